@@ -1,0 +1,1 @@
+"""The loop, its budgets, events and configuration."""

@@ -1,0 +1,55 @@
+"""The error model: a bad kernel is a value, broken machinery is an exception with its cure.
+
+    KernelwrightError            exit  the message names the thing, what was expected, and what to do
+    ├── UsageError                2    a flag, file or configuration that cannot work
+    ├── TaskError                 3    the task is unreadable, raises, or cannot be judged
+    ├── MachineError              4    this machine lacks something: a compiler, a GPU, namespaces, disk
+    ├── StoreError                5    a run folder is missing, corrupt or of another configuration
+    ├── RefereeError              6    the referee itself broke; never charged to a candidate
+    └── ProposeError             7    the proposer cannot write this task, by op name
+
+To add one: subclass here, give it an exit code and a line above; keep it constructible from its message
+alone, so that it crosses process boundaries.
+"""
+
+
+class KernelwrightError(Exception):
+    """The root. `str(error)` is one message for a person."""
+
+    exit_code = 1
+
+
+class UsageError(KernelwrightError):
+    """The caller asked for something that cannot work."""
+
+    exit_code = 2
+
+
+class TaskError(KernelwrightError):
+    """The task cannot be read, run or judged."""
+
+    exit_code = 3
+
+
+class MachineError(KernelwrightError):
+    """This machine lacks what the request needs."""
+
+    exit_code = 4
+
+
+class StoreError(KernelwrightError):
+    """A run folder cannot be read or written."""
+
+    exit_code = 5
+
+
+class RefereeError(KernelwrightError):
+    """The referee broke; no verdict was reached."""
+
+    exit_code = 6
+
+
+class ProposeError(KernelwrightError):
+    """No kernel can be written for this task by this proposer; names the operations."""
+
+    exit_code = 7

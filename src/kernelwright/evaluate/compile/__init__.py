@@ -1,0 +1,1 @@
+"""The compile stage: source to binary inside a sandbox."""

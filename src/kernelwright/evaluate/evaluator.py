@@ -1,0 +1,41 @@
+"""The Evaluator protocol: a task in, admission; a candidate in, an Evaluation.
+
+The engine sees this and no more. `evaluate.referee` implements it with workers; `testing` has a
+scripted one.
+"""
+
+from typing import Protocol
+
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.policy import Effort
+from kernelwright.records.run import Environment
+from kernelwright.records.task import Target, Task, TaskSource
+
+
+class Evaluator(Protocol):
+    """Compiles, verifies and times. Safe to call concurrently: it queues what must be alone."""
+
+    async def admit(self, source: TaskSource, target: Target) -> Task:
+        """Run the reference in a worker and decide whether it can be judged.
+
+        Raises:
+            TaskError: it cannot, with the reason and the cure.
+        """
+        ...
+
+    async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
+        """Judge one candidate with no tunable left open. `final` measures anew with fresh inputs.
+
+        Raises:
+            RefereeError: the referee broke; nothing is known of the candidate.
+        """
+        ...
+
+    async def environment(self) -> Environment:
+        """Device, versions and isolation in force."""
+        ...
+
+    async def close(self) -> None:
+        """End the workers."""
+        ...

@@ -1,0 +1,1 @@
+"""The profile stage: the clock, ratios with intervals, ceilings and floors."""

@@ -1,0 +1,1 @@
+"""The sandbox: warm parent, single-use candidate processes, namespaces, Landlock, limits."""

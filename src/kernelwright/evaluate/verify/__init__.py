@@ -1,0 +1,1 @@
+"""The verify stage: regimes, calibrated comparison against fp64."""

@@ -1,0 +1,1 @@
+"""Where jobs run: submit bytes, get a future. Knows nothing of kernels."""

@@ -1,0 +1,1 @@
+"""An attempt into words and features for whoever proposes next."""

@@ -1,0 +1,1 @@
+"""Doors to `api`: the command line first."""

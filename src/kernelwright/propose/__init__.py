@@ -1,0 +1,1 @@
+"""Proposers: expansions into source text, listed in `propose.table`."""

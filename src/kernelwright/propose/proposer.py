@@ -1,0 +1,39 @@
+"""The Proposer protocol: an expansion in, candidates out.
+
+A proposer turns words, parents and feedback into source text. It never evaluates, and it does not know
+which strategy asked. What it must remember of a parent travels in the proposal's memo.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kernelwright.records.attempt import Attempt, Expansion, Proposal
+from kernelwright.records.feedback import Feedback
+from kernelwright.records.task import Task
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What a proposer gets to read for one expansion."""
+
+    task: Task
+    expansion: Expansion
+    parents: tuple[Attempt, ...]
+    """In the order of `expansion.parents`."""
+    feedback: tuple[Feedback, ...]
+    """One for each parent; empty when feedback is withheld."""
+    seed: int
+    """Fixed by the run and the expansion, so that a resumed run proposes the same."""
+
+
+class Proposer(Protocol):
+    """Writes kernels."""
+
+    async def propose(self, brief: Brief) -> Sequence[Proposal]:
+        """Up to `brief.expansion.count` proposals.
+
+        Raises:
+            ProposeError: it cannot write this task; the message names the operations.
+        """
+        ...

@@ -1,0 +1,90 @@
+"""Expansion, Proposal and Attempt: one turn of the loop, from the question to what it cost.
+
+Attempts are append-only and are the rows that everything later is trained on and rescored from.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from kernelwright.records.base import Record
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Evaluation, Measured
+
+Intent = Literal["seed", "repair", "improve", "apply-technique"]
+
+
+class Expansion(Record):
+    """A strategy's request: where to look next. Blind to models, prompts, compilers and devices."""
+
+    number: int
+    """Position among the run's expansions, from 0."""
+    intent: Intent
+    parents: tuple[int, ...] = ()
+    """Attempt numbers, the most important first."""
+    hint: str = ""
+    """A technique's name, or words."""
+    count: int = Field(default=1, ge=1)
+    """How many candidates are asked for."""
+    role: str = "author"
+    """Whose conversation it continues."""
+
+
+class Proposal(Record):
+    """A candidate and what its proposer says of it."""
+
+    candidate: Candidate
+    note: str = ""
+    """One line for people: what was changed and why."""
+    memo: str = ""
+    """What the proposer wants to find again on its children; opaque to everybody else."""
+    tokens: int = 0
+    usd: float = 0.0
+
+
+class Cost(Record):
+    """What an attempt was charged, by owner of the budget."""
+
+    proposals: int = 1
+    device_s: float = 0.0
+    tokens: int = 0
+    usd: float = 0.0
+
+
+class Attempt(Record):
+    """One proposal and what became of it."""
+
+    number: int
+    """Position in the run, from 0."""
+    expansion: Expansion
+    proposal: Proposal
+    """With its tunables fixed at the point that `evaluation` is about."""
+    evaluation: Evaluation
+    known: int | None = None
+    """The attempt whose evaluation this is, when the same candidate was met before."""
+    swept: int = 0
+    """Points of the declared tunables that were measured to choose this one."""
+    cost: Cost
+
+    @property
+    def latency_us(self) -> float | None:
+        """Median call time; None unless measured."""
+        found = self.evaluation
+        return found.timing.latency_us if isinstance(found, Measured) else None
+
+
+def fastest(attempts: "list[Attempt] | tuple[Attempt, ...]") -> Attempt | None:
+    """The measured attempt with the largest median speedup over eager; None when nothing was measured.
+
+    Ratios of paired blocks are compared, not raw latencies: a clock that drifts between two attempts
+    moves both sides of each.
+    """
+    measured = [a for a in attempts if isinstance(a.evaluation, Measured)]
+    return max(measured, key=speedup, default=None)
+
+
+def speedup(attempt: Attempt) -> float:
+    """Median speedup over eager; 0.0 for whatever was not measured."""
+    found = attempt.evaluation
+    versus = found.timing.against("eager") if isinstance(found, Measured) else None
+    return versus.speedup.median if versus else 0.0

@@ -1,0 +1,27 @@
+"""The base of every record, and the one identity function.
+
+Decides: records are frozen, closed and plain data; identity is the hash of canonical JSON of every
+field that changes behaviour. Refuses to know any particular noun.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+
+class Record(BaseModel):
+    """A frozen value that can be stored as JSON and read back equal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+def identity(kind: str, fields: Mapping[str, JsonValue]) -> str:
+    """Content identity of a noun: 16 hex digits of the SHA-256 of canonical JSON.
+
+    The kind is hashed too, so two nouns with equal fields differ; canonical JSON keeps fields apart,
+    so no two splits of a text can collide.
+    """
+    text = json.dumps([kind, dict(fields)], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

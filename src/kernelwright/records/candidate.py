@@ -1,0 +1,69 @@
+"""Candidate: one proposed kernel, as text. It is never executed outside a candidate process.
+
+`cpp`: one C++17 file with an `extern "C"` function `entry`, whose arguments are pointers in this
+order: input tensors, parameters and buffers in state_dict order, outputs, and last a workspace
+pointer when `workspace_bytes` is not zero. Every dimension is a constant of the source; pointers are
+aligned to their element only. `triton`: the file *is* the `ModelNew` module.
+
+A tunable is a constant that the source leaves open: a macro under `#ifndef` in C++, a module-level
+integer in Triton. The engine sets it through `at`.
+"""
+
+import itertools
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Literal
+
+from kernelwright.records.base import Record, identity
+
+Language = Literal["cpp", "triton"]
+
+
+class Define(Record):
+    """A value given to a tunable."""
+
+    name: str
+    value: int
+
+
+class Tunable(Record):
+    """A constant with the values worth trying; the first is the one that the source has by default."""
+
+    name: str
+    values: tuple[int, ...]
+
+
+class Candidate(Record):
+    """One kernel and how to build it."""
+
+    language: Language
+    source: str
+    entry: str = "ModelNew"
+    flags: tuple[str, ...] = ()
+    """Compiler flags beside the referee's own (`cpp` only); an allow-list is enforced."""
+    workspace_bytes: int = 0
+    tunables: tuple[Tunable, ...] = ()
+    defines: tuple[Define, ...] = ()
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of every field that changes behaviour; the space of tunables does not, a chosen value does."""
+        return identity("candidate", self.model_dump(mode="json", exclude={"tunables"}))
+
+    @property
+    def suffix(self) -> str:
+        """File ending of the source."""
+        return ".cpp" if self.language == "cpp" else ".py"
+
+    def at(self, defines: tuple[Define, ...]) -> "Candidate":
+        """The same kernel with its tunables fixed: nothing is left open."""
+        return self.model_copy(update={"defines": defines, "tunables": ()})
+
+    def points(self) -> Iterator["Candidate"]:
+        """Every combination of the declared tunables, the default one first."""
+        if not self.tunables:
+            yield self
+            return
+        for values in itertools.product(*(t.values for t in self.tunables)):
+            pairs = zip(self.tunables, values, strict=True)
+            yield self.at(tuple(Define(name=t.name, value=v) for t, v in pairs))

@@ -1,0 +1,134 @@
+"""Evaluation: what the referee found, a closed union of outcomes.
+
+Only `Measured` has a time and competes on it; a wrong kernel has none; an illegal combination cannot
+be constructed. A bad kernel is one of these values; only broken machinery raises.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from kernelwright.records.base import Record
+from kernelwright.records.measure import Accuracy, BuildFacts, Roofline, Timing
+
+Stage = Literal["compile", "load", "verify", "measure"]
+
+
+class StageSeconds(Record):
+    """Wall time that one stage of the referee took."""
+
+    stage: str
+    seconds: float
+
+
+class _Outcome(Record):
+    """What every outcome carries."""
+
+    seconds: tuple[StageSeconds, ...] = ()
+    tier: Literal[1, 2] = 2
+    """1: host code and clock are the referee's own; 2: the candidate's host code ran."""
+    disabled: tuple[str, ...] = ()
+    """Defences that a test had switched off; never empty in silence."""
+
+    @property
+    def total_seconds(self) -> float:
+        """Wall time of all stages."""
+        return sum(s.seconds for s in self.seconds)
+
+
+class Refused(_Outcome):
+    """Not even built: the candidate breaks the contract or the policy."""
+
+    outcome: Literal["refused"] = "refused"
+    reason: str
+
+
+class BuildFailed(_Outcome):
+    """The compiler refused it; `log` is what the proposer gets to read."""
+
+    outcome: Literal["build_failed"] = "build_failed"
+    log: str
+
+
+class Crashed(_Outcome):
+    """The candidate process ended by itself: a signal, an exception, an exit."""
+
+    outcome: Literal["crashed"] = "crashed"
+    stage: Stage
+    reason: str
+    """Such as `killed by SIGSEGV`, `exited with status 0 before it answered`, `MemoryError`."""
+    log: str = ""
+
+
+class TimedOut(_Outcome):
+    """The stage was killed, with its whole process group, at its limit."""
+
+    outcome: Literal["timed_out"] = "timed_out"
+    stage: Stage
+    limit_s: float
+
+
+WrongBecause = Literal[
+    "value", "nonfinite", "shape", "dtype", "count", "unwritten", "guard", "input_mutated", "timed_output"
+]
+
+
+class Incorrect(_Outcome):
+    """It ran and was wrong. No time is recorded for a wrong kernel."""
+
+    outcome: Literal["incorrect"] = "incorrect"
+    because: WrongBecause
+    case: str
+    """The regime in which it was wrong."""
+    evidence: str
+    """One sentence with the numbers: which output, which element, expected and got."""
+    accuracy: Accuracy = Accuracy(cases=())
+    """The cases judged up to and including the wrong one."""
+
+
+class Suspect(_Outcome):
+    """It looks right and fast, in a way that honest code does not."""
+
+    outcome: Literal["suspect"] = "suspect"
+    because: Literal["below_floor", "clock_disagrees", "tampering"]
+    evidence: str
+
+
+class Compiled(_Outcome):
+    """Built for a device that is not here; not run."""
+
+    outcome: Literal["compiled"] = "compiled"
+    build: BuildFacts
+
+
+class Verified(_Outcome):
+    """Right, and not timed: `how` says on what (an interpreter, reduced shapes)."""
+
+    outcome: Literal["verified"] = "verified"
+    build: BuildFacts
+    accuracy: Accuracy
+    how: str
+
+
+class Measured(_Outcome):
+    """Right in every case, and timed against every baseline."""
+
+    outcome: Literal["measured"] = "measured"
+    build: BuildFacts
+    accuracy: Accuracy
+    timing: Timing
+    roofline: Roofline
+
+
+Evaluation = Annotated[
+    Refused | BuildFailed | Crashed | TimedOut | Incorrect | Suspect | Compiled | Verified | Measured,
+    Field(discriminator="outcome"),
+]
+EVALUATION: TypeAdapter[Evaluation] = TypeAdapter(Evaluation)
+"""Reads an Evaluation back from JSON."""
+
+OUTCOMES = (
+    "measured", "verified", "compiled", "incorrect", "suspect",
+    "crashed", "timed_out", "build_failed", "refused",
+)  # fmt: skip
+"""Every outcome's name, best first."""

@@ -1,0 +1,66 @@
+"""The OpGraph: what the reference computes, as ATen operations with shapes, bytes and flops.
+
+Decides nothing: a worker makes it (`evaluate.admit`), proposers and floors read it. It needs no torch.
+"""
+
+from typing import Literal
+
+from kernelwright.records.base import Record
+from kernelwright.records.tensor import TensorSpec
+
+
+class Ref(Record):
+    """The value of an earlier node, input or parameter, by name."""
+
+    ref: str
+
+
+class Infinity(Record):
+    """An infinite literal, which JSON cannot spell."""
+
+    infinity: Literal[1, -1]
+
+
+Leaf = Ref | Infinity | bool | int | float | str | None
+Value = Leaf | tuple[Leaf, ...]
+"""An argument of an operation: a reference, a literal, or a list of them."""
+
+
+class Argument(Record):
+    """One argument of an operation under its name in the operator's schema."""
+
+    name: str
+    value: Value
+
+
+class OpNode(Record):
+    """One operation. `op` is the full overload name, such as `aten.mul.Tensor`."""
+
+    name: str
+    op: str
+    arguments: tuple[Argument, ...]
+    result: tuple[TensorSpec, ...]
+    """One entry for each result; most operations have one."""
+    bytes: int
+    """Bytes read and written if this operation ran alone."""
+    flops: int
+    """Arithmetic operations, counting a transcendental as one."""
+
+    def argument(self, name: str) -> Value:
+        """The value given for `name`; None when the call left it out."""
+        return next((a.value for a in self.arguments if a.name == name), None)
+
+
+class OpGraph(Record):
+    """Operations in execution order. Input and parameter names are those of the workload's specs."""
+
+    inputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    nodes: tuple[OpNode, ...]
+    outputs: tuple[str, ...]
+    """Names of nodes (or of inputs passed through) that the reference returns, in order."""
+
+    @property
+    def flops(self) -> int:
+        """Arithmetic operations of the whole graph."""
+        return sum(node.flops for node in self.nodes)

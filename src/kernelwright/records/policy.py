@@ -1,0 +1,53 @@
+"""Policy: how strictly and how long the referee judges. Part of an evaluation's identity."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from kernelwright.records.base import Record
+
+Effort = Literal["search", "final"]
+
+Defence = Literal[
+    "fresh_inputs",
+    "read_only_inputs",
+    "poison",
+    "guard",
+    "regimes",
+    "random_parameters",
+    "timed_outputs",
+    "outside_clock",
+    "freeze",
+    "floor",
+    "no_processes",
+    "file_system",
+    "network",
+    "calibrated",
+    "exact_shape",
+    "limits",
+    "reference_hidden",
+    "honest_reply",
+]
+"""One name a defence; `tests/cheats` switches each off to see its cheat get through."""
+
+
+class Policy(Record):
+    """The referee's dials. Times in seconds."""
+
+    isolation: Literal["auto", "strict"] = "auto"
+    """`strict` refuses to judge where a part of the sandbox is denied."""
+    seeds: int = Field(default=5, ge=1)
+    """Secret seeds that calibrate the tolerance."""
+    confidence: float = Field(default=0.99, gt=0.5, lt=1)
+    search_blocks: int = Field(default=12, ge=4)
+    final_blocks: int = Field(default=60, ge=4)
+    minimum_effect: float = Field(default=0.015, ge=0)
+    """A verdict needs a median log ratio beyond this, besides an interval that excludes zero."""
+    compile_limit_s: float = 120.0
+    run_limit_s: float = 30.0
+    """Longest that one call to a candidate may take before its group is killed."""
+    memory_bytes: int = 16 << 30
+    """Address space that a candidate process may add."""
+    library_calls: Literal["report", "forbid"] = "report"
+    disabled: tuple[Defence, ...] = ()
+    """For the tests of the defences only; recorded in every evaluation that was made so."""

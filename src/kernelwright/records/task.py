@@ -1,0 +1,95 @@
+"""Task: what must be computed and how it is judged.
+
+A reader (`tasks/`) makes a `TaskSource` from text; the referee runs it in a worker, admits it, and
+returns the `Task` with its workloads, domains and OpGraph. Nothing here executes anything.
+"""
+
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field
+
+from kernelwright.records.base import Record, identity
+from kernelwright.records.graph import OpGraph
+from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+
+
+class Target(Record):
+    """What the kernel is for, and whether that device is here to be timed."""
+
+    kind: Literal["cpu", "cuda"]
+    arch: str
+    """`native` on cpu; `sm_80` … `sm_120` on cuda."""
+    present: bool
+    """False: kernels are compiled and interpreted, and no time is claimed."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it: `cpu`, `cuda` or the architecture that is not here."""
+        return self.kind if self.present else self.arch
+
+
+class DeclaredDomain(Record):
+    """A domain that the task's author states for the input at `position`, instead of the inferred one."""
+
+    position: int
+    domain: Domain
+    bound: int | None = None
+
+
+class TaskSource(Record):
+    """A task as its author wrote it: text, not yet run."""
+
+    name: str
+    format: Literal["kernelbench"]
+    source: str
+    domains: tuple[DeclaredDomain, ...] = ()
+
+
+class Comparator(Record):
+    """How an output is compared with the fp64 reference (DESIGN section 4, calibrated tolerance)."""
+
+    kind: Literal["calibrated", "exact"] = "calibrated"
+    k: float = Field(default=4.0, gt=0)
+    """Allowed error as a multiple of the largest error that the reference itself shows."""
+
+
+class Workload(Record):
+    """One set of shapes. Tensors are dense and row-major."""
+
+    inputs: tuple[TensorSpec | Scalar, ...]
+    parameters: tuple[TensorSpec, ...]
+    """Parameters and buffers in state_dict order."""
+    outputs: tuple[TensorSpec, ...]
+
+    @property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """The inputs that are tensors, in order."""
+        return tuple(i for i in self.inputs if isinstance(i, TensorSpec))
+
+    @property
+    def compulsory_bytes(self) -> int:
+        """Bytes that any kernel must move: each input and parameter read once, each output written once."""
+        return sum(t.nbytes for t in (*self.tensors, *self.parameters, *self.outputs))
+
+
+class Task(Record):
+    """An admitted task: everything that proposers and the referee need, as plain data."""
+
+    source: TaskSource
+    target: Target
+    workload: Workload
+    graph: OpGraph
+    comparator: Comparator = Comparator()
+
+    @property
+    def name(self) -> str:
+        """The task's name, from its file."""
+        return self.source.name
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of all fields but the name: a renamed file is the same task."""
+        fields = self.model_dump(mode="json")
+        fields["source"].pop("name")
+        return identity("task", fields)

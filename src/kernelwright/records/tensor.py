@@ -1,0 +1,72 @@
+"""Tensors as data: shape, dtype and the domain that their values come from. Readable without torch."""
+
+from enum import StrEnum
+from math import prod
+from typing import Literal
+
+from pydantic import Field
+
+from kernelwright.records.base import Record
+
+DType = Literal[
+    "float64", "float32", "float16", "bfloat16",
+    "int64", "int32", "int16", "int8", "uint8", "bool",
+]  # fmt: skip
+
+ITEM_BYTES: dict[DType, int] = {
+    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2,
+    "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1,
+}  # fmt: skip
+
+EPSILON: dict[str, float] = {
+    "float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7,
+}  # fmt: skip
+"""Distance from 1 to the next representable number, by floating dtype."""
+
+
+class Domain(StrEnum):
+    """What values a tensor may hold; decides which input regimes are admitted."""
+
+    REAL = "real"
+    """Any finite number."""
+    NON_NEGATIVE = "non_negative"
+    """Any finite number that is not below zero."""
+    PROBABILITY = "probability"
+    """Non-negative, and each row along the last axis sums to one."""
+    MASK = "mask"
+    """True or false."""
+    INDEX = "index"
+    """Integers from 0 to `bound` - 1."""
+
+
+class TensorSpec(Record):
+    """One tensor argument, parameter or result, always dense and row-major."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    domain: Domain = Domain.REAL
+    bound: int | None = None
+    """Exclusive upper bound of an index."""
+
+    @property
+    def numel(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.numel * ITEM_BYTES[self.dtype]
+
+    @property
+    def floating(self) -> bool:
+        """Whether the dtype is a floating one."""
+        return self.dtype in EPSILON
+
+
+class Scalar(Record):
+    """A Python number among the inputs: part of the task, passed to no kernel."""
+
+    name: str
+    value: bool | int | float = Field(union_mode="left_to_right")

@@ -1,0 +1,1 @@
+"""Reads the store and writes what people look at: terminal tables and one HTML file."""

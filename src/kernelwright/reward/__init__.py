@@ -1,0 +1,1 @@
+"""Named rewards: pure functions of an attempt and its context."""

@@ -1,0 +1,1 @@
+"""Strategies: where to look next, one file each, listed in `search.table`."""

@@ -1,0 +1,27 @@
+"""The Strategy protocol: where to look next.
+
+A strategy returns Expansions and is told Attempts with their rewards. It sees records and nothing else:
+no source's meaning, no model, prompt, compiler or device. It must be deterministic given its seed and
+what it was told, since a resumed run rebuilds it by asking and telling again.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from kernelwright.records.attempt import Attempt, Expansion
+
+
+class Strategy(Protocol):
+    """Ask and tell. `tell` comes once for each attempt; several expansions may be in flight."""
+
+    def ask(self, room: int) -> Sequence[Expansion]:
+        """At most `room` expansions. Empty while attempts are in flight means wait; otherwise, finished."""
+        ...
+
+    def tell(self, attempt: Attempt, reward: float) -> None:
+        """Learn from one attempt."""
+        ...
+
+    def finished(self) -> str | None:
+        """Why the search is over (a target reached, nothing left); None while it goes on."""
+        ...

@@ -1,0 +1,1 @@
+"""Readers of task files: text in, a TaskSource out. Nothing is executed here."""

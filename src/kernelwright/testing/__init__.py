@@ -1,0 +1,1 @@
+"""Public fakes: a scripted proposer and a scripted evaluator."""
