@@ -1,0 +1,132 @@
+"""The grader's view of a child that computes results: put calls to it, read what it left in its own memory.
+
+Decides what counts as an answer. Addresses, shapes and times come from a process that may lie: an address is only
+read, a shape only compared, and the time that counts is the grader's own.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import torch
+
+from kernelwright.evaluate.sandbox import kernel
+from kernelwright.evaluate.sandbox.spawn import Child
+from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.records.tensor import ITEM_BYTES, DType
+
+GUARD = 4096
+GUARD_BYTE = 0xA5
+
+
+class ChildRaisedError(Exception):
+    """Foreign code raised; `log` is its traceback."""
+
+    def __init__(self, name: str, log: str) -> None:
+        super().__init__(name)
+        self.name, self.log = name, log
+
+
+class TamperedError(Exception):
+    """The answer is not one that our own code in the child gives."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A result as the child describes it."""
+
+    address: int
+    dtype: DType
+    shape: tuple[int, ...]
+
+    @property
+    def numel(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Results of one sample, one list a call, and both clocks."""
+
+    results: tuple[tuple[Found, ...], ...]
+    outside_ns: int
+    inside_ns: int
+
+
+class Contestant:
+    """A child with results to read. `limit_s` bounds each question."""
+
+    def __init__(self, child: Child, limit_s: float) -> None:
+        self.child, self._limit_s = child, limit_s
+        self.freeze = True
+
+    def ask(self, message: Message, descriptors: Sequence[int] = (), limit_s: float | None = None) -> Message:
+        """Put a question.
+
+        Raises:
+            ChildGoneError, ChildSlowError: as `Child.ask`.
+            ChildRaisedError: foreign code raised.
+            TamperedError: the answer belongs to no question of ours.
+        """
+        reply = self.child.ask(message, limit_s or self._limit_s, descriptors, self.freeze)
+        return self._checked(reply.message)
+
+    def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
+        """Have it compute once for every list of byte offsets; `checked` puts poison and guards round results.
+
+        Raises:
+            as `ask`.
+        """
+        message: Message = {"do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant}
+        reply = self.child.ask(message, self._limit_s, freeze=self.freeze)
+        answer = self._checked(reply.message)
+        try:
+            results = tuple(
+                tuple(Found(int(a), d, tuple(int(s) for s in shape)) for a, d, shape in call)
+                for call in answer["results"]
+            )
+            inside = int(answer["ns"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise TamperedError(f"malformed answer: {error!r}") from None
+        if len(results) != len(calls):
+            raise TamperedError(f"{len(calls)} calls were asked for and {len(results)} answered")
+        return Ran(results, reply.outside_ns, inside)
+
+    def read(self, found: Found, start: int = 0, count: int | None = None) -> torch.Tensor:
+        """Copy `count` elements of a result from the frozen child; flat when only a part is read.
+
+        Raises:
+            TamperedError: there is no such memory.
+        """
+        count = found.numel if count is None else count
+        result = torch.empty(count, dtype=getattr(torch, found.dtype))
+        item = ITEM_BYTES[found.dtype]
+        self._copy(found.address + start * item, result.data_ptr(), count * item)
+        return result.view(found.shape) if count == found.numel else result
+
+    def guards_intact(self, found: Found) -> bool:
+        """Whether nothing was written directly before or behind a checked result."""
+        size = found.numel * ITEM_BYTES[found.dtype]
+        zones = (ctypes.c_ubyte * (2 * GUARD))()
+        self._copy(found.address - GUARD, ctypes.addressof(zones), GUARD)
+        self._copy(found.address + size, ctypes.addressof(zones) + GUARD, GUARD)
+        return bytes(zones) == bytes([GUARD_BYTE]) * (2 * GUARD)
+
+    def close(self) -> None:
+        """End the child."""
+        self.child.close()
+
+    def _checked(self, answer: Message) -> Message:
+        if answer.get("serial") != self.child.asked:
+            raise TamperedError(f"answer {answer.get('serial')!r} came for question {self.child.asked}")
+        if "error" in answer:
+            raise ChildRaisedError(str(answer["error"]), str(answer.get("log", "")))
+        return answer
+
+    def _copy(self, address: int, into: int, length: int) -> None:
+        try:
+            kernel.read_process(self.child.pid, address, into, length)
+        except OSError as error:
+            raise TamperedError(f"no result of {length} bytes at {address:#x}: {error}") from None

@@ -1,0 +1,170 @@
+"""What a child gives up before it meets foreign code.
+
+Decides the order: namespaces, private tmpfs, limits, identity, no_new_privs, Landlock, seccomp. Each part that
+the host denies is named, never skipped in silence. Refuses to know what the child is for.
+"""
+
+import os
+import resource
+import signal
+import site
+import sys
+from pathlib import Path
+
+from pydantic import Field
+
+from kernelwright.evaluate.sandbox import kernel, landlock, mounts, seccomp
+from kernelwright.records.base import Record
+
+NOBODY = 65534
+LOST = {
+    "namespaces": "the candidate shares the network, IPC and process namespaces of the referee",
+    "tmpfs": "its private directory lives on the host's disk and is limited by file size only",
+    "landlock": "it can read and write whatever its user can",
+    "seccomp": "it can start processes and trace its own user's processes",
+    "nobody": "it runs as the same user as the referee",
+}
+"""What is lost when the host denies a part."""
+
+
+class Jail(Record):
+    """The confinement of one child."""
+
+    directory: str
+    """Its private directory: current directory, HOME, TMPDIR, and the only place it may write."""
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    """Trees beside its own directory; only the reference's compiler cache so far."""
+    may_execute: bool = False
+    memory_bytes: int = 16 << 30
+    """Address space that it may add to what it was born with."""
+    tmpfs_bytes: int = 256 << 20
+    off: tuple[str, ...] = ()
+    """Parts that a test switched off, by their names in LOST; `limits` as well."""
+    environment: dict[str, str] = Field(default_factory=dict)
+
+
+def leave_namespaces(jail: Jail) -> bool:
+    """Enter own network, IPC, mount and process namespaces; the *next* child is the first process of them."""
+    if "namespaces" in jail.off:
+        return False
+    spaces = kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWNS | kernel.CLONE_NEWPID
+    user, group = os.getuid(), os.getgid()
+    try:
+        if user == 0:
+            kernel.unshare(spaces)
+        else:
+            kernel.unshare(spaces | kernel.CLONE_NEWUSER)
+            Path("/proc/self/setgroups").write_text("deny")
+            Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+            Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    except OSError:
+        return False
+    return True
+
+
+def enter(jail: Jail, isolated: bool) -> list[str]:
+    """Confine this process; it must be single-threaded. Returns the parts that the host denied."""
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    root = os.getuid() == 0
+    denied = [] if isolated else ["namespaces"]
+    if not (isolated and _private_mounts(jail)):
+        denied.append("tmpfs")
+    _settle(jail)
+    if "limits" not in jail.off:
+        _limit(jail)
+    if not _become_nobody(root):
+        denied.append("nobody")
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    if not _landlock(jail):
+        denied.append("landlock")
+    if not _seccomp(jail):
+        denied.append("seccomp")
+    return [part for part in denied if part not in jail.off]
+
+
+def _private_mounts(jail: Jail) -> bool:
+    try:
+        mounts.private(jail.directory, jail.tmpfs_bytes, [*system_trees(), *jail.readable, *jail.writable])
+    except OSError:
+        return False
+    return True
+
+
+def _settle(jail: Jail) -> None:
+    os.chdir(jail.directory)
+    os.environ.clear()
+    os.environ.update({"HOME": jail.directory, "TMPDIR": jail.directory, "PATH": "/usr/bin:/bin"})
+    os.environ.update(jail.environment)
+
+
+def _limit(jail: Jail) -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    memory = pages * os.sysconf("SC_PAGE_SIZE") + jail.memory_bytes
+    files = jail.tmpfs_bytes if jail.may_execute else 16 << 20
+    for name, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, files),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, 512),
+        (resource.RLIMIT_NPROC, 256),
+    ):
+        hard = resource.getrlimit(name)[1]
+        limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(name, (limit, limit))
+
+
+def _become_nobody(root: bool) -> bool:
+    # Without a mount namespace of its own, an interpreter in a closed home would be out of nobody's reach.
+    if not root or not all(mounts.reachable(t) for t in system_trees()):
+        return False
+    try:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    except OSError:
+        return False
+    # Changing the user clears the death signal and the dumpable flag; the first is wanted again.
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    return True
+
+
+def _landlock(jail: Jail) -> bool:
+    if "landlock" in jail.off:
+        return False
+    try:
+        landlock.restrict(
+            [*system_trees(), *jail.readable],
+            [jail.directory, *jail.writable, "/dev/null", "/dev/zero", *_gpu_devices()],
+        )
+    except OSError:
+        return False
+    return True
+
+
+def _seccomp(jail: Jail) -> bool:
+    if "seccomp" in jail.off:
+        return False
+    try:
+        seccomp.install(jail.may_execute)
+    except OSError:
+        return False
+    return True
+
+
+def system_trees() -> tuple[str, ...]:
+    """What every interpreter and compiler needs to read, and nothing of the user's own files."""
+    package = str(Path(__file__).resolve().parents[2])
+    packages = [p for p in (*site.getsitepackages(), site.getusersitepackages()) if p]
+    carried = [p for p in sys.path if p.endswith("site-packages") or "/site" in p]
+    return (
+        "/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+        "/etc/alternatives", "/etc/passwd", "/etc/nsswitch.conf", "/etc/localtime",
+        "/proc", "/sys/devices", "/sys/class", "/sys/bus", "/sys/fs/cgroup", "/sys/module",
+        "/dev/urandom", "/dev/random", "/opt",
+        sys.prefix, sys.base_prefix, sys.exec_prefix, package, *packages, *carried,
+    )  # fmt: skip
+
+
+def _gpu_devices() -> list[str]:
+    return [str(p) for p in Path("/dev").glob("nvidia*")]

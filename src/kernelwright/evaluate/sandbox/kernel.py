@@ -1,0 +1,80 @@
+"""Linux calls that Python does not wrap, through ctypes. Decides nothing; raises OSError like `os` does.
+
+`os.unshare` arrives with Python 3.12; 3.11 is supported, so it is here as well.
+"""
+
+import ctypes
+import os
+import platform
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1, 2, 4, 16384, 1 << 18
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 1, 4, 38, 22
+SECCOMP_MODE_FILTER = 2
+
+X86_64 = platform.machine() == "x86_64"
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{what}: {os.strerror(error)}")
+    return result
+
+
+def unshare(flags: int) -> None:
+    """Leave the named namespaces."""
+    _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    """mount(2)."""
+    encoded = [None if s is None else s.encode() for s in (source, target, kind, data)]
+    _check(_libc.mount(encoded[0], encoded[1], encoded[2], ctypes.c_ulong(flags), encoded[3]), "mount")
+
+
+def prctl(option: int, argument: int, pointer: object = 0) -> None:
+    """prctl(2) with the arguments this package needs."""
+    third = pointer if not isinstance(pointer, int) else ctypes.c_ulong(pointer)
+    _check(_libc.prctl(option, ctypes.c_ulong(argument), third, 0, 0), "prctl")
+
+
+def syscall(number: int, *arguments: object) -> int:
+    """A system call that libc has no wrapper for."""
+    return _check(_libc.syscall(ctypes.c_long(number), *arguments), f"syscall {number}")
+
+
+class _Iovec(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+def read_process(pid: int, address: int, into: int, length: int) -> None:
+    """Copy `length` bytes at `address` of process `pid` to our own address `into`.
+
+    Raises:
+        OSError: the memory is not mapped there, or reading is not permitted.
+    """
+    done = 0
+    while done < length:
+        local = _Iovec(into + done, length - done)
+        remote = _Iovec(address + done, length - done)
+        done += _check(
+            _libc.process_vm_readv(pid, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0),
+            "process_vm_readv",
+        )
+
+
+_libc.process_vm_readv.restype = ctypes.c_ssize_t
+_libc.process_vm_readv.argtypes = (
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong,
+)  # fmt: skip
+_libc.syscall.restype = ctypes.c_long

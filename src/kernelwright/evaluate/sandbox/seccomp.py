@@ -1,0 +1,73 @@
+"""A seccomp filter as a short classic-BPF program: which system calls fail with EPERM.
+
+Two lists: what no foreign code needs (tracing, mounts, kernel modules, io_uring), and, unless the child may
+start programs, everything that makes a process. Threads stay allowed; `clone3`, whose flags a filter cannot
+see, answers ENOSYS so that libc falls back to `clone`. x86-64 only: elsewhere `install` raises OSError.
+"""
+
+import ctypes
+import errno
+import struct
+from collections.abc import Iterable
+
+from kernelwright.evaluate.sandbox import kernel
+
+_ARCH_X86_64 = 0xC000003E
+_LOAD, _JUMP_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x15, 0x45, 0x06
+_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_FIRST_ARGUMENT = 0, 4, 16
+_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_CLONE_THREAD = 0x00010000
+
+CLONE, FORK, VFORK, EXECVE, EXECVEAT, CLONE3, UNSHARE = 56, 57, 58, 59, 322, 435, 272
+_NEVER = {
+    "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "unshare": UNSHARE, "setns": 308,
+    "mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161, "bpf": 321, "perf_event_open": 298,
+    "userfaultfd": 323, "io_uring_setup": 425, "keyctl": 250, "add_key": 248, "request_key": 249,
+    "init_module": 175, "finit_module": 313, "kexec_load": 246, "reboot": 169, "pidfd_getfd": 438,
+    "move_mount": 429, "open_tree": 428, "fsopen": 430, "mount_setattr": 442,
+}  # fmt: skip
+
+
+def install(may_execute: bool) -> None:
+    """Filter this process and all it starts, for ever. `no_new_privs` must be set before.
+
+    Raises:
+        OSError: not x86-64, or the kernel denies filters.
+    """
+    denied = [*_NEVER.values(), *(() if may_execute else (FORK, VFORK, EXECVE, EXECVEAT))]
+    apply(program(denied, processes=may_execute))
+
+
+def program(denied: Iterable[int], processes: bool) -> bytes:
+    """The filter: EPERM for each call in `denied`, and for process-making `clone` unless `processes`."""
+    code = [
+        (_LOAD, 0, 0, _OFFSET_ARCH),
+        (_JUMP_EQUAL, 1, 0, _ARCH_X86_64),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _OFFSET_NUMBER),
+    ]
+    for number in denied:
+        code += [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
+    code += [(_JUMP_EQUAL, 0, 1, CLONE3), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
+    if not processes:
+        code += [
+            (_JUMP_EQUAL, 0, 3, CLONE),
+            (_LOAD, 0, 0, _OFFSET_FIRST_ARGUMENT),
+            (_JUMP_SET, 1, 0, _CLONE_THREAD),
+            (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        ]
+    code.append((_RETURN, 0, 0, _ALLOW))
+    return b"".join(struct.pack("HBBI", *instruction) for instruction in code)
+
+
+def apply(code: bytes) -> None:
+    """Install a compiled filter.
+
+    Raises:
+        OSError: not x86-64, or denied.
+    """
+    if not kernel.X86_64:
+        raise OSError(errno.ENOSYS, "the seccomp filter is written for x86-64")
+    buffer = ctypes.create_string_buffer(code, len(code))
+    header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
+    kernel.prctl(kernel.PR_SET_SECCOMP, kernel.SECCOMP_MODE_FILTER, header)

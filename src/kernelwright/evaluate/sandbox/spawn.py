@@ -1,0 +1,239 @@
+"""The grader's handle on the warm parent and on its single-use children.
+
+Decides when a child is stopped, continued and killed; measures from outside. Refuses to know what a child computes:
+a reply is bytes from a process that may lie.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernelwright.errors import MachineError, RefereeError
+from kernelwright.evaluate.sandbox import wire
+from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
+
+SAME_ALLOCATOR = {
+    "MALLOC_MMAP_THRESHOLD_": str(8 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
+    "MALLOC_TOP_PAD_": str(256 << 20),
+}
+"""Freed pages are kept by every contestant alike: otherwise a new 64 MB result costs its page faults on each call of
+eager, and a kernel of equal speed looks five times as fast."""
+
+
+class ChildGoneError(Exception):
+    """The child ended before it answered. `reason` is for people; `log` is what it printed last."""
+
+    def __init__(self, reason: str, log: str) -> None:
+        super().__init__(reason)
+        self.reason, self.log = reason, log
+
+
+class ChildSlowError(Exception):
+    """The child did not answer within its limit; it has been killed."""
+
+
+@dataclass
+class Reply:
+    """An answer, with the time between the question and it, on the grader's clock."""
+
+    message: wire.Message
+    outside_ns: int
+
+
+@dataclass
+class Child:
+    """One single-use process, frozen whenever the grader is not waiting for it."""
+
+    control: socket.socket
+    status: socket.socket
+    log: int
+    directory: Path
+    pid: int
+    group: int
+    asked: int = 0
+    ended: bool = field(default=False)
+
+    def ask(
+        self, message: wire.Message, limit_s: float, descriptors: Sequence[int] = (), freeze: bool = True
+    ) -> Reply:
+        """Continue the child, put one question, and freeze it the moment it answers.
+
+        Frozen, it can neither finish work that it already called done nor hold a core while another side is timed.
+
+        Raises:
+            ChildGoneError: it ended first.
+            ChildSlowError: it was killed at `limit_s`.
+        """
+        self.asked += 1
+        self._signal(signal.SIGCONT)
+        self.control.settimeout(limit_s)
+        try:
+            start = time.perf_counter_ns()
+            wire.send(self.control, {**message, "serial": self.asked}, descriptors)
+            answer, _ = wire.receive(self.control)
+            outside = time.perf_counter_ns() - start
+        except TimeoutError:
+            self.kill()
+            raise ChildSlowError from None
+        except (EOFError, OSError):
+            raise ChildGoneError(self._obituary(), self.tail()) from None
+        except ValueError as error:
+            self.kill()
+            raise ChildGoneError(f"sent something that is no answer: {error}", self.tail()) from None
+        if freeze:
+            self._signal(signal.SIGSTOP)
+        return Reply(answer, outside)
+
+    def tail(self, limit: int = 8000) -> str:
+        """The end of what it printed."""
+        size = os.fstat(self.log).st_size
+        data = os.pread(self.log, limit, max(0, size - limit))
+        text = data.decode(errors="replace")
+        return f"[{size - limit} bytes left out]\n{text}" if size > limit else text
+
+    def kill(self) -> None:
+        """End it with its whole process group and namespace."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.group, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill it and free what it held. Safe to call twice."""
+        if self.ended:
+            return
+        self.ended = True
+        self.kill()
+        self.control.close()
+        self.status.close()
+        os.close(self.log)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def _obituary(self) -> str:
+        self.status.settimeout(5.0)
+        try:
+            code = int(str(wire.receive(self.status)[0]["status"]))
+        except (EOFError, OSError, ValueError, KeyError):
+            return "was killed together with its keeper"
+        if os.WIFSIGNALED(code):
+            return f"killed by {signal.Signals(os.WTERMSIG(code)).name}"
+        return f"exited with status {os.WEXITSTATUS(code)} before it answered"
+
+
+class Warm:
+    """The warm parent process. Use as a context manager."""
+
+    def __init__(self, modules: Sequence[str] = (), environment: dict[str, str] | None = None) -> None:
+        self._modules = modules
+        self._environment = environment or {}
+        self._base = Path(tempfile.mkdtemp(prefix="kernelwright-"))
+        # Children run as nobody and must be able to pass through.
+        self._base.chmod(0o711)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+
+    def start(self) -> None:
+        """Import everything; returns when it is ready.
+
+        Raises:
+            MachineError: the interpreter could not start or import torch.
+        """
+        ours, theirs = wire.pair()
+        command = [sys.executable, "-m", "kernelwright.evaluate.sandbox.warm", str(theirs.fileno())]
+        self._process = subprocess.Popen(
+            [*command, *self._modules],
+            pass_fds=[theirs.fileno()],
+            env=self._cleared(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        theirs.close()
+        self._socket = ours
+        ours.settimeout(120)
+        try:
+            wire.receive(ours)
+        except (EOFError, OSError) as error:
+            self._process.kill()
+            _, log = self._process.communicate()
+            raise MachineError(
+                f"the warm interpreter did not start ({error!r}): {log.decode(errors='replace')[-600:]}. "
+                "Check that `python -c 'import torch, numpy'` works."
+            ) from None
+
+    def spawn(self, side: str, jail: Jail) -> Child:
+        """Fork one confined child of the named kind.
+
+        Raises:
+            RefereeError: the warm parent is gone.
+        """
+        if self._socket is None:
+            self.start()
+        assert self._socket is not None
+        directory = Path(tempfile.mkdtemp(dir=self._base))
+        if os.getuid() == 0:
+            os.chown(directory, NOBODY, NOBODY)
+        control, theirs = wire.pair()
+        status, keeper = wire.pair()
+        log = os.memfd_create("log")
+        # Its own open file description in append mode: the child cannot seek over what it printed.
+        appended = os.open(f"/proc/self/fd/{log}", os.O_WRONLY | os.O_APPEND)
+        placed = jail.model_copy(update={"directory": str(directory)})
+        order: wire.Message = {"side": side, "jail": placed.model_dump(mode="json")}
+        try:
+            wire.send(self._socket, order, [theirs.fileno(), appended, keeper.fileno()])
+            status.settimeout(30)
+            born, _ = wire.receive(status)
+        except (EOFError, OSError) as error:
+            raise RefereeError(f"the warm parent is gone: {error!r}") from None
+        finally:
+            theirs.close()
+            keeper.close()
+            os.close(appended)
+        return Child(control, status, log, directory, int(str(born["pid"])), int(str(born["group"])))
+
+    def close(self) -> None:
+        """End the warm parent and with it every child."""
+        if self._socket is not None:
+            self._socket.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        shutil.rmtree(self._base, ignore_errors=True)
+
+    def __enter__(self) -> "Warm":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _cleared(self) -> dict[str, str]:
+        """No key, token or setting of the user's reaches foreign code."""
+        kept = {k: os.environ[k] for k in ("PYTHONPATH", "LD_LIBRARY_PATH", "LANG") if k in os.environ}
+        return {
+            "PATH": "/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(self._base),
+            "TMPDIR": str(self._base),
+            # numpy's BLAS would start threads at import, and the warm parent must stay single-threaded.
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **SAME_ALLOCATOR,
+            **kept,
+            **self._environment,
+        }

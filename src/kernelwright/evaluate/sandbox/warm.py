@@ -1,0 +1,91 @@
+"""The warm parent: imports what is slow to import, never runs a threaded operation, and forks single-use children.
+
+Started as `python -m kernelwright.evaluate.sandbox.warm FD`; it ends when the grader's end of FD closes. It knows no
+task and no candidate. A torch operation here would start a thread pool, and a forked child's first parallel
+operation would then wait for ever for threads that were not forked: so it only imports.
+"""
+
+import importlib
+import os
+import signal
+import socket
+import sys
+import traceback
+
+from kernelwright.evaluate.sandbox import kernel, wire
+from kernelwright.evaluate.sandbox.jail import Jail, enter, leave_namespaces
+
+SIDES = {
+    "reference": "kernelwright.evaluate.sides.reference",
+    "cpp": "kernelwright.evaluate.sides.cpp",
+    "triton": "kernelwright.evaluate.sides.triton",
+    "tool": "kernelwright.evaluate.sides.tool",
+}
+"""Which module serves a child of each kind; it has `serve(control, denied)`."""
+
+SLOW = ("torch", "numpy")
+
+
+def main() -> None:
+    """Fork a child for every message until the grader is gone."""
+    grader = socket.socket(fileno=int(sys.argv[1]))
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    for name in (*SLOW, *sys.argv[2:]):
+        importlib.import_module(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    wire.send(grader, {"warm": os.getpid()})
+    while True:
+        try:
+            order, descriptors = wire.receive(grader, 3)
+        except EOFError:
+            return
+        if os.fork() == 0:
+            grader.close()
+            _keep(str(order["side"]), Jail.model_validate(order["jail"]), descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _keep(side: str, jail: Jail, descriptors: list[int]) -> None:
+    """The keeper: leads the process group, lives outside the new process namespace, reports pid and end."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    control, log, status = descriptors
+    isolated = leave_namespaces(jail)
+    child = os.fork()
+    if child == 0:
+        os.close(status)
+        _become_child(side, jail, isolated, control, log)
+    for descriptor in (control, log):
+        os.close(descriptor)
+    report = socket.socket(fileno=status)
+    wire.send(report, {"pid": child, "group": os.getpid()})
+    _, code = os.waitpid(child, 0)
+    wire.send(report, {"status": code})
+    os._exit(0)
+
+
+def _become_child(side: str, jail: Jail, isolated: bool, control: int, log: int) -> None:
+    code = 70
+    try:
+        with open(os.devnull) as nothing:  # noqa: PTH123 (a descriptor is wanted)
+            os.dup2(nothing.fileno(), 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.close(log)
+        denied = enter(jail, isolated)
+        module = importlib.import_module(SIDES[side])
+        module.serve(socket.socket(fileno=control), denied)
+        code = 0
+    except BaseException:  # noqa: BLE001 (last line of a forked child: it may not run its parent's code)
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

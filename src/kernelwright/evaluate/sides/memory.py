@@ -1,0 +1,86 @@
+"""Tensors over the shared arenas and over a child's own guarded results. Runs inside children."""
+
+import ctypes
+import mmap
+import os
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+import torch
+
+from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
+
+if TYPE_CHECKING:
+    from kernelwright.evaluate.sandbox.wire import Message
+
+GUARD = 4096
+"""Bytes of guard zone before and behind each checked result."""
+GUARD_BYTE, POISON_BYTE = 0xA5, 0xFF
+"""The poison is NaN in every floating dtype."""
+
+
+class ArenaView:
+    """An arena mapped without write access."""
+
+    def __init__(self, descriptor: int, starts: Sequence[int]) -> None:
+        flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
+        size = _size(descriptor)
+        # Python's mmap keeps no write access either; the address comes from the C library.
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *([ctypes.c_int] * 3), ctypes.c_long)
+        base = libc.mmap(None, size, mmap.PROT_READ, flags, descriptor, 0)
+        if base is None or base == ctypes.c_void_p(-1).value:
+            raise MemoryError(f"cannot map {size} bytes of inputs: {ctypes.get_errno()}")
+        self.base = int(base)
+        self.starts = tuple(starts)
+
+    def address(self, index: int, offset: int) -> int:
+        """Where the window at `offset` of tensor `index` begins."""
+        return self.base + self.starts[index] + offset
+
+    def tensor(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
+        """That window as a tensor; writing to it is a segmentation fault."""
+        return over(self.address(index, offset), spec)
+
+
+def over(address: int, spec: TensorSpec) -> torch.Tensor:
+    """A tensor over memory that somebody else owns."""
+    buffer = (ctypes.c_char * max(spec.nbytes, 1)).from_address(address)
+    flat = torch.frombuffer(buffer, dtype=getattr(torch, spec.dtype), count=prod(spec.shape))
+    return flat.view(spec.shape)
+
+
+def guarded(spec: TensorSpec) -> torch.Tensor:
+    """Poisoned memory for one result between two guard zones; the result begins at GUARD."""
+    memory = torch.full((spec.nbytes + 2 * GUARD,), GUARD_BYTE, dtype=torch.uint8)
+    memory[GUARD : GUARD + spec.nbytes] = POISON_BYTE
+    return memory
+
+
+def empty(spec: TensorSpec) -> torch.Tensor:
+    """Memory for one result from the allocator that eager uses."""
+    return torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
+
+
+def described(tensor: torch.Tensor) -> "list[int | str | list[int]]":
+    """Address, dtype and shape of a result, for the grader to read."""
+    return [tensor.data_ptr(), str(tensor.dtype).removeprefix("torch."), list(tensor.shape)]
+
+
+def tensor_specs(message: "Message", key: str) -> list[TensorSpec]:
+    """The specs that a message carries under `key`."""
+    found = message[key]
+    assert isinstance(found, list)
+    return [TensorSpec.model_validate(item) for item in found]
+
+
+def item_bytes(spec: TensorSpec) -> int:
+    """Bytes of one element."""
+    return ITEM_BYTES[spec.dtype]
+
+
+def _size(descriptor: int) -> int:
+
+    return os.fstat(descriptor).st_size

@@ -1,0 +1,216 @@
+"""The task's own code in its own process: inputs, the fp64 and the eager result, the compiled baseline, the OpGraph.
+
+The task is foreign code too. Its process sees seeds and expected results, which no candidate's process does.
+"""
+
+import copy
+import inspect
+import random
+import socket
+import time
+import types
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from pydantic import JsonValue
+
+from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sides import export, session
+from kernelwright.evaluate.sides.memory import ArenaView, described
+from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+
+Call = Callable[..., object]
+
+
+class ReferenceSide:
+    """State of this process: the module in its variants."""
+
+    def __init__(self, denied: list[str]) -> None:
+        self._denied = denied
+        self._kept: list[object] = []
+        self._variants: dict[str, Call] = {}
+        self._models: dict[str, torch.nn.Module] = {}
+
+    def load(self, message: Message) -> Message:
+        """Run the file, build the model, draw inputs twice, and describe everything as data."""
+        torch.set_num_threads(int(message["threads"]))
+        self._task = types.ModuleType("task")
+        exec(compile(str(message["source"]), "<task>", "exec"), self._task.__dict__)  # noqa: S102 (sandboxed child)
+        _seed(0)
+        arguments = self._task.get_init_inputs() if hasattr(self._task, "get_init_inputs") else []
+        model = self._task.Model(*arguments)
+        if not isinstance(model, torch.nn.Module):
+            raise TypeError("Model is not a torch.nn.Module")
+        self._models = {"eager": model}
+        draws = [self._draw(seed) for seed in (1, 2)]
+        self._inputs = self._describe_inputs(draws)
+        self._parameters = self._describe_parameters(model)
+        before = [t.clone() for t in model.state_dict().values()]
+        first, again, other = (self._results(model, d) for d in (draws[0], draws[0], draws[1]))
+        outputs = [_spec(f"output{i}", t) for i, t in enumerate(first)]
+        same = all(torch.equal(a, b) or _both_nan(a, b) for a, b in zip(first, again, strict=True))
+        after = list(model.state_dict().values())
+        return {
+            "inputs": [i.model_dump(mode="json") for i in self._inputs],
+            "parameters": [p.model_dump(mode="json") for p in self._parameters],
+            "outputs": [o.model_dump(mode="json") for o in outputs],
+            "deterministic": same,
+            "mutates_state": any(not torch.equal(a, b) for a, b in zip(before, after, strict=True)),
+            "finite": all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
+            "denied": list(self._denied),
+        }
+
+    def graph(self, message: Message) -> Message:
+        """The OpGraph, through torch.export."""
+        inputs = self._draw(1)
+        return {"graph": export.graph(self._models["eager"], inputs, self._inputs).model_dump_json()}
+
+    def draw(self, message: Message) -> Message:
+        """Inputs of one seed: where they lie in this process."""
+        drawn = self._draw(int(message["seed"]))
+        tensors = [t.contiguous() for t in drawn if isinstance(t, torch.Tensor)]
+        self._kept = [tensors]
+        return {"results": [[described(t) for t in tensors]]}
+
+    def state(self, message: Message) -> Message:
+        """The parameters and buffers as they were initialised."""
+        tensors = [t.detach().contiguous() for t in self._models["eager"].state_dict().values()]
+        self._kept = [tensors]
+        return {"results": [[described(t) for t in tensors]]}
+
+    def arrange(self, message: Message) -> Message:
+        """Map the arena, which the grader could size only once it knew the inputs."""
+        self._view = ArenaView(message["descriptors"][0], message["starts"])
+        return {}
+
+    def parameters(self, message: Message) -> Message:
+        """Take the parameters from the arena at these offsets, in every variant of the model."""
+        first = sum(isinstance(i, TensorSpec) for i in self._inputs)
+        with torch.no_grad():
+            for model in self._models.values():
+                for i, tensor in enumerate(model.state_dict().values()):
+                    tensor.copy_(self._view.tensor(first + i, int(message["offsets"][i]), self._parameters[i]))
+        return {}
+
+    def prepare(self, message: Message) -> Message:
+        """Build a variant: `fp64` or `compile`. Compiling happens at its first run."""
+        variant = str(message["variant"])
+        model = self._models["eager"]
+        if variant == "fp64":
+            self._models[variant] = copy.deepcopy(model).double()
+        elif variant == "compile":
+            self._variants[variant] = torch.compile(model)
+        return {}
+
+    def run(self, message: Message) -> Message:
+        """Run a variant on windows of the arena; results stay alive until the next run."""
+        variant = str(message["variant"])
+        calls = [self._window(self._view, offsets) for offsets in message["calls"]]
+        if variant == "fp64":
+            calls = [[_double(a) for a in arguments] for arguments in calls]
+        function = self._variants.get(variant) or self._models[variant]
+        self._kept = []
+        with torch.no_grad():
+            start = time.perf_counter_ns()
+            for arguments in calls:
+                self._kept.append(function(*arguments))
+            inside = time.perf_counter_ns() - start
+        results = [[t.contiguous() for t in _tensors(value)] for value in self._kept]
+        self._kept.append(results)
+        return {"ns": inside, "results": [[described(t) for t in r] for r in results]}
+
+    def _window(self, view: ArenaView, offsets: Sequence[int]) -> list[object]:
+        tensors = iter(enumerate(offsets))
+        arguments: list[object] = []
+        for spec in self._inputs:
+            if isinstance(spec, Scalar):
+                arguments.append(spec.value)
+            else:
+                index, offset = next(tensors)
+                arguments.append(view.tensor(index, offset, spec))
+        return arguments
+
+    def _draw(self, seed: int) -> list[object]:
+        _seed(seed)
+        return list(self._task.get_inputs())
+
+    def _results(self, model: torch.nn.Module, inputs: list[object]) -> list[torch.Tensor]:
+        with torch.no_grad():
+            return [t.detach().clone() for t in _tensors(model(*inputs))]
+
+    def _describe_inputs(self, draws: list[list[object]]) -> list[TensorSpec | Scalar]:
+        names = list(inspect.signature(self._models["eager"].forward).parameters)
+        specs: list[TensorSpec | Scalar] = []
+        for i, values in enumerate(zip(*draws, strict=True)):
+            name = names[i] if i < len(names) else f"input{i}"
+            first = values[0]
+            if isinstance(first, torch.Tensor):
+                specs.append(
+                    _with_domain(_spec(name, first), [v for v in values if isinstance(v, torch.Tensor)])
+                )
+            elif isinstance(first, bool | int | float):
+                specs.append(Scalar(name=name, value=first))
+            else:
+                raise TypeError(
+                    f"input {name!r} is a {type(first).__name__}; tensors and numbers can be judged"
+                )
+        return specs
+
+    def _describe_parameters(self, model: torch.nn.Module) -> list[TensorSpec]:
+        learned = {name for name, _ in model.named_parameters()}
+        specs = []
+        for name, tensor in model.state_dict().items():
+            spec = _spec(name, tensor)
+            specs.append(spec if name in learned else _with_domain(spec, [tensor]))
+        return specs
+
+
+def _spec(name: str, tensor: torch.Tensor) -> TensorSpec:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return TensorSpec.model_validate({"name": name, "shape": tuple(tensor.shape), "dtype": dtype})
+
+
+def _with_domain(spec: TensorSpec, values: list[torch.Tensor]) -> TensorSpec:
+    """Infer the domain from what was drawn (integers are indices, rows that sum to one probabilities)."""
+    update: dict[str, JsonValue] = {"domain": Domain.REAL.value}
+    if spec.dtype == "bool":
+        update = {"domain": Domain.MASK.value}
+    elif not spec.floating:
+        update = {"domain": Domain.INDEX.value, "bound": max(int(v.max()) for v in values) + 1}
+    elif all(bool((v >= 0).all()) for v in values):
+        sums = [v.double().sum(-1) for v in values if v.dim()]
+        rows = bool(sums) and all(bool(((s - 1).abs() < 1e-3).all()) for s in sums)
+        update = {"domain": (Domain.PROBABILITY if rows else Domain.NON_NEGATIVE).value}
+    return TensorSpec.model_validate({**spec.model_dump(mode="json"), **update})
+
+
+def _tensors(value: object) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, list | tuple) and value and all(isinstance(v, torch.Tensor) for v in value):
+        return list(value)
+    raise TypeError(
+        f"forward returned a {type(value).__name__}; a tensor or a tuple of tensors can be judged"
+    )
+
+
+def _double(value: object) -> object:
+    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+def _both_nan(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.is_floating_point() and bool(torch.equal(a.nan_to_num(0.0), b.nan_to_num(0.0)))
+
+
+def _seed(seed: int) -> None:
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002 (the task's own code may draw from the old generator)
+
+
+def serve(control: socket.socket, denied: list[str]) -> None:
+    """Answer the grader's questions about the reference."""
+    side = ReferenceSide(denied)
+    names = ("load", "graph", "draw", "state", "arrange", "parameters", "prepare", "run")
+    session.serve(control, {name: getattr(side, name) for name in names})

@@ -1,0 +1,94 @@
+"""The calibrated comparison: a candidate may err k times as much as the reference itself does, and a few ulps.
+
+Errors are relative to |reference| plus the tensor's own scale (its median magnitude, or a thousandth of its root mean
+square when most of it is zero), element by element, and the largest counts. The floor of a few ulps grows with the
+logarithm of the reduction length: an honest two-stage sum must pass where the scalar reference was luckily exact.
+Refuses to know regimes, candidates or devices.
+"""
+
+from dataclasses import dataclass
+from math import log2
+
+import torch
+
+from kernelwright.records.tensor import EPSILON, TensorSpec
+
+POISON_BYTE = 0xFF
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One output of one case: the fp64 reference, and how far from it a candidate may be."""
+
+    value: torch.Tensor
+    scale: float
+    reference_error: float
+    allowed: float
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Why an output is refused."""
+
+    because: str
+    evidence: str
+    error: float
+
+
+def scale_of(reference: torch.Tensor) -> float:
+    """The magnitude that errors of small elements are measured against."""
+    if not reference.numel():
+        return 1.0
+    magnitude = reference.double().abs().flatten()
+    sample = magnitude[:: max(1, magnitude.numel() // 65536)]
+    median, rms = float(sample.median()), float(magnitude.square().mean().sqrt())
+    return max(median, 1e-3 * rms, 1e-30)
+
+
+def floor(spec: TensorSpec, reduction: int) -> float:
+    """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers."""
+    return EPSILON.get(spec.dtype, 0.0) * (4 + 2 * log2(max(reduction, 1)))
+
+
+def error_of(got: torch.Tensor, reference: torch.Tensor, scale: float) -> torch.Tensor:
+    """Relative error of every element; infinite where only one side is finite."""
+    wanted = reference.double()
+    error = (got.double() - wanted).abs_().div_(wanted.abs() + scale)
+    return error.nan_to_num_(nan=float("inf"))
+
+
+def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
+    """The largest error of a finite output, and the evidence if it is too large."""
+    if not got.numel():
+        return 0.0, None
+    if got.dtype.is_floating_point:
+        wrong = _not_finite(got)
+        if wrong:
+            return float("inf"), wrong
+    error = error_of(got, expected.value, expected.scale)
+    worst = float(error.max())
+    if worst <= expected.allowed:
+        return worst, None
+    where = int(error.argmax())
+    count = int((error > expected.allowed).sum())
+    evidence = (
+        f"{count} of {got.numel()} elements are off; worst at flat index {where}: expected "
+        f"{expected.value.flatten()[where].item():.9g}, got {got.flatten()[where].item():.9g} "
+        f"(relative error {worst:.3g}, allowed {expected.allowed:.3g})"
+    )
+    return worst, Wrong("value", evidence, worst)
+
+
+def _not_finite(got: torch.Tensor) -> Wrong | None:
+    finite = torch.isfinite(got)
+    if bool(finite.all()):
+        return None
+    width = got.element_size()
+    raw = got.contiguous().view(torch.uint8).view(-1, width)
+    poisoned = int((raw == POISON_BYTE).all(dim=1).sum())
+    bad = got.numel() - int(finite.sum())
+    where = int((~finite).flatten().to(torch.uint8).argmax())
+    if poisoned:
+        return Wrong("unwritten", f"{poisoned} of {got.numel()} elements were never written", float("inf"))
+    value = got.flatten()[where].item()
+    return Wrong("nonfinite", f"{bad} of {got.numel()} elements are not finite; first at {where}: {value}", float("inf"))

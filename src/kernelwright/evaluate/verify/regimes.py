@@ -1,0 +1,90 @@
+"""Input regimes: what a kernel must get right beside inputs as they are drawn.
+
+Decides which regimes the domains admit and how inputs become them. Regimes follow KernelBench-Verified
+(arXiv 2607.16241: times 3, times 0.01, negated) with a huge element, integers and unaligned pointers added.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from kernelwright.records.tensor import Domain, TensorSpec
+
+Transform = Callable[[torch.Tensor, TensorSpec, torch.Generator], torch.Tensor]
+
+SCALABLE = (Domain.REAL, Domain.NON_NEGATIVE)
+
+EXACT_OPS = frozenset(
+    f"aten.{name}"
+    for name in (
+        "add.Tensor", "sub.Tensor", "mul.Tensor", "neg.default", "abs.default", "relu.default", "sum.default",
+        "sum.dim_IntList", "maximum.default", "minimum.default", "max.default", "min.default", "amax.default",
+        "amin.default", "clamp.default", "where.self", "clone.default", "view.default", "transpose.int",
+        "permute.default", "contiguous.default", "reshape.default", "flip.default",
+    )
+)  # fmt: skip
+"""Operations whose results on small integers are exact in any order, so that equality can be asked for."""
+
+
+@dataclass(frozen=True)
+class Regime:
+    """One way to change inputs. `domains` lists the inputs that it touches; the rest stay as drawn."""
+
+    name: str
+    domains: tuple[Domain, ...]
+    change: Transform
+    shift: int = 0
+    """Elements by which every pointer is moved off its alignment."""
+
+
+def _scaled(factor: float) -> Transform:
+    return lambda x, spec, generator: x * factor
+
+
+def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
+    changed = x.clone()
+    where = int(torch.randint(x.numel(), (1,), generator=generator))
+    changed.view(-1)[where] = 1e4
+    return changed
+
+
+def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
+    low = 0 if spec.domain is Domain.NON_NEGATIVE else -4
+    return torch.randint(low, 5, x.shape, generator=generator).to(x.dtype)
+
+
+AS_GIVEN = Regime("as given", (), _scaled(1.0))
+UNALIGNED = Regime("unaligned pointers", (), _scaled(1.0), shift=1)
+REGIMES = (
+    Regime("times 3", SCALABLE, _scaled(3.0)),
+    Regime("times 0.01", SCALABLE, _scaled(0.01)),
+    Regime("negated", (Domain.REAL,), _scaled(-1.0)),
+    Regime("one huge element", SCALABLE, _huge),
+    Regime("small integers", SCALABLE, _integers),
+)
+
+
+def admitted(inputs: Sequence[TensorSpec]) -> list[Regime]:
+    """The regimes that change at least one of these inputs, and the unaligned one."""
+    changing = [r for r in REGIMES if any(t.floating and t.domain in r.domains for t in inputs)]
+    return [*changing, UNALIGNED]
+
+
+def apply(regime: Regime, x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
+    """One input under a regime."""
+    if not spec.floating or spec.domain not in regime.domains or not x.numel():
+        return x
+    return regime.change(x, spec, generator).to(x.dtype)
+
+
+def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
+    """A parameter away from its initial value, where a scale of one or a bias of zero could be left out unnoticed."""
+    if not spec.floating:
+        return x
+    draw = torch.rand(x.shape, generator=generator, dtype=torch.float32) + 0.5
+    changed = x.float() * draw
+    if spec.domain is Domain.REAL:
+        spread = max(float(x.float().std(correction=0)) if x.numel() else 0.0, 0.2)
+        changed = changed + spread * 0.5 * torch.randn(x.shape, generator=generator, dtype=torch.float32)
+    return changed.to(x.dtype)
