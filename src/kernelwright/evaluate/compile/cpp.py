@@ -51,7 +51,9 @@ def compiler() -> str:
     return found
 
 
-def build(warm: Warm, candidate: Candidate, limit_s: float, off: tuple[str, ...] = ()) -> Library | BuildFailed | Refused:
+def build(
+    warm: Warm, candidate: Candidate, limit_s: float, off: tuple[str, ...] = ()
+) -> Library | BuildFailed | Refused:
     """Compile a candidate.
 
     Raises:
@@ -64,7 +66,9 @@ def build(warm: Warm, candidate: Candidate, limit_s: float, off: tuple[str, ...]
         return Refused(reason=f"flags {refused} are not allowed; allowed are {', '.join(ALLOWED_FLAGS)}")
     defines = [f"-D{d.name}={d.value}" for d in candidate.defines]
     argv = [compiler(), *BASE_FLAGS, *candidate.flags, *defines, "kernel.cpp", "-o", "kernel.so"]
-    child = Contestant(warm.spawn("tool", Jail(directory="/", may_execute=True, memory_bytes=4 << 30, off=off)), limit_s)
+    child = Contestant(
+        warm.spawn("tool", Jail(directory="/", may_execute=True, memory_bytes=4 << 30, off=off)), limit_s
+    )
     try:
         start = time.perf_counter()
         files = {"kernel.cpp": candidate.source}

@@ -43,6 +43,10 @@ class Arena:
         """Address of a segment in the grader's memory."""
         return self.address + self.segments[index].start
 
+    def memory(self, index: int) -> ctypes.Array[ctypes.c_char]:
+        """A whole segment in the grader's memory."""
+        return (ctypes.c_char * self.segments[index].capacity).from_address(self.where(index))
+
     def layout(self) -> list[int]:
         """Starts of the segments, for the children."""
         return [s.start for s in self.segments]

@@ -11,8 +11,9 @@ from math import prod
 
 import torch
 
+from kernelwright.errors import RefereeError
 from kernelwright.evaluate.sandbox import kernel
-from kernelwright.evaluate.sandbox.spawn import Child
+from kernelwright.evaluate.sandbox.spawn import Child, ChildGoneError, ChildSlowError, Reply
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.tensor import ITEM_BYTES, DType
 
@@ -61,6 +62,8 @@ class Contestant:
     def __init__(self, child: Child, limit_s: float) -> None:
         self.child, self._limit_s = child, limit_s
         self.freeze = True
+        self.trusted = ""
+        """Set for an admitted reference: what it is called when its failure is the referee's own."""
 
     def ask(self, message: Message, descriptors: Sequence[int] = (), limit_s: float | None = None) -> Message:
         """Put a question.
@@ -69,9 +72,9 @@ class Contestant:
             ChildGoneError, ChildSlowError: as `Child.ask`.
             ChildRaisedError: foreign code raised.
             TamperedError: the answer belongs to no question of ours.
+            RefereeError: any of these, of a trusted side.
         """
-        reply = self.child.ask(message, limit_s or self._limit_s, descriptors, self.freeze)
-        return self._checked(reply.message)
+        return self._put(message, descriptors, limit_s).message
 
     def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
         """Have it compute once for every list of byte offsets; `checked` puts poison and guards round results.
@@ -80,19 +83,29 @@ class Contestant:
             as `ask`.
         """
         message: Message = {"do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant}
-        reply = self.child.ask(message, self._limit_s, freeze=self.freeze)
-        answer = self._checked(reply.message)
+        reply = self._put(message, (), None)
         try:
             results = tuple(
                 tuple(Found(int(a), d, tuple(int(s) for s in shape)) for a, d, shape in call)
-                for call in answer["results"]
+                for call in reply.message["results"]
             )
-            inside = int(answer["ns"])
+            inside = int(reply.message["ns"])
         except (KeyError, TypeError, ValueError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
         if len(results) != len(calls):
             raise TamperedError(f"{len(calls)} calls were asked for and {len(results)} answered")
         return Ran(results, reply.outside_ns, inside)
+
+    def _put(self, message: Message, descriptors: Sequence[int], limit_s: float | None) -> Reply:
+        try:
+            reply = self.child.ask(message, limit_s or self._limit_s, descriptors, self.freeze)
+            self._check(reply.message)
+        except (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError) as error:
+            if self.trusted:
+                log = getattr(error, "log", "")
+                raise RefereeError(f"{self.trusted} failed: {error!r} {log[-2000:]}") from error
+            raise
+        return reply
 
     def read(self, found: Found, start: int = 0, count: int | None = None) -> torch.Tensor:
         """Copy `count` elements of a result from the frozen child; flat when only a part is read.
@@ -118,12 +131,11 @@ class Contestant:
         """End the child."""
         self.child.close()
 
-    def _checked(self, answer: Message) -> Message:
+    def _check(self, answer: Message) -> None:
         if answer.get("serial") != self.child.asked:
             raise TamperedError(f"answer {answer.get('serial')!r} came for question {self.child.asked}")
         if "error" in answer:
             raise ChildRaisedError(str(answer["error"]), str(answer.get("log", "")))
-        return answer
 
     def _copy(self, address: int, into: int, length: int) -> None:
         try:

@@ -63,9 +63,7 @@ class Child:
     asked: int = 0
     ended: bool = field(default=False)
 
-    def ask(
-        self, message: wire.Message, limit_s: float, descriptors: Sequence[int] = (), freeze: bool = True
-    ) -> Reply:
+    def ask(self, message: wire.Message, limit_s: float, descriptors: Sequence[int] = (), freeze: bool = True) -> Reply:
         """Continue the child, put one question, and freeze it the moment it answers.
 
         Frozen, it can neither finish work that it already called done nor hold a core while another side is timed.

@@ -55,10 +55,7 @@ class CppSide:
             addresses.append(outs)
         inside = time.perf_counter_ns() - start
         described = [
-            [
-                [address, spec.dtype, list(spec.shape)]
-                for address, spec in zip(outs, self._outputs, strict=True)
-            ]
+            [[address, spec.dtype, list(spec.shape)] for address, spec in zip(outs, self._outputs, strict=True)]
             for outs in addresses
         ]
         return {"ns": inside, "results": described}

@@ -35,9 +35,7 @@ def graph(model: torch.nn.Module, inputs: Sequence[object], specs: Sequence[Tens
     )
 
 
-def _placeholder_names(
-    exported: torch.export.ExportedProgram, specs: Sequence[TensorSpec | Scalar]
-) -> dict[str, str]:
+def _placeholder_names(exported: torch.export.ExportedProgram, specs: Sequence[TensorSpec | Scalar]) -> dict[str, str]:
     signature = exported.graph_signature
     names = dict(signature.inputs_to_parameters) | dict(signature.inputs_to_buffers)
     users = list(signature.user_inputs)
@@ -54,9 +52,7 @@ def _kept(node: torch.fx.Node) -> bool:
 def _node(node: torch.fx.Node, names: dict[str, str]) -> OpNode:
     arguments = _arguments(node, names)
     value = node.meta.get("val")
-    results = (
-        [value] if isinstance(value, torch.Tensor) else list(value) if isinstance(value, list | tuple) else []
-    )
+    results = [value] if isinstance(value, torch.Tensor) else list(value) if isinstance(value, list | tuple) else []
     specs = [_spec(f"{node.name}.{i}" if len(results) > 1 else node.name, t) for i, t in enumerate(results)]
     read = [n.meta.get("val") for n in node.all_input_nodes]
     sources = [_spec("source", t) for t in read if isinstance(t, torch.Tensor)]
@@ -95,9 +91,7 @@ def _leaf(value: object, names: dict[str, str]) -> Leaf:
 
 def _spec(name: str, tensor: torch.Tensor) -> TensorSpec:
     dtype = str(tensor.dtype).removeprefix("torch.")
-    return TensorSpec.model_validate(
-        {"name": name, "shape": tuple(int(s) for s in tensor.shape), "dtype": dtype}
-    )
+    return TensorSpec.model_validate({"name": name, "shape": tuple(int(s) for s in tensor.shape), "dtype": dtype})
 
 
 def _flops(node: torch.fx.Node, sources: list[TensorSpec], results: list[TensorSpec]) -> int:

@@ -109,7 +109,7 @@ class ReferenceSide:
         calls = [self._window(self._view, offsets) for offsets in message["calls"]]
         if variant == "fp64":
             calls = [[_double(a) for a in arguments] for arguments in calls]
-        function = self._variants.get(variant) or self._models[variant]
+        function = self._variants[variant] if variant in self._variants else self._models[variant]
         self._kept = []
         with torch.no_grad():
             start = time.perf_counter_ns()
@@ -146,15 +146,11 @@ class ReferenceSide:
             name = names[i] if i < len(names) else f"input{i}"
             first = values[0]
             if isinstance(first, torch.Tensor):
-                specs.append(
-                    _with_domain(_spec(name, first), [v for v in values if isinstance(v, torch.Tensor)])
-                )
+                specs.append(_with_domain(_spec(name, first), [v for v in values if isinstance(v, torch.Tensor)]))
             elif isinstance(first, bool | int | float):
                 specs.append(Scalar(name=name, value=first))
             else:
-                raise TypeError(
-                    f"input {name!r} is a {type(first).__name__}; tensors and numbers can be judged"
-                )
+                raise TypeError(f"input {name!r} is a {type(first).__name__}; tensors and numbers can be judged")
         return specs
 
     def _describe_parameters(self, model: torch.nn.Module) -> list[TensorSpec]:
@@ -190,9 +186,7 @@ def _tensors(value: object) -> list[torch.Tensor]:
         return [value]
     if isinstance(value, list | tuple) and value and all(isinstance(v, torch.Tensor) for v in value):
         return list(value)
-    raise TypeError(
-        f"forward returned a {type(value).__name__}; a tensor or a tuple of tensors can be judged"
-    )
+    raise TypeError(f"forward returned a {type(value).__name__}; a tensor or a tuple of tensors can be judged")
 
 
 def _double(value: object) -> object:

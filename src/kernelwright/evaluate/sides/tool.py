@@ -21,7 +21,11 @@ class ToolSide:
         for name, text in message["files"].items():
             Path(name).write_text(text)
         done = subprocess.run(message["argv"], capture_output=True, text=True, errors="replace", check=False)
-        answer: Message = {"status": done.returncode, "log": (done.stdout + done.stderr)[-20000:], "denied": self._denied}
+        answer: Message = {
+            "status": done.returncode,
+            "log": (done.stdout + done.stderr)[-20000:],
+            "denied": self._denied,
+        }
         made = Path(message["result"])
         if done.returncode == 0 and made.exists():
             data = made.read_bytes()

@@ -91,4 +91,6 @@ def _not_finite(got: torch.Tensor) -> Wrong | None:
     if poisoned:
         return Wrong("unwritten", f"{poisoned} of {got.numel()} elements were never written", float("inf"))
     value = got.flatten()[where].item()
-    return Wrong("nonfinite", f"{bad} of {got.numel()} elements are not finite; first at {where}: {value}", float("inf"))
+    return Wrong(
+        "nonfinite", f"{bad} of {got.numel()} elements are not finite; first at {where}: {value}", float("inf")
+    )

@@ -1,0 +1,115 @@
+"""The court: which machinery judges which task. Keeps sessions, and refreshes them for finals."""
+
+import os
+import platform
+import subprocess
+from collections.abc import Callable
+from importlib import metadata
+
+import torch
+
+import kernelwright
+from kernelwright.errors import RefereeError
+from kernelwright.evaluate.compile import cpp
+from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline.judge import judge
+from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.profile import ceiling
+from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.jail import LOST, Jail
+from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Evaluation, Refused
+from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.run import Environment
+from kernelwright.records.task import Target, Task, TaskSource
+
+
+class Court:
+    """One worker's state: the warm parent, the machine, the open sessions."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._warm = Warm()
+        self._machine: Machine | None = None
+        self._sessions: dict[str, Session] = {}
+
+    @property
+    def machine(self) -> Machine:
+        """The machine, examined at the first question."""
+        if self._machine is None:
+            self._warm.start()
+            self._machine = Machine(self._warm, len(os.sched_getaffinity(0)))
+        return self._machine
+
+    def admit(self, source: TaskSource, target: Target, policy: Policy) -> Task:
+        """Admit a task and keep its session open.
+
+        Raises:
+            TaskError: it cannot be judged.
+        """
+        self._note("running the reference: inputs, fp64 results, tolerance")
+        session = admit.open_session(self.machine.warm, source, target, policy, self.machine.device.cores)
+        self._sessions[session.task.id] = session
+        return session.task
+
+    def judge(self, task: Task, candidate: Candidate, policy: Policy, effort: Effort) -> Evaluation:
+        """Judge one candidate; a final meets inputs that were drawn for it."""
+        session = self._session(task, policy)
+        session.policy = policy
+        if candidate.language != "cpp":
+            return Refused(reason=f"target cpu takes cpp candidates, not {candidate.language}")
+        if "compile" not in session.prepared:
+            self._note("compiling the torch.compile baseline, once for this task")
+        if effort == "final":
+            self._note("final: fresh inputs, head to head")
+            session.refresh()
+        return judge(session, self.machine, candidate, effort)
+
+    def environment(self, target: Target) -> Environment:
+        """Device with its measured bandwidth, versions, and the sandbox in force."""
+        machine = self.machine
+        self._note("measuring the memory bandwidth")
+        gbps = machine.bandwidth(ceiling.levels()[-1])
+        child = Contestant(machine.warm.spawn("tool", Jail(directory="/", may_execute=True)), 30.0)
+        try:
+            denied = child.ask({"do": "execute", "argv": ["true"], "files": {}, "result": ""}).get("denied", [])
+        finally:
+            child.close()
+        return Environment(
+            device=machine.device.model_copy(update={"memory_gbps": gbps}),
+            versions=versions(),
+            isolation=tuple(part for part in LOST if part not in denied),
+            denied=tuple(f"{part}: {LOST[part]}" for part in denied),
+        )
+
+    def close(self) -> None:
+        """End every child and the warm parent."""
+        for session in self._sessions.values():
+            session.close()
+        self._warm.close()
+
+    def _session(self, task: Task, policy: Policy) -> Session:
+        if task.id not in self._sessions:
+            admitted = self.admit(task.source, task.target, policy)
+            if admitted.id != task.id:
+                raise RefereeError(
+                    f"the task {task.name!r} is not what it was when the run began: torch or the domains have changed. "
+                    "Start a new run."
+                )
+        return self._sessions[task.id]
+
+
+def versions() -> dict[str, str]:
+    """Of everything that can change a measurement."""
+    found = {"python": platform.python_version(), "kernelwright": kernelwright.__version__, "torch": torch.__version__}
+    for package in ("triton", "numpy"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "absent"
+    line = subprocess.run([cpp.compiler(), "--version"], capture_output=True, text=True, check=False).stdout
+    found["c++"] = line.splitlines()[0] if line else "unknown"
+    found["kernel"] = platform.release()
+    return found

@@ -1,0 +1,86 @@
+"""The machine under the referee: its warm parent, its device, and the ceilings measured on it, once each."""
+
+import platform
+from pathlib import Path
+
+import torch
+
+from kernelwright.errors import RefereeError
+from kernelwright.evaluate.compile import cpp
+from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.profile import ceiling
+from kernelwright.evaluate.sandbox.arena import Arena
+from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.records.run import Device
+
+COMPILE_LIMIT_S = 300.0
+
+
+class Machine:
+    """What every trial on this machine shares."""
+
+    def __init__(self, warm: Warm, cores: int) -> None:
+        self.warm = warm
+        self._bandwidth: dict[str, float] = {}
+        self.device = Device(kind="cpu", name=_cpu_name(), cores=cores, cache_bytes=_last_cache())
+
+    def bandwidth(self, level: ceiling.Level, again: bool = False) -> float:
+        """Read bandwidth of one level in 10^9 bytes a second: the best of what was measured so far.
+
+        `again` measures once more: a neighbour's noise can only make a ceiling look low, and a kernel suspect.
+
+        Raises:
+            MachineError: there is no compiler.
+            RefereeError: the yardstick kernel did not build.
+        """
+        if again or level.name not in self._bandwidth:
+            self._bandwidth[level.name] = max(self._measure(level), self._bandwidth.get(level.name, 0.0))
+        return self._bandwidth[level.name]
+
+    def prepare_compiled(self, session: Session) -> None:
+        """Compile the torch.compile baseline, once for a session; minutes where the compiler cache is cold."""
+        if "compile" in session.prepared:
+            return
+        session.reference.ask({"do": "prepare", "variant": "compile"})
+        offsets = session.cases[0].offsets[: len(session.inputs)]
+        message = {"do": "run", "calls": [list(offsets)], "variant": "compile", "checked": False}
+        session.reference.ask(message, limit_s=COMPILE_LIMIT_S)
+        session.prepared.add("compile")
+
+    def _measure(self, level: ceiling.Level) -> float:
+        candidate = ceiling.probe(level)
+        library = cpp.build(self.warm, candidate, 60.0)
+        if not isinstance(library, cpp.Library):
+            raise RefereeError(f"the bandwidth yardstick did not build: {library}")
+        arena = Arena([level.probe_bytes])
+        torch.frombuffer(arena.memory(0), dtype=torch.float32).fill_(1.0)
+        contestant = Contestant(self.warm.spawn("cpp", Jail(directory="/")), 30.0)
+        try:
+            output = {"name": "out", "shape": [], "dtype": "float32"}
+            load = {
+                "do": "load", "starts": arena.layout(), "outputs": [output], "workspace_bytes": 0,
+                "entry": candidate.entry, "threads": self.device.cores,
+            }  # fmt: skip
+            contestant.ask(load, [arena.descriptor, library.descriptor])
+            fastest = min(contestant.run([(0,)], checked=False).outside_ns for _ in range(25))
+        finally:
+            contestant.close()
+            library.close()
+            arena.close()
+        passes = next(d.value for d in candidate.defines if d.name == "PASSES")
+        return level.probe_bytes * passes / fastest
+
+
+def _cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _last_cache() -> int:
+    known = [level for level in ceiling.levels() if level.name != "memory"]
+    return known[-1].holds if known else 0

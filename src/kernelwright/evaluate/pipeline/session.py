@@ -1,0 +1,224 @@
+"""One task in front of the referee: its reference process, the shared inputs, the cases with what is expected.
+
+Decides how many inputs are drawn and where they lie. Seeds are secret, drawn anew for every session and for every
+final; expected results never leave this process.
+"""
+
+import ctypes
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from kernelwright.evaluate.sandbox.arena import Arena
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
+from kernelwright.evaluate.verify import compare, regimes
+from kernelwright.evaluate.verify.compare import Expected
+from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Task
+from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
+
+Pair = tuple[list[torch.Tensor], list[torch.Tensor]]
+"""Results of the fp64 and of the eager reference on the same inputs."""
+
+LINE = 64
+"""Alignment of a slot in bytes."""
+MEMORY = 6 << 30
+"""Most bytes of inputs that a session keeps, and of expected results."""
+POOL = 128 << 20
+"""Inputs worth having for the clock: several times the last-level cache."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of inputs, by byte offsets into the arena, and what every output should be."""
+
+    regime: str
+    offsets: tuple[int, ...]
+    expected: tuple[Expected, ...]
+    exact: bool = False
+
+
+class Session:
+    """Everything about one task that is computed once and used for every candidate."""
+
+    def __init__(self, task: Task, reference: Contestant, policy: Policy) -> None:
+        self.task, self.reference, self.policy = task, reference, policy
+        self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
+        self.tensors = (*self.inputs, *self.parameters)
+        self.regimes = [] if "regimes" in policy.disabled else regimes.admitted(self.inputs)
+        self.draws = self._how_many_draws()
+        self.arena = Arena(self._capacities(), writable="read_only_inputs" in policy.disabled)
+        self.reference.ask({"do": "arrange", "starts": self.arena.layout()}, [self.arena.descriptor])
+        self.reference.ask({"do": "prepare", "variant": "fp64"})
+        self.cases: list[Case] = []
+        self.dropped: list[str] = []
+        self._loaded: tuple[int, ...] = ()
+        self.prepared: set[str] = set()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Draw everything anew from fresh secret seeds, and compute what is expected."""
+        self._generator = torch.Generator().manual_seed(secrets.randbits(62))
+        self._place_parameters()
+        drawn = [self._place_draw(i) for i in range(self.draws)]
+        self.cases, self.dropped = [], []
+        kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
+        pairs = [self._pair(self._given(i)) for i in range(kept)]
+        pairs_errors = [_errors(*pair) for pair in pairs]
+        pairs_errors += [_errors(*self._pair(self._given(i))) for i in range(kept, min(self.policy.seeds, self.draws))]
+        self.base_error = [max(e[o] for e in pairs_errors) for o in range(len(self.task.workload.outputs))]
+        self.cases = [c for i, pair in enumerate(pairs) if (c := self._case(AS_GIVEN, self._given(i), pair))]
+        for slot, regime in enumerate(self.regimes):
+            offsets = self._place_regime(slot, regime, drawn[slot % len(drawn)])
+            case = self._case(regime, offsets, self._pair(offsets))
+            self.cases += [case] if case else []
+
+    def allowed(self, output: int, reference_error: float) -> float:
+        """What a candidate may err on one output (DESIGN section 4)."""
+        spec = self.task.workload.outputs[output]
+        if "calibrated" in self.policy.disabled:
+            return 1e-2
+        worst = max(self.base_error[output], reference_error)
+        return self.task.comparator.k * worst + compare.floor(spec, self.reduction(output))
+
+    def reduction(self, output: int) -> int:
+        """Elements of the largest input for each element of this output."""
+        largest = max((t.numel for t in self.tensors), default=1)
+        return max(1, largest // max(1, self.task.workload.outputs[output].numel))
+
+    def timed_parameters(self) -> tuple[int, ...]:
+        """Offsets of the randomised parameters, which the clock uses too."""
+        return tuple(self._parameter_offset(p, 1) for p in self.parameters)
+
+    def load_parameters(self, offsets: Sequence[int]) -> None:
+        """Give the reference the parameters at these offsets, if it has others."""
+        wanted = tuple(offsets)
+        if wanted != self._loaded:
+            self.reference.ask({"do": "parameters", "offsets": list(wanted)})
+            self._loaded = wanted
+
+    def view(self, index: int, offset: int) -> torch.Tensor:
+        """The window of a tensor at a byte offset, in the grader's own writable mapping."""
+        spec = self.tensors[index]
+        buffer = (ctypes.c_char * max(spec.nbytes, 1)).from_address(self.arena.where(index) + offset)
+        return torch.frombuffer(buffer, dtype=getattr(torch, spec.dtype), count=spec.numel).view(spec.shape)
+
+    def close(self) -> None:
+        """End the reference and free the inputs."""
+        self.reference.close()
+        self.arena.close()
+
+    # --- where things lie -----------------------------------------------------------------------------------------
+
+    def _how_many_draws(self) -> int:
+        size = max(1, sum(t.nbytes for t in self.inputs))
+        affordable = max(1, MEMORY // size - len(self.regimes))
+        wanted = max(self.policy.seeds, min(64, POOL // size))
+        return min(wanted, affordable)
+
+    def _cases_that_fit(self) -> int:
+        size = 8 * sum(o.numel for o in self.task.workload.outputs)
+        return max(1, MEMORY // max(1, size) - len(self.regimes))
+
+    def _capacities(self) -> list[int]:
+        pools = [_line(self.draws * t.nbytes) + len(self.regimes) * (_line(t.nbytes) + LINE) for t in self.inputs]
+        return pools + [2 * _line(p.nbytes) for p in self.parameters]
+
+    def _given(self, draw: int) -> tuple[int, ...]:
+        # The first draw meets the parameters as they were initialised, all others meet random ones.
+        slot = 0 if draw == 0 or "random_parameters" in self.policy.disabled else 1
+        inputs = [draw * t.nbytes for t in self.inputs]
+        return (*inputs, *(self._parameter_offset(p, slot) for p in self.parameters))
+
+    def _parameter_offset(self, spec: TensorSpec, slot: int) -> int:
+        return slot * _line(spec.nbytes)
+
+    # --- filling the arena ----------------------------------------------------------------------------------------
+
+    def _place_draw(self, draw: int) -> list[torch.Tensor]:
+        answer = self.reference.ask({"do": "draw", "seed": secrets.randbits(62)})
+        found = _found(answer["results"][0])
+        if [f.shape for f in found] != [t.shape for t in self.inputs]:
+            raise ChildRaisedError("ShapesChange", "get_inputs returned other shapes than before")
+        views = [self.view(i, draw * t.nbytes) for i, t in enumerate(self.inputs)]
+        for view, result in zip(views, found, strict=True):
+            view.copy_(self.reference.read(result))
+        return views
+
+    def _place_parameters(self) -> None:
+        if not self.parameters:
+            return
+        found = _found(self.reference.ask({"do": "state"})["results"][0]) if not self._loaded else []
+        for i, spec in enumerate(self.parameters):
+            index = len(self.inputs) + i
+            if found:
+                self.view(index, 0).copy_(self.reference.read(found[i]))
+            changed = regimes.random_parameter(self.view(index, 0), spec, self._generator)
+            self.view(index, self._parameter_offset(spec, 1)).copy_(changed)
+        self._loaded = ()
+
+    def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
+        offsets = []
+        for i, spec in enumerate(self.inputs):
+            start = _line(self.draws * spec.nbytes) + slot * (_line(spec.nbytes) + LINE)
+            start += regime.shift * ITEM_BYTES[spec.dtype]
+            self.view(i, start).copy_(regimes.apply(regime, drawn[i], spec, self._generator))
+            offsets.append(start)
+        return (*offsets, *self.timed_parameters())
+
+    # --- what is expected -----------------------------------------------------------------------------------------
+
+    def _results(self, variant: str, offsets: tuple[int, ...]) -> list[torch.Tensor]:
+        self.load_parameters(offsets[len(self.inputs) :])
+        ran = self.reference.run([offsets[: len(self.inputs)]], checked=False, variant=variant)
+        return [self.reference.read(found) for found in ran.results[0]]
+
+    def _pair(self, offsets: tuple[int, ...]) -> Pair:
+        return self._results("fp64", offsets), self._results("eager", offsets)
+
+    def _case(self, regime: Regime, offsets: tuple[int, ...], pair: Pair) -> Case | None:
+        wanted, shown = pair
+        for name, values in (("fp64", wanted), ("eager", shown)):
+            if not all(bool(torch.isfinite(v).all()) for v in values if v.is_floating_point()):
+                self.dropped.append(f"{regime.name}: the {name} reference is not finite")
+                return None
+        exact = regime.name == "small integers" and all(n.op in regimes.EXACT_OPS for n in self.task.graph.nodes)
+        return Case(regime.name, offsets, tuple(self._expect(wanted, shown, exact)), exact)
+
+    def _expect(self, wanted: list[torch.Tensor], shown: list[torch.Tensor], exact: bool) -> list[Expected]:
+        expected = []
+        for i, (want, show) in enumerate(zip(wanted, shown, strict=True)):
+            scale = compare.scale_of(want)
+            error = float(compare.error_of(show, want, scale).max()) if want.numel() else 0.0
+            bitwise = exact and error == 0.0 or not self.task.workload.outputs[i].floating
+            allowed = 0.0 if bitwise or self.task.comparator.kind == "exact" else self.allowed(i, error)
+            expected.append(Expected(want, scale, error, allowed))
+        return expected
+
+
+def _errors(wanted: list[torch.Tensor], shown: list[torch.Tensor]) -> list[float]:
+    return [
+        float(compare.error_of(s, w, compare.scale_of(w)).max()) if w.numel() else 0.0
+        for s, w in zip(shown, wanted, strict=True)
+    ]
+
+
+def _found(described: list[list[object]]) -> list[Found]:
+    return [Found(int(str(a)), d, tuple(s)) for a, d, s in described]  # type: ignore[arg-type]
+
+
+def _line(size: int) -> int:
+    return -(-size // LINE) * LINE
+
+
+def cache_directory() -> Path:
+    """Where compiled baselines are kept between runs; only references' processes write there."""
+    import os  # noqa: PLC0415
+
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelwright" / "inductor"
+    base.mkdir(parents=True, exist_ok=True)
+    return base

@@ -1,0 +1,181 @@
+"""The measure stage: hold the contest, check every timed result, place the time against floor and ceiling."""
+
+import random
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+
+from kernelwright.evaluate.profile import ceiling, statistics
+from kernelwright.evaluate.profile.clock import Contest, Entrant, Samples
+from kernelwright.evaluate.profile.inputs import FreshInputs
+from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran
+from kernelwright.evaluate.verify import compare
+from kernelwright.records.evaluation import Evaluation, Measured, Suspect
+from kernelwright.records.measure import BuildFacts, Roofline, Side, Timing, Versus
+from kernelwright.records.policy import Effort
+
+if TYPE_CHECKING:
+    from kernelwright.evaluate.pipeline.judge import Trial
+
+CHECKED_ELEMENTS = 1 << 20
+"""Elements of each timed result that are looked at; which ones is chosen after the candidate has been frozen."""
+SEARCH_S, FINAL_S = 5.0, 30.0
+HIDDEN_NS_SHARE = 0.25
+"""A candidate's own clock may miss this share of a sample (waking and answering) before it is suspect."""
+
+
+class TimedOutputWrongError(Exception):
+    """A result that was timed is not right; str is the evidence."""
+
+
+@dataclass
+class Witness:
+    """Looks at every timed result: eager's of the same round says what it should be."""
+
+    trial: "Trial"
+    reference: Contestant
+    parts: list[list[tuple[int, int]]] = field(default_factory=list)
+    wanted: list[list[torch.Tensor]] = field(default_factory=list)
+    got: list[list[torch.Tensor]] = field(default_factory=list)
+
+    def look(self, entrant: Entrant, ran: Ran) -> None:
+        """Keep the parts of a side's results that will be compared."""
+        if "timed_outputs" in self.trial.policy.disabled or entrant.name == "compile":
+            return
+        if not self.parts:
+            self.parts = [[_part(f) for f in call] for call in ran.results]
+        values = [
+            [entrant.contestant.read(f, *p) for f, p in zip(call, part, strict=True)]
+            for call, part in zip(ran.results, self.parts, strict=True)
+        ]
+        if entrant.name == "eager":
+            self.wanted = values
+        else:
+            self.got = values
+
+    def compare(self) -> None:
+        """Compare what was kept of one round.
+
+        Raises:
+            TimedOutputWrongError: a timed result is not right.
+        """
+        for got, wanted in zip(self.got, self.wanted, strict=True):
+            for i, (g, w) in enumerate(zip(got, wanted, strict=True)):
+                self._compare(i, g, w)
+        self.parts, self.wanted, self.got = [], [], []
+
+    def _compare(self, output: int, got: torch.Tensor, wanted: torch.Tensor) -> None:
+        # Both sides may be off the truth by what each is allowed.
+        session = self.trial.session
+        allowed = session.allowed(output, 0.0) + session.base_error[output]
+        allowed = allowed if session.task.workload.outputs[output].floating else 0.0
+        expected = compare.Expected(wanted, compare.scale_of(wanted), 0.0, allowed)
+        _, wrong = compare.judge(got, expected)
+        if wrong is not None:
+            raise TimedOutputWrongError(f"output {output} of a timed call: {wrong.evidence}")
+
+
+def _part(found: Found) -> tuple[int, int]:
+    count = min(found.numel, CHECKED_ELEMENTS)
+    return random.randint(0, found.numel - count), count
+
+
+def time_candidate(trial: "Trial", contestant: Contestant, build: BuildFacts, effort: Effort) -> Evaluation:
+    """Measured, or why the time cannot be believed.
+
+    Raises:
+        as `Contestant.run`.
+    """
+    try:
+        samples = _hold(trial, contestant, effort)
+    except TimedOutputWrongError as error:
+        from kernelwright.evaluate.pipeline.judge import wrong  # noqa: PLC0415 (the two modules are one stage's halves)
+
+        return wrong(trial, "timed_output", "timed call", str(error))
+    timing = _timing(trial, samples, effort)
+    roofline = _roofline(trial, timing.latency_us)
+    for _ in range(2):
+        if timing.latency_us < roofline.floor_us:
+            roofline = _roofline(trial, timing.latency_us, again=True)
+    suspicion = _suspicion(trial, samples, roofline, timing.latency_us)
+    if suspicion is not None:
+        return suspicion
+    return Measured(build=build, accuracy=trial.accuracy, timing=timing, roofline=roofline)
+
+
+def _hold(trial: "Trial", contestant: Contestant, effort: Effort) -> Samples:
+    session, policy = trial.session, trial.policy
+    fresh = FreshInputs(session.inputs, session.draws, session.view, session.timed_parameters())
+    fresh.enabled = "fresh_inputs" not in policy.disabled
+    session.load_parameters(session.timed_parameters())
+    reference = session.reference
+    trial.machine.prepare_compiled(session)
+    witness = Witness(trial, reference)
+
+    def round_over() -> None:
+        fresh.undo()
+        witness.compare()
+
+    contest = Contest(
+        entrants=[
+            Entrant("eager", reference, "eager"),
+            Entrant("compile", reference, "compile"),
+            Entrant("candidate", contestant),
+        ],
+        fresh=fresh.windows,
+        after=witness.look,
+        round_over=round_over,
+        inside="outside_clock" in policy.disabled,
+    )
+    try:
+        if effort == "final":
+            return contest.hold(policy.final_blocks, FINAL_S)
+        return contest.hold(policy.search_blocks, SEARCH_S)
+    finally:
+        fresh.undo()
+
+
+def _timing(trial: "Trial", samples: Samples, effort: Effort) -> Timing:
+    policy, us = trial.policy, samples.us
+    versus: list[Versus] = [
+        statistics.versus(name, us[name], us["candidate"], policy.confidence, policy.minimum_effect)
+        for name in ("eager", "compile")
+        if name in us
+    ]
+    sides = [Side.model_validate({"name": n, "samples_us": tuple(v)}) for n, v in us.items()]
+    return Timing(
+        latency_us=float(torch.tensor(us["candidate"], dtype=torch.float64).median()),
+        sides=tuple(sides),
+        versus=tuple(versus),
+        calls_per_sample=samples.calls,
+        clock="outside",
+        final=effort == "final",
+    )
+
+
+def _roofline(trial: "Trial", latency_us: float, again: bool = False) -> Roofline:
+    task, machine = trial.session.task, trial.machine
+    size = task.workload.compulsory_bytes
+    near = machine.bandwidth(ceiling.level_for(size), again)
+    return Roofline(
+        bytes=size,
+        flops=task.graph.flops,
+        achieved_gbps=size / latency_us / 1e3,
+        ceiling_gbps=near,
+        floor_us=ceiling.floor_us(size, 0, near, machine.device.cores),
+    )
+
+
+def _suspicion(trial: "Trial", samples: Samples, roofline: Roofline, latency_us: float) -> Suspect | None:
+    disabled = trial.policy.disabled
+    if latency_us < roofline.floor_us and "floor" not in disabled:
+        evidence = (
+            f"{latency_us:.2f} us for {roofline.bytes} compulsory bytes; the floor is {roofline.floor_us:.2f} us at "
+            f"{ceiling.MARGIN} times the measured {roofline.ceiling_gbps:.0f} GB/s"
+        )
+        return Suspect(because="below_floor", evidence=evidence)
+    if samples.inside_share < 1 - HIDDEN_NS_SHARE and "outside_clock" not in disabled:
+        evidence = f"its own clock admits to {samples.inside_share:.0%} of the time that passed outside"
+        return Suspect(because="clock_disagrees", evidence=evidence)
+    return None

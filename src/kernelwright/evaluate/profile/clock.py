@@ -1,0 +1,97 @@
+"""The clock: paired, interleaved blocks of all sides on the same fresh inputs, timed by the grader from outside.
+
+A block is three rounds. In a round every side computes the same calls once, on windows of the inputs that nobody has
+seen before; the order of sides is random and mirrored from one round to the next. A side's sample for the block is its
+smallest of three, so that one interruption does not spoil it (research on this protocol: docs/referee.md). Between its
+turns a side is frozen. Decides nothing about right or wrong: `after` sees every side's results before the next one runs.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
+
+Calls = list[tuple[int, ...]]
+
+SAMPLE_NS = 3_000_000
+"""Shortest sample worth timing from outside, where waking a process costs tens of microseconds."""
+MOST_CALLS = 48
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A side of the contest."""
+
+    name: str
+    contestant: Contestant
+    variant: str = ""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Microseconds for one call, a block each, by side; and how far the two clocks agree."""
+
+    us: dict[str, list[float]]
+    calls: int
+    inside_share: float
+    """Median share of the candidate's outside time that its own clock admits to."""
+
+
+@dataclass
+class Contest:
+    """How to run one: where fresh inputs come from, who looks at results, how long it may take."""
+
+    entrants: Sequence[Entrant]
+    fresh: Callable[[int], Calls]
+    """Windows for this many calls; called once a round."""
+    after: Callable[[Entrant, Ran], None]
+    """Sees the results of a side, which is frozen."""
+    round_over: Callable[[], None]
+    inside: bool = False
+    """Trust the child's own clock; only a test of the defence does."""
+
+    def calls_per_sample(self) -> int:
+        """Warm every side up, and choose calls so that the fastest side's sample is long enough."""
+        fastest = float("inf")
+        for _ in range(2):
+            calls = self.fresh(1)
+            for entrant in self.entrants:
+                ran = self._run(entrant, calls)
+                fastest = min(fastest, ran.outside_ns)
+            self.round_over()
+        return max(1, min(MOST_CALLS, round(SAMPLE_NS / fastest)))
+
+    def hold(self, blocks: int, limit_s: float) -> Samples:
+        """Time up to `blocks` blocks, and at least eight, within about `limit_s` seconds."""
+        count = self.calls_per_sample()
+        us: dict[str, list[float]] = {e.name: [] for e in self.entrants}
+        shares, spent = [], 0.0
+        for block in range(blocks):
+            if block >= 8 and spent + spent / block > limit_s:
+                break
+            best = dict.fromkeys(us, float("inf"))
+            for order in self._orders():
+                calls = self.fresh(count)
+                for entrant in order:
+                    ran = self._run(entrant, calls)
+                    time_ns = ran.inside_ns if self.inside else ran.outside_ns
+                    best[entrant.name] = min(best[entrant.name], time_ns / count / 1000)
+                    spent += ran.outside_ns / 1e9
+                    if entrant.name == "candidate":
+                        shares.append(ran.inside_ns / ran.outside_ns)
+                self.round_over()
+            for name, value in best.items():
+                us[name].append(value)
+        return Samples(us, count, median(shares) if shares else 1.0)
+
+    def _orders(self) -> list[list[Entrant]]:
+        order = random.sample(list(self.entrants), len(self.entrants))
+        return [order if i % 2 == 0 else order[::-1] for i in range(ROUNDS)]
+
+    def _run(self, entrant: Entrant, calls: Calls) -> Ran:
+        ran = entrant.contestant.run(calls, checked=False, variant=entrant.variant)
+        self.after(entrant, ran)
+        return ran
