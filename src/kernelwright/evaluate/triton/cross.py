@@ -58,6 +58,7 @@ def cross_compile(candidate: Candidate, task_source: str, workload: Workload, ar
     launches: list[Launch] = []
     with Boundary(path, KINDS) as boundary, absent_gpu(device) as driver, assembler_log(), torch.no_grad():
         entry = entry_of(load_module(path, candidate.source, candidate.defines), candidate)
+        boundary.default = "run"
         _launch(entry, task, workload)
         if not driver.launches:
             _launch_on_lazy_memory(entry, task, workload)

@@ -52,11 +52,14 @@ class Boundary:
 
     Args:
         source: the candidate's file; frames of other files are left out of the log.
-        kinds: the kind of fault for exceptions that are not ours; `run` for all others.
+        kinds: the kind of fault for exceptions that are not ours.
+
+    `default` is the kind of all others: `build` until the code inside says that the file is loaded.
     """
 
     def __init__(self, source: Path, kinds: Mapping[type[BaseException], FaultKind] | None = None) -> None:
         self.fault: Fault | None = None
+        self.default: FaultKind = "build"
         self._source = source
         self._kinds = kinds or {}
 
@@ -78,7 +81,7 @@ class Boundary:
             for known, kind in self._kinds.items():
                 if isinstance(link, known):
                     return kind
-        return "run"
+        return self.default
 
 
 def describe(error: BaseException, source: Path) -> str:
