@@ -39,7 +39,9 @@ KINDS: dict[type[BaseException], FaultKind] = {
 }
 
 
-def cross_compile(candidate: Candidate, task_source: str, workload: Workload, arch: str) -> BuildFacts | Fault:
+def cross_compile(
+    candidate: Candidate, task_source: str, workload: Workload, arch: str
+) -> BuildFacts | Fault:
     """Compile every kernel that the candidate launches on `workload`, for `arch`.
 
     Args:
@@ -104,7 +106,7 @@ def _kernel(launch: Launch, device: Hardware) -> KernelFacts:
         spill_bytes=spill_bytes(getattr(launch.metadata, LOG_KEY, "")),
         shared_bytes=shared,
         warps=warps,
-        occupancy=occupancy(
-            device, BlockShape(warps=warps, registers=used.registers, shared_bytes=shared)
-        ) if used else None,
+        occupancy=occupancy(device, BlockShape(warps=warps, registers=used.registers, shared_bytes=shared))
+        if used
+        else None,
     )

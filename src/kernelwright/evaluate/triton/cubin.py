@@ -11,13 +11,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import triton
 from triton.backends.nvidia.compiler import CUDABackend
 from triton.runtime.errors import PTXASError
 
 from kernelwright.evaluate.triton.device import replaced
+from kernelwright.evaluate.triton.foreign import Foreign
 
 LOG_KEY = "ptxas_log"
 """Where a kernel's metadata keeps the assembler's log."""
@@ -69,7 +70,7 @@ def assembler_log() -> Iterator[None]:
     """Within it, compiled kernels carry ptxas's log, and its failures are raised with the message only."""
     original: Callable[..., bytes] = CUDABackend.make_cubin
 
-    def make_cubin(self: object, source: str, metadata: dict[str, Any], *rest: object) -> bytes:
+    def make_cubin(self: object, source: str, metadata: dict[str, Foreign], *rest: object) -> bytes:
         log = io.StringIO()
         try:
             with redirect_stdout(log), replaced(triton.knobs.nvidia, dump_ptxas_log=True):

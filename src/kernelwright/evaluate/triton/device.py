@@ -8,7 +8,7 @@ recorded. Not covered: streams, events, graphs and memory statistics raise as on
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 import triton
@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 from triton.backends.compiler import GPUTarget
 from triton.runtime.autotuner import Autotuner
 
+from kernelwright.evaluate.triton.foreign import Foreign
 from kernelwright.knowledge.hardware import WARP, Hardware
 
 MAX_THREADS = 1024
@@ -28,7 +29,7 @@ class Launch(NamedTuple):
 
     name: str
     grid: tuple[int, int, int]
-    metadata: Any
+    metadata: Foreign
     """Triton's own: warps, stages, shared bytes and whatever a stage added."""
     cubin: bytes
 
@@ -72,7 +73,7 @@ class RecordingDriver:
         """Pretend to load: the cubin itself is the function that the launcher gets."""
         return None, cubin, 0, 0, MAX_THREADS
 
-    def launcher_cls(self, _source: object, metadata: Any) -> Callable[..., None]:
+    def launcher_cls(self, _source: object, metadata: Foreign) -> Callable[..., None]:
         """A launcher that records its grid instead of running."""
 
         def launch(x: int, y: int, z: int, _stream: int, cubin: bytes, *_rest: object) -> None:
@@ -148,7 +149,7 @@ def _bench(call: Callable[[], object], **_options: object) -> list[float]:
 
 def _fake_address(tensor: torch.Tensor) -> int:
     """Allocations of the GPU are aligned well beyond 16 bytes; views keep their offset."""
-    return int(tensor.storage_offset()) * tensor.element_size()
+    return int(tensor.storage_offset() * tensor.element_size())
 
 
 def _torch_cuda(device: Hardware) -> dict[str, object]:

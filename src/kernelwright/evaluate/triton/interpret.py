@@ -9,7 +9,7 @@ import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -17,25 +17,18 @@ import triton
 from triton.runtime import interpreter
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.triton import bfloat16, dot, libdevice, memory
+from kernelwright.evaluate.triton import dot, libdevice
+from kernelwright.evaluate.triton.bfloat16 import install_carrier
+from kernelwright.evaluate.triton.builder import RepairedBuilder
 from kernelwright.evaluate.triton.device import CudaPretence, absent_gpu
-from kernelwright.evaluate.triton.fault import Boundary, CandidateError, Fault, FaultKind, UnsupportedError
+from kernelwright.evaluate.triton.fault import Boundary, Fault
+from kernelwright.evaluate.triton.foreign import Foreign
 from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.candidate import Candidate
 
-Argument = torch.Tensor | bool | int | float
-
-
-class DeviceAssertError(CandidateError):
-    """A `tl.device_assert` of the kernel did not hold."""
-
-    kind: FaultKind = "assertion"
-
-
-class MissingOperationError(UnsupportedError, AttributeError):
-    """The interpreter lacks an operation that the compiler has."""
+Argument: TypeAlias = "torch.Tensor | bool | int | float"
 
 
 class Arguments(NamedTuple):
@@ -81,47 +74,34 @@ def install() -> None:
     """
     if not triton.knobs.runtime.interpret:
         raise RefereeError("Triton was imported without TRITON_INTERPRET=1: set it before the process starts")
-    builder = interpreter.InterpreterBuilder
-    if hasattr(builder, "repaired"):
+    builder = interpreter.interpreter_builder
+    if isinstance(builder, RepairedBuilder):
         return
-    builder.repaired = True
-    bfloat16.install()
-    dot.install()
+    install_carrier()
     libdevice.install()
-    memory.install()
-    interpreter.interpreter_builder.options = dataclasses.replace(
-        interpreter.interpreter_builder.options,
+    builder.__class__ = RepairedBuilder  # the instance is shared: Triton's semantics hold it too
+    builder.options = dataclasses.replace(
+        builder.options,
         debug=True,  # otherwise device_assert is dropped
         sanitize_overflow=False,  # the device wraps around in silence
-        allowed_dot_input_precisions=dot.DOT_PRECISIONS,
+        allowed_dot_input_precisions=dot.PRECISIONS,
     )
-    builder.create_assert = _assert
-    builder.create_inline_asm = _no_assembly
-    builder.create_extern_elementwise = _no_library
-    builder.__getattr__ = _missing
+    execute = interpreter.GridExecutor.__call__
+
+    def call(self: Foreign, *arguments: object, **named: object) -> Foreign:
+        RepairedBuilder.guard.enter({**dict(zip(self.arg_names, arguments, strict=False)), **named})
+        return execute(self, *arguments, **named)
+
+    interpreter.GridExecutor.__call__ = call
 
 
 @contextmanager
 def _pretending(arch: str) -> Iterator[None]:
-    with absent_gpu(hardware(arch)), CudaPretence(), torch.no_grad():
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of numpy, about the values that the task gave it
-            yield
-
-
-def _assert(_self: Any, condition: Any, message: str) -> None:
-    if not np.all(condition.data):
-        program = interpreter.interpreter_builder.grid_idx
-        raise DeviceAssertError(f"device_assert failed in program {program}: {message or 'no message'}")
-
-
-def _no_assembly(_self: Any, *_arguments: Any) -> Any:
-    raise UnsupportedError("inline assembly cannot be interpreted")
-
-
-def _no_library(_self: Any, _library: str, _path: str, symbol: str, *_arguments: Any) -> Any:
-    raise UnsupportedError(f"the library function {symbol} cannot be interpreted")
-
-
-def _missing(_self: Any, name: str) -> Any:
-    raise MissingOperationError(f"the operation {name!r} cannot be interpreted")
+    with (
+        absent_gpu(hardware(arch)),
+        CudaPretence(),
+        torch.no_grad(),
+        np.errstate(all="ignore"),
+        warnings.catch_warnings(action="ignore"),  # of numpy, about the values that the task gave it
+    ):
+        yield

@@ -6,7 +6,6 @@ Functions outside the table raise UnsupportedError when they are called: no verd
 import inspect
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,13 +15,15 @@ from triton.language.extra.cuda import libdevice as cuda
 from triton.runtime import interpreter
 
 from kernelwright.evaluate.triton.fault import UnsupportedError
+from kernelwright.evaluate.triton.foreign import Foreign
 
 Function = Callable[..., torch.Tensor]
 
 _BY_NAME = (
-    "abs acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc erfinv exp exp2 expm1 floor fmod "
-    "hypot isinf isnan lgamma log log10 log1p log2 nextafter pow rsqrt sin sinh sqrt tan tanh trunc"
-).split()
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "erf",
+    "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "fmod", "hypot", "isinf", "isnan", "lgamma", "log", "log10",
+    "log1p", "log2", "nextafter", "pow", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+)  # fmt: skip
 _TABLE: dict[str, Function] = {
     **{name: getattr(torch, name) for name in _BY_NAME},
     "cbrt": lambda x: torch.copysign(x.abs().pow(1 / 3), x),
@@ -62,34 +63,27 @@ def install() -> None:
         for name in _functions(module):
             table = _TABLE.get(name)
             setattr(module, name, _computed(table, _RESULT.get(name)) if table else _unsupported(name))
-    interpreter.InterpreterBuilder.create_erf = _erf
 
 
 def _functions(module: ModuleType) -> list[str]:
     return [name for name, value in inspect.getmembers(module, callable) if not name.startswith("_")]
 
 
-def _computed(function: Function, result: Any) -> Callable[..., Any]:
-    def call(*arguments: Any, _semantic: Any = None) -> Any:
+def _computed(function: Function, result: Foreign) -> Callable[..., Foreign]:
+    def call(*arguments: object, **_named: object) -> Foreign:
         tensors = [interpreter.interpreter_semantic.to_tensor(a) for a in arguments]
         values = function(*(torch.from_numpy(np.array(t.handle.data)) for t in tensors))
         element = result or tensors[0].dtype
         data = values.numpy().astype(interpreter._get_np_dtype(element))
-        shape = max((t.type.get_block_shapes() for t in tensors if t.type.is_block()), key=len, default=None)
-        kind = tl.block_type(element, list(data.shape)) if shape else element
+        shaped = any(t.type.is_block() for t in tensors)
+        kind = tl.block_type(element, list(data.shape)) if shaped else element
         return tl.tensor(interpreter.TensorHandle(data, element), kind)
 
     return call
 
 
-def _unsupported(name: str) -> Callable[..., Any]:
-    def call(*_arguments: Any, **_named: Any) -> Any:
+def _unsupported(name: str) -> Callable[..., Foreign]:
+    def call(*_arguments: object, **_named: object) -> Foreign:
         raise UnsupportedError(f"libdevice.{name} cannot be interpreted")
 
     return call
-
-
-def _erf(_self: Any, value: Any) -> Any:
-    """Triton's own goes through Python for every element."""
-    data = torch.erf(torch.from_numpy(np.array(value.data))).numpy()
-    return interpreter.TensorHandle(data, value.dtype.scalar)

@@ -5,14 +5,14 @@ given. Not covered: an overrun that stays inside the same storage, and kernels t
 integers, for which nothing is checked.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from triton.runtime import interpreter
 
-from kernelwright.evaluate.triton.bfloat16 import Array
 from kernelwright.evaluate.triton.fault import CandidateError, FaultKind
+from kernelwright.evaluate.triton.foreign import Array, Handle
 
 
 class OutOfBoundsError(CandidateError):
@@ -32,7 +32,7 @@ class Span(NamedTuple):
 class Regions:
     """The storages of one launch."""
 
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, arguments: Mapping[str, object]) -> None:
         self._spans = sorted(span for name, value in arguments.items() for span in _spans(name, value))
         self._starts = np.array([s.start for s in self._spans], dtype=np.uint64)
         self._ends = np.array([s.end for s in self._spans], dtype=np.uint64)
@@ -43,7 +43,7 @@ class Regions:
             return pointers
         index = np.searchsorted(self._starts, pointers, side="right") - 1
         held = (index >= 0) & (pointers + np.uint64(item_bytes) <= self._ends[np.maximum(index, 0)])
-        return pointers[~held]
+        return np.asarray(pointers[~held])
 
     def describe(self, address: int) -> str:
         """Where an address outside of every storage is, relative to the nearest one."""
@@ -61,7 +61,7 @@ class Guard:
     def __init__(self) -> None:
         self._regions: Regions | None = None
 
-    def enter(self, arguments: Mapping[str, Any]) -> None:
+    def enter(self, arguments: Mapping[str, object]) -> None:
         """A launch begins."""
         self._regions = Regions(arguments)
 
@@ -69,7 +69,7 @@ class Guard:
         """Stop checking this launch: it makes pointers that no argument explains."""
         self._regions = None
 
-    def check(self, what: str, pointers: Any, mask: Any) -> None:
+    def check(self, what: str, pointers: Handle, mask: Array) -> None:
         """Look at the lanes that `mask` lets through.
 
         Raises:
@@ -77,8 +77,7 @@ class Guard:
         """
         if self._regions is None:
             return
-        flags = np.asarray(mask if isinstance(mask, np.ndarray) else mask.data, dtype=bool)
-        live = pointers.data.astype(np.uint64)[np.broadcast_to(flags, pointers.data.shape)]
+        live = pointers.data.astype(np.uint64)[np.broadcast_to(mask, pointers.data.shape)]
         bad = self._regions.outside(live, max(pointers.get_element_ty().primitive_bitwidth // 8, 1))
         if bad.size:
             program = interpreter.interpreter_builder.grid_idx
@@ -88,48 +87,7 @@ class Guard:
             )
 
 
-def install() -> None:
-    """Patch Triton's interpreter in this process, after everything else that touches memory."""
-    guard = Guard()
-    builder = interpreter.InterpreterBuilder
-    builder.create_masked_load = _checked(guard, "load", builder.create_masked_load, mask=1)
-    builder.create_masked_store = _checked(guard, "store", builder.create_masked_store, mask=2)
-    builder.create_atomic_rmw = _checked_atomic(guard, builder.create_atomic_rmw)
-    builder.create_int_to_ptr = _releasing(guard, builder.create_int_to_ptr)
-    execute = interpreter.GridExecutor.__call__
-
-    def call(self: Any, *arguments: Any, **named: Any) -> Any:
-        guard.enter({**dict(zip(self.arg_names, arguments, strict=False)), **named})
-        return execute(self, *arguments, **named)
-
-    interpreter.GridExecutor.__call__ = call
-
-
-def _checked(guard: Guard, what: str, method: Callable[..., Any], mask: int) -> Callable[..., Any]:
-    def access(self: Any, pointers: Any, *rest: Any, **named: Any) -> Any:
-        guard.check(what, pointers, named["mask"] if "mask" in named else rest[mask - 1])
-        return method(self, pointers, *rest, **named)
-
-    return access
-
-
-def _checked_atomic(guard: Guard, method: Callable[..., Any]) -> Callable[..., Any]:
-    def access(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
-        guard.check("atomic", pointers, mask)
-        return method(self, op, pointers, value, mask, *rest)
-
-    return access
-
-
-def _releasing(guard: Guard, method: Callable[..., Any]) -> Callable[..., Any]:
-    def convert(self: Any, *arguments: Any) -> Any:
-        guard.release()
-        return method(self, *arguments)
-
-    return convert
-
-
-def _spans(name: str, value: Any) -> Iterator[Span]:
+def _spans(name: str, value: object) -> Iterator[Span]:
     if isinstance(value, tuple):
         for part in value:
             yield from _spans(name, part)

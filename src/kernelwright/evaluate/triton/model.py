@@ -40,7 +40,8 @@ def load_parameters(model: torch.nn.Module, parameters: Mapping[str, torch.Tenso
         if shapes != wanted:
             raise BuildError(
                 "parameters do not match the reference's: "
-                f"expected {_listing(parameters)}, got {_listing(own)}; keep its names, or its order and shapes"
+                f"expected {_listing(parameters)}, got {_listing(own)}; "
+                "keep its names, or its order and shapes"
             )
         parameters = dict(zip(own, parameters.values(), strict=True))
     model.load_state_dict(parameters, strict=True)

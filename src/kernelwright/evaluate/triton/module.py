@@ -11,9 +11,19 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from kernelwright.evaluate.triton.fault import BuildError
 from kernelwright.records.candidate import Candidate, Define
+
+
+class Integer(NamedTuple):
+    """A name bound to an integer literal at module level."""
+
+    name: str
+    value: int
+    node: ast.expr
+    """The literal's place in the text."""
 
 
 def private_path(name: str) -> Path:
@@ -61,25 +71,30 @@ def define(text: str, defines: Sequence[Define]) -> str:
         BuildError: a name is not assigned an integer at module level.
     """
     values = {d.name: d.value for d in defines}
-    places = [(node, values[name]) for name, node in integers(text) if name in values]
-    missing = values.keys() - {name for name, _ in integers(text)}
+    places = [i for i in integers(text) if i.name in values]
+    missing = values.keys() - {i.name for i in places}
     if missing:
         raise BuildError(f"no module-level integer named {', '.join(sorted(missing))} to set")
     lines = text.encode().splitlines(keepends=True)  # ast counts columns in bytes
-    for node, value in sorted(places, key=lambda p: (p[0].lineno, p[0].col_offset), reverse=True):
-        line = lines[node.lineno - 1]
-        lines[node.lineno - 1] = line[: node.col_offset] + str(value).encode() + line[node.end_col_offset :]
+    for name, _, node in sorted(places, key=lambda i: (i.node.lineno, i.node.col_offset), reverse=True):
+        line, value = lines[node.lineno - 1], str(values[name]).encode()
+        lines[node.lineno - 1] = line[: node.col_offset] + value + line[node.end_col_offset :]
     return b"".join(lines).decode()
 
 
-def integers(text: str) -> list[tuple[str, ast.expr]]:
-    """Names that the module binds to an integer literal, with the literal's place."""
-    found: list[tuple[str, ast.expr]] = []
+def integers(text: str) -> list[Integer]:
+    """The integers that the module binds to names, in order.
+
+    Raises:
+        SyntaxError: the text is not Python.
+    """
+    found: list[Integer] = []
     for statement in ast.parse(text).body:
         for name, value in _bindings(statement):
-            literal = _literal(value)
-            if literal is not None:
-                found.append((name, literal))
+            node = _argument(value)
+            number = _number(node)
+            if number is not None:
+                found.append(Integer(name, number, node))
     return found
 
 
@@ -91,11 +106,15 @@ def _bindings(statement: ast.stmt) -> list[tuple[str, ast.expr]]:
     return []
 
 
-def _literal(value: ast.expr) -> ast.expr | None:
-    if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("constexpr") and len(value.args) == 1:
-        value = value.args[0]
+def _argument(value: ast.expr) -> ast.expr:
+    """What stands inside of `tl.constexpr(…)`, or the value itself."""
+    wrapped = isinstance(value, ast.Call) and ast.unparse(value.func).endswith("constexpr")
+    return value.args[0] if isinstance(value, ast.Call) and wrapped and value.args else value
+
+
+def _number(node: ast.expr) -> int | None:
     try:
-        number = ast.literal_eval(value)
+        number = ast.literal_eval(node)
     except ValueError:
         return None
-    return value if type(number) is int and value.lineno == value.end_lineno else None
+    return number if type(number) is int and node.lineno == node.end_lineno else None
