@@ -38,8 +38,8 @@ def round_nearest(values: Array) -> Array:
     wide = np.ascontiguousarray(values, dtype=np.float32)
     bits = wide.view(np.uint32)
     rounded = (bits + np.uint32(0x7FFF) + ((bits >> _HALF) & np.uint32(1))) & _UPPER_HALF
-    nearest: Array = np.where(np.isnan(wide), wide, rounded.view(np.float32))
-    return nearest.reshape(np.shape(values))
+    nearest = np.where(np.isnan(wide), wide, rounded.view(np.float32))
+    return np.asarray(nearest.reshape(np.shape(values)))
 
 
 def to_bits(values: Array) -> Array:

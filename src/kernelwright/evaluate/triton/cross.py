@@ -15,14 +15,13 @@ import triton
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
-    FakeTensorMode,
     UnsupportedOperatorException,
 )
 from triton.compiler.errors import CompilationError
 from triton.runtime.errors import TritonError
 
 from kernelwright.evaluate.triton.cubin import LOG_KEY, assembler_log, spill_bytes, usage
-from kernelwright.evaluate.triton.device import CudaPretence, Launch, absent_gpu
+from kernelwright.evaluate.triton.device import CudaPretence, Launch, absent_gpu, without_values
 from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
 from kernelwright.evaluate.triton.model import arguments_of, construct, empty, load_parameters
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
@@ -70,7 +69,7 @@ def cross_compile(
 
 def _launch(entry: type, task: ModuleType, workload: Workload) -> None:
     """Run the model on fake tensors of the GPU; silent where host code needs values."""
-    with FakeTensorMode(allow_non_fake_inputs=True), suppress(*NEEDS_VALUES):
+    with without_values(), suppress(*NEEDS_VALUES):
         _run(entry, task, workload)
 
 

@@ -5,6 +5,7 @@ answer with the facts of the architecture's representative device. Nothing is ru
 recorded. Not covered: streams, events, graphs and memory statistics raise as on any machine without a GPU.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from types import SimpleNamespace
@@ -126,6 +127,14 @@ def absent_gpu(device: Hardware) -> Iterator[RecordingDriver]:
         stack.enter_context(replaced(fake_tensor.FakeTensor, data_ptr=_fake_address))
         stack.enter_context(replaced(fake_tensor, init_gpu_context=lambda *_: None))
         yield driver
+
+
+@contextmanager
+def without_values() -> Iterator[None]:
+    """Within it, tensors have shapes and no memory, on any device; a shape error is not logged by torch."""
+    logger = logging.getLogger(fake_tensor.__name__)
+    with replaced(logger, disabled=True), fake_tensor.FakeTensorMode(allow_non_fake_inputs=True):
+        yield
 
 
 @contextmanager

@@ -11,9 +11,9 @@ from math import isqrt
 from typing import NamedTuple
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from kernelwright.errors import TaskError
+from kernelwright.evaluate.triton.device import without_values
 from kernelwright.evaluate.triton.fault import Boundary
 from kernelwright.evaluate.triton.model import arguments_of, construct, flatten
 from kernelwright.evaluate.triton.module import define, integers, load_module, private_path
@@ -22,8 +22,8 @@ from kernelwright.records.candidate import Define
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
-ELEMENTS = 1 << 18
-"""Elements of the largest tensor that are aimed at."""
+ELEMENTS = 1 << 19
+"""Elements of all tensors together that are aimed at: a second or so of the interpreter's time."""
 TOLERABLE = 4
 """A workload this many times larger is still run rather than the task's source changed."""
 FEWEST_ROWS = 3
@@ -70,7 +70,7 @@ def reduce_workload(source: str, workload: Workload, aligned: bool = False) -> R
     fit = _power_of_two if aligned else _prime
     best = _descend(full, [_leading, *_size_dials(workload)], fit)
     if _cost(best.workload) > TOLERABLE * ELEMENTS:
-        best = min(best, _descend(full, _constant_dials(full), fit), key=lambda t: _cost(t.workload))
+        best = min(best, _shrink_constants(full, fit), key=lambda t: _cost(t.workload))
     return Reduction(
         workload=best.workload, source=best.source, description=_describe(best.workload, workload)
     )
@@ -135,29 +135,31 @@ def _size_dial(size: int) -> Dial:
     return dial
 
 
-def _constant_dials(full: _Trial) -> list[Dial]:
-    """One dial for each integer constant of the task's source: the leading size first, then the largest.
+def _shrink_constants(trial: _Trial, fit: Fit) -> _Trial:
+    """Halve the largest integer constant of the task's source until the workload is small enough.
 
     A constant that bounds an index stays, since the values of inputs depend on it.
     """
-    bounds = {t.bound for t in full.workload.tensors}
-    leading = {t.shape[0] for t in full.workload.tensors if t.shape}
-    constants = {i.name: i.value for i in integers(full.source)}
-    wanted = [(n, v) for n, v in constants.items() if v > FEWEST_ROWS and v not in bounds]
-    return [_constant_dial(n, v) for n, v in sorted(wanted, key=lambda c: (c[1] not in leading, -c[1]))]
+    bounds = {t.bound for t in trial.workload.tensors}
+    fixed = {i.name for i in integers(trial.source) if i.value in bounds}
+    while _cost(trial.workload) > ELEMENTS:
+        values = {i.name: i.value for i in integers(trial.source) if i.name not in fixed and i.value > FEWEST}
+        if not values:
+            break
+        name = max(values, key=lambda n: values[n])
+        halves = (max(size(values[name] / 2), FEWEST) for size in (fit, _power_of_two))
+        proposals = (_defined(trial, name, half) for half in halves)
+        smaller = next((p for p in proposals if p is not None), None)
+        if smaller is None:
+            fixed.add(name)
+        trial = smaller or trial
+    return trial
 
 
-def _constant_dial(name: str, value: int) -> Dial:
-    def dial(trial: _Trial, fit: Fit) -> Iterator[_Trial | None]:
-        wanted = value * ELEMENTS / _cost(trial.workload)
-        least = FEWEST if value > FEWEST else FEWEST_ROWS
-        for small in (max(fit(wanted), least), max(_power_of_two(wanted), least - 1)):
-            if small < value:
-                source = define(trial.source, (Define(name=name, value=small),))
-                workload = _probe(source, None, trial.workload)
-                yield _Trial(source, workload) if workload else None
-
-    return dial
+def _defined(trial: _Trial, name: str, value: int) -> _Trial | None:
+    source = define(trial.source, (Define(name=name, value=value),))
+    workload = _probe(source, None, trial.workload)
+    return _Trial(source, workload) if workload else None
 
 
 def _reshaped(trial: _Trial, change: Change) -> _Trial | None:
@@ -178,7 +180,7 @@ def _probe(source: str, inputs: Sequence[Input] | None, names: Workload) -> Work
         names: names and domains of inputs, parameters and outputs, in order.
     """
     path = private_path("task")
-    with Boundary(path) as boundary, FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+    with Boundary(path) as boundary, without_values(), torch.no_grad():
         task = load_module(path, source)
         arguments = list(task.get_inputs()) if inputs is None else _arguments(inputs, names)
         model = construct(task.Model, task)
@@ -206,10 +208,8 @@ def _renewed_tensor(spec: TensorSpec, tensor: torch.Tensor) -> TensorSpec:
 
 
 def _cost(workload: Workload) -> int:
-    """Elements of the largest tensor; never zero."""
-    return (
-        max((t.numel for t in (*workload.tensors, *workload.parameters, *workload.outputs)), default=1) or 1
-    )
+    """Elements of all tensors; never zero."""
+    return sum(t.numel for t in (*workload.tensors, *workload.parameters, *workload.outputs)) or 1
 
 
 def _describe(small: Workload, full: Workload) -> str:
