@@ -74,7 +74,7 @@ class Court:
         gbps = machine.bandwidth(ceiling.levels()[-1])
         child = Contestant(machine.warm.spawn("tool", Jail(directory="/", may_execute=True)), 30.0)
         try:
-            denied = child.ask({"do": "execute", "argv": ["true"], "files": {}, "result": ""}).get("denied", [])
+            denied = child.ask({"do": "execute", "argv": ["true"], "files": {}, "result": "nothing"}).get("denied", [])
         finally:
             child.close()
         return Environment(

@@ -1,0 +1,111 @@
+"""A Triton candidate compiled for an architecture that is not here.
+
+The candidate's own host code runs at full size on tensors without memory; each of its launches
+compiles the kernel with its real signature, specialisation and configuration, and is recorded instead
+of run. Refuses to say whether the kernel is right, and claims no time.
+"""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from types import ModuleType
+
+import torch
+import triton
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedOperatorException,
+)
+from triton.compiler.errors import CompilationError
+from triton.runtime.errors import TritonError
+
+from kernelwright.evaluate.triton.cubin import LOG_KEY, assembler_log, spill_bytes, usage
+from kernelwright.evaluate.triton.device import CudaPretence, Launch, absent_gpu, without_values
+from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
+from kernelwright.evaluate.triton.model import arguments_of, construct, empty, load_parameters
+from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
+from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, occupancy
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.measure import BuildFacts, KernelFacts
+from kernelwright.records.task import Workload
+
+NEEDS_VALUES = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException)
+KINDS: dict[type[BaseException], FaultKind] = {
+    CompilationError: "build",
+    TritonError: "build",
+    **dict.fromkeys(NEEDS_VALUES, "unsupported"),
+}
+
+
+def cross_compile(
+    candidate: Candidate, task_source: str, workload: Workload, arch: str
+) -> BuildFacts | Fault:
+    """Compile every kernel that the candidate launches on `workload`, for `arch`.
+
+    Args:
+        candidate: a `triton` candidate with its defines chosen.
+        task_source: the task's file, for its `get_init_inputs`.
+        workload: full-size shapes; no memory is taken for them.
+        arch: `sm_80` … `sm_120`.
+
+    Raises:
+        MachineError: no facts are known of `arch`.
+    """
+    device = hardware(arch)
+    start = time.perf_counter()
+    task = load_module(private_path("task"), task_source)
+    path = private_path("kernel")
+    launches: list[Launch] = []
+    with Boundary(path, KINDS) as boundary, absent_gpu(device) as driver, assembler_log(), torch.no_grad():
+        entry = entry_of(load_module(path, candidate.source, candidate.defines), candidate)
+        boundary.default = "run"
+        _launch(entry, task, workload)
+        if not driver.launches:
+            _launch_on_lazy_memory(entry, task, workload)
+        launches = driver.launches
+    return boundary.fault or _facts(launches, device, time.perf_counter() - start)
+
+
+def _launch(entry: type, task: ModuleType, workload: Workload) -> None:
+    """Run the model on fake tensors of the GPU; silent where host code needs values."""
+    with without_values(), suppress(*NEEDS_VALUES):
+        _run(entry, task, workload)
+
+
+def _launch_on_lazy_memory(entry: type, task: ModuleType, workload: Workload) -> None:
+    """Run it on real tensors that nobody writes: custom operators hide their launches from fake ones."""
+    with CudaPretence():
+        _run(entry, task, workload)
+
+
+def _run(entry: type, task: ModuleType, workload: Workload) -> None:
+    model = construct(entry, task).to("cuda")
+    load_parameters(model, {p.name: empty(p, "cuda") for p in workload.parameters})
+    model(*arguments_of(workload, "cuda"))
+
+
+def _facts(launches: Sequence[Launch], device: Hardware, seconds: float) -> BuildFacts:
+    distinct = {(launch.name, launch.cubin): launch for launch in launches}
+    return BuildFacts(
+        compiler=f"triton {triton.__version__} for {device.arch}",
+        seconds=seconds,
+        binary_bytes=sum(len(launch.cubin) for launch in distinct.values()) or None,
+        kernels=tuple(_kernel(launch, device) for launch in distinct.values()),
+    )
+
+
+def _kernel(launch: Launch, device: Hardware) -> KernelFacts:
+    used = usage(launch.cubin, launch.name)
+    shared = launch.metadata.shared
+    warps = launch.metadata.num_warps
+    return KernelFacts(
+        name=launch.name,
+        registers=used.registers if used else None,
+        spill_bytes=spill_bytes(getattr(launch.metadata, LOG_KEY, "")),
+        shared_bytes=shared,
+        warps=warps,
+        occupancy=occupancy(device, BlockShape(warps=warps, registers=used.registers, shared_bytes=shared))
+        if used
+        else None,
+    )

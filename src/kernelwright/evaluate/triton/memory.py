@@ -1,0 +1,98 @@
+"""Bounds of memory in Triton's interpreter: every lane of a load, store or atomic must hit a tensor.
+
+A lane is in bounds when all its bytes lie in the storage of one of the tensors that the kernel was
+given. Not covered: an overrun that stays inside the same storage, and kernels that make pointers from
+integers, for which nothing is checked.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from triton.runtime import interpreter
+
+from kernelwright.evaluate.triton.fault import CandidateError, FaultKind
+from kernelwright.evaluate.triton.foreign import Array, Handle
+
+
+class OutOfBoundsError(CandidateError):
+    """A lane that its mask lets through points outside of every tensor."""
+
+    kind: FaultKind = "out_of_bounds"
+
+
+class Span(NamedTuple):
+    """One storage, in bytes, under the name of the argument that brought it."""
+
+    start: int
+    end: int
+    name: str
+
+
+class Regions:
+    """The storages of one launch."""
+
+    def __init__(self, arguments: Mapping[str, object]) -> None:
+        self._spans = sorted(span for name, value in arguments.items() for span in _spans(name, value))
+        self._starts = np.array([s.start for s in self._spans], dtype=np.uint64)
+        self._ends = np.array([s.end for s in self._spans], dtype=np.uint64)
+
+    def outside(self, pointers: Array, item_bytes: int) -> Array:
+        """The addresses that no storage holds completely."""
+        if not self._spans:
+            return pointers
+        index = np.searchsorted(self._starts, pointers, side="right") - 1
+        held = (index >= 0) & (pointers + np.uint64(item_bytes) <= self._ends[np.maximum(index, 0)])
+        return np.asarray(pointers[~held])
+
+    def describe(self, address: int) -> str:
+        """Where an address outside of every storage is, relative to the nearest one."""
+        if not self._spans:
+            return "the kernel was given no tensor"
+        span = min(self._spans, key=lambda s: min(abs(address - s.start), abs(address - s.end)))
+        if address < span.start:
+            return f"the first is {span.start - address} bytes before the start of {span.name!r}"
+        return f"the first is {address - span.end} bytes past the end of {span.name!r}"
+
+
+class Guard:
+    """Checks the lanes of the launch that is running."""
+
+    def __init__(self) -> None:
+        self._regions: Regions | None = None
+
+    def enter(self, arguments: Mapping[str, object]) -> None:
+        """A launch begins."""
+        self._regions = Regions(arguments)
+
+    def release(self) -> None:
+        """Stop checking this launch: it makes pointers that no argument explains."""
+        self._regions = None
+
+    def check(self, what: str, pointers: Handle, mask: Array) -> None:
+        """Look at the lanes that `mask` lets through.
+
+        Raises:
+            OutOfBoundsError: at least one of them is outside.
+        """
+        if self._regions is None:
+            return
+        live = pointers.data.astype(np.uint64)[np.broadcast_to(mask, pointers.data.shape)]
+        bad = self._regions.outside(live, max(pointers.get_element_ty().primitive_bitwidth // 8, 1))
+        if bad.size:
+            program = interpreter.interpreter_builder.grid_idx
+            raise OutOfBoundsError(
+                f"{what} out of bounds: {bad.size} of {live.size} lanes of program {program}; "
+                f"{self._regions.describe(int(bad[0]))}"
+            )
+
+
+def _spans(name: str, value: object) -> Iterator[Span]:
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _spans(name, part)
+        return
+    tensor = getattr(value, "base", value)  # a tensor descriptor or a wrapper has the tensor as its base
+    if hasattr(tensor, "untyped_storage"):
+        storage = tensor.untyped_storage()
+        yield Span(storage.data_ptr(), storage.data_ptr() + storage.nbytes(), name)
