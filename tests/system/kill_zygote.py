@@ -47,6 +47,12 @@ def play(seed: int, folder: Path, log: Path) -> None:
     store.close()
 
 
+def tell(number: int) -> None:
+    """One line to whoever kills."""
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Serve until stdin ends."""
     for line in sys.stdin:
@@ -55,8 +61,8 @@ def main() -> None:
         if pid == 0:
             play(int(seed), Path(folder), Path(log))
             os._exit(0)
-        print(pid, flush=True)
-        print(os.waitpid(pid, 0)[1], flush=True)
+        tell(pid)
+        tell(os.waitpid(pid, 0)[1])
 
 
 if __name__ == "__main__":

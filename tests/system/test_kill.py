@@ -115,7 +115,7 @@ def killed_until_done(zygote: Zygote, seed: int, folder: Path) -> int:
             return kills
 
 
-def test_a_killed_run_equals_an_undisturbed_one(zygote, tmp_path):
+def test_a_killed_run_equals_an_undisturbed_one(zygote, tmp_path, record_property):
     kills, seed = 0, 0
     while kills < KILLS:
         disturbed, calm = tmp_path / f"disturbed{seed}", tmp_path / f"calm{seed}"
@@ -123,7 +123,7 @@ def test_a_killed_run_equals_an_undisturbed_one(zygote, tmp_path):
         assert zygote.live(seed, calm, calm.with_suffix(".log"), None)
         assert everything(disturbed) == everything(calm), f"seed {seed}"
         seed += 1
-    print(f"{kills} kills over {seed} runs")
+    record_property("kills", kills)
     assert seed >= 5
 
 

@@ -38,7 +38,7 @@ def describe(
         attempt=attempt.number,
         words=" ".join((_success(found, target_us), _beside(attempt, parent, best), limit.evidence)),
         works=True,
-        speedup_best=ratio / speedup(best) if best is not None and speedup(best) > 0 else None,
+        speedup_best=_relative(attempt, best),
         speedup_eager=ratio,
         bottleneck=limit.bottleneck,
         roofline=found.roofline.fraction,
@@ -53,12 +53,18 @@ def _success(found: Measured, target_us: float | None) -> str:
 
 
 def _beside(attempt: Attempt, parent: Attempt | None, best: Attempt | None) -> str:
-    if best is None:
-        return "First kernel that works."
-    words = f"{speedup(attempt) / speedup(best):.2f}x the best so far (attempt {best.number})"
-    if parent is not None and parent.number != best.number and speedup(parent) > 0:
-        words += f", {speedup(attempt) / speedup(parent):.2f}x its parent (attempt {parent.number})"
+    beside_best, beside_parent = _relative(attempt, best), _relative(attempt, parent)
+    if best is None or beside_best is None:
+        return "First kernel that was timed."
+    words = f"{beside_best:.2f}x the best so far (attempt {best.number})"
+    if parent is not None and parent.number != best.number and beside_parent is not None:
+        words += f", {beside_parent:.2f}x its parent (attempt {parent.number})"
     return words + "."
+
+
+def _relative(attempt: Attempt, other: Attempt | None) -> float | None:
+    """How many times as fast as the other one; None where that one was not timed."""
+    return speedup(attempt) / speedup(other) if other is not None and speedup(other) > 0 else None
 
 
 def _failure(attempt: Attempt) -> str:
