@@ -78,7 +78,7 @@ async def _end(config: RunConfig, parts: Parts, judge: Judge, progress: Progress
 
 
 async def _finals(config: RunConfig, judge: Judge, progress: Progress, journal: Journal) -> Attempt | None:
-    if not config.finals.enabled or progress.best is None:
+    if not config.finals.enabled or progress.best is None or progress.best.latency_us is None:
         return None
     journal.emit(Phase(text="measuring the best again with fresh inputs"))
     try:

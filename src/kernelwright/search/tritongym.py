@@ -35,6 +35,7 @@ class TritonGym:
         self._best: Attempt | None = None
         self._asked = 0
         self._told = 0
+        self._right = False
         self._waiting = False
 
     def ask(self, room: int) -> Sequence[Expansion]:
@@ -59,6 +60,7 @@ class TritonGym:
         """Keep it as the previous one, and as the best if it is."""
         self._previous = attempt
         self._best = fastest([a for a in (self._best, attempt) if a is not None])
+        self._right |= attempt.evaluation.outcome in ("measured", "verified")
         self._told += 1
         self._waiting = False
 
@@ -68,15 +70,12 @@ class TritonGym:
             return "Optimized kernel found within target."
         if self._told < self._attempts:
             return None
-        if self._best is None:
-            return self._without_times()
-        return f"Best kernel after max attempts. Latency: {self._best.latency_us:.2f} us."
+        if self._best is not None:
+            return f"Best kernel after max attempts. Latency: {self._best.latency_us:.2f} us."
+        if self._right:
+            return "Functional kernel after max attempts; nothing was timed on this machine."
+        return "Failed to generate a functional kernel."
 
     def _within_target(self) -> bool:
         latency = self._previous.latency_us if self._previous else None
         return latency is not None and self._target_us is not None and latency <= self._target_us
-
-    def _without_times(self) -> str:
-        if self._previous is not None and self._previous.evaluation.outcome == "verified":
-            return "Functional kernel after max attempts; nothing was timed on this machine."
-        return "Failed to generate a functional kernel."
