@@ -64,3 +64,5 @@ class Outcome(Record):
     final: Attempt | None = None
     """The best, measured anew, head to head with fresh inputs."""
     stopped: str
+    complete: bool = True
+    """False after an interruption or an error: `resume` goes on where the run stopped."""

@@ -1,0 +1,287 @@
+"""The five verbs that every interface calls: optimize, resume, check, report, doctor.
+
+Decides how the parts are put together and what is written into a run's folder. Refuses to know how
+anything is shown. Nothing here imports torch; the referee's workers do.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernelwright.engine.config import RunConfig, Settings, load_config
+from kernelwright.engine.events import (
+    Event,
+    Finished,
+    Judged,
+    Listener,
+    NewBest,
+    Phase,
+    Proposed,
+    Spent,
+    Started,
+)
+from kernelwright.engine.identity import config_of, new_card, same_circumstances
+from kernelwright.engine.run import Ending, Parts, run
+from kernelwright.engine.summary import (
+    BestKernel,
+    CheckSummary,
+    Figures,
+    RunSummary,
+    check_of,
+    speaker,
+    summarize,
+)
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.target import resolve_target
+from kernelwright.errors import KernelwrightError, StoreError
+from kernelwright.records.check import Check
+from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.task import Target
+from kernelwright.store.database import FILE
+from kernelwright.store.run import RunStore
+from kernelwright.tasks.kernel_file import read_kernel
+from kernelwright.tasks.table import read_task
+
+__all__ = [
+    "BestKernel",
+    "CheckRequest",
+    "CheckSummary",
+    "Event",
+    "Figures",
+    "Finished",
+    "Judged",
+    "Listener",
+    "NewBest",
+    "OptimizeRequest",
+    "OptimizeResult",
+    "Phase",
+    "Proposed",
+    "RunConfig",
+    "RunSummary",
+    "Settings",
+    "Spent",
+    "Started",
+    "Suppliers",
+    "check",
+    "doctor",
+    "list_runs",
+    "load_config",
+    "optimize",
+    "report",
+    "resume",
+]
+
+REPORT = "report.html"
+KERNEL = "model_new.py"
+"""The best kernel as a drop-in module, in the run's folder."""
+INTERRUPTED = 130
+NOTHING_RIGHT = 1
+
+
+@dataclass(frozen=True)
+class OptimizeRequest:
+    """What is to be optimized, and how."""
+
+    task: Path
+    target: str | None = None
+    """`cpu`, `cuda` or an architecture; None: the GPU if there is one."""
+    config: RunConfig = field(default_factory=RunConfig)
+    runs: Path = Path("runs")
+    """Where the run's folder is made."""
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """Which kernel is to be judged on which task."""
+
+    task: Path
+    kernel: Path
+    target: str | None = None
+    """None: the CPU for C++; for Triton the GPU, or `sm_90` through the interpreter where there is none."""
+    entry: str | None = None
+    workspace_bytes: int = 0
+    policy: Policy = field(default_factory=Policy)
+    effort: Effort = "final"
+
+
+@dataclass(frozen=True)
+class OptimizeResult:
+    """How a run ended, with what it left behind."""
+
+    summary: RunSummary
+    report: Path | None
+    kernel: Path | None
+    error: KernelwrightError | None = None
+    interrupted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """0: a right kernel; 1: none; 130: interrupted; otherwise the error's own."""
+        if self.error is not None:
+            return self.error.exit_code
+        if self.interrupted:
+            return INTERRUPTED
+        return 0 if self.summary.best else NOTHING_RIGHT
+
+
+def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
+    """Search for a faster kernel; Ctrl-C ends the search with the best so far.
+
+    Raises:
+        KernelwrightError: the run could not begin, or its folder cannot be written.
+        KeyboardInterrupt: interrupted before the run began.
+    """
+    return asyncio.run(_optimize(request, suppliers or Suppliers()))
+
+
+async def _optimize(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResult:
+    source, target = read_task(request.task), resolve_target(request.target)
+    proposer = suppliers.proposer(request.config.proposer)
+    evaluator = suppliers.evaluator(request.config.policy)
+    try:
+        suppliers.listener(
+            Phase(text=f"admitting {source.name} on {target.name}: reference, baselines, ceilings")
+        )
+        task = await evaluator.admit(source, target)
+        card = new_card(task, await evaluator.environment(), request.config)
+        store = RunStore.create(request.runs / card.id, card)
+        return await _run(store, request.config, Parts(proposer, evaluator, suppliers.listener), suppliers)
+    finally:
+        await evaluator.close()
+
+
+def resume(folder: Path, suppliers: Suppliers | None = None) -> OptimizeResult:
+    """Go on with a run that was killed, interrupted or broken off; a complete one is only summed up.
+
+    Raises:
+        StoreError: there is no such run, or it cannot go on here.
+    """
+    return asyncio.run(_resume(folder, suppliers or Suppliers()))
+
+
+async def _resume(folder: Path, suppliers: Suppliers) -> OptimizeResult:
+    store = RunStore.open(folder, writing=True)
+    config, outcome = config_of(store.card), store.outcome()
+    if outcome is not None and outcome.complete:
+        return _wind_up(store, Ending(outcome), suppliers)
+    proposer, evaluator = suppliers.proposer(config.proposer), suppliers.evaluator(config.policy)
+    try:
+        suppliers.listener(Phase(text=f"admitting {store.card.task.name} again"))
+        task = await evaluator.admit(store.card.task.source, store.card.task.target)
+        same_circumstances(store.card, await evaluator.environment())
+        if task.id != store.card.task.id:
+            raise StoreError(f"run {store.card.id}: the task is admitted differently now; start a new run")
+        return await _run(store, config, Parts(proposer, evaluator, suppliers.listener), suppliers)
+    finally:
+        store.close()
+        await evaluator.close()
+
+
+async def _run(store: RunStore, config: RunConfig, parts: Parts, suppliers: Suppliers) -> OptimizeResult:
+    card = store.card
+    parts.listener(
+        Started(
+            run=card.id,
+            folder=str(store.folder),
+            task=card.task.name,
+            target=card.task.target.name,
+            budget=config.budget,
+        )
+    )
+    try:
+        return _wind_up(store, await run(store, config, parts), suppliers)
+    finally:
+        store.close()
+
+
+def _wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
+    kernel = _write_kernel(store, ending, suppliers)
+    page = report(store.folder, suppliers=suppliers)
+    return OptimizeResult(summarize(store), page, kernel, ending.error, ending.interrupted)
+
+
+def _write_kernel(store: RunStore, ending: Ending, suppliers: Suppliers) -> Path | None:
+    attempt = speaker(store.attempts(), ending.outcome)
+    if attempt is None:
+        return None
+    return _write(store.folder / KERNEL, suppliers.wrap(store.card.task, attempt.proposal.candidate))
+
+
+def report(folder: Path, file: Path | None = None, suppliers: Suppliers | None = None) -> Path:
+    """Write the run's report, also while it is running; into its folder, or into `file`.
+
+    Raises:
+        StoreError: there is no such run, or the report cannot be written.
+    """
+    store = RunStore.open(folder)
+    try:
+        text = (suppliers or Suppliers()).render(store.card, store.attempts(), store.outcome())
+    finally:
+        store.close()
+    return _write(file or folder / REPORT, text)
+
+
+def _write(file: Path, text: str) -> Path:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(
+            f"{file} cannot be written ({error.strerror}): check the path and the disk"
+        ) from None
+    return file
+
+
+def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSummary:
+    """Judge one kernel that a person wrote, measured anew.
+
+    Raises:
+        KernelwrightError: the task or the kernel cannot be read, or the referee broke.
+    """
+    return asyncio.run(_check(request, suppliers or Suppliers()))
+
+
+async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
+    source = read_task(request.task)
+    candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
+    target = _target_for(request.target, candidate.language)
+    evaluator = suppliers.evaluator(request.policy)
+    try:
+        suppliers.listener(
+            Phase(text=f"admitting {source.name} on {target.name}: reference, baselines, ceilings")
+        )
+        task = await evaluator.admit(source, target)
+        environment = await evaluator.environment()
+        suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
+        evaluation = await evaluator.evaluate(task, candidate, request.effort)
+        return check_of(task, environment, candidate, evaluation)
+    finally:
+        await evaluator.close()
+
+
+def _target_for(name: str | None, language: str) -> Target:
+    if name is None and language == "cpp":
+        return resolve_target("cpu")
+    found = resolve_target(name)
+    return resolve_target("sm_90") if name is None and found.kind == "cpu" else found
+
+
+def doctor(suppliers: Suppliers | None = None) -> list[Check]:
+    """What this machine can do, and the cure for what it cannot."""
+    return list((suppliers or Suppliers()).examine())
+
+
+def list_runs(runs: Path) -> list[RunSummary]:
+    """Every run below a folder, the oldest first.
+
+    Raises:
+        StoreError: one of them is corrupt.
+    """
+    return [_summary_at(file.parent) for file in sorted(runs.glob(f"*/{FILE}"))]
+
+
+def _summary_at(folder: Path) -> RunSummary:
+    store = RunStore.open(folder)
+    try:
+        return summarize(store)
+    finally:
+        store.close()

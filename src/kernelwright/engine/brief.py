@@ -1,0 +1,62 @@
+"""Makes the Brief that a proposer reads for one expansion.
+
+Decides the seed, and what is withheld in the control arm: there the proposer sees its first parent's
+source, and nothing from which the parent's fate could be told (not even the intent or the best parent).
+"""
+
+from collections.abc import Sequence
+
+from kernelwright.propose.proposer import Brief
+from kernelwright.records.attempt import Attempt, Cost, Expansion
+from kernelwright.records.base import identity
+from kernelwright.records.evaluation import Refused
+from kernelwright.records.feedback import Feedback
+from kernelwright.records.task import Task
+
+WITHHELD = "withheld"
+"""The reason on the stand-in evaluation of a parent whose fate is not told."""
+
+
+def make_brief(
+    task: Task, expansion: Expansion, seed: int, attempts: Sequence[Attempt], feedback: Sequence[Feedback]
+) -> Brief:
+    """The parents of an expansion with what they taught."""
+    return Brief(
+        task=task,
+        expansion=expansion,
+        parents=tuple(attempts[number] for number in expansion.parents),
+        feedback=tuple(feedback[number] for number in expansion.parents),
+        seed=expansion_seed(seed, expansion.number),
+    )
+
+
+def expansion_seed(seed: int, expansion: int) -> int:
+    """A seed of 64 bits from the run's seed and the expansion's number."""
+    return int(identity("seed", {"run": seed, "expansion": expansion}), 16)
+
+
+def withhold(brief: Brief) -> Brief:
+    """The same brief without a trace of how the parents fared."""
+    parents = brief.parents[:1]
+    expansion = brief.expansion.model_copy(
+        update={
+            "intent": "improve" if parents else brief.expansion.intent,
+            "parents": brief.expansion.parents[:1],
+            "hint": "",
+        }
+    )
+    return Brief(brief.task, expansion, tuple(_blank(parent) for parent in parents), (), brief.seed)
+
+
+def _blank(parent: Attempt) -> Attempt:
+    """The parent's source, at its default tunables, with an evaluation that says nothing."""
+    candidate = parent.proposal.candidate
+    if parent.swept > 1:
+        candidate = candidate.model_copy(update={"defines": ()})
+    return Attempt(
+        number=parent.number,
+        expansion=parent.expansion.model_copy(update={"intent": "seed", "parents": (), "hint": ""}),
+        proposal=parent.proposal.model_copy(update={"candidate": candidate}),
+        evaluation=Refused(reason=WITHHELD),
+        cost=Cost(),
+    )

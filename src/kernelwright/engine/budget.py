@@ -1,0 +1,71 @@
+"""Budget: what a run may spend, and the ledger of what it did.
+
+Three owners: proposals belong to the engine (a proposer that repeats itself must still stop), device
+seconds to the referee's evaluations, tokens and money to the models. Each attempt carries what it was
+charged. Decides when the money is gone; refuses to know what it bought.
+"""
+
+from pydantic import Field
+
+from kernelwright.records.attempt import Cost
+from kernelwright.records.base import Record
+
+
+class Budget(Record):
+    """Upper bounds; None: unlimited. Checked before each expansion, so what is in flight may go beyond."""
+
+    proposals: int = Field(default=12, ge=1)
+    device_s: float | None = Field(default=None, gt=0)
+    """Seconds of the referee's evaluations, all stages."""
+    tokens: int | None = Field(default=None, gt=0)
+    usd: float | None = Field(default=None, gt=0)
+
+
+class Ledger:
+    """What was spent, in the order in which attempts were told, and what is still reserved."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.spent = Cost(proposals=0)
+        self._reserved = 0
+
+    @property
+    def room(self) -> int:
+        """Proposals that may still be asked for."""
+        return max(0, self.budget.proposals - self.spent.proposals - self._reserved)
+
+    @property
+    def device_s(self) -> float:
+        """Device seconds left; infinite where the budget names none."""
+        return float("inf") if self.budget.device_s is None else self.budget.device_s - self.spent.device_s
+
+    def reserve(self, proposals: int) -> None:
+        """Set proposals aside for an expansion that is about to start."""
+        self._reserved += proposals
+
+    def charge(self, cost: Cost) -> None:
+        """Book what one attempt cost."""
+        self.spent = Cost(
+            proposals=self.spent.proposals + cost.proposals,
+            device_s=self.spent.device_s + cost.device_s,
+            tokens=self.spent.tokens + cost.tokens,
+            usd=self.spent.usd + cost.usd,
+        )
+
+    def settle(self, reserved: int, made: int) -> None:
+        """End an expansion: what it did not use is free again, but an empty answer costs one proposal."""
+        self._reserved -= reserved
+        if made == 0:
+            self.charge(Cost())
+
+    def exhausted(self) -> str | None:
+        """Which limit ends the search; None while there is room."""
+        limits = (
+            (self.spent.proposals, self.budget.proposals, "proposals"),
+            (self.spent.device_s, self.budget.device_s, "device seconds"),
+            (self.spent.tokens, self.budget.tokens, "tokens"),
+            (self.spent.usd, self.budget.usd, "US dollars"),
+        )
+        spent = (f"The budget of {limit:g} {unit} is spent." for used, limit, unit in limits
+                 if limit is not None and used >= limit)  # fmt: skip
+        return next(spent, None)

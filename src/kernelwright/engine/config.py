@@ -1,0 +1,109 @@
+"""RunConfig: every dial of a run, as one frozen tree.
+
+A TOML file goes in, flags win over the file, and the resolved tree is stored on the run's card and
+checked when the run is resumed. Decides names, defaults and bounds; each part's dials live beside the
+part (`search`, `records.policy`, `engine.budget`).
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import Field, JsonValue, ValidationError, field_validator
+
+from kernelwright.engine.budget import Budget
+from kernelwright.errors import UsageError
+from kernelwright.records.base import Record
+from kernelwright.records.policy import Policy
+from kernelwright.reward.table import REWARDS
+from kernelwright.search.table import StrategyConfig
+from kernelwright.search.tritongym import TritonGymConfig
+
+Settings = Mapping[str, JsonValue]
+
+
+class Sweep(Record):
+    """How a candidate's declared tunables are tried."""
+
+    points: int = Field(default=16, ge=1)
+    """Most points for one candidate; of a larger space the default and a seeded sample are tried."""
+
+
+class Finals(Record):
+    """How the finalists are measured again."""
+
+    enabled: bool = True
+    finalists: int = Field(default=3, ge=1)
+    """Most candidates that are measured again."""
+
+
+class RunConfig(Record):
+    """A run's configuration, all defaults filled in."""
+
+    seed: int = 0
+    target_us: float | None = Field(default=None, gt=0)
+    """Call time that is good enough; strategies that can will stop there."""
+    in_flight: int = Field(default=2, ge=1)
+    """Expansions worked on at once. Part of the search: another value is another sequence of proposals."""
+    proposer: str = "author"
+    reward: str = "tritongym"
+    withhold_feedback: bool = False
+    """The control arm: proposers see their parents' sources and nothing of what became of them."""
+    budget: Budget = Budget()
+    strategy: StrategyConfig = TritonGymConfig()
+    sweep: Sweep = Sweep()
+    finals: Finals = Finals()
+    policy: Policy = Policy()
+
+    @field_validator("reward")
+    @classmethod
+    def _reward_is_known(cls, name: str) -> str:
+        if name not in REWARDS:
+            raise ValueError(f"must be one of {', '.join(REWARDS)}")
+        return name
+
+
+def load_config(file: Path | None, flags: Settings) -> RunConfig:
+    """The file's settings with the flags over them.
+
+    Raises:
+        UsageError: the file cannot be read, or a setting is unknown or out of bounds; all of them are named.
+    """
+    settings = merge(_toml(file) if file else {}, flags)
+    try:
+        return RunConfig.model_validate(settings)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors()
+        )
+        where = f"configuration {str(file)!r} and the flags" if file else "the flags"
+        raise UsageError(
+            f"{where} do not make a run: {faults}. docs/configuration.md lists every setting"
+        ) from None
+
+
+def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:
+    """`above` over `below`, table by table; another strategy drops the settings of the one below it."""
+    merged = dict(below)
+    for name, value in above.items():
+        old = merged.get(name)
+        if (
+            isinstance(old, dict)
+            and isinstance(value, dict)
+            and old.get("name") == value.get("name", old.get("name"))
+        ):
+            merged[name] = merge(old, value)
+        else:
+            merged[name] = value
+    return merged
+
+
+def _toml(file: Path) -> dict[str, JsonValue]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"configuration {str(file)!r} does not exist: check the path given to --config"
+        ) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"configuration {str(file)!r} is not a TOML file ({error})") from None

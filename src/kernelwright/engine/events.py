@@ -1,0 +1,103 @@
+"""Events: what a run tells while it works, to a screen, a log or another program.
+
+Decides what is worth telling. Each event is small plain data and is journaled with its time; listeners
+get the same values. `replayed` marks what a resumed run only walks through again.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from kernelwright.engine.budget import Budget
+from kernelwright.records.attempt import Cost, Expansion
+from kernelwright.records.base import Record
+from kernelwright.records.measure import Versus
+from kernelwright.records.run import Outcome
+
+
+class _Event(Record):
+    replayed: bool = False
+
+
+class Phase(_Event):
+    """Something long begins that is not an attempt: admission, baselines, finals."""
+
+    kind: Literal["phase"] = "phase"
+    text: str
+
+
+class Started(_Event):
+    """The run has its folder and its card."""
+
+    kind: Literal["started"] = "started"
+    run: str
+    folder: str
+    task: str
+    target: str
+    budget: Budget
+
+
+class Asked(_Event):
+    """The strategy said where to look next."""
+
+    kind: Literal["asked"] = "asked"
+    expansion: Expansion
+
+
+class Proposed(_Event):
+    """The proposer answered an expansion."""
+
+    kind: Literal["proposed"] = "proposed"
+    expansion: int
+    notes: tuple[str, ...]
+    """One line for each candidate."""
+
+
+class Judged(_Event):
+    """An attempt is complete."""
+
+    kind: Literal["judged"] = "judged"
+    attempt: int
+    outcome: str
+    words: str
+    """The feedback's."""
+    reward: float
+    latency_us: float | None
+    versus: tuple[Versus, ...] = ()
+    known: int | None = None
+
+
+class NewBest(_Event):
+    """The attempt just judged is the best so far."""
+
+    kind: Literal["new_best"] = "new_best"
+    attempt: int
+
+
+class Spent(_Event):
+    """The ledger after an attempt."""
+
+    kind: Literal["spent"] = "spent"
+    spent: Cost
+    budget: Budget
+
+
+class Finished(_Event):
+    """The run ended, for the reason in the outcome."""
+
+    kind: Literal["finished"] = "finished"
+    outcome: Outcome
+
+
+Event = Annotated[
+    Phase | Started | Asked | Proposed | Judged | NewBest | Spent | Finished, Field(discriminator="kind")
+]
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+"""Reads an Event back from JSON."""
+
+Listener = Callable[[Event], None]
+
+
+def silent(event: Event) -> None:
+    """The listener that ignores everything."""

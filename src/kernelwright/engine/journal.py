@@ -1,0 +1,83 @@
+"""Journal: the run's memory while it works. What is written down is never done again.
+
+A resumed run is the same run from its first step: every step is looked up here first, and only what
+was never finished is really done. Each step that was recorded must be the one that is taken again;
+otherwise the run stops before it writes anything, since its parts are not deterministic or have changed.
+"""
+
+from collections.abc import Sequence
+
+from kernelwright.engine.events import EVENT, Event, Listener
+from kernelwright.errors import StoreError
+from kernelwright.records.attempt import Attempt, Expansion, Proposal
+from kernelwright.records.evaluation import Evaluation
+from kernelwright.store.run import RunStore
+
+
+class Journal:
+    """A RunStore with everything that it held when the run began."""
+
+    def __init__(self, store: RunStore, listener: Listener) -> None:
+        self._store = store
+        self._listener = listener
+        self._expansions = store.expansions()
+        self._proposals = store.proposals()
+        self._attempts = store.attempts()
+        self._tells = store.tells()
+        self._evaluations = {key: samples[-1] for key, samples in store.evaluations().items()}
+
+    def asked(self, expansion: Expansion) -> bool:
+        """Record an expansion before anything is proposed for it; True when it was recorded already."""
+        replayed = expansion.number < len(self._expansions)
+        if replayed:
+            self._agree("expansion", expansion.number, self._expansions[expansion.number] == expansion)
+        else:
+            self._store.ask(expansion)
+        return replayed
+
+    def proposals(self, expansion: int) -> tuple[Proposal, ...] | None:
+        """What was proposed for an expansion; None if it was never answered."""
+        return self._proposals.get(expansion)
+
+    def proposed(self, expansion: int, proposals: Sequence[Proposal]) -> None:
+        """Record an answer before any of it is evaluated."""
+        self._store.propose(expansion, proposals)
+
+    def evaluation(self, key: str) -> Evaluation | None:
+        """What the referee found under the same circumstances."""
+        return self._evaluations.get(key)
+
+    def evaluated(self, key: str, evaluation: Evaluation) -> None:
+        """Record a verdict as soon as it is reached."""
+        self._evaluations[key] = evaluation
+        self._store.evaluate(key, evaluation)
+
+    def attempted(self, attempt: Attempt) -> bool:
+        """Record a complete attempt; True when it was recorded already."""
+        replayed = attempt.number < len(self._attempts)
+        if replayed:
+            self._agree("attempt", attempt.number, self._attempts[attempt.number] == attempt)
+        else:
+            self._store.append(attempt)
+        return replayed
+
+    def told(self, attempt: int, reward: float) -> None:
+        """Record what the strategy is about to be told."""
+        if attempt < len(self._tells):
+            self._agree("reward of attempt", attempt, self._tells[attempt] == (attempt, reward))
+        else:
+            self._store.tell(attempt, reward)
+
+    def emit(self, event: Event) -> None:
+        """Pass an event on, and record it unless it is a replayed one."""
+        if not event.replayed:
+            self._store.event(EVENT.dump_json(event).decode())
+        self._listener(event)
+
+    def _agree(self, what: str, number: int, same: bool) -> None:
+        if not same:
+            raise StoreError(
+                f"the run at {self._store.folder} cannot go on: its {what} {number} would differ this time. "
+                "The strategy or the reward has changed since: use the version that began the run, "
+                "or start a new one"
+            )

@@ -1,0 +1,143 @@
+"""Progress: a run's state between two steps of the loop, a function of the evaluations alone.
+
+Everything that could depend on timing is kept out: attempts are numbered, charged and told in the
+order of their expansions, and budgets look only at what was told. So an interrupted run that is
+resumed goes through the very same states.
+"""
+
+from kernelwright.engine.brief import make_brief, withhold
+from kernelwright.engine.budget import Ledger
+from kernelwright.engine.config import RunConfig
+from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent
+from kernelwright.engine.journal import Journal
+from kernelwright.engine.predictor import Predictor
+from kernelwright.engine.sweep import Trial, merit
+from kernelwright.feedback.describe import describe
+from kernelwright.propose.proposer import Brief, Proposer
+from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
+from kernelwright.records.evaluation import Measured, Verified
+from kernelwright.records.feedback import Feedback
+from kernelwright.records.task import Task
+from kernelwright.reward.table import REWARDS
+from kernelwright.search.strategy import Strategy
+
+
+class Progress:
+    """Attempts so far, what they taught, what they cost."""
+
+    def __init__(
+        self, task: Task, config: RunConfig, journal: Journal, predictor: Predictor | None = None
+    ) -> None:
+        self.config = config
+        self.ledger = Ledger(config.budget)
+        self.attempts: list[Attempt] = []
+        self.best: Attempt | None = None
+        self._task = task
+        self._journal = journal
+        self._predictor = predictor
+        self._feedback: list[Feedback] = []
+        self._first_with: dict[str, int] = {}
+        self._paid: set[str] = set()
+
+    def ask(self, strategy: Strategy, flying: int) -> Expansion | None:
+        """The next expansion; None while there is no room, or nothing to ask for."""
+        if flying >= self.config.in_flight or self.ledger.room == 0 or self._over(strategy):
+            return None
+        asked = strategy.ask(1)
+        if not asked:
+            return None
+        expansion = asked[0].model_copy(update={"count": min(asked[0].count, self.ledger.room)})
+        self.ledger.reserve(expansion.count)
+        replayed = self._journal.asked(expansion)
+        self._journal.emit(Asked(expansion=expansion, replayed=replayed))
+        return expansion
+
+    def brief(self, expansion: Expansion) -> Brief:
+        """What the proposer gets to read."""
+        brief = make_brief(self._task, expansion, self.config.seed, self.attempts, self._feedback)
+        return withhold(brief) if self.config.withhold_feedback else brief
+
+    async def proposals(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
+        """The answer to an expansion: the recorded one, or the proposer's, journaled.
+
+        Raises:
+            ProposeError: the proposer cannot write this task.
+        """
+        number = brief.expansion.number
+        known = self._journal.proposals(number)
+        made = known if known is not None else await self._propose(proposer, brief, count)
+        notes = tuple(proposal.note for proposal in made)
+        self._journal.emit(Proposed(expansion=number, notes=notes, replayed=known is not None))
+        return made
+
+    async def _propose(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
+        made = tuple(await proposer.propose(brief))[:count]
+        if self._predictor is not None:
+            made = tuple(self._predictor.rank(brief, made))
+        self._journal.proposed(brief.expansion.number, made)
+        return made
+
+    def take(self, expansion: Expansion, trial: Trial) -> tuple[Attempt, float]:
+        """Make the next attempt of a trial; journal it with its reward before the strategy is told."""
+        attempt = self._attempt(expansion, trial)
+        parent = self.attempts[expansion.parents[0]] if expansion.parents else None
+        replayed = self._journal.attempted(attempt)
+        reward = REWARDS[self.config.reward](attempt, parent, self.best)
+        self._journal.told(attempt.number, reward)
+        feedback = describe(attempt, parent, self.best, self.config.target_us)
+        self.attempts.append(attempt)
+        self._feedback.append(feedback)
+        self.ledger.charge(attempt.cost)
+        if self._predictor is not None:
+            self._predictor.learn(attempt, reward)
+        self._tell(attempt, feedback, reward, replayed)
+        return attempt, reward
+
+    def settle(self, expansion: Expansion, made: int) -> None:
+        """End an expansion that yielded `made` attempts."""
+        self.ledger.settle(expansion.count, made)
+
+    def why(self, strategy: Strategy) -> str:
+        """Why nothing is in flight and nothing is asked for."""
+        return self._over(strategy) or "Nothing is left to ask for or to propose."
+
+    def _over(self, strategy: Strategy) -> str | None:
+        return strategy.finished() or self.ledger.exhausted()
+
+    def _attempt(self, expansion: Expansion, trial: Trial) -> Attempt:
+        number, key = len(self.attempts), trial.verdict.key
+        unpaid = {k: evaluation.total_seconds for k, evaluation in trial.tried if k not in self._paid}
+        self._paid |= unpaid.keys()
+        first = self._first_with.setdefault(key, number)
+        proposal = trial.proposal
+        cost = Cost(device_s=sum(unpaid.values()), tokens=proposal.tokens, usd=proposal.usd)
+        return Attempt(
+            number=number,
+            expansion=expansion,
+            proposal=proposal,
+            evaluation=trial.verdict.evaluation,
+            known=first if first != number else None,
+            swept=len(trial.tried) if len(trial.tried) > 1 else 0,
+            cost=cost,
+        )
+
+    def _tell(self, attempt: Attempt, feedback: Feedback, reward: float, replayed: bool) -> None:
+        found = attempt.evaluation
+        self._journal.emit(
+            Judged(
+                attempt=attempt.number,
+                outcome=found.outcome,
+                words=feedback.words,
+                reward=reward,
+                latency_us=attempt.latency_us,
+                versus=found.timing.versus if isinstance(found, Measured) else (),
+                known=attempt.known,
+                replayed=replayed,
+            )
+        )
+        if isinstance(found, Measured | Verified) and (
+            self.best is None or merit(found) > merit(self.best.evaluation)
+        ):
+            self.best = attempt
+            self._journal.emit(NewBest(attempt=attempt.number, replayed=replayed))
+        self._journal.emit(Spent(spent=self.ledger.spent, budget=self.config.budget, replayed=replayed))

@@ -1,0 +1,187 @@
+"""The figures that every interface shows, taken from the records: one place, so that all agree.
+
+Decides which attempt speaks for a run and under which names its figures appear. No figure is computed
+here that is not in a record.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kernelwright.records.attempt import Attempt
+from kernelwright.records.base import Record
+from kernelwright.records.candidate import Candidate, Language
+from kernelwright.records.evaluation import (
+    OUTCOMES,
+    BuildFailed,
+    Crashed,
+    Evaluation,
+    Incorrect,
+    Measured,
+    Refused,
+    Suspect,
+    TimedOut,
+    Verified,
+)
+from kernelwright.records.measure import CaseError, Ratio, Verdict
+from kernelwright.records.run import Environment, Outcome
+from kernelwright.records.task import Target, Task
+from kernelwright.store.run import RunStore
+
+
+class Figures(Record):
+    """What the clock said of one kernel; all None where nothing was timed."""
+
+    latency_us: float | None = None
+    speedup_eager: Ratio | None = None
+    speedup_compile: Ratio | None = None
+    verdict: Verdict | None = None
+    """Against eager."""
+    verdict_compile: Verdict | None = None
+    roofline: float | None = None
+    """Share of the measured bandwidth."""
+
+
+class BestKernel(Figures):
+    """The kernel that a run ends with."""
+
+    attempt: int
+    language: Language
+    final: bool
+    """Measured again with fresh inputs; False: a figure of the search, which is not for publishing."""
+    kernel: str
+    """Its source, with the tunables named in `defines`."""
+    defines: dict[str, int]
+
+
+class RunSummary(Record):
+    """A run in figures."""
+
+    run: str
+    folder: str
+    task: str
+    target: Target
+    device: str
+    attempts: int
+    outcomes: dict[str, int]
+    """Attempts by outcome, the best outcome first."""
+    best: BestKernel | None
+    stopped: str
+    complete: bool
+    """False: `resume` goes on."""
+
+
+class CheckSummary(Figures):
+    """One kernel's verdict."""
+
+    task: str
+    target: Target
+    device: str
+    language: Language
+    outcome: str
+    right: bool
+    reason: str
+    """One sentence; empty for a kernel that is right."""
+    errors: tuple[CaseError, ...]
+    """Each case against fp64."""
+    seconds: float
+
+
+def figures_of(evaluation: Evaluation) -> Figures:
+    """What the clock said of one evaluation."""
+    if not isinstance(evaluation, Measured):
+        return Figures()
+    timing = evaluation.timing
+    eager, compiled = timing.against("eager"), timing.against("compile")
+    return Figures(
+        latency_us=timing.latency_us,
+        speedup_eager=eager.speedup if eager else None,
+        verdict=eager.verdict if eager else None,
+        speedup_compile=compiled.speedup if compiled else None,
+        verdict_compile=compiled.verdict if compiled else None,
+        roofline=evaluation.roofline.fraction,
+    )
+
+
+def summarize(store: RunStore) -> RunSummary:
+    """A run in figures, also while it is running."""
+    card, attempts, outcome = store.card, store.attempts(), store.outcome()
+    return RunSummary(
+        run=card.id,
+        folder=str(store.folder),
+        task=card.task.name,
+        target=card.task.target,
+        device=card.environment.device.name,
+        attempts=len(attempts),
+        outcomes=count_outcomes(attempts),
+        best=best_of(attempts, outcome),
+        stopped=outcome.stopped if outcome else "Still running, or killed.",
+        complete=outcome is not None and outcome.complete,
+    )
+
+
+def best_of(attempts: Sequence[Attempt], outcome: Outcome | None) -> BestKernel | None:
+    """The run's best, with its final figure where there is one."""
+    attempt = speaker(attempts, outcome)
+    if attempt is None:
+        return None
+    candidate = attempt.proposal.candidate
+    return BestKernel(
+        attempt=attempt.number,
+        language=candidate.language,
+        final=outcome is not None and outcome.final is not None,
+        kernel=candidate.source,
+        defines={define.name: define.value for define in candidate.defines},
+        **dict(figures_of(attempt.evaluation)),
+    )
+
+
+def speaker(attempts: Sequence[Attempt], outcome: Outcome | None) -> Attempt | None:
+    """The attempt that speaks for a run: the final one, otherwise the best of the search."""
+    if outcome is None or outcome.best is None:
+        return None
+    return outcome.final or attempts[outcome.best]
+
+
+def count_outcomes(attempts: Sequence[Attempt]) -> dict[str, int]:
+    """Attempts by outcome, the best outcome first, without those that never came up."""
+    counts: Counter[str] = Counter(attempt.evaluation.outcome for attempt in attempts)
+    return {name: counts[name] for name in OUTCOMES if counts[name]}
+
+
+def check_of(
+    task: Task, environment: Environment, candidate: Candidate, evaluation: Evaluation
+) -> CheckSummary:
+    """The verdict on one kernel."""
+    judged = evaluation if isinstance(evaluation, Measured | Verified | Incorrect) else None
+    return CheckSummary(
+        task=task.name,
+        target=task.target,
+        device=environment.device.name,
+        language=candidate.language,
+        outcome=evaluation.outcome,
+        right=isinstance(evaluation, Measured | Verified),
+        reason=reason_of(evaluation),
+        errors=judged.accuracy.cases if judged else (),
+        seconds=evaluation.total_seconds,
+        **dict(figures_of(evaluation)),
+    )
+
+
+def reason_of(evaluation: Evaluation) -> str:
+    """Why a kernel was not found right, in one sentence; empty if it was."""
+    match evaluation:
+        case Refused(reason=reason):
+            return reason
+        case BuildFailed(log=log):
+            return log.strip()
+        case Crashed(stage=stage, reason=reason):
+            return f"{reason} (while it was to {stage})"
+        case TimedOut(stage=stage, limit_s=limit):
+            return f"still busy after {limit:g} s (while it was to {stage})"
+        case Incorrect(case=case, evidence=evidence):
+            return f"{evidence} (case {case})"
+        case Suspect(evidence=evidence):
+            return evidence
+    return (
+        "compiled only: there is no such device here to run it on" if evaluation.outcome == "compiled" else ""
+    )

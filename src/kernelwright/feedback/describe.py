@@ -1,0 +1,107 @@
+"""Attempt to Feedback: what it taught, in words and in features.
+
+Decides the wording: the first words are the outcome's class as in TritonGym's loop (`Compilation Failed:`,
+`Functional Failure:`, `Success.`), then the evidence. Refuses to advise on techniques: that is for
+whoever reads it.
+"""
+
+from kernelwright.feedback.bottleneck import bottleneck
+from kernelwright.records.attempt import Attempt, speedup
+from kernelwright.records.evaluation import (
+    BuildFailed,
+    Compiled,
+    Crashed,
+    Incorrect,
+    Measured,
+    Refused,
+    Suspect,
+    TimedOut,
+    Verified,
+)
+from kernelwright.records.feedback import Feedback
+
+LOG_CHARACTERS = 2000
+"""How much of a compiler's or a crash's log is passed on: the first errors matter most."""
+
+
+def describe(
+    attempt: Attempt, parent: Attempt | None, best: Attempt | None, target_us: float | None = None
+) -> Feedback:
+    """What one attempt taught, seen beside its parent and the best attempt before it."""
+    found = attempt.evaluation
+    if not isinstance(found, Measured):
+        works = isinstance(found, Verified)
+        return Feedback(attempt=attempt.number, words=_failure(attempt), works=works)
+    limit = bottleneck(found)
+    ratio = speedup(attempt)
+    return Feedback(
+        attempt=attempt.number,
+        words=" ".join((_success(found, target_us), _beside(attempt, parent, best), limit.evidence)),
+        works=True,
+        speedup_best=_relative(attempt, best),
+        speedup_eager=ratio,
+        bottleneck=limit.bottleneck,
+        roofline=found.roofline.fraction,
+        latency_us=found.timing.latency_us,
+    )
+
+
+def _success(found: Measured, target_us: float | None) -> str:
+    target = f"{target_us:.2f} us" if target_us is not None else "as fast as possible"
+    against = ", ".join(f"{v.speedup.median:.2f}x {v.baseline} ({v.verdict})" for v in found.timing.versus)
+    return f"Success. Latency: {found.timing.latency_us:.2f} us. Target: {target}. Speedup: {against}."
+
+
+def _beside(attempt: Attempt, parent: Attempt | None, best: Attempt | None) -> str:
+    beside_best, beside_parent = _relative(attempt, best), _relative(attempt, parent)
+    if best is None or beside_best is None:
+        return "First kernel that was timed."
+    words = f"{beside_best:.2f}x the best so far (attempt {best.number})"
+    if parent is not None and parent.number != best.number and beside_parent is not None:
+        words += f", {beside_parent:.2f}x its parent (attempt {parent.number})"
+    return words + "."
+
+
+def _relative(attempt: Attempt, other: Attempt | None) -> float | None:
+    """How many times as fast as the other one; None where that one was not timed."""
+    return speedup(attempt) / speedup(other) if other is not None and speedup(other) > 0 else None
+
+
+def _failure(attempt: Attempt) -> str:
+    match attempt.evaluation:
+        case Refused(reason=reason):
+            return f"Compilation Failed: refused before it was built: {reason}"
+        case BuildFailed(log=log):
+            return f"Compilation Failed: {_short(log)}"
+        case Crashed(stage="compile", reason=reason, log=log):
+            return f"Compilation Failed: the compiler ended: {reason}. {_short(log)}"
+        case TimedOut(stage="compile", limit_s=limit):
+            return f"Compilation Failed: the compiler was stopped after {limit:g} s."
+    return _functional(attempt)
+
+
+def _functional(attempt: Attempt) -> str:
+    match attempt.evaluation:
+        case Crashed(stage=stage, reason=reason, log=log):
+            return f"Functional Failure: Kernel crashed ({stage}): {reason}. {_short(log)}".rstrip()
+        case TimedOut(stage=stage, limit_s=limit):
+            return f"Functional Failure: Kernel did not return within {limit:g} s ({stage})."
+        case Incorrect(because=because, case=case, evidence=evidence):
+            return (
+                f"Functional Failure: Kernel produced incorrect output ({because}, case {case}): {evidence}"
+            )
+        case Suspect(because=because, evidence=evidence):
+            return f"Functional Failure: Result is not credible ({because}): {evidence}"
+        case Verified(how=how):
+            return f"Success. Output is right ({how}). Latency: not measured on this machine."
+        case Compiled():
+            return "Success. It compiles; it was neither run nor timed on this machine."
+    raise AssertionError(attempt.evaluation.outcome)
+
+
+def _short(log: str) -> str:
+    return (
+        log
+        if len(log) <= LOG_CHARACTERS
+        else f"{log[:LOG_CHARACTERS]} [{len(log) - LOG_CHARACTERS} characters more]"
+    )

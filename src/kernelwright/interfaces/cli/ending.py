@@ -1,0 +1,77 @@
+"""How `optimize` and `resume` end: JSON or a few lines, the kernel's file, the exit code."""
+
+from pathlib import Path
+
+import typer
+from rich.markup import escape
+
+from kernelwright.api import OptimizeResult, RunSummary
+from kernelwright.errors import StoreError
+from kernelwright.interfaces.cli.app import ERRORS, OUTPUT
+from kernelwright.interfaces.cli.words import figure_lines
+
+
+def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
+    """Show the result and leave with its exit code.
+
+    Raises:
+        StoreError: `output` cannot be written.
+    """
+    if output is not None:
+        _copy(result, output)
+    if json:
+        print(_json(result))
+    else:
+        _show(result, output)
+    if result.error is not None:
+        ERRORS.print(f"[bold red]error:[/] {escape(str(result.error))}")
+    if not result.summary.complete:
+        ERRORS.print(f"go on with: kernelwright resume {escape(result.summary.folder)}")
+    raise typer.Exit(result.exit_code)
+
+
+def _copy(result: OptimizeResult, output: Path) -> None:
+    if result.kernel is None:
+        ERRORS.print(f"[yellow]nothing right was found:[/] {escape(str(output))} is not written")
+        return
+    try:
+        output.write_text(result.kernel.read_text(encoding="utf-8"), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(
+            f"-o {output} cannot be written ({error.strerror}): "
+            f"choose another file; the kernel is in {result.kernel}"
+        ) from None
+
+
+def _json(result: OptimizeResult) -> str:
+    files = {"report": result.report, "kernel_file": result.kernel, "error": result.error}
+    beside = {name: None if value is None else str(value) for name, value in files.items()}
+    return RunResult.model_validate({**result.summary.model_dump(), **beside}).model_dump_json(indent=2)
+
+
+class RunResult(RunSummary):
+    """The final JSON of `optimize` and `resume`."""
+
+    report: str | None
+    """Path of the HTML page."""
+    kernel_file: str | None
+    """The best kernel as a drop-in `ModelNew` module."""
+    error: str | None
+
+
+def _show(result: OptimizeResult, output: Path | None) -> None:
+    summary = result.summary
+    outcomes = ", ".join(f"{count} {name}" for name, count in summary.outcomes.items()) or "none"
+    OUTPUT.print(f"\n[bold]{escape(summary.stopped)}[/]")
+    OUTPUT.print(
+        f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}"
+    )
+    OUTPUT.print(f"attempts          {summary.attempts} ({outcomes})")
+    if summary.best is not None:
+        measured = "measured again with fresh inputs" if summary.best.final else "as the search saw it"
+        OUTPUT.print(f"best              attempt {summary.best.attempt}, {summary.best.language}, {measured}")
+        for line in figure_lines(summary.best):
+            OUTPUT.print(line)
+    if result.kernel is not None:
+        OUTPUT.print(f"kernel            {escape(str(output or result.kernel))}")
+    OUTPUT.print(f"report            {escape(str(result.report))}")

@@ -1,0 +1,54 @@
+"""`kernelwright optimize TASK`: search for a faster kernel."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import JsonValue
+
+from kernelwright import api
+from kernelwright.interfaces.cli.app import ERRORS, suppliers_of
+from kernelwright.interfaces.cli.ending import end
+from kernelwright.interfaces.cli.guard import interruptible
+from kernelwright.interfaces.cli.screen import Screen
+
+
+def optimize(  # noqa: PLR0913  a flag is a parameter
+    context: typer.Context,
+    task: Annotated[Path, typer.Argument(help="A file with Model and get_inputs.", show_default=False)],
+    target: Annotated[
+        str | None, typer.Option(help="cpu, cuda, or sm_80 … sm_120. Default: the GPU if there is one.")
+    ] = None,
+    strategy: Annotated[str | None, typer.Option(help="tritongym or best_of_n.")] = None,
+    proposer: Annotated[str | None, typer.Option(help="Who writes the kernels.")] = None,
+    budget: Annotated[int | None, typer.Option(help="Proposals.")] = None,
+    device_seconds: Annotated[float | None, typer.Option(help="Seconds of evaluation.")] = None,
+    target_us: Annotated[float | None, typer.Option(help="Stop at this call time.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the search.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file; flags win over it.")] = None,
+    run_dir: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = Path("runs"),
+    isolation: Annotated[str | None, typer.Option(help="auto, or strict: refuse a weaker sandbox.")] = None,
+    final: Annotated[bool | None, typer.Option(help="Measure the best again with fresh inputs.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the best kernel here.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Search for a faster kernel, prove it and measure it."""
+    flags: dict[str, JsonValue] = {
+        "strategy": {"name": strategy} if strategy else None,
+        "proposer": proposer,
+        "target_us": target_us,
+        "seed": seed,
+        "budget": _given(proposals=budget, device_s=device_seconds),
+        "policy": _given(isolation=isolation),
+        "finals": _given(enabled=final),
+    }
+    request = api.OptimizeRequest(task, target, api.load_config(config, _given(**flags)), run_dir)
+    with interruptible("the run had not begun, nothing is left behind"), Screen(ERRORS) as screen:
+        result = api.optimize(request, replace(suppliers_of(context), listener=screen))
+    end(result, json=json, output=output)
+
+
+def _given(**flags: JsonValue) -> dict[str, JsonValue]:
+    """The flags that were given."""
+    return {name: value for name, value in flags.items() if value is not None and value != {}}

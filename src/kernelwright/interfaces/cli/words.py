@@ -1,0 +1,34 @@
+"""How figures are said in one line of text."""
+
+from collections.abc import Sequence
+
+from kernelwright.api import Figures
+from kernelwright.records.measure import Ratio, Verdict, Versus
+
+_NAMES = {"eager": "eager", "compile": "torch.compile"}
+
+
+def speedups(versus: Sequence[Versus]) -> str:
+    """Such as `2.91x eager, 1.02x torch.compile`."""
+    return ", ".join(f"{v.speedup.median:.2f}x {_NAMES[v.baseline]}" for v in versus)
+
+
+def ratio(found: Ratio | None, verdict: Verdict | None) -> str:
+    """Such as `2.91x (2.85 to 2.98, faster)`; a dash where there is no figure."""
+    if found is None:
+        return "-"
+    return f"{found.median:.2f}x ({found.low:.2f} to {found.high:.2f}, {verdict})"
+
+
+def figure_lines(figures: Figures) -> list[str]:
+    """Latency and both comparisons, a line each; nothing for a kernel that was not timed."""
+    if figures.latency_us is None:
+        return []
+    lines = [
+        f"latency           {figures.latency_us:.2f} us",
+        f"vs eager          {ratio(figures.speedup_eager, figures.verdict)}",
+        f"vs torch.compile  {ratio(figures.speedup_compile, figures.verdict_compile)}",
+    ]
+    if figures.roofline is not None:
+        lines.append(f"bandwidth         {figures.roofline:.0%} of what this device was measured to reach")
+    return lines

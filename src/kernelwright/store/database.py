@@ -1,0 +1,158 @@
+"""One SQLite file, opened so that a commit survives `kill -9`, with every failure as a StoreError.
+
+Decides the file's durability, its lock and its error messages. Refuses to know any table.
+
+A commit in WAL mode with `synchronous=FULL` is on the disk before `write` returns, so neither a killed
+process nor a power cut loses it. One process writes (a lock that ends with the process); any number
+may read meanwhile. Not covered: a file system without working `fsync` or `flock`, as some network ones.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Self
+
+from kernelwright.errors import StoreError
+from kernelwright.store.schema import SCHEMA, VERSION
+
+FILE = "run.sqlite"
+_DURABLE = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
+Value = str | int | float
+
+
+class Database:
+    """The connection of one run folder."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection, lock: int | None) -> None:
+        self.folder = folder
+        self._connection = connection
+        self._lock = lock
+
+    @classmethod
+    def create(cls, folder: Path, card: str) -> Self:
+        """A new journal that holds the card, made under another name and renamed: it is whole or not there.
+
+        Raises:
+            StoreError: the folder already holds a run, or cannot be written.
+        """
+        path, draft = folder / FILE, folder / f"{FILE}.new"
+        if path.exists():
+            raise StoreError(
+                f"{folder} already holds a run: resume it with `kernelwright resume {folder}`, "
+                "or choose another --run-dir"
+            )
+        with _explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            draft.unlink(missing_ok=True)
+            with closing(sqlite3.connect(draft)) as connection:
+                connection.executescript(SCHEMA)
+                connection.execute("INSERT INTO card VALUES (0, ?)", (card,))
+                connection.commit()
+            draft.rename(path)
+        return cls.open(folder, writing=True)
+
+    @classmethod
+    def open(cls, folder: Path, *, writing: bool = False) -> Self:
+        """An existing journal; only one process may have it open for writing.
+
+        Raises:
+            StoreError: missing, corrupt, of another schema version, or written by another process now.
+        """
+        path = folder / FILE
+        if not path.is_file():
+            raise StoreError(
+                f"there is no run at {folder}: {FILE} is missing. "
+                "Name the folder that `kernelwright optimize` printed as `run`"
+            )
+        lock = _lock(folder) if writing else None
+        database = cls(folder, _writer(path) if writing else _reader(path), lock)
+        try:
+            database._prepare(writing)
+        except StoreError:
+            database.close()
+            raise
+        return database
+
+    def _prepare(self, writing: bool) -> None:
+        for pragma in _DURABLE if writing else ():
+            self.read(pragma)
+        version = self.read("PRAGMA user_version")[0][0]
+        if version != VERSION:
+            raise StoreError(
+                f"the run at {self.folder} was written with schema {version}, this version of kernelwright "
+                f"reads schema {VERSION}: use the version that wrote it, or start a new run"
+            )
+
+    def read(self, query: str, *values: Value) -> list[tuple[Value, ...]]:
+        """All rows of a query.
+
+        Raises:
+            StoreError: the file is corrupt.
+        """
+        with _explained(self.folder):
+            return self._connection.execute(query, values).fetchall()
+
+    def write(self, statement: str, *values: Value) -> None:
+        """One row, committed and on the disk when this returns.
+
+        Raises:
+            StoreError: the disk is full, the row is there already, or the file cannot be written.
+        """
+        with _explained(self.folder), self._connection:
+            self._connection.execute(statement, values)
+
+    def close(self) -> None:
+        """Close the file and give the lock back."""
+        self._connection.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _writer(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=10)
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    """Read-only; a folder that may not be written holds a finished run, which nothing changes."""
+    option = "mode=ro" if os.access(path.parent, os.W_OK) else "immutable=1"
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{option}", uri=True, timeout=10)
+
+
+def _lock(folder: Path) -> int:
+    """A lock on the folder itself, which leaves no file behind and ends with the process."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise StoreError(
+            f"the run at {folder} is being worked on by another process: wait until it ends, or stop it first"
+        ) from None
+    return descriptor
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """Turn the failures of SQLite and of the file system into a StoreError with its cure."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(_cure(folder, str(error))) from error
+
+
+def _cure(folder: Path, reason: str) -> str:
+    if "full" in reason or "No space" in reason or "disk I/O" in reason:
+        return (
+            f"the disk that holds {folder} is full ({reason}): free some space, then go on with "
+            f"`kernelwright resume {folder}`; every attempt finished so far is kept"
+        )
+    if any(word in reason for word in ("malformed", "not a database", "no such table", "encrypted")):
+        return (
+            f"the run at {folder} is corrupt ({reason}): restore {FILE} from a copy, "
+            "or start a new run in another folder"
+        )
+    return f"the run at {folder} cannot be used ({reason}): check the folder's permissions and its disk"

@@ -1,0 +1,69 @@
+"""Runs scripted searches in forked children, to be killed: imports once, forks for each line on stdin.
+
+A line is `seed folder log`; the child creates the run in the folder or resumes it, and exits with 0 when the
+run is complete. The parent prints the child's pid, and its exit status once it ended.
+"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from kernelwright.engine.budget import Budget
+from kernelwright.engine.config import RunConfig, Sweep
+from kernelwright.engine.run import Parts, run
+from kernelwright.records.candidate import Tunable
+from kernelwright.search.best_of_n import BestOfNConfig
+from kernelwright.search.tritongym import TritonGymConfig
+from kernelwright.store.database import FILE
+from kernelwright.store.run import RunStore
+from kernelwright.testing.samples import sample_card
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
+
+
+def config_of(seed: int) -> RunConfig:
+    """Every fourth run is the sequential strategy; the others keep several expansions in flight."""
+    strategy = TritonGymConfig() if seed % 4 == 3 else BestOfNConfig()
+    return RunConfig(
+        seed=seed,
+        in_flight=4,
+        budget=Budget(proposals=16, device_s=100.0),
+        strategy=strategy,
+        sweep=Sweep(points=2),
+    )
+
+
+def play(seed: int, folder: Path, log: Path) -> None:
+    """Begin the run, or go on with it, until it is complete."""
+    exists = (folder / FILE).exists()
+    store = RunStore.open(folder, writing=True) if exists else RunStore.create(folder, sample_card())
+    tunables = (Tunable(name="BLOCK", values=(1, 2)),) if seed % 2 else ()
+    parts = Parts(
+        ScriptedProposer(qualities=12, tunables=tunables, delay_s=0.004),
+        ScriptedEvaluator(seed=seed, delay_s=0.02, log=log),
+    )
+    ending = asyncio.run(run(store, config_of(seed), parts))
+    assert ending.outcome.complete
+    store.close()
+
+
+def tell(number: int) -> None:
+    """One line to whoever kills."""
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Serve until stdin ends."""
+    for line in sys.stdin:
+        seed, folder, log = line.split()
+        pid = os.fork()
+        if pid == 0:
+            play(int(seed), Path(folder), Path(log))
+            os._exit(0)
+        tell(pid)
+        tell(os.waitpid(pid, 0)[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Runs are killed with SIGKILL at random instants, at least a hundred times, and resumed until they end.
+
+After every kill: no attempt that was recorded is gone or changed, and nothing that the referee had
+answered is asked again. At the end the run equals the one that nobody disturbed.
+"""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kernelwright.records.policy import Policy
+from kernelwright.store.database import FILE
+from kernelwright.store.key import evaluation_key
+from kernelwright.store.run import RunStore
+
+KILLS = 100
+LONGEST_LIFE_S = 0.12
+ZYGOTE = Path(__file__).with_name("kill_zygote.py")
+
+
+class Zygote:
+    """The process that forks the runs."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(ZYGOTE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def live(self, seed: int, folder: Path, log: Path, life_s: float | None) -> bool:
+        """Let the run work until it ends or its life is over; True when it ended by itself."""
+        self.process.stdin.write(f"{seed} {folder} {log}\n")
+        self.process.stdin.flush()
+        pid = int(self.process.stdout.readline())
+        if life_s is not None:
+            time.sleep(life_s)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        status = int(self.process.stdout.readline())
+        assert status == 0 or os.WTERMSIG(status) == signal.SIGKILL, f"the run failed with status {status}"
+        return status == 0
+
+
+@pytest.fixture(scope="module")
+def zygote():
+    made = Zygote()
+    yield made
+    made.process.stdin.close()
+    assert made.process.wait(10) == 0
+    made.process.stdout.close()
+
+
+def recorded(folder: Path):
+    """Attempts, and what the referee answered as `candidate effort`, in one look."""
+    if not (folder / FILE).exists():
+        return [], set()
+    store = RunStore.open(folder)
+    try:
+        keys = store.evaluations().keys()
+        answered = {
+            f"{point.id} {effort}"
+            for proposals in store.proposals().values()
+            for proposal in proposals
+            for point in proposal.candidate.points()
+            for effort in ("search", "final")
+            if evaluation_key(store.card.task, point, store.card.environment, Policy(), effort) in keys
+        }
+        assert len(answered) == len(keys)
+        return store.attempts(), answered
+    finally:
+        store.close()
+
+
+def everything(folder: Path):
+    """All that must not depend on interruptions."""
+    store = RunStore.open(folder)
+    try:
+        return (
+            store.expansions(),
+            store.proposals(),
+            store.attempts(),
+            store.tells(),
+            store.evaluations(),
+            store.outcome(),
+        )
+    finally:
+        store.close()
+
+
+def lines(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def killed_until_done(zygote: Zygote, seed: int, folder: Path) -> int:
+    """Kill and resume one run until it is complete; returns the number of kills that hit."""
+    rng, kills, log = random.Random(seed), 0, folder.with_suffix(".log")
+    attempts, answered, asked = [], set(), 0
+    while True:
+        done = zygote.live(seed, folder, log, rng.uniform(0.005, LONGEST_LIFE_S))
+        asked_now = lines(log)[asked:]
+        context = f"seed {seed}, after {kills} kills"
+        assert not answered & set(asked_now), f"{context}: asked again what was answered"
+        assert len(set(asked_now)) == len(asked_now), f"{context}: asked twice in one life"
+        before, (attempts, answered) = attempts, recorded(folder)
+        assert attempts[: len(before)] == before, f"{context}: an attempt was lost or changed"
+        asked += len(asked_now)
+        kills += not done
+        if done:
+            return kills
+
+
+def test_a_killed_run_equals_an_undisturbed_one(zygote, tmp_path, record_property):
+    kills, seed = 0, 0
+    while kills < KILLS:
+        disturbed, calm = tmp_path / f"disturbed{seed}", tmp_path / f"calm{seed}"
+        kills += killed_until_done(zygote, seed, disturbed)
+        assert zygote.live(seed, calm, calm.with_suffix(".log"), None)
+        assert everything(disturbed) == everything(calm), f"seed {seed}"
+        seed += 1
+    record_property("kills", kills)
+    assert seed >= 5
+
+
+def test_a_complete_run_is_left_alone(zygote, tmp_path):
+    folder, log = tmp_path / "run", tmp_path / "run.log"
+    assert zygote.live(0, folder, log, None)
+    before, asked = everything(folder), lines(log)
+    assert zygote.live(0, folder, log, None)
+    assert everything(folder) == before
+    assert lines(log) == asked
