@@ -34,7 +34,9 @@ from kernelwright.records.run import Device, Environment, Outcome, RunCard
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
 
-HOSTILE = '</pre></script><img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>'
+HOSTILE = (
+    '</pre></script><img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>'
+)
 NASTY = HOSTILE + " \x1b[31m red \u202e reversed \ud800 \x00 {{ 7*7 }} [bold]markup[/]"
 
 REFERENCE = '''"""Mean squared error."""
@@ -110,7 +112,11 @@ def card(present: bool = True, name: str = "mse_loss") -> RunCard:
                 kind="cpu", name="Example CPU, 2 threads", cores=2, memory_gbps=21.4, cache_bytes=33_554_432
             ),
             versions={"python": "3.11.2", "torch": "2.13.0", "gcc": "12.2.0", "kernelwright": "0.1.0"},
-            isolation=("own network and IPC namespaces", "Landlock: no writes outside its directory", "rlimits"),
+            isolation=(
+                "own network and IPC namespaces",
+                "Landlock: no writes outside its directory",
+                "rlimits",
+            ),
             denied=("PID namespace: a candidate could see other processes",),
         ),
         config={"strategy": {"name": "best_of_n", "n": 8}, "seed": 0, "policy": {"confidence": 0.99}},
@@ -124,7 +130,15 @@ def ratio(median: float, half: float = 0.03) -> Ratio:
 
 def accuracy() -> Accuracy:
     """Cases of all kinds: ordinary, exactly right, nothing allowed."""
-    names = ("as given, seed 1", "as given, seed 2", "×3", "×0.01", "negated", "one huge element", "odd shapes")
+    names = (
+        "as given, seed 1",
+        "as given, seed 2",
+        "×3",
+        "×0.01",
+        "negated",
+        "one huge element",
+        "odd shapes",
+    )
     drawn = Random(7)
     cases = [
         CaseError(
@@ -208,9 +222,7 @@ def every_outcome(text: str = "assertion failed") -> list[Evaluation]:
         Incorrect(seconds=STAGES[:2], because="value", case=text, evidence=text, accuracy=wrong),
         Suspect(seconds=STAGES, because="below_floor", evidence=text),
         Compiled(build=triton_facts()),
-        Verified(
-            build=triton_facts(), accuracy=accuracy(), how="by Triton's interpreter on reduced shapes"
-        ),
+        Verified(build=triton_facts(), accuracy=accuracy(), how="by Triton's interpreter on reduced shapes"),
         measured(),
     ]
 

@@ -63,7 +63,9 @@ def sentence(versus: Versus) -> str:
         f"{words.percent(ratio.confidence)} interval {words.times(ratio.low)} to {words.times(ratio.high)}"
     )
     if versus.verdict == "inconclusive":
-        return f"Neither faster nor slower than {name} can be claimed: {words.times(ratio.median)}, {interval}."
+        return (
+            f"Neither faster nor slower than {name} can be claimed: {words.times(ratio.median)}, {interval}."
+        )
     return f"{versus.verdict.capitalize()} than {name}: {words.times(ratio.median)}, {interval}."
 
 
@@ -76,7 +78,7 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
             f"The best kernel of the search was measured anew against its baselines{blocks}, with fresh "
             "inputs, and every verification case passed against fp64."
         )
-        return Headline("final", _gain(found).capitalize(), explanation, final)
+        return Headline("final", f"{words.line(card.task.name, 40)}: {_gain(found)}", explanation, final)
     if isinstance(found, Verified | Compiled):
         return _untimed(card, final)
     return Headline(
@@ -92,9 +94,15 @@ def _untimed(card: RunCard, attempt: Attempt) -> Headline:
     target = card.task.target.name
     language = {"cpp": "C++", "triton": "Triton"}[attempt.proposal.candidate.language]
     if isinstance(found, Verified):
-        explanation = f"Built for {target}, and right: {found.how}. It never ran on that device; no time is claimed."
-        return Headline("untimed", f"{language} kernel for {target}: verified, not timed", explanation, attempt)
-    explanation = f"Built for {target}, which is not here. It never ran; neither correctness nor time is claimed."
+        explanation = (
+            f"Built for {target}, and right: {found.how}. It never ran on that device; no time is claimed."
+        )
+        return Headline(
+            "untimed", f"{language} kernel for {target}: verified, not timed", explanation, attempt
+        )
+    explanation = (
+        f"Built for {target}, which is not here. It never ran; neither correctness nor time is claimed."
+    )
     return Headline("untimed", f"{language} kernel for {target}: compiled, not run", explanation, attempt)
 
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from kernelwright import __version__
 from kernelwright.records.attempt import Attempt
+from kernelwright.records.measure import Ratio
 from kernelwright.records.run import Outcome, RunCard
 from kernelwright.report import tally, words
 from kernelwright.report.charts.errors import errors
@@ -27,7 +28,10 @@ from kernelwright.report.charts.shares import Share, shares
 from kernelwright.report.charts.svg import HALF, NARROW, WIDE
 from kernelwright.report.headline import Headline, headline, sentence
 from kernelwright.report.rows import reason, rows
-from kernelwright.report.source import highlighted
+from kernelwright.report.source import SOURCE_LIMIT, highlighted, plain
+
+TEXT_LIMIT = 4000
+"""Characters of a note, a reason or a name; logs and sources have limits of their own."""
 
 
 def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> str:
@@ -47,15 +51,16 @@ def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) 
         cost=tally.cost(attempts),
         disabled=tally.disabled(everything),
         settings=_settings(card),
-        style=Markup(style),  # noqa: S704 - our own file
+        style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
         version=__version__,
     )
 
 
-def _final_ratio(told: Headline) -> object:
-    versus = told.measured.timing.against("eager") if told.measured and told.standing == "final" else None
+def _final_ratio(told: Headline) -> Ratio | None:
+    found = told.measured if told.standing == "final" else None
+    versus = found.timing.against("eager") if found else None
     return versus.speedup if versus else None
 
 
@@ -108,6 +113,7 @@ def _templates() -> Environment:
         words.percent,
         words.line,
         highlighted,
+        plain,
         sentence,
         reason,
     ):
@@ -120,6 +126,7 @@ def _templates() -> Environment:
         shares=shares,
         meaning=words.OUTCOME_MEANING,
         baseline=words.BASELINE,
+        source_limit=SOURCE_LIMIT,
         wide=WIDE,
         half=HALF,
         narrow=NARROW,
@@ -128,5 +135,7 @@ def _templates() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """Every plain string on its way into the page; markup of our own passes."""
-    return words.visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Every plain string on its way into the page, visible and of bounded length; our own markup passes."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return words.visible(words.clip(value, TEXT_LIMIT))
+    return value

@@ -21,10 +21,6 @@ from kernelwright.records.measure import Accuracy, BuildFacts
 from kernelwright.report import words
 from kernelwright.report.source import difference
 
-LOG_LIMIT = 16_000
-SOURCE_LIMIT = 120_000
-"""Characters shown; the store keeps the whole."""
-
 
 @dataclass(frozen=True)
 class Row:
@@ -35,7 +31,6 @@ class Row:
     parent: int | None
     """The attempt that `diff` is taken against."""
     diff: Markup | None
-    source: str
 
     @property
     def reason(self) -> str:
@@ -44,10 +39,9 @@ class Row:
 
     @property
     def log(self) -> str:
-        """The log that came with the outcome, clipped."""
+        """The log that came with the outcome."""
         found = self.attempt.evaluation
-        kept = found.log if isinstance(found, BuildFailed | Crashed) else ""
-        return words.clip(kept, LOG_LIMIT)
+        return found.log if isinstance(found, BuildFailed | Crashed) else ""
 
     @property
     def build(self) -> BuildFacts | None:
@@ -76,25 +70,30 @@ def rows(attempts: Sequence[Attempt], best: int | None) -> list[Row]:
 
 
 def reason(attempt: Attempt) -> str:
-    """What the referee found, in one sentence; for `Measured`, the latency and the clock."""
+    """What the referee found, in one sentence."""
     match attempt.evaluation:
-        case Refused(reason=why) | Crashed(reason=why):
-            told = why
-        case BuildFailed():
-            told = "The compiler refused it."
-        case TimedOut(stage=stage, limit_s=limit):
-            told = f"Killed after {words.seconds(limit)} in the {stage} stage."
-        case Incorrect(because=because, case=case, evidence=evidence):
-            told = f"Wrong ({because.replace('_', ' ')}) in case {case}: {evidence}"
-        case Suspect(because=because, evidence=evidence):
-            told = f"{because.replace('_', ' ').capitalize()}: {evidence}"
-        case Compiled():
-            told = "Built, not run."
-        case Verified(how=how):
-            told = f"Right, not timed: {how}."
         case Measured(timing=timing):
-            told = f"Right in every case; {words.microseconds(timing.latency_us)} a call."
-    return told
+            return f"Right in every case; {words.microseconds(timing.latency_us)} a call."
+        case Verified(how=how):
+            return f"Right, not timed: {how}."
+        case Compiled():
+            return "Built, not run."
+        case failure:
+            return _failure(failure)
+
+
+def _failure(found: Refused | BuildFailed | Crashed | TimedOut | Incorrect | Suspect) -> str:
+    match found:
+        case Refused(reason=why) | Crashed(reason=why):
+            return why
+        case BuildFailed():
+            return "The compiler refused it."
+        case TimedOut(stage=stage, limit_s=limit):
+            return f"Killed after {words.seconds(limit)} in the {stage} stage."
+        case Incorrect(because=because, case=case, evidence=evidence):
+            return f"Wrong ({because.replace('_', ' ')}) in case {case}: {evidence}"
+        case Suspect(because=because, evidence=evidence):
+            return f"{because.replace('_', ' ').capitalize()}: {evidence}"
 
 
 def _row(attempt: Attempt, known: dict[int, Attempt], best: bool) -> Row:
@@ -102,4 +101,4 @@ def _row(attempt: Attempt, known: dict[int, Attempt], best: bool) -> Row:
     parent = known[numbers[0]] if numbers else None
     source = attempt.proposal.candidate.source
     diff = difference(parent.proposal.candidate.source, source) if parent else None
-    return Row(attempt, best, parent.number if parent else None, diff, words.clip(source, SOURCE_LIMIT))
+    return Row(attempt, best, parent.number if parent else None, diff)

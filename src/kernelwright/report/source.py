@@ -13,6 +13,9 @@ from pygments.lexers import CppLexer, PythonLexer
 from kernelwright.records.candidate import Language
 from kernelwright.report import words
 
+LOG_LIMIT = 16_000
+SOURCE_LIMIT = 120_000
+"""Characters that are shown; the store keeps the whole."""
 HIGHLIGHT_LIMIT = 200_000
 """Characters; a longer source is shown without colours."""
 DIFF_LINES = 1500
@@ -21,10 +24,21 @@ DIFF_LINES = 1500
 def highlighted(source: str, language: Language | None) -> Markup:
     """`source` with a span for each token and each line; `None` stands for Python."""
     text = words.visible(source).rstrip("\n")
-    if len(text) > HIGHLIGHT_LIMIT:
-        return _lines(str(escape(words.clip(text, HIGHLIGHT_LIMIT))))
+    if len(text) > LOG_LIMIT = 16_000
+SOURCE_LIMIT = 120_000
+"""Characters that are shown; the store keeps the whole."""
+HIGHLIGHT_LIMIT:
+        return _lines(str(escape(words.clip(text, LOG_LIMIT = 16_000
+SOURCE_LIMIT = 120_000
+"""Characters that are shown; the store keeps the whole."""
+HIGHLIGHT_LIMIT))))
     lexer = CppLexer(stripnl=False) if language == "cpp" else PythonLexer(stripnl=False)
     return _lines(highlight(text, lexer, HtmlFormatter(nowrap=True)).rstrip("\n"))
+
+
+def plain(text: str, limit: int = LOG_LIMIT) -> Markup:
+    """A log or a source as it is, at most `limit` characters of it."""
+    return escape(words.visible(words.clip(text, limit)))
 
 
 def difference(old: str, new: str) -> Markup:
@@ -45,5 +59,6 @@ def _row(line: str) -> Markup:
 
 
 def _lines(escaped: str) -> Markup:
+    """Takes what markupsafe or pygments escaped, and nothing else."""
     spans = (f'<span class="l">{line}</span>' for line in escaped.split("\n"))
-    return Markup("\n".join(spans))  # noqa: RUF035 - escaped above, by markupsafe or by pygments
+    return Markup("\n".join(spans))

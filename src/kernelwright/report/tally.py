@@ -4,7 +4,6 @@ Pure sums over attempts. An attempt whose evaluation was already known is counte
 added again: nothing ran.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,8 +21,8 @@ class Step:
 
 def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
     """How often each outcome occurred, best outcome first; those that never did are left out."""
-    found = Counter(a.evaluation.outcome for a in attempts)
-    return {name: found[name] for name in OUTCOMES if found[name]}
+    names = [a.evaluation.outcome for a in attempts]
+    return {name: names.count(name) for name in OUTCOMES if name in names}
 
 
 def staircase(attempts: Sequence[Attempt]) -> tuple[Step, ...]:

@@ -13,13 +13,15 @@ from kernelwright.report.charts.scale import Scale
 RIGHT, ROW = 24, 24
 LOWEST = 1e-4
 """Shares below it, zero among them, are drawn at the left edge."""
+HIGHEST = 1e6
+"""Shares above it, and what is no number, are drawn at the right edge."""
 
 
 def errors(accuracy: Accuracy, width: int) -> Markup:
     """The chart: filled is the kernel, hollow is the reference at the task's own precision."""
     left = 190 if width >= svg.HALF else 118
     shares = [share(c, v) for c in accuracy.cases for v in (c.error, c.reference_error)]
-    worst = max((s for s in shares if math.isfinite(s)), default=1.0)
+    worst = max((s for s in shares if s < HIGHEST), default=1.0)
     x = Scale(LOWEST, max(3.0, worst * 1.5), left, width - RIGHT, log=True)
     height = ROW * len(accuracy.cases) + 46
     parts = _axis(x, height, width)
@@ -35,9 +37,9 @@ def describe(cases: Sequence[CaseError]) -> str:
     if worst is None:
         return "No case was judged."
     return (
-        f"{passed} of {len(cases)} cases within what is allowed. Closest to its limit: {words.line(worst.regime)}, "
-        f"error {words.error(worst.error)} of {words.error(worst.allowed)} allowed; the reference itself shows "
-        f"{words.error(worst.reference_error)}."
+        f"{passed} of {len(cases)} cases within what is allowed. Closest to its limit: "
+        f"{words.line(worst.regime)}, error {words.error(worst.error)} of {words.error(worst.allowed)} "
+        f"allowed; the reference itself shows {words.error(worst.reference_error)}."
     )
 
 
@@ -54,10 +56,16 @@ def _axis(x: Scale, height: float, width: int) -> list[Markup]:
         at = x(tick)
         parts += [
             svg.rule(at, 4, at, height - 38, "limit" if tick == 1 else "grid"),
-            svg.text(at, height - 22, "limit" if tick == 1 else f"{tick:g}", anchor="middle"),
+            svg.text(at, height - 22, _name(tick), anchor="middle"),
         ]
     label = "error as a share of what is allowed" if width >= svg.HALF else "share of what is allowed"
     return [*parts, svg.text((x.start + x.end) / 2, height - 5, label, "axis", "middle")]
+
+
+def _name(tick: float) -> str:
+    if tick == 1:
+        return "limit"
+    return f"≤ {tick:g}" if tick == LOWEST else f"{tick:g}"
 
 
 def _case(case: CaseError, x: Scale, y: float, room: int) -> list[Markup]:

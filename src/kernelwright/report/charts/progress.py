@@ -1,5 +1,7 @@
-"""Speedup over attempts: a point for each measured attempt, the best so far as a staircase, and a lane
-for each outcome that has no time. A wrong kernel is on no speed axis.
+"""Speedup over attempts.
+
+A point for each measured attempt, the best so far as a staircase, and a lane for each outcome that has no
+time: a wrong kernel is on no speed axis.
 """
 
 from collections.abc import Sequence
@@ -60,7 +62,7 @@ def _axes(
     x = Scale(-0.5, last + 0.5, LEFT, width - RIGHT)
     extra = [final.low, final.high] if final else []
     y = around([1.0, *(speedup(a) for a in measured), *extra], bottom, TOP, pad=1.2)
-    radius = min(5.0, max(2.0, 0.35 * (width - LEFT - RIGHT) / (last + 1)))
+    radius = min(5.0, max(2.6, 0.35 * (width - LEFT - RIGHT) / (last + 1)))
     return _Axes(x, y, bottom, radius)
 
 
@@ -84,14 +86,17 @@ def _speed(axes: _Axes, measured: Sequence[Attempt], final: Ratio | None, width:
 def _stairs(axes: _Axes, steps: Sequence[tally.Step], right: float) -> Markup:
     path = []
     for i, step in enumerate(steps):
-        path.append(f"{'V' if i else 'M'}{'' if i else f'{axes.x(step.attempt):.1f} '}{axes.y(step.speedup):.1f}")
+        path.append(
+            f"{'V' if i else 'M'}{'' if i else f'{axes.x(step.attempt):.1f} '}{axes.y(step.speedup):.1f}"
+        )
         end = axes.x(steps[i + 1].attempt) if i + 1 < len(steps) else right
         path.append(f"H{end:.1f}")
     return svg.element("path", d="".join(path), class_="stairs")
 
 
 def _point(axes: _Axes, attempt: Attempt, best: bool) -> Markup:
-    title = f"attempt {attempt.number}: {words.times(speedup(attempt))} eager. {words.line(attempt.proposal.note, 90)}"
+    note = words.line(attempt.proposal.note, 90)
+    title = f"attempt {attempt.number}: {words.times(speedup(attempt))} eager. {note}"
     mark = svg.dot(
         axes.x(attempt.number),
         axes.y(speedup(attempt)),

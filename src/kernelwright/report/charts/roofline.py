@@ -1,5 +1,6 @@
-"""Where the kernel stands: bandwidth reached against the ceiling measured in the same run, and its time
-against the physical floor.
+"""Where the kernel stands between two limits.
+
+Its bandwidth against the ceiling measured in the same run, and its time against the physical floor.
 """
 
 from markupsafe import Markup
@@ -32,8 +33,8 @@ def describe(found: Roofline, latency_us: float) -> str:
     """The chart in words."""
     return (
         f"{found.achieved_gbps:.1f} GB/s reached of {found.ceiling_gbps:.1f} GB/s measured on this device, "
-        f"{words.percent(found.fraction)}. One call takes {words.microseconds(latency_us)}; the physical floor "
-        f"is {words.microseconds(found.floor_us)}."
+        f"{words.percent(found.fraction)}. One call takes {words.microseconds(latency_us)}; "
+        f"the physical floor is {words.microseconds(found.floor_us)}."
     )
 
 

@@ -1,4 +1,4 @@
-"""The raw samples of one timing: every block of every side as a point, medians marked. Nothing is smoothed."""
+"""The raw samples of one timing: every block of every side a point, medians marked, nothing smoothed."""
 
 from statistics import median
 
@@ -13,7 +13,7 @@ LEFT, RIGHT, ROW = 96, 22, 46
 
 
 def samples(timing: Timing, width: int) -> Markup:
-    """The strip. Linear from zero; logarithmic, and said so, where the sides differ by more than eight times."""
+    """The strip: linear from zero, or logarithmic and said so where sides differ by more than eight times."""
     values = [v for side in timing.sides for v in side.samples_us]
     if not values:
         return svg.frame(width, 30, "No samples were kept.", [svg.text(LEFT, 20, "no samples were kept")])

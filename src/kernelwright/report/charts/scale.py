@@ -30,7 +30,7 @@ class Scale:
         """At most about `most` round values inside the scale."""
         if not self.log or self.high / self.low < 4:
             return self._even(most)
-        for mantissas in ((1, 2, 5), (1, 3), (1,)):
+        for mantissas in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
             found = self._decades(mantissas)
             if len(found) <= most:
                 return found
@@ -44,7 +44,7 @@ class Scale:
         last = math.floor(self.high / step + 1e-9)
         return [round(i * step, 12) for i in range(first, last + 1)]
 
-    def _decades(self, mantissas: Iterable[int]) -> list[float]:
+    def _decades(self, mantissas: Iterable[float]) -> list[float]:
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         values = (m * 10.0**p for p in powers for m in mantissas)
         return [v for v in values if self.low <= v * 1.000001 and v <= self.high * 1.000001]
