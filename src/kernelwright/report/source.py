@@ -19,19 +19,15 @@ SOURCE_LIMIT = 120_000
 HIGHLIGHT_LIMIT = 200_000
 """Characters; a longer source is shown without colours."""
 DIFF_LINES = 1500
+LINE_LIMIT = 2000
+"""Characters of one line of a difference."""
 
 
 def highlighted(source: str, language: Language | None) -> Markup:
     """`source` with a span for each token and each line; `None` stands for Python."""
     text = words.visible(source).rstrip("\n")
-    if len(text) > LOG_LIMIT = 16_000
-SOURCE_LIMIT = 120_000
-"""Characters that are shown; the store keeps the whole."""
-HIGHLIGHT_LIMIT:
-        return _lines(str(escape(words.clip(text, LOG_LIMIT = 16_000
-SOURCE_LIMIT = 120_000
-"""Characters that are shown; the store keeps the whole."""
-HIGHLIGHT_LIMIT))))
+    if len(text) > HIGHLIGHT_LIMIT:
+        return _lines(str(escape(words.clip(text, HIGHLIGHT_LIMIT))))
     lexer = CppLexer(stripnl=False) if language == "cpp" else PythonLexer(stripnl=False)
     return _lines(highlight(text, lexer, HtmlFormatter(nowrap=True)).rstrip("\n"))
 
@@ -55,7 +51,7 @@ def difference(old: str, new: str) -> Markup:
 
 def _row(line: str) -> Markup:
     kind = {"+": "add", "-": "del", "@": "at"}.get(line[:1], "same")
-    return Markup('<span class="d {}">{}</span>').format(kind, line)
+    return Markup('<span class="d {}">{}</span>').format(kind, words.clip(line, LINE_LIMIT))
 
 
 def _lines(escaped: str) -> Markup:
