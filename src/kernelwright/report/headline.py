@@ -78,7 +78,7 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
             f"The best kernel of the search was measured anew against its baselines{blocks}, with fresh "
             "inputs, and every verification case passed against fp64."
         )
-        return Headline("final", f"{words.line(card.task.name, 40)}: {_gain(found)}", explanation, final)
+        return Headline("final", _sentence_case(_gain(found)), explanation, final)
     if isinstance(found, Verified | Compiled):
         return _untimed(card, final)
     return Headline(
@@ -95,7 +95,7 @@ def _untimed(card: RunCard, attempt: Attempt) -> Headline:
     language = {"cpp": "C++", "triton": "Triton"}[attempt.proposal.candidate.language]
     if isinstance(found, Verified):
         explanation = (
-            f"Built for {target}, and right: {found.how}. It never ran on that device; no time is claimed."
+            f"Built for {target} and found right ({found.how}). It never ran there; no time is claimed."
         )
         return Headline(
             "untimed", f"{language} kernel for {target}: verified, not timed", explanation, attempt
@@ -121,6 +121,10 @@ def _best(attempts: Sequence[Attempt], outcome: Outcome | None) -> Attempt | Non
     right = [a for a in attempts if isinstance(a.evaluation, Verified | Compiled)]
     untimed = min(right, key=lambda a: OUTCOMES.index(a.evaluation.outcome), default=None)
     return fastest(tuple(attempts)) or untimed
+
+
+def _sentence_case(phrase: str) -> str:
+    return phrase[:1].upper() + phrase[1:]
 
 
 def _gain(found: Measured) -> str:

@@ -48,6 +48,7 @@ def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) 
         best=rows([told.attempt], told.attempt.number)[0] if told.attempt else None,
         counts=_outcome_shares(attempts),
         stages=_stage_shares(attempts),
+        timed=bool(tally.staircase(attempts)),
         cost=tally.cost(attempts),
         disabled=tally.disabled(everything),
         settings=_settings(card),

@@ -86,8 +86,10 @@ def seconds(value_s: float) -> str:
 
 def size(value_bytes: int) -> str:
     """Bytes in binary units."""
-    value = float(value_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
+    if value_bytes < 1024:
+        return f"{value_bytes} B"
+    value = value_bytes / 1024
+    for unit in ("KiB", "MiB", "GiB"):
         if value < 1024:
             return f"{_three(value)} {unit}"
         value /= 1024

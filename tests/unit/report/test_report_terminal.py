@@ -18,7 +18,7 @@ def printed(*run, width=100):
 def test_a_finished_run():
     run = fake.long_run()
     text = printed(fake.card(), run, fake.ended(run[-1]))
-    assert "mse_loss: 3.10× as fast as eager PyTorch" in text
+    assert "3.10× as fast as eager PyTorch" in text
     assert "Faster than eager PyTorch: 3.10×, 99 % interval 3.01× to 3.19×." in text
     assert "60 attempts: 49 measured" in text
     assert "Denied by this host: PID namespace" in text

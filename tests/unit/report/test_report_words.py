@@ -27,7 +27,7 @@ def test_other_numbers():
     assert words.percent(0.861) == "86 %"
     assert words.percent(0.031) == "3.1 %"
     assert words.size(134_217_732) == "128 MiB"
-    assert words.size(12) == "12.0 B"
+    assert words.size(12) == "12 B"
 
 
 def test_every_outcome_has_a_meaning():
