@@ -1,4 +1,4 @@
-"""Fails when a module has more than 300 lines or a function more than 60: a place to look for a missing noun."""
+"""Fails when a module has more than 300 lines or a function more than 60: often a noun is missing there."""
 
 import ast
 import sys
@@ -10,7 +10,7 @@ FUNCTION_LINES = 60
 
 
 def main(roots: list[str]) -> int:
-    """Names every module and function under `roots` that is too long; their number, at most one, is the status."""
+    """Names every module and function under `roots` that is too long; the status is 1 if there are any."""
     found = [told for root in roots for path in sorted(Path(root).rglob("*.py")) for told in too_long(path)]
     for told in found:
         sys.stderr.write(f"{told}\n")

@@ -38,20 +38,13 @@ class Headline:
 
 def headline(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> Headline:
     """The strongest claim that the records allow."""
-    best = _best(attempts, outcome)
     if outcome is not None and outcome.final is not None:
         return _of_final(card, outcome.final)
+    best = _best(attempts, outcome)
     if best is None:
         return _nothing(attempts, outcome)
     if isinstance(best.evaluation, Measured):
-        why = "The run has not ended." if outcome is None else f"The run stopped: {outcome.stopped}."
-        return Headline(
-            "search",
-            f"Best so far: {_gain(best.evaluation)}",
-            f"{why} This is a figure of the search, from a short measurement; it was not measured anew "
-            "and is no result.",
-            best,
-        )
+        return _of_search(best, outcome)
     return _untimed(card, best)
 
 
@@ -67,6 +60,19 @@ def sentence(versus: Versus) -> str:
             f"Neither faster nor slower than {name} can be claimed: {words.times(ratio.median)}, {interval}."
         )
     return f"{versus.verdict.capitalize()} than {name}: {words.times(ratio.median)}, {interval}."
+
+
+def _of_search(best: Attempt, outcome: Outcome | None) -> Headline:
+    assert isinstance(best.evaluation, Measured)
+    why = _stopped(outcome)
+    if outcome is not None and outcome.best is None:
+        told = f"{why} What the search saw of it is no result."
+        return Headline("failed", "The best kernel did not hold up", told, best)
+    told = (
+        f"{why} This is a figure of the search, from a short measurement; it was not measured anew and is "
+        "no result."
+    )
+    return Headline("search", f"Best so far: {_gain(best.evaluation)}", told, best)
 
 
 def _of_final(card: RunCard, final: Attempt) -> Headline:
@@ -92,7 +98,7 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
 def _untimed(card: RunCard, attempt: Attempt) -> Headline:
     found = attempt.evaluation
     target = card.task.target.name
-    language = {"cpp": "C++", "triton": "Triton"}[attempt.proposal.candidate.language]
+    language = words.LANGUAGE[attempt.proposal.candidate.language]
     if isinstance(found, Verified):
         explanation = (
             f"Built for {target} and found right ({found.how}). It never ran there; no time is claimed."
@@ -110,9 +116,12 @@ def _nothing(attempts: Sequence[Attempt], outcome: Outcome | None) -> Headline:
     tried = {0: "No attempt was made.", 1: "One attempt was made, and it did not come out right."}.get(
         len(attempts), f"None of {len(attempts)} attempts came out right."
     )
-    if outcome is None:
-        return Headline("nothing", "No right kernel yet", f"{tried} The run has not ended.", None)
-    return Headline("nothing", "No right kernel was found", f"{tried} Stopped: {outcome.stopped}.", None)
+    title = "No right kernel yet" if outcome is None else "No right kernel was found"
+    return Headline("nothing", title, f"{tried} {_stopped(outcome)}", None)
+
+
+def _stopped(outcome: Outcome | None) -> str:
+    return f"Stopped: {outcome.stopped.rstrip('.')}." if outcome else "The run has not ended."
 
 
 def _best(attempts: Sequence[Attempt], outcome: Outcome | None) -> Attempt | None:

@@ -127,6 +127,7 @@ def _templates() -> Environment:
         shares=shares,
         meaning=words.OUTCOME_MEANING,
         baseline=words.BASELINE,
+        language=words.LANGUAGE,
         source_limit=SOURCE_LIMIT,
         wide=WIDE,
         half=HALF,

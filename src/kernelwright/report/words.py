@@ -21,6 +21,8 @@ OUTCOME_MEANING: dict[str, str] = {
 
 BASELINE: dict[str, str] = {"eager": "eager PyTorch", "compile": "torch.compile"}
 
+LANGUAGE: dict[str, str] = {"cpp": "C++", "triton": "Triton"}
+
 SIDE: dict[str, str] = {"candidate": "this kernel", "eager": "eager", "compile": "torch.compile"}
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

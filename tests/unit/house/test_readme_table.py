@@ -33,8 +33,8 @@ def script(tmp_path, monkeypatch):
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "README", tmp_path / "README.md")
     monkeypatch.setattr(module, "RESULTS", tmp_path)
-    marks = "a\n<!-- headline:begin -->\n<!-- headline:end -->\nb\n<!-- results:begin -->\nold\n<!-- results:end -->\nc\n"
-    (tmp_path / "README.md").write_text(marks)
+    places = [f"<!-- {name}:begin -->\nold\n<!-- {name}:end -->\n" for name in ("headline", "results")]
+    (tmp_path / "README.md").write_text("a\n" + "b\n".join(places) + "c\n")
     return module
 
 

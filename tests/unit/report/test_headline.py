@@ -64,3 +64,11 @@ def test_sentences_follow_the_verdict():
     versus = fake.measured(3.1, 1.01).timing.versus
     assert sentence(versus[0]) == "Faster than eager PyTorch: 3.10×, 99 % interval 3.01× to 3.19×."
     assert sentence(versus[1]).startswith("Neither faster nor slower than torch.compile can be claimed")
+
+
+def test_a_best_that_no_final_confirmed_is_not_claimed():
+    stopped = "The budget is spent. No kernel stood when it was measured again."
+    told = headline(fake.card(), fake.long_run(5), Outcome(best=None, stopped=stopped))
+    assert told.standing == "failed"
+    assert told.measured is None
+    assert told.explanation == f"Stopped: {stopped} What the search saw of it is no result."
