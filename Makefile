@@ -1,0 +1,57 @@
+# make demo    set up, then write, prove and time a kernel
+# make test    set up, then every test: the quick ones side by side, then those that need the machine alone
+# make check   format, lint, types, layers, sizes, and the README's table
+# make clean   remove the environment, caches and runs
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
+COMPILER := gcc:gcc g++:g++
+SANDBOX := bwrap:bubblewrap
+BROWSER := chromium:chromium
+
+.PHONY: demo test check clean packages-run packages-test
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.run | packages-run
+	$(BIN)/kernelwright optimize examples/mse_loss.py --target cpu
+	$(BIN)/kernelwright optimize examples/mse_loss.py --target sm_90
+
+test: $(VENV)/.dev | packages-test
+	$(BIN)/pytest tests/unit --numprocesses 2
+	$(BIN)/pytest tests --ignore=tests/unit
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python .ci/sizes.py src bench .ci
+	$(BIN)/python bench/readme_table.py --check
+
+clean:
+	rm -rf $(VENV) runs build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+packages-run:
+	@.ci/packages $(COMPILER) $(SANDBOX)
+
+packages-test:
+	@.ci/packages $(COMPILER) $(SANDBOX) $(BROWSER)
+
+# A stamp a stage: nothing is installed twice until what it was installed from changes.
+$(VENV)/.made:
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 or newer is missing: name one with make PYTHON=python3" >&2; exit 4; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || .ci/packages ensurepip:$(notdir $(PYTHON))-venv
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.made constraints.txt pyproject.toml
+	@echo "Installing Kernelwright and PyTorch into $(VENV); the first time takes minutes."
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made constraints.txt pyproject.toml
+	@echo "Installing Kernelwright, PyTorch and the tools for development into $(VENV)."
+	$(PIP) --editable '.[dev]'
+	@touch $(VENV)/.run $@

@@ -1,0 +1,148 @@
+"""The headline: which figure of a run may be claimed, and in which words.
+
+Only a final measurement is claimed. A search figure, a kernel that was only verified or compiled, and a
+final that did not hold up are each called what they are. Knows neither HTML nor terminals.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kernelwright.records.attempt import Attempt, fastest
+from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Verified
+from kernelwright.records.measure import Verdict, Versus
+from kernelwright.records.run import Outcome, RunCard
+from kernelwright.report import words
+
+Standing = Literal["final", "search", "untimed", "failed", "nothing"]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What the run may say of itself."""
+
+    standing: Standing
+    """`final`: measured anew · `search`: timed, not confirmed · `untimed`: right or built, never timed ·
+    `failed`: the final did not confirm the best · `nothing`: no right kernel."""
+    title: str
+    explanation: str
+    attempt: Attempt | None
+    """The attempt that is shown as the best; the final one where there is one."""
+
+    @property
+    def measured(self) -> Measured | None:
+        """The measurement behind the figures, final or not."""
+        found = self.attempt.evaluation if self.attempt and self.standing != "failed" else None
+        return found if isinstance(found, Measured) else None
+
+
+def headline(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> Headline:
+    """The strongest claim that the records allow."""
+    if outcome is not None and outcome.final is not None:
+        return _of_final(card, outcome.final)
+    best = _best(attempts, outcome)
+    if best is None:
+        return _nothing(attempts, outcome)
+    if isinstance(best.evaluation, Measured):
+        return _of_search(best, outcome)
+    return _untimed(card, best)
+
+
+def sentence(versus: Versus) -> str:
+    """One comparison as a sentence that claims no more than its verdict."""
+    name = words.BASELINE[versus.baseline]
+    ratio = versus.speedup
+    interval = (
+        f"{words.percent(ratio.confidence)} interval {words.times(ratio.low)} to {words.times(ratio.high)}"
+    )
+    if versus.verdict == "inconclusive":
+        return (
+            f"Neither faster nor slower than {name} can be claimed: {words.times(ratio.median)}, {interval}."
+        )
+    return f"{versus.verdict.capitalize()} than {name}: {words.times(ratio.median)}, {interval}."
+
+
+def _of_search(best: Attempt, outcome: Outcome | None) -> Headline:
+    assert isinstance(best.evaluation, Measured)
+    why = _stopped(outcome)
+    if outcome is not None and outcome.best is None:
+        told = f"{why} What the search saw of it is no result."
+        return Headline("failed", "The best kernel did not hold up", told, best)
+    told = (
+        f"{why} This is a figure of the search, from a short measurement; it was not measured anew and is "
+        "no result."
+    )
+    return Headline("search", f"Best so far: {_gain(best.evaluation)}", told, best)
+
+
+def _of_final(card: RunCard, final: Attempt) -> Headline:
+    found = final.evaluation
+    if isinstance(found, Measured):
+        side = next((s for s in found.timing.sides if s.name == "candidate"), None)
+        blocks = f" in {len(side.samples_us)} paired blocks" if side else ""
+        explanation = (
+            f"The best kernel of the search was measured anew against its baselines{blocks}, with fresh "
+            "inputs, and every verification case passed against fp64."
+        )
+        return Headline("final", _sentence_case(_gain(found)), explanation, final)
+    if isinstance(found, Verified | Compiled):
+        return _untimed(card, final)
+    return Headline(
+        "failed",
+        "The best kernel did not hold up",
+        f"Measured anew, it came out {words.outcome(found.outcome)}. No speedup is claimed.",
+        final,
+    )
+
+
+def _untimed(card: RunCard, attempt: Attempt) -> Headline:
+    found = attempt.evaluation
+    target = card.task.target.name
+    language = words.LANGUAGE[attempt.proposal.candidate.language]
+    if isinstance(found, Verified):
+        explanation = (
+            f"Built for {target} and found right ({found.how}). It never ran there; no time is claimed."
+        )
+        return Headline(
+            "untimed", f"{language} kernel for {target}: verified, not timed", explanation, attempt
+        )
+    explanation = (
+        f"Built for {target}, which is not here. It never ran; neither correctness nor time is claimed."
+    )
+    return Headline("untimed", f"{language} kernel for {target}: compiled, not run", explanation, attempt)
+
+
+def _nothing(attempts: Sequence[Attempt], outcome: Outcome | None) -> Headline:
+    tried = {0: "No attempt was made.", 1: "One attempt was made, and it did not come out right."}.get(
+        len(attempts), f"None of {len(attempts)} attempts came out right."
+    )
+    title = "No right kernel yet" if outcome is None else "No right kernel was found"
+    return Headline("nothing", title, f"{tried} {_stopped(outcome)}", None)
+
+
+def _stopped(outcome: Outcome | None) -> str:
+    return f"Stopped: {outcome.stopped.rstrip('.')}." if outcome else "The run has not ended."
+
+
+def _best(attempts: Sequence[Attempt], outcome: Outcome | None) -> Attempt | None:
+    if outcome is not None and outcome.best is not None:
+        return next((a for a in attempts if a.number == outcome.best), None)
+    right = [a for a in attempts if isinstance(a.evaluation, Verified | Compiled)]
+    untimed = min(right, key=lambda a: OUTCOMES.index(a.evaluation.outcome), default=None)
+    return fastest(tuple(attempts)) or untimed
+
+
+def _sentence_case(phrase: str) -> str:
+    return phrase[:1].upper() + phrase[1:]
+
+
+def _gain(found: Measured) -> str:
+    versus = found.timing.against("eager")
+    if versus is None:
+        return f"{words.microseconds(found.timing.latency_us)} a call, compared with nothing"
+    phrase: dict[Verdict, str] = {
+        "faster": f"{words.times(versus.speedup.median)} as fast as eager PyTorch",
+        "slower": f"slower than eager PyTorch, at {words.times(versus.speedup.median)} its speed",
+        "inconclusive": "no difference from eager PyTorch can be claimed",
+    }
+    return phrase[versus.verdict]

@@ -1,0 +1,143 @@
+"""The HTML report: one file without scripts that needs no network and treats all it shows as hostile text.
+
+Decides the page's order and its security policy: nothing may load, and the one style sheet is named by its
+hash. Takes records only; whoever holds the store hands them over.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from kernelwright import __version__
+from kernelwright.records.attempt import Attempt
+from kernelwright.records.measure import Ratio
+from kernelwright.records.run import Outcome, RunCard
+from kernelwright.report import tally, words
+from kernelwright.report.charts.errors import errors
+from kernelwright.report.charts.progress import progress
+from kernelwright.report.charts.roofline import roofline
+from kernelwright.report.charts.ruler import ruler
+from kernelwright.report.charts.samples import samples
+from kernelwright.report.charts.shares import Share, shares
+from kernelwright.report.charts.svg import HALF, NARROW, WIDE
+from kernelwright.report.headline import Headline, headline, sentence
+from kernelwright.report.rows import reason, rows
+from kernelwright.report.source import SOURCE_LIMIT, highlighted, plain
+
+TEXT_LIMIT = 4000
+"""Characters of a note, a reason or a name; logs and sources have limits of their own."""
+
+
+def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> str:
+    """The whole page; `outcome` is None for a run that has not ended."""
+    told = headline(card, attempts, outcome)
+    everything = [*attempts, *([told.attempt] if told.attempt else [])]
+    style = _style()
+    page = _templates().get_template("report.html.j2")
+    return page.render(
+        card=card,
+        run_outcome=outcome,
+        told=told,
+        rows=rows(attempts, told.attempt.number if told.attempt else None),
+        best=rows([told.attempt], told.attempt.number)[0] if told.attempt else None,
+        counts=_outcome_shares(attempts),
+        stages=_stage_shares(attempts),
+        timed=bool(tally.staircase(attempts)),
+        cost=tally.cost(attempts),
+        disabled=tally.disabled(everything),
+        settings=_settings(card),
+        style=Markup(style),
+        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
+        version=__version__,
+    )
+
+
+def _final_ratio(told: Headline) -> Ratio | None:
+    found = told.measured if told.standing == "final" else None
+    versus = found.timing.against("eager") if found else None
+    return versus.speedup if versus else None
+
+
+def _outcome_shares(attempts: Sequence[Attempt]) -> list[Share]:
+    found = tally.counts(attempts)
+    return [Share(words.outcome(n), v, f"o-{n}", str(v)) for n, v in found.items()]
+
+
+def _stage_shares(attempts: Sequence[Attempt]) -> list[Share]:
+    found = tally.stage_seconds(attempts)
+    return [Share(n, v, f"k-{i % 6}", words.seconds(v)) for i, (n, v) in enumerate(found.items())]
+
+
+def _settings(card: RunCard) -> list[tuple[str, str]]:
+    """The resolved configuration as dotted keys."""
+    flat: list[tuple[str, str]] = []
+    waiting = list(card.config.items())
+    while waiting:
+        key, value = waiting.pop(0)
+        if isinstance(value, dict) and value:
+            waiting = [(f"{key}.{inner}", v) for inner, v in value.items()] + waiting
+        else:
+            flat.append((key, value if isinstance(value, str) else json.dumps(value)))
+    return flat
+
+
+@cache
+def _style() -> str:
+    folder = files("kernelwright.report") / "templates"
+    return "".join((folder / name).read_text("utf-8") for name in ("page.css", "parts.css"))
+
+
+@cache
+def _templates() -> Environment:
+    found = Environment(
+        loader=PackageLoader("kernelwright.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for word in (
+        words.outcome,
+        words.times,
+        words.microseconds,
+        words.seconds,
+        words.size,
+        words.error,
+        words.percent,
+        words.line,
+        highlighted,
+        plain,
+        sentence,
+        reason,
+    ):
+        found.filters[word.__name__] = word
+    found.globals.update(
+        errors=errors,
+        roofline=roofline,
+        ruler=ruler,
+        samples=samples,
+        shares=shares,
+        meaning=words.OUTCOME_MEANING,
+        baseline=words.BASELINE,
+        language=words.LANGUAGE,
+        source_limit=SOURCE_LIMIT,
+        wide=WIDE,
+        half=HALF,
+        narrow=NARROW,
+    )
+    return found
+
+
+def _shown(value: object) -> object:
+    """Every plain string on its way into the page, visible and of bounded length; our own markup passes."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return words.visible(words.clip(value, TEXT_LIMIT))
+    return value

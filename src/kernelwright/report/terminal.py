@@ -1,0 +1,85 @@
+"""The end of a run in the terminal: the claim, the counts and the best attempts, as rich tables.
+
+Says the same as the HTML report, shorter. All foreign text goes through `words.line` into `Text`, so that it
+neither moves the cursor nor is read as markup.
+"""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from kernelwright.records.attempt import Attempt, speedup
+from kernelwright.records.evaluation import Measured
+from kernelwright.records.measure import Verdict
+from kernelwright.records.run import Outcome, RunCard
+from kernelwright.report import tally, words
+from kernelwright.report.headline import Headline, headline, sentence
+from kernelwright.report.rows import reason
+
+VERDICT_STYLE: dict[Verdict, str] = {"faster": "bold green", "slower": "bold red", "inconclusive": "bold"}
+SHOWN = 8
+"""Attempts in the table; the HTML report has them all."""
+
+
+def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> RenderableType:
+    """The whole summary; print it on any console."""
+    told = headline(card, attempts, outcome)
+    everything = [*attempts, *([told.attempt] if told.attempt else [])]
+    parts: list[RenderableType] = [*_claim(card, told)]
+    off = tally.disabled(everything)
+    if off:
+        parts.append(
+            _text(f"Defences switched off: {', '.join(off)}. No figure here can be trusted.", "bold red")
+        )
+    parts += [_text(f"Denied by this host: {part}", "yellow") for part in card.environment.denied]
+    if attempts:
+        parts += [Text(""), _best(attempts), Text(""), _sums(attempts)]
+    return Group(*parts)
+
+
+def _claim(card: RunCard, told: Headline) -> list[RenderableType]:
+    where = f"{card.task.name} on {card.environment.device.name}, target {card.task.target.name}"
+    parts: list[RenderableType] = [_text(told.title, "bold"), _text(where, "dim"), _text(told.explanation)]
+    if told.measured:
+        for versus in told.measured.timing.versus:
+            parts.append(_text("  " + sentence(versus), VERDICT_STYLE[versus.verdict]))
+    return parts
+
+
+def _best(attempts: Sequence[Attempt]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name, side in (("attempt", "right"), ("outcome", "left"), ("call", "right"), ("eager", "right")):
+        table.add_column(name, justify="right" if side == "right" else "left", no_wrap=True)
+    table.add_column("note", overflow="ellipsis", no_wrap=True)
+    order = sorted(attempts, key=lambda a: (-speedup(a), a.number))
+    for attempt in order[:SHOWN]:
+        table.add_row(*_cells(attempt))
+    return table
+
+
+def _cells(attempt: Attempt) -> list[Text]:
+    found = attempt.evaluation
+    timed = isinstance(found, Measured)
+    return [
+        Text(str(attempt.number)),
+        Text(words.outcome(found.outcome), style="green" if timed else ""),
+        Text(words.microseconds(attempt.latency_us) if attempt.latency_us is not None else ""),
+        Text(words.times(speedup(attempt)) if timed else ""),
+        _text(attempt.proposal.note or reason(attempt), "dim"),
+    ]
+
+
+def _sums(attempts: Sequence[Attempt]) -> Text:
+    counted = ", ".join(f"{n} {words.outcome(name)}" for name, n in tally.counts(attempts).items())
+    spent = tally.cost(attempts)
+    told = f"{len(attempts)} attempts: {counted}. {words.seconds(spent.device_s)} of device time"
+    money = f", {spent.tokens:,} tokens, ${spent.usd:.2f}" if spent.tokens or spent.usd else ""
+    return _text(told + money + ".", "dim")
+
+
+def _text(foreign: str, style: str = "") -> Text:
+    return Text(
+        words.line(foreign, 400) if not foreign.startswith("  ") else "  " + words.line(foreign), style=style
+    )

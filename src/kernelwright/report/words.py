@@ -1,0 +1,117 @@
+"""Numbers and hostile text into words for people, the same in the terminal and in the HTML report.
+
+Decides units, rounding and what each outcome is called. Refuses to decide what is shown where.
+"""
+
+import math
+import unicodedata
+
+OUTCOME_MEANING: dict[str, str] = {
+    "measured": "right in every case, and timed",
+    "verified": "right, and not timed",
+    "compiled": "built for a device that is not here, not run",
+    "incorrect": "ran and was wrong",
+    "suspect": "looked right and fast in a way that honest code does not",
+    "crashed": "its process ended by itself",
+    "timed_out": "killed at its time limit",
+    "build_failed": "the compiler refused it",
+    "refused": "broke the contract or the policy, not built",
+}
+"""One line for each outcome, best first."""
+
+BASELINE: dict[str, str] = {"eager": "eager PyTorch", "compile": "torch.compile"}
+
+LANGUAGE: dict[str, str] = {"cpp": "C++", "triton": "Triton"}
+
+SIDE: dict[str, str] = {"candidate": "this kernel", "eager": "eager", "compile": "torch.compile"}
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def outcome(name: str) -> str:
+    """An outcome's name as people write it."""
+    return name.replace("_", " ")
+
+
+def visible(text: str) -> str:
+    """`text` with nothing in it that acts on a terminal, reorders a line or cannot be encoded.
+
+    Control characters, lone surrogates and bidirectional marks become their code points in brackets;
+    line ends are normalised.
+    """
+    lines = text.replace("\r\n", "\n")
+    return "".join(c if _plain(c) else f"⟨U+{ord(c):04X}⟩" for c in lines)
+
+
+def _plain(character: str) -> bool:
+    if character in "\n\t":
+        return True
+    return character not in _BIDI and unicodedata.category(character) not in {"Cc", "Cs"}
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` characters: the beginning and the end, with what was left out said between them."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
+
+
+def line(text: str, limit: int = 160) -> str:
+    """`text` on one line of at most `limit` characters."""
+    flat = " ".join(visible(text).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def times(ratio: float) -> str:
+    """A ratio with three significant digits: `3.12×`."""
+    return f"{_three(ratio)}×"
+
+
+def microseconds(value_us: float) -> str:
+    """A time given in microseconds, in the unit that suits it."""
+    if not math.isfinite(value_us):
+        return str(value_us)
+    if value_us >= 1e6:
+        return f"{_three(value_us / 1e6)} s"
+    if value_us >= 1e3:
+        return f"{_three(value_us / 1e3)} ms"
+    return f"{_three(value_us)} µs"
+
+
+def seconds(value_s: float) -> str:
+    """A time given in seconds, in the unit that suits it; minutes above two of them."""
+    if value_s >= 120:
+        return f"{int(value_s // 60)} min {int(value_s % 60)} s"
+    return microseconds(value_s * 1e6)
+
+
+def size(value_bytes: int) -> str:
+    """Bytes in binary units."""
+    if value_bytes < 1024:
+        return f"{value_bytes} B"
+    value = value_bytes / 1024
+    for unit in ("KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{_three(value)} {unit}"
+        value /= 1024
+    return f"{_three(value)} TiB"
+
+
+def error(value: float) -> str:
+    """A relative error: `0`, or two significant digits in scientific notation."""
+    return "0" if value == 0 else f"{value:.1e}"
+
+
+def percent(share: float) -> str:
+    """A share of one as whole percent; one decimal below ten."""
+    value = 100 * share
+    return f"{value:.1f} %" if abs(value) < 10 else f"{value:.0f} %"
+
+
+def _three(value: float) -> str:
+    if not math.isfinite(value):
+        return str(value)
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

@@ -1,0 +1,74 @@
+"""What a run may claim of itself."""
+
+import pytest
+
+import fake_runs as fake
+from kernelwright.records.run import Outcome
+from kernelwright.report.headline import headline, sentence
+
+
+def test_a_final_measurement_is_claimed():
+    run = fake.long_run(10)
+    told = headline(fake.card(), run, fake.ended(run[-1]))
+    assert told.standing == "final"
+    assert told.title == "3.10× as fast as eager PyTorch"
+    assert "60 paired blocks" in told.explanation
+    assert told.measured is not None
+    assert told.measured.timing.final
+
+
+def test_a_slower_final_is_called_slower():
+    run = fake.long_run(3)
+    told = headline(fake.card(), run, fake.ended(run[0], eager=0.8))
+    assert told.title.startswith("Slower than eager PyTorch")
+    assert "0.80×" in told.title
+
+
+def test_a_search_figure_is_no_result():
+    run = fake.long_run(10)
+    for outcome in (None, Outcome(best=9, final=None, stopped="interrupted")):
+        told = headline(fake.card(), run, outcome)
+        assert told.standing == "search"
+        assert "Best so far" in told.title
+        assert "is no result" in told.explanation
+
+
+def test_a_final_that_fails_claims_nothing():
+    run = fake.long_run(10)
+    wrong = run[-1].model_copy(update={"evaluation": fake.every_outcome()[4]})
+    told = headline(fake.card(), run, Outcome(best=9, final=wrong, stopped="proposals spent"))
+    assert told.standing == "failed"
+    assert told.measured is None
+    assert "No speedup is claimed" in told.explanation
+
+
+@pytest.mark.parametrize(("kind", "said"), [(6, "compiled, not run"), (7, "verified, not timed")])
+def test_untimed_kernels_never_speak_of_speed(kind, said):
+    run = [fake.attempt(0, fake.every_outcome()[kind], language="triton")]
+    told = headline(fake.card(present=False), run, Outcome(best=0, final=None, stopped="proposals spent"))
+    assert told.standing == "untimed"
+    assert told.title == f"Triton kernel for sm_90: {said}"
+    assert "claimed" in told.explanation
+    assert told.measured is None
+
+
+def test_nothing_right():
+    run = [fake.attempt(n, e) for n, e in enumerate(fake.every_outcome()[:6])]
+    told = headline(fake.card(), run, Outcome(best=None, final=None, stopped="nothing worked"))
+    assert told.standing == "nothing"
+    assert told.explanation == "None of 6 attempts came out right. Stopped: nothing worked."
+    assert headline(fake.card(), [], None).explanation.startswith("No attempt was made.")
+
+
+def test_sentences_follow_the_verdict():
+    versus = fake.measured(3.1, 1.01).timing.versus
+    assert sentence(versus[0]) == "Faster than eager PyTorch: 3.10×, 99 % interval 3.01× to 3.19×."
+    assert sentence(versus[1]).startswith("Neither faster nor slower than torch.compile can be claimed")
+
+
+def test_a_best_that_no_final_confirmed_is_not_claimed():
+    stopped = "The budget is spent. No kernel stood when it was measured again."
+    told = headline(fake.card(), fake.long_run(5), Outcome(best=None, stopped=stopped))
+    assert told.standing == "failed"
+    assert told.measured is None
+    assert told.explanation == f"Stopped: {stopped} What the search saw of it is no result."

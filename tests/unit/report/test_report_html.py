@@ -1,0 +1,139 @@
+"""The page as text: complete, self-contained, closed to hostile text. How it looks is a browser's test."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import fake_runs as fake
+from kernelwright.records.attempt import fastest
+from kernelwright.records.evaluation import OUTCOMES
+from kernelwright.records.run import Outcome
+from kernelwright.report.html import render
+
+
+class Tags(HTMLParser):
+    """Collects elements and visible text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.words = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def pages():
+    run = fake.long_run()
+    long = fake.one_of_each("y" * 100_000)
+    big = fake.attempt(0, fake.measured(), source=fake.KERNEL + "int a = 1;\n" * 2000)
+    return {
+        "final": render(fake.card(), run, fake.ended(fastest(run))),
+        "every": render(fake.card(), fake.one_of_each(), None),
+        "hostile": render(fake.card(name=fake.HOSTILE), fake.one_of_each(fake.NASTY), None),
+        "empty": render(fake.card(), [], None),
+        "stopped": render(fake.card(), [], Outcome(best=None, stopped="no money")),
+        "long lines": render(fake.card(), long, None),
+        "long kernel": render(fake.card(), [big], fake.ended(big)),
+    }
+
+
+PAGES = pages()
+
+
+@pytest.fixture(params=PAGES)
+def page(request):
+    return PAGES[request.param]
+
+
+def test_nothing_is_loaded_and_nothing_runs(page):
+    tags = Tags(page).found
+    assert not {"script", "img", "link", "iframe", "object", "embed", "base", "form"} & {t for t, _ in tags}
+    for tag, attributes in tags:
+        assert not [a for a in attributes if a.startswith("on") or a in {"src", "srcset", "style"}], tag
+        assert attributes.get("href", "#").startswith("#")
+    style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_the_policy_names_the_style_by_its_hash(page):
+    style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'" in page
+
+
+def test_it_can_be_encoded_and_stays_small(page):
+    assert len(page.encode()) < 2_000_000
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
+
+
+def test_every_attempt_and_outcome_is_there():
+    tags = Tags(PAGES["every"])
+    ids = [a["id"] for _, a in tags.found if a.get("id", "").startswith("attempt-")]
+    assert ids == [f"attempt-{n}" for n in range(9)]
+    for name in OUTCOMES:
+        assert name.replace("_", " ") in tags.text
+    assert "killed by SIGSEGV" in tags.text
+    assert "Against attempt 3" in tags.text
+
+
+def test_links_lead_somewhere(page):
+    tags = Tags(page).found
+    ids = {a["id"] for _, a in tags if "id" in a}
+    assert {a["href"][1:] for t, a in tags if t == "a"} <= ids
+    assert len(ids) == len([1 for _, a in tags if "id" in a])
+
+
+def test_the_headline_of_a_final():
+    text = Tags(PAGES["final"]).text
+    assert "3.10× as fast as eager PyTorch" in text
+    assert "99 % interval 3.01× to 3.19×" in text
+    assert "Neither faster nor slower than torch.compile can be claimed" in text
+    assert "tier 2: the candidate's own host code ran" in text
+    assert "PID namespace: a candidate could see other processes" in text
+    assert "×1e30: the fp64 reference is not finite" in text
+    assert "the same candidate; nothing was run again" in text
+
+
+def test_search_figures_are_labelled():
+    assert "search figure" in Tags(PAGES["every"]).text
+    assert "against eager PyTorch · search figure" not in Tags(PAGES["final"]).text
+
+
+def test_nothing_to_show_is_said():
+    assert "No right kernel yet" in Tags(PAGES["empty"]).text
+    assert "Stopped: no money" in Tags(PAGES["stopped"]).text
+
+
+def test_untimed_kernels_show_no_time():
+    found = fake.attempt(0, fake.every_outcome()[7], language="triton")
+    text = Tags(render(fake.card(present=False), [found], Outcome(best=0, stopped="spent"))).text
+    assert "Triton kernel for sm_90: verified, not timed" in text
+    assert "registers" in text
+    assert "Raw samples" not in text
+    assert "Roofline" not in text
+
+
+def test_switched_off_defences_are_in_alarm():
+    found = fake.attempt(0, fake.measured(disabled=("poison",)))
+    page = render(fake.card(), [found], fake.ended(found))
+    assert 'role="alert"><b>Defences were switched off in this run: poison.' in page
+
+
+def test_hostile_text_is_shown_as_text():
+    text = Tags(PAGES["hostile"]).text
+    assert "<img src=x onerror=" in text
+    assert "{{ 7*7 }}" in text
+    assert "⟨U+202E⟩" in text

@@ -1,0 +1,48 @@
+"""The summary in the terminal."""
+
+import io
+
+from rich.console import Console
+
+import fake_runs as fake
+from kernelwright.records.run import Outcome
+from kernelwright.report.terminal import SHOWN, render
+
+
+def printed(*run, width=100):
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console.print(render(*run))
+    return console.file.getvalue()
+
+
+def test_a_finished_run():
+    run = fake.long_run()
+    text = printed(fake.card(), run, fake.ended(run[-1]))
+    assert "3.10× as fast as eager PyTorch" in text
+    assert "Faster than eager PyTorch: 3.10×, 99 % interval 3.01× to 3.19×." in text
+    assert "60 attempts: 49 measured" in text
+    assert "Denied by this host: PID namespace" in text
+    assert sum("measured" in line.split()[1:2] for line in text.splitlines()) == SHOWN
+
+
+def test_an_empty_run():
+    text = printed(fake.card(), [], Outcome(best=None, stopped="interrupted"))
+    assert "No right kernel was found" in text
+    assert "Stopped: interrupted." in text
+
+
+def test_hostile_text_neither_moves_the_cursor_nor_is_markup():
+    text = printed(fake.card(), fake.one_of_each(fake.NASTY), None, width=200)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "⟨U+001B⟩" in text
+
+
+def test_switched_off_defences_are_named():
+    run = [fake.attempt(0, fake.measured(disabled=("poison",)))]
+    assert "Defences switched off: poison." in printed(fake.card(), run, None)
+
+
+def test_narrow_terminals_keep_their_width():
+    run = fake.long_run(5)
+    assert all(len(line) <= 60 for line in printed(fake.card(), run, None, width=60).splitlines())

@@ -1,0 +1,40 @@
+"""Highlighting and differences of hostile sources."""
+
+import fake_runs as fake
+from kernelwright.report import source
+
+
+def test_both_languages_are_coloured():
+    assert '<span class="kt">float</span>' in source.highlighted(fake.KERNEL, "cpp")
+    assert '<span class="k">class</span>' in source.highlighted(fake.REFERENCE, None)
+
+
+def test_a_span_for_each_line():
+    assert source.highlighted(fake.KERNEL, "cpp").count('<span class="l">') == fake.KERNEL.count("\n")
+
+
+def test_hostile_source_is_escaped():
+    for shown in (
+        source.highlighted(fake.NASTY, "cpp"),
+        source.highlighted(fake.NASTY * 4000, "triton"),
+        source.difference("x", fake.NASTY),
+    ):
+        assert "<img" not in shown
+        assert "<script" not in shown
+        assert "\x1b" not in shown
+        str(shown).encode()
+
+
+def test_difference_marks_lines():
+    shown = source.difference("a\nb\nc", "a\nB\nc")
+    assert '<span class="d del">-b</span>' in shown
+    assert '<span class="d add">+B</span>' in shown
+    assert source.difference("same", "same") == ""
+
+
+def test_a_long_difference_is_cut_and_says_so():
+    old = "\n".join(f"old {i}" for i in range(2000))
+    new = "\n".join(f"new {i}" for i in range(2000))
+    shown = source.difference(old, new)
+    assert shown.count('class="d') == source.DIFF_LINES + 1
+    assert "more lines" in shown
