@@ -1,0 +1,213 @@
+"""The expressions that a kernel evaluates: a tiny language over loads, calls and reductions.
+
+Decides: every value is one scalar expression with free axes (numbers); a reduction binds axes. Refuses
+to know ATen, C++ and Triton. While a graph is read, axes are numbered as they come; a finished plan has
+two of them, `ROW` and `COL`.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+Kind = Literal["float", "int", "bool"]
+ROW, COL = 0, 1
+"""The two axes of a finished plan: rows, and the elements of a row."""
+
+
+class Expr:
+    """An immutable scalar expression. Equal when it spells the same computation."""
+
+    kind: Kind = "float"
+
+    @property
+    def children(self) -> "tuple[Expr, ...]":
+        """Operands, in order."""
+        return ()
+
+    @property
+    def _own(self) -> str:
+        """What tells this node from others with the same children."""
+        raise NotImplementedError
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of the whole expression; cheap on shared subexpressions."""
+        parts = (type(self).__name__, self._own, *(child.key for child in self.children))
+        return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=10).hexdigest()
+
+    @cached_property
+    def axes(self) -> frozenset[int]:
+        """Axes that the value varies along."""
+        return frozenset().union(*(child.axes for child in self.children))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expr) and other.key == self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(frozen=True, eq=False)
+class Load(Expr):
+    """One element of a tensor argument. `at`, where given, replaces the index along `COL`."""
+
+    name: str
+    along: tuple[int, ...]
+    kind: Kind = "float"
+    at: Expr | None = None
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The index expression, if there is one."""
+        return () if self.at is None else (self.at,)
+
+    @property
+    def _own(self) -> str:
+        return f"{self.name}{self.along}{self.at is not None}"
+
+    @cached_property
+    def axes(self) -> frozenset[int]:
+        """The tensor's own axes; an index along `COL` takes that axis away."""
+        own = frozenset(self.along)
+        return own if self.at is None else (own - {COL}) | self.at.axes
+
+
+@dataclass(frozen=True, eq=False)
+class Const(Expr):
+    """A literal."""
+
+    value: float
+    kind: Kind = "float"
+
+    @property
+    def _own(self) -> str:
+        return f"{self.value!r}{self.kind}"
+
+
+@dataclass(frozen=True, eq=False)
+class Count(Expr):
+    """How many elements the axes span, as a float: known when the kernel runs."""
+
+    over: tuple[int, ...]
+
+    @property
+    def _own(self) -> str:
+        return str(self.over)
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Expr):
+    """A pointwise operation of `plan.calls`."""
+
+    op: str
+    args: tuple[Expr, ...]
+    kind: Kind = "float"
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The operands."""
+        return self.args
+
+    @property
+    def _own(self) -> str:
+        return self.op
+
+
+Combine = Literal["sum", "max", "min"]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduce(Expr):
+    """A sum, maximum or minimum over axes."""
+
+    op: Combine
+    arg: Expr
+    over: tuple[int, ...]
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The expression that is reduced."""
+        return (self.arg,)
+
+    @property
+    def _own(self) -> str:
+        return f"{self.op}{self.over}"
+
+    @cached_property
+    def axes(self) -> frozenset[int]:
+        """What is left of the operand's axes."""
+        return self.arg.axes - set(self.over)
+
+
+@dataclass(frozen=True, eq=False)
+class At(Expr):
+    """`arg` at position `index` of one axis. Only while a graph is read: a plan holds indexed loads."""
+
+    arg: Expr
+    index: Expr
+    axis: int
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The expression and its index."""
+        return (self.arg, self.index)
+
+    @property
+    def _own(self) -> str:
+        return str(self.axis)
+
+    @property
+    def kind(self) -> Kind:  # type: ignore[override]
+        """That of the expression."""
+        return self.arg.kind
+
+    @cached_property
+    def axes(self) -> frozenset[int]:
+        """The operand's axes without the indexed one, and the index's."""
+        return (self.arg.axes - {self.axis}) | self.index.axes
+
+
+def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
+    """The same node over other children."""
+    match expr:
+        case Call():
+            return Call(expr.op, children, expr.kind)
+        case Reduce():
+            return Reduce(expr.op, children[0], expr.over)
+        case Load() if children:
+            return Load(expr.name, expr.along, expr.kind, children[0])
+        case At():
+            return At(children[0], children[1], expr.axis)
+    return expr
+
+
+def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """`change` applied to every node, children first; each distinct node once."""
+    done: dict[str, Expr] = {}
+
+    def visit(node: Expr) -> Expr:
+        if node.key not in done:
+            children = tuple(visit(child) for child in node.children)
+            same = all(a is b for a, b in zip(children, node.children, strict=True))
+            done[node.key] = change(node if same else rebuild(node, children))
+        return done[node.key]
+
+    return visit(expr)
+
+
+def walk(*roots: Expr) -> list[Expr]:
+    """Every distinct node under `roots`, children before parents."""
+    seen: dict[str, Expr] = {}
+
+    def visit(node: Expr) -> None:
+        if node.key in seen:
+            return
+        for child in node.children:
+            visit(child)
+        seen[node.key] = node
+
+    for root in roots:
+        visit(root)
+    return list(seen.values())

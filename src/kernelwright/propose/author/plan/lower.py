@@ -1,0 +1,223 @@
+"""From the OpGraph to the plan: read every operation, then find the two axes that all tensors share.
+
+Decides what the author can write, and names the operation that it cannot. Refuses to know languages.
+"""
+
+import keyword
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.plan.arguments import Arguments, Result
+from kernelwright.propose.author.plan.axes import Axes
+from kernelwright.propose.author.plan.builder import Builder, Value
+from kernelwright.propose.author.plan.expr import (
+    COL, ROW, At, Call, Count, Expr, Load, Reduce, transform, walk,
+)  # fmt: skip
+from kernelwright.propose.author.plan.losses import LOSSES
+from kernelwright.propose.author.plan.plan import Output, Plan, Tensor
+from kernelwright.propose.author.plan.pointwise import POINTWISE
+from kernelwright.propose.author.plan.reductions import REDUCTIONS
+from kernelwright.propose.author.plan.views import VIEWS
+from kernelwright.records.graph import OpNode
+from kernelwright.records.task import Task
+from kernelwright.records.tensor import TensorSpec
+
+OPERATIONS: dict[str, Callable[[Builder, Arguments], Result]] = {**POINTWISE, **VIEWS, **REDUCTIONS, **LOSSES}
+"""Every operation that the author reads, by overload name."""
+
+
+def lower(task: Task) -> Plan:
+    """The task's reference as a fused loop nest.
+
+    Raises:
+        ProposeError: an operation, a dtype or a pattern of axes that the author does not write.
+    """
+    unknown = sorted({n.op for n in task.graph.nodes} - OPERATIONS.keys())
+    if unknown:
+        raise ProposeError(
+            f"{task.name!r}: the built-in author cannot write {', '.join(unknown)}; it writes pointwise"
+            " chains, full reductions and reductions over the last axis. Use a language model for this task."
+        )
+    builder = Builder()
+    specs = (*task.workload.tensors, *task.workload.parameters)
+    values: dict[str, Result] = {spec.name: builder.tensor(spec) for spec in specs}
+    for node in task.graph.nodes:
+        values[node.name] = _apply(builder, node, values)
+    results = [_single(values[name], name) for name in task.graph.outputs]
+    _check_outputs(builder.axes, results, task.workload.outputs)
+    return _Finish(task, builder.axes, results).plan()
+
+
+def _apply(builder: Builder, node: OpNode, values: dict[str, Result]) -> Result:
+    try:
+        return OPERATIONS[node.op](builder, Arguments(node, values))
+    except ProposeError as error:
+        raise ProposeError(f"{node.op} ({node.name}): {error}") from error
+
+
+def _single(result: Result, name: str) -> Value:
+    if isinstance(result, Value):
+        return result
+    raise ProposeError(f"output {name!r} is several results at once")
+
+
+def _check_outputs(axes: Axes, results: list[Value], specs: tuple[TensorSpec, ...]) -> None:
+    for value, spec in zip(results, specs, strict=True):
+        shape = tuple(axes.size(dim) for dim in value.shape)
+        if shape != spec.shape or not spec.floating or spec.dtype == "float64":
+            raise ProposeError(f"output {spec.name!r} is {spec.dtype} of shape {list(spec.shape)}")
+
+
+@dataclass
+class _Finish:
+    """Names the axes of all expressions `ROW` and `COL`."""
+
+    task: Task
+    axes: Axes
+    results: list[Value]
+
+    def __post_init__(self) -> None:
+        self.roots = [v.expr for v in self.results]
+        self.loads = {n.name: n for n in walk(*self.roots) if isinstance(n, Load)}
+
+    def plan(self) -> Plan:
+        base = self._base()
+        split = self._split(base)
+        flat = split is None
+        rows, cols = ((), base) if split is None else (base[:split], base[split:])
+        name = dict.fromkeys(rows, ROW) | dict.fromkeys(cols, COL)
+        exprs = [self._renamed(root, name, flat) for root in self.roots]
+        plan = Plan(
+            name=identifiers([self.task.name])[0], flat=flat,
+            rows=self.axes.size(rows), cols=self.axes.size(cols),
+            arguments=tuple(self._arguments(name, flat)),
+            outputs=tuple(self._outputs(exprs, name, flat)),
+        )  # fmt: skip
+        _check(plan)
+        return plan
+
+    def _tuples(self) -> Iterator[tuple[int, ...]]:
+        """Axes of every tensor that is read or written, slowest first."""
+        yield from (self.axes.resolve(load.along) for load in self.loads.values())
+        yield from (self.axes.resolve(tuple(a for dim in v.shape for a in dim)) for v in self.results)
+
+    def _base(self) -> tuple[int, ...]:
+        """The axes of the largest tensor."""
+        tuples = list(self._tuples())
+        base = max(tuples, key=len)
+        if any(len(set(t)) != len(t) for t in tuples):
+            raise ProposeError("a tensor that is combined with its own transpose")
+        if any(not set(t) <= set(base) for t in tuples):
+            raise ProposeError("an outer product of two tensors")
+        if any(tuple(a for a in base if a in t) != t for t in tuples):
+            raise ProposeError("a transposed tensor")
+        return base
+
+    def _split(self, base: tuple[int, ...]) -> int | None:
+        """Where the rows' axes end; None when all elements are alike."""
+        overs = {frozenset(self.axes.resolve(n.over)) for n in walk(*self.roots) if isinstance(n, Reduce)}
+        indexed = any(isinstance(n, At) for n in walk(*self.roots))
+        tuples = {frozenset(t) for t in self._tuples()}
+        if tuples | overs <= {frozenset(base), frozenset()} and not indexed:
+            return None
+        for split in range(len(base) - 1, 0, -1):
+            parts = [frozenset(base), frozenset(base[:split]), frozenset(base[split:]), frozenset()]
+            if tuples | overs <= set(parts):
+                return split
+        raise ProposeError("broadcasts or reductions over other than the trailing axes")
+
+    def _renamed(self, root: Expr, name: dict[int, int], flat: bool) -> Expr:
+        def axes(old: tuple[int, ...]) -> tuple[int, ...]:
+            new = tuple(sorted({name[a] for a in self.axes.resolve(old)}))
+            return (ROW, COL) if flat and new else new
+
+        def change(node: Expr) -> Expr:
+            match node:
+                case Load():
+                    return replace(node, along=axes(node.along))
+                case Count():
+                    return Count(axes(node.over))
+                case Reduce():
+                    return _nested(Reduce(node.op, node.arg, axes(node.over)))
+                case At() if axes((node.axis,)) == (COL,):
+                    return _indexed(node.arg, node.index)
+                case At():
+                    raise ProposeError("a gather along other than the last axis")
+            return node
+
+        return transform(root, change)
+
+    def _arguments(self, name: dict[int, int], flat: bool) -> Iterator[Tensor]:
+        specs = (*self.task.workload.tensors, *self.task.workload.parameters)
+        for spec, identifier in zip(specs, identifiers([s.name for s in specs]), strict=True):
+            load = self.loads.get(spec.name)
+            old = self.axes.resolve(load.along) if load else ()
+            along = tuple(sorted({name[a] for a in old}))
+            along = (ROW, COL) if flat and along else along
+            yield Tensor(spec.name, identifier, spec.shape, spec.dtype, along, spec.domain)
+
+    def _outputs(self, exprs: list[Expr], name: dict[int, int], flat: bool) -> Iterator[Output]:
+        specs = self.task.workload.outputs
+        for at, (value, spec, expr) in enumerate(zip(self.results, specs, exprs, strict=True)):
+            old = self.axes.resolve(tuple(a for dim in value.shape for a in dim))
+            along = tuple(sorted({name[a] for a in old}))
+            along = (ROW, COL) if flat and along else along
+            identifier = "out" if len(specs) == 1 else f"out{at}"
+            yield Output(Tensor(spec.name, identifier, spec.shape, spec.dtype, along), expr)
+
+
+def _nested(node: Reduce) -> Expr:
+    """Rows first, then over rows; an operand that does not vary is counted instead of added up."""
+    out = node.arg
+    for axis in reversed(node.over):
+        if axis in out.axes:
+            out = Reduce(node.op, out, (axis,))
+        elif node.op == "sum":
+            out = Call("mul", (out, Count((axis,))))
+    return out
+
+
+def _indexed(arg: Expr, index: Expr) -> Expr:
+    """`arg` with its index along `COL` replaced; reductions over `COL` do not see it."""
+    if COL not in arg.axes:
+        return arg
+    match arg:
+        case Load():
+            return replace(arg, at=index)
+        case Call():
+            return replace(arg, args=tuple(_indexed(a, index) for a in arg.args))
+    raise ProposeError("a gather of a gather")
+
+
+def _check(plan: Plan) -> None:
+    """Refuse what needs a second sweep over all rows, or a reduction across rows of each column."""
+    for node in plan.nodes:
+        if isinstance(node, Reduce) and node.over == (ROW,) and COL in node.axes:
+            raise ProposeError("a reduction over leading axes that keeps the last one")
+        inner = any(isinstance(n, Reduce) and n.over == (ROW,) for n in walk(*node.children))
+        if inner and (node.axes or isinstance(node, Reduce)):
+            raise ProposeError("an element that needs a reduction over all rows first")
+    for output in plan.outputs:
+        if output.tensor.along == (COL,):
+            raise ProposeError("an output without the leading axes")
+
+
+RESERVED = frozenset(
+    "alignas and asm auto bool case catch char class const default delete do double enum explicit extern float for"
+    " friend goto inline int long mutable namespace new not operator or private public register short signed sizeof"
+    " static struct switch template this throw true typedef typename union unsigned using virtual void volatile"
+    " out rows cols row col begin end block exp log erf tanh sqrt abs max min main std tl torch triton".split()
+)
+
+
+def identifiers(names: list[str]) -> list[str]:
+    """Names as identifiers of both languages, all different."""
+    out: list[str] = []
+    for name in names:
+        plain = re.sub(r"\W|^(?=\d)", "_", name).strip("_") or "x"
+        while plain in out or plain in RESERVED or keyword.iskeyword(plain):
+            plain += "_"
+        out.append(plain)
+    return out

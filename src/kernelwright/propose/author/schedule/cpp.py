@@ -1,0 +1,71 @@
+"""The schedule of a C++ kernel. Every field changes the source or the flags, none the result."""
+
+from typing import Literal
+
+from kernelwright.propose.author.plan.plan import HEAVY, Plan
+from kernelwright.propose.author.schedule.space import Dial, Space
+from kernelwright.records.base import Record
+
+CACHE_LIMIT = 32768
+"""Longest row, in elements, that is kept on a thread's stack."""
+
+
+class CppSchedule(Record):
+    """Degrees of freedom of the C++ author; the defaults are safe everywhere."""
+
+    threads: Literal["all", "half", "one"] = "all"
+    distribution: Literal["static", "dynamic"] = "static"
+    chunk: int = 0
+    """Rows (blocks, when flat) handed to a thread at a time; 0 gives each thread one equal share."""
+    block: int = 4096
+    """Elements that are reduced or staged together."""
+    accumulators: int = 1
+    """Independent partial sums in a block."""
+    order: Literal["rows", "columns"] = "rows"
+    """Which loop is the outer one where rows need no reduction."""
+    passes: Literal["separate", "online"] = "separate"
+    """Whether fusable reductions share a pass over the row."""
+    cache: Literal["recompute", "keep"] = "recompute"
+    """Whether costly elements that two passes need are kept in a buffer."""
+    stores: Literal["plain", "streaming"] = "plain"
+    """Streaming stores write past the caches."""
+    exp: Literal["polynomial", "libm"] = "polynomial"
+    division: Literal["exact", "reciprocal"] = "exact"
+    """Whether a division by a row's value becomes a product with its reciprocal."""
+    combine: Literal["reduction", "atomic"] = "reduction"
+    """How threads' shares of a total meet."""
+    prefetch: Literal["hardware", "next"] = "hardware"
+    """`next` asks for the next row's (block's) lines by instruction."""
+    vector_bits: Literal[256, 512] = 256
+    unroll: Literal["compiler", "loops"] = "compiler"
+
+
+def cpp_space(plan: Plan) -> Space[CppSchedule]:
+    """The dials that mean something for this plan, each with its values in order."""
+    dials = [
+        Dial("threads", ("all", "half", "one"), "compute"),
+        Dial("distribution", ("static", "dynamic"), "latency"),
+        Dial("chunk", (0, 1, 4, 16, 64), "latency"),
+        Dial("vector_bits", (256, 512), "compute"),
+        Dial("prefetch", ("hardware", "next"), "memory"),
+        Dial("unroll", ("compiler", "loops"), "compute"),
+    ]
+    if plan.flat or plan.passes or plan.stored:
+        dials.append(Dial("block", (1024, 2048, 4096, 8192, 16384), "memory"))
+    if plan.passes:
+        dials.append(Dial("accumulators", (1, 2, 4), "compute"))
+    if not plan.flat and not plan.passes:
+        dials.append(Dial("order", ("rows", "columns"), "memory"))
+    if plan.fusion:
+        dials.append(Dial("passes", ("separate", "online"), "memory"))
+    if plan.reused and plan.cols <= CACHE_LIMIT:
+        dials.append(Dial("cache", ("recompute", "keep"), "compute"))
+    if plan.stored:
+        dials.append(Dial("stores", ("plain", "streaming"), "memory"))
+    if plan.calls & HEAVY:
+        dials.append(Dial("exp", ("polynomial", "libm"), "compute"))
+    if plan.divides_by_rows:
+        dials.append(Dial("division", ("exact", "reciprocal"), "compute"))
+    if plan.totals:
+        dials.append(Dial("combine", ("reduction", "atomic"), "latency"))
+    return Space(CppSchedule, tuple(dials))

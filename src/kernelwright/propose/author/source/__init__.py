@@ -1,0 +1,1 @@
+"""From a plan and a schedule to source text, one module for each language."""

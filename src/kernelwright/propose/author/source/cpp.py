@@ -1,0 +1,298 @@
+"""A plan and a schedule as one C++17 file with OpenMP.
+
+Decides the loop over rows, what threads share, and the frame of the file. The entry has plain C linkage
+and takes inputs, parameters and outputs as pointers; every dimension is a constant of the source.
+"""
+
+from collections.abc import Sequence
+
+from kernelwright.propose.author.plan.expr import Call, Expr, transform
+from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, is_row_division
+from kernelwright.propose.author.schedule.cpp import CACHE_LIMIT, CppSchedule
+from kernelwright.propose.author.source.cpp_expr import MEMORY, Names, Scope, to_memory
+from kernelwright.propose.author.source.cpp_math import FUNCTIONS, selected
+from kernelwright.propose.author.source.cpp_passes import CLAUSE, START, Passes, joined
+from kernelwright.propose.author.source.writer import Writer
+from kernelwright.records.candidate import Candidate, Tunable
+
+FLAGS = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
+"""None of them changes a result's meaning: they let square roots, selections and fused products be vector code."""
+TILE = 1024
+"""Elements staged for streaming stores."""
+
+
+def write_cpp(plan: Plan, schedule: CppSchedule) -> Candidate:
+    """The kernel as a candidate."""
+    if schedule.division == "reciprocal":
+        plan = _with_reciprocals(plan)
+    flags = [*FLAGS, f"-mprefer-vector-width={schedule.vector_bits}"]
+    flags += ["-funroll-loops"] * (schedule.unroll == "loops")
+    return Candidate(
+        language="cpp",
+        source=_File(plan, schedule).text(),
+        entry=plan.name,
+        flags=tuple(flags),
+        tunables=tuple(tunables(plan, schedule)),
+    )
+
+
+def tunables(plan: Plan, schedule: CppSchedule) -> list[Tunable]:
+    """The block's size with its double, where the source has a block."""
+    if not uses_block(plan, schedule):
+        return []
+    return [Tunable(name="BLOCK", values=(schedule.block, 2 * schedule.block))]
+
+
+def uses_block(plan: Plan, schedule: CppSchedule) -> bool:
+    """Whether the source cuts its data into blocks."""
+    if plan.flat or schedule.order == "columns":
+        return True
+    online = schedule.passes == "online" and plan.fusion is not None
+    return bool(plan.passes) and (online or plan.cols > schedule.block)
+
+
+def _with_reciprocals(plan: Plan) -> Plan:
+    def change(node: Expr) -> Expr:
+        if isinstance(node, Call) and is_row_division(node):
+            return Call("mul", (node.args[0], Call("reciprocal", (node.args[1],))))
+        return node
+
+    outputs = tuple(Output(o.tensor, transform(o.expr, change)) for o in plan.outputs)
+    return Plan(plan.name, plan.flat, plan.rows, plan.cols, plan.arguments, outputs)
+
+
+class _File:
+    """One source file in the making."""
+
+    def __init__(self, plan: Plan, schedule: CppSchedule) -> None:
+        self.plan = plan
+        self.schedule = schedule
+        self.writer = Writer("  ")
+        taken = {t.identifier for t in self.tensors} | {"i", "row", "begin", "end", "tile", "block"}
+        self.names = Names(taken | {f"{t.identifier}_row" for t in self.tensors})
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        return [*self.plan.arguments, *(o.tensor for o in self.plan.outputs)]
+
+    def text(self) -> str:
+        self._entry()
+        body = self.writer
+        self.writer = Writer("  ")
+        self._head(body.text())
+        return self.writer.text() + body.text()
+
+    # The frame: comment, headers, constants, helpers.
+
+    def _head(self, body: str) -> None:
+        helpers = selected({n for n in FUNCTIONS if _mentions(body, n)}, self.schedule.exp == "libm")
+        headers = {"cstdint"} | {h for f in helpers for h in f.headers}
+        headers |= {"algorithm"} if "std::m" in body else set()
+        headers |= {"cmath"} if "INFINITY" in body or "std::" in body else set()
+        for line in _comment(self.plan, self.schedule):
+            self.writer.line(f"// {line}")
+        for header in sorted(headers):
+            self.writer.line(f"#include <{header}>")
+        if "omp_get" in body:
+            self.writer.line("#include <omp.h>")
+        self.writer.line()
+        if any(f.name == "line" for f in helpers):
+            self.writer.lines += ["#if defined(__SSE2__)", "#include <immintrin.h>", "#endif", ""]
+        self._constants(body)
+        if helpers:
+            self.writer.line("namespace fast {")
+            for helper in helpers:
+                self.writer.line()
+                self.writer.lines += helper.text.rstrip("\n").split("\n")
+            self.writer.lines += ["", "}  // namespace fast", ""]
+
+    def _constants(self, body: str) -> None:
+        if "BLOCK" in body:
+            self.writer.lines += ["#ifndef BLOCK", f"#define BLOCK {self.schedule.block}", "#endif", ""]
+        with self.writer.block("namespace {", "}  // namespace"):
+            self.writer._depth -= 1
+            sizes = {"NUMEL": self.plan.rows * self.plan.cols, "ROWS": self.plan.rows, "COLS": self.plan.cols}
+            for name, size in sizes.items():
+                if _mentions(body, name) or (name == "COLS" and _mentions(body, "at")):
+                    self.writer.line(f"constexpr std::int64_t {name} = {size};")
+            self.writer._depth += 1
+        self.writer.line()
+
+    # The entry: one loop over rows or blocks, then what is left to do with totals.
+
+    def _entry(self) -> None:
+        parameters = [f"const {MEMORY[t.dtype]}* __restrict {t.identifier}" for t in self.plan.arguments]
+        parameters += [f"{MEMORY[o.tensor.dtype]}* __restrict {o.tensor.identifier}" for o in self.plan.outputs]
+        one_line = f'extern "C" void {self.plan.name}({", ".join(parameters)}) {{'
+        if len(one_line) <= 100:
+            self.writer.line(one_line)
+        else:
+            self.writer.line(f'extern "C" void {self.plan.name}(')
+            self.writer.line("    " + ",\n    ".join(parameters) + ") {")
+        with self.writer.block("", "}"):
+            self.writer.lines.pop()
+            self._totals_start()
+            self._loop()
+            self._totals_end()
+
+    def _totals_start(self) -> None:
+        self.totals = [self.names.fresh(f"total_{t.op}" if len(self.plan.totals) > 1 else "total") for t in self.plan.totals]
+        for total, name in zip(self.plan.totals, self.totals, strict=True):
+            start = "0.0" if total.op == "sum" else START[total.op]
+            self.writer.line(f"double {name} = {start};")
+
+    def _totals_end(self) -> None:
+        for total, name in zip(self.plan.totals, self.totals, strict=True):
+            self.names.values[total.key] = name
+        scope = Scope(self.plan, self.writer, self.names, double=True)
+        texts = scope.write([o.expr for o in self.plan.scalars])
+        for output, text in zip(self.plan.scalars, texts, strict=True):
+            value = f"static_cast<float>({text})"
+            self.writer.line(f"{output.tensor.identifier}[0] = {to_memory(output.tensor.dtype, value)};")
+
+    def _loop(self) -> None:
+        if not (self.plan.passes or self.plan.stored or self.plan.per_row or self.plan.totals):
+            return
+        self.writer.flush(self._pragma())
+        if self.plan.flat:
+            self._flat_body()
+        elif self.schedule.order == "columns" and not self.plan.passes:
+            self._column_body()
+        else:
+            with self.writer.block("for (std::int64_t row = 0; row < ROWS; ++row) {", "}"):
+                self._row_body()
+
+    def _pragma(self) -> str:
+        s = self.schedule
+        chunk = f", {s.chunk}" if s.chunk else ""
+        text = f"#pragma omp parallel for schedule({s.distribution}{chunk})"
+        if s.order == "columns" and not self.plan.flat and not self.plan.passes:
+            text += " collapse(2)"
+        if s.threads != "all":
+            text += " num_threads(1)" if s.threads == "one" else " num_threads((omp_get_max_threads() + 1) / 2)"
+        if s.combine == "reduction":
+            for total, name in zip(self.plan.totals, self.totals, strict=True):
+                text += f" reduction({CLAUSE[total.op]} : {name})"
+        return text
+
+    def _flat_body(self) -> None:
+        with self.writer.block("for (std::int64_t begin = 0; begin < NUMEL; begin += BLOCK) {", "}"):
+            self.writer.line("const std::int64_t end = std::min<std::int64_t>(begin + BLOCK, NUMEL);")
+            self._prefetch("end")
+            names = self.names.inner()
+            self._passes(names, {})
+            self._store(names, "begin", "end", {})
+            self._take_totals(names)
+
+    def _column_body(self) -> None:
+        with self.writer.block("for (std::int64_t begin = 0; begin < COLS; begin += BLOCK) {", "}"):
+            with self.writer.block("for (std::int64_t row = 0; row < ROWS; ++row) {", "}"):
+                self.writer.line("const std::int64_t end = std::min<std::int64_t>(begin + BLOCK, COLS);")
+                self._row_pointers()
+                self._store(self.names.inner(), "begin", "end", {})
+
+    def _row_body(self) -> None:
+        self._row_pointers()
+        self._prefetch("COLS")
+        names = self.names.inner()
+        kept: dict[str, str] = {}
+        if self.schedule.cache == "keep" and self.plan.cols <= CACHE_LIMIT:
+            for node in self.plan.reused:
+                kept[node.key] = names.fresh("kept")
+                self.writer.line(f"alignas(64) float {kept[node.key]}[COLS];")
+        self._passes(names, kept)
+        self._store(names, "0", "COLS", kept)
+        scope = Scope(self.plan, self.writer, names)
+        texts = scope.write([o.expr for o in self.plan.per_row])
+        for output, text in zip(self.plan.per_row, texts, strict=True):
+            self.writer.line(f"{output.tensor.identifier}[row] = {to_memory(output.tensor.dtype, text)};")
+        self._take_totals(names)
+
+    def _row_pointers(self) -> None:
+        for tensor in self._wide():
+            constant = "" if tensor in [o.tensor for o in self.plan.outputs] else "const "
+            kind = f"{constant}{MEMORY[tensor.dtype]}* const"
+            self.writer.line(f"{kind} {tensor.identifier}_row = {tensor.identifier} + row * COLS;")
+
+    def _wide(self) -> list[Tensor]:
+        return [t for t in self.tensors if len(t.along) == 2]
+
+    def _prefetch(self, ahead: str) -> None:
+        if self.schedule.prefetch != "next":
+            return
+        step = "BLOCK" if self.plan.flat else "COLS"
+        with self.writer.block(f"for (std::int64_t i = 0; i < {step}; i += 16) {{", "}"):
+            for tensor in self.plan.arguments:
+                if len(tensor.along) == 2:
+                    base = tensor.identifier if self.plan.flat else f"{tensor.identifier}_row"
+                    self.writer.line(f"__builtin_prefetch({base} + {ahead} + i);")
+
+    def _passes(self, names: Names, kept: dict[str, str]) -> None:
+        Passes(self.plan, self.schedule, self.writer, names, kept).write()
+
+    def _take_totals(self, names: Names) -> None:
+        scope = Scope(self.plan, self.writer, names)
+        texts = scope.write([t.arg for t in self.plan.totals])
+        for total, name, text in zip(self.plan.totals, self.totals, texts, strict=True):
+            if total.op != "sum" and total.arg.kind == "float":
+                text = f"static_cast<double>({text})"
+            if self.schedule.combine == "atomic":
+                self.writer.flush("#pragma omp atomic" if total.op == "sum" else "#pragma omp critical")
+            self.writer.line(joined(total.op, name, text))
+
+    def _store(self, names: Names, begin: str, end: str, kept: dict[str, str]) -> None:
+        stored = self.plan.stored
+        if not stored:
+            return
+        Scope(self.plan, self.writer, names).hoist([o.expr for o in stored])
+        if self.schedule.stores == "plain":
+            self._elements(stored, names, begin, end, "")
+            return
+        with self.writer.block(f"for (std::int64_t first = {begin}; first < {end}; first += {TILE}) {{", "}"):
+            self.writer.line(f"const std::int64_t last = std::min<std::int64_t>(first + {TILE}, {end});")
+            for output in stored:
+                kind, tile = MEMORY[output.tensor.dtype], f"{output.tensor.identifier}_tile"
+                self.writer.line(f"alignas(64) {kind} {tile}[{TILE}];")
+            self._elements(stored, names, "first", "last", "_tile")
+            for output in stored:
+                target = self._target(output.tensor)
+                self.writer.line(f"fast::stream({target} + first, {output.tensor.identifier}_tile, last - first);")
+
+    def _target(self, tensor: Tensor) -> str:
+        return tensor.identifier if self.plan.flat else f"{tensor.identifier}_row"
+
+    def _elements(self, stored: Sequence[Output], names: Names, begin: str, end: str, tile: str) -> None:
+        self.writer.flush("#pragma omp simd")
+        with self.writer.block(f"for (std::int64_t i = {begin}; i < {end}; ++i) {{", "}"):
+            scope = Scope(self.plan, self.writer, names.inner(), "i")
+            texts = scope.write([o.expr for o in stored])
+            for output, text in zip(stored, texts, strict=True):
+                place = f"{output.tensor.identifier}{tile}[i - first]" if tile else f"{self._target(output.tensor)}[i]"
+                self.writer.line(f"{place} = {to_memory(output.tensor.dtype, text)};")
+
+
+def _mentions(body: str, name: str) -> bool:
+    """Whether the body calls the helper, or names the constant."""
+    if name.isupper():
+        return name in body
+    calls = {"bfloat16": "bfloat16(", "reduced": "\0", "tail": "\0", "bits": "\0", "line": "\0"}
+    return calls.get(name, f"fast::{name}(") in body
+
+
+def _comment(plan: Plan, schedule: CppSchedule) -> list[str]:
+    """The idea of the kernel in a few lines."""
+    if plan.flat:
+        lines = [f"{plan.name}: {plan.rows * plan.cols} elements, each read once."]
+    else:
+        lines = [f"{plan.name}: {plan.rows} rows of {plan.cols} elements, one thread at a row."]
+    if plan.totals:
+        lines.append("Floats are added within a block only; blocks and threads meet in double.")
+    if plan.fusion and schedule.passes == "online":
+        lines.append("Both reductions of a row are made in one pass, block by block.")
+    elif len(plan.passes) > 0 and not plan.flat:
+        lines.append("A row is read from memory once: later passes find it in the cache.")
+    if schedule.cache == "keep" and plan.reused:
+        lines.append("Costly values that two passes need are kept in a buffer on the stack.")
+    if plan.stored and schedule.stores == "streaming":
+        lines.append("Results are staged in tiles and stored past the caches.")
+    return lines

@@ -1,0 +1,300 @@
+"""Vectorisable single-precision functions, as C++ text.
+
+Each is branch-free, so that a loop of them becomes vector code. Coefficients are weighted least-squares
+fits with iterated reweighting, near minimax; the bounds in the comments are theirs, before rounding.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Function:
+    """A helper and the helpers that it calls."""
+
+    name: str
+    text: str
+    needs: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+
+
+BITS = Function(
+    "bits",
+    """\
+inline float from_bits(std::int32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+inline std::int32_t to_bits(float value) {
+  std::int32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+""",
+    headers=("cstring",),
+)
+
+REDUCED = Function(
+    "reduced",
+    """\
+// x = n * log(2) + r with |r| <= log(2) / 2; rest = exp(r) - 1 within 8e-9.
+struct Reduced {
+  std::int32_t n;
+  float rest;
+};
+
+inline Reduced reduce(float x) {
+  constexpr float ROUNDER = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  x = std::min(std::max(x, -110.0f), 90.0f);
+  const float n = (x * 1.44269504f + ROUNDER) - ROUNDER;
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.39412098e-3f;
+  p = p * r + 8.36323481e-3f;
+  p = p * r + 4.16663736e-2f;
+  p = p * r + 1.66665763e-1f;
+  p = p * r + 0.5f;
+  return {static_cast<std::int32_t>(n), p * r * r + r};
+}
+
+inline float power_of_two(std::int32_t n) { return from_bits((n + 127) << 23); }
+""",
+    needs=("bits",),
+    headers=("algorithm",),
+)
+
+EXP = Function(
+    "exp",
+    """\
+inline float exp(float x) {
+  const Reduced reduced = reduce(x);
+  const std::int32_t half = reduced.n >> 1;  // two steps, so that neither over- nor underflows early
+  return (reduced.rest + 1.0f) * power_of_two(half) * power_of_two(reduced.n - half);
+}
+""",
+    needs=("reduced",),
+)
+
+EXP_LIBM = Function("exp", "inline float exp(float x) { return std::exp(x); }\n", headers=("cmath",))
+
+EXPM1 = Function(
+    "expm1",
+    """\
+inline float expm1(float x) {
+  const Reduced reduced = reduce(x);
+  const std::int32_t half = reduced.n >> 1;
+  const float low = power_of_two(half);
+  const float high = power_of_two(reduced.n - half);
+  return reduced.rest * low * high + (low * high - 1.0f);
+}
+""",
+    needs=("reduced",),
+)
+
+LOG = Function(
+    "log",
+    """\
+// x = 2^n * (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) within 6e-9.
+inline float log(float x) {
+  const bool tiny = x < 1.17549435e-38f;
+  const float normal = tiny ? x * 8388608.0f : x;
+  const std::int32_t bits = to_bits(normal);
+  const std::int32_t n = (bits - 0x3f3504f3) >> 23;
+  const float f = from_bits(bits - (n << 23)) - 1.0f;
+  float p = -7.86610171e-2f;
+  p = p * f + 1.28908366e-1f;
+  p = p * f + -1.31305173e-1f;
+  p = p * f + 1.41800225e-1f;
+  p = p * f + -1.66242748e-1f;
+  p = p * f + 2.00023293e-1f;
+  p = p * f + -2.50008196e-1f;
+  p = p * f + 3.33333164e-1f;
+  const float exponent = static_cast<float>(tiny ? n - 23 : n);
+  const float tail = p * f * f * f + (exponent * -2.12194440e-4f - 0.5f * f * f);
+  const float value = tail + f + exponent * 0.693359375f;
+  const float finite = x > 3.40282347e38f ? x : value;
+  return x > 0.0f ? finite : (x == 0.0f ? -INFINITY : NAN);
+}
+""",
+    needs=("bits",),
+    headers=("cmath",),
+)
+
+LOG1P = Function(
+    "log1p",
+    """\
+// log(1 + x) with the digits that 1 + x loses put back.
+inline float log1p(float x) {
+  const float sum = 1.0f + x;
+  return log(sum) + (x - (sum - 1.0f)) / sum;
+}
+""",
+    needs=("log",),
+)
+
+TANH = Function(
+    "tanh",
+    """\
+inline float tanh(float x) {
+  const float twice = expm1(std::min(std::max(2.0f * x, -40.0f), 40.0f));
+  return twice / (twice + 2.0f);
+}
+""",
+    needs=("expm1",),
+    headers=("algorithm",),
+)
+
+SIGMOID = Function(
+    "sigmoid",
+    "inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }\n",
+    needs=("exp",),
+)
+
+TAIL = Function(
+    "tail",
+    """\
+// P(Z > t) of a standard normal Z for t >= 0: exp(-t^2 / 2) times a polynomial in 1 / (1 + 0.35 t),
+// within a relative 4e-8.
+inline float normal_tail(float t) {
+  const float u = 1.0f / (1.0f + 0.35f * t);
+  float p = -2.91584234e-2f;
+  p = p * u + 1.44032538e-1f;
+  p = p * u + -2.55842268e-1f;
+  p = p * u + 1.59323335e-1f;
+  p = p * u + -2.32147817e-2f;
+  p = p * u + 1.05553493e-1f;
+  p = p * u + 1.19821049e-1f;
+  p = p * u + 1.39863551e-1f;
+  p = p * u + 1.39621302e-1f;
+  return exp(-0.5f * t * t) * (p * u);
+}
+""",
+    needs=("exp",),
+)
+
+NORMAL_CDF = Function(
+    "normal_cdf",
+    """\
+inline float normal_cdf(float x) {
+  const float tail = normal_tail(std::abs(x));
+  return x < 0.0f ? tail : 1.0f - tail;
+}
+""",
+    needs=("tail",),
+    headers=("cmath",),
+)
+
+ERF = Function(
+    "erf",
+    """\
+inline float erf(float x) {
+  const float square = x * x;
+  float p = 7.88911493e-5f;
+  p = p * square + -8.02083989e-4f;
+  p = p * square + 5.18953521e-3f;
+  p = p * square + -2.68544443e-2f;
+  p = p * square + 1.12836003e-1f;
+  p = p * square + -3.76126260e-1f;
+  p = p * square + 1.12837911f;
+  const float outer = 1.0f - 2.0f * normal_tail(1.41421356f * std::abs(x));
+  return std::abs(x) < 1.0f ? p * x : std::copysign(outer, x);
+}
+""",
+    needs=("tail",),
+    headers=("cmath",),
+)
+
+BFLOAT16 = Function(
+    "bfloat16",
+    """\
+inline float from_bfloat16(std::uint16_t half) {
+  return from_bits(static_cast<std::int32_t>(static_cast<std::uint32_t>(half) << 16));
+}
+
+inline std::uint16_t to_bfloat16(float value) {  // rounds to nearest, ties to even
+  const std::uint32_t bits = static_cast<std::uint32_t>(to_bits(value));
+  const std::uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+  return static_cast<std::uint16_t>((value == value ? rounded : 0x7fc00000u) >> 16);
+}
+""",
+    needs=("bits",),
+)
+
+AT = Function(
+    "at",
+    """\
+// row[index], or NaN for an index outside the row: nothing outside is ever read.
+template <typename T>
+inline T at(const T* row, std::int64_t index) {
+  return index >= 0 && index < COLS ? row[index] : static_cast<T>(NAN);
+}
+""",
+    headers=("cmath",),
+)
+
+STREAM = Function(
+    "stream",
+    """\
+// Copies a tile past the caches. Streaming stores need an aligned target: the ends go the usual way.
+template <typename T>
+inline void stream(T* target, const T* tile, std::int64_t count) {
+  std::int64_t i = 0;
+#if defined(__SSE2__)
+  constexpr std::int64_t STEP = sizeof(Line) / sizeof(T);
+  while (i < count && reinterpret_cast<std::uintptr_t>(target + i) % sizeof(Line) != 0) {
+    target[i] = tile[i];
+    ++i;
+  }
+  for (; i + STEP <= count; i += STEP) {
+    stream_line(reinterpret_cast<Line*>(target + i), reinterpret_cast<const Line*>(tile + i));
+  }
+#endif
+  for (; i < count; ++i) target[i] = tile[i];
+}
+""",
+    needs=("line",),
+)
+
+LINE = Function(
+    "line",
+    """\
+#if defined(__AVX512F__)
+using Line = __m512i;
+inline void stream_line(Line* to, const Line* from) {
+  _mm512_stream_si512(to, _mm512_loadu_si512(from));
+}
+#elif defined(__SSE2__)
+using Line = __m128i;
+inline void stream_line(Line* to, const Line* from) {
+  _mm_stream_si128(to, _mm_loadu_si128(from));
+}
+#endif
+""",
+)
+
+FUNCTIONS = {
+    f.name: f
+    for f in (
+        BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL, NORMAL_CDF, ERF, BFLOAT16, AT,
+        LINE, STREAM,
+    )  # fmt: skip
+}
+
+
+def selected(names: set[str], libm: bool) -> list[Function]:
+    """The named helpers with all that they need, in an order in which each is declared before its use.
+
+    `libm` takes the exponential from the C library instead.
+    """
+    table = FUNCTIONS | ({"exp": EXP_LIBM} if libm else {})
+    wanted: dict[str, Function] = {}
+
+    def want(name: str) -> None:
+        for need in table[name].needs:
+            want(need)
+        wanted.setdefault(name, table[name])
+
+    for name in table:
+        if name in names:
+            want(name)
+    return list(wanted.values())

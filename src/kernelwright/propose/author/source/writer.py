@@ -1,0 +1,35 @@
+"""Lines of code with their indentation."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Writer:
+    """Collects lines; a block indents what is written inside it."""
+
+    def __init__(self, step: str) -> None:
+        self._step = step
+        self._depth = 0
+        self.lines: list[str] = []
+
+    def line(self, text: str = "") -> None:
+        """One line at the present depth."""
+        self.lines.append(self._step * self._depth + text if text else "")
+
+    def flush(self, text: str) -> None:
+        """One line at column zero, as preprocessor lines are."""
+        self.lines.append(text)
+
+    @contextmanager
+    def block(self, head: str, tail: str = "") -> Iterator[None]:
+        """Lines between `head` and `tail`, one step deeper."""
+        self.line(head)
+        self._depth += 1
+        yield
+        self._depth -= 1
+        if tail:
+            self.line(tail)
+
+    def text(self) -> str:
+        """All lines, ended by a newline."""
+        return "\n".join(self.lines) + "\n"
