@@ -139,9 +139,7 @@ async def _optimize(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeR
     proposer = suppliers.proposer(request.config.proposer)
     evaluator = suppliers.evaluator(request.config.policy)
     try:
-        suppliers.listener(
-            Phase(text=f"admitting {source.name} on {target.name}: reference, baselines, ceilings")
-        )
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}: reference, baselines, ceilings"))
         task = await evaluator.admit(source, target)
         card = new_card(task, await evaluator.environment(), request.config)
         store = RunStore.create(request.runs / card.id, card)
@@ -225,9 +223,7 @@ def _write(file: Path, text: str) -> Path:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise StoreError(
-            f"{file} cannot be written ({error.strerror}): check the path and the disk"
-        ) from None
+        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
     return file
 
 
@@ -246,9 +242,7 @@ async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
     target = _target_for(request.target, candidate.language)
     evaluator = suppliers.evaluator(request.policy)
     try:
-        suppliers.listener(
-            Phase(text=f"admitting {source.name} on {target.name}: reference, baselines, ceilings")
-        )
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}: reference, baselines, ceilings"))
         task = await evaluator.admit(source, target)
         environment = await evaluator.environment()
         suppliers.listener(Phase(text=f"judging {request.kernel.name}"))

@@ -77,9 +77,7 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
             f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors()
         )
         where = f"configuration {str(file)!r} and the flags" if file else "the flags"
-        raise UsageError(
-            f"{where} do not make a run: {faults}. docs/configuration.md lists every setting"
-        ) from None
+        raise UsageError(f"{where} do not make a run: {faults}. docs/configuration.md lists every setting") from None
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:
@@ -87,11 +85,7 @@ def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:
     merged = dict(below)
     for name, value in above.items():
         old = merged.get(name)
-        if (
-            isinstance(old, dict)
-            and isinstance(value, dict)
-            and old.get("name") == value.get("name", old.get("name"))
-        ):
+        if isinstance(old, dict) and isinstance(value, dict) and old.get("name") == value.get("name", old.get("name")):
             merged[name] = merge(old, value)
         else:
             merged[name] = value
@@ -102,8 +96,6 @@ def _toml(file: Path) -> dict[str, JsonValue]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UsageError(
-            f"configuration {str(file)!r} does not exist: check the path given to --config"
-        ) from None
+        raise UsageError(f"configuration {str(file)!r} does not exist: check the path given to --config") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"configuration {str(file)!r} is not a TOML file ({error})") from None

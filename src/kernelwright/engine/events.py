@@ -90,9 +90,7 @@ class Finished(_Event):
     outcome: Outcome
 
 
-Event = Annotated[
-    Phase | Started | Asked | Proposed | Judged | NewBest | Spent | Finished, Field(discriminator="kind")
-]
+Event = Annotated[Phase | Started | Asked | Proposed | Judged | NewBest | Spent | Finished, Field(discriminator="kind")]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 """Reads an Event back from JSON."""
 

@@ -25,9 +25,7 @@ from kernelwright.search.strategy import Strategy
 class Progress:
     """Attempts so far, what they taught, what they cost."""
 
-    def __init__(
-        self, task: Task, config: RunConfig, journal: Journal, predictor: Predictor | None = None
-    ) -> None:
+    def __init__(self, task: Task, config: RunConfig, journal: Journal, predictor: Predictor | None = None) -> None:
         self.config = config
         self.ledger = Ledger(config.budget)
         self.attempts: list[Attempt] = []
@@ -135,9 +133,7 @@ class Progress:
                 replayed=replayed,
             )
         )
-        if isinstance(found, Measured | Verified) and (
-            self.best is None or merit(found) > merit(self.best.evaluation)
-        ):
+        if isinstance(found, Measured | Verified) and (self.best is None or merit(found) > merit(self.best.evaluation)):
             self.best = attempt
             self._journal.emit(NewBest(attempt=attempt.number, replayed=replayed))
         self._journal.emit(Spent(spent=self.ledger.spent, budget=self.config.budget, replayed=replayed))

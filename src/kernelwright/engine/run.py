@@ -64,9 +64,7 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
 
 
 async def _end(config: RunConfig, parts: Parts, judge: Judge, progress: Progress, journal: Journal) -> Ending:
-    strategy = make_strategy(
-        config.strategy, Limits(proposals=config.budget.proposals, target_us=config.target_us)
-    )
+    strategy = make_strategy(config.strategy, Limits(proposals=config.budget.proposals, target_us=config.target_us))
     try:
         stopped = await search(strategy, parts.proposer, judge, progress)
         final = await _finals(config, judge, progress, journal)

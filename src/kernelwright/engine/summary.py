@@ -148,9 +148,7 @@ def count_outcomes(attempts: Sequence[Attempt]) -> dict[str, int]:
     return {name: counts[name] for name in OUTCOMES if counts[name]}
 
 
-def check_of(
-    task: Task, environment: Environment, candidate: Candidate, evaluation: Evaluation
-) -> CheckSummary:
+def check_of(task: Task, environment: Environment, candidate: Candidate, evaluation: Evaluation) -> CheckSummary:
     """The verdict on one kernel."""
     judged = evaluation if isinstance(evaluation, Measured | Verified | Incorrect) else None
     return CheckSummary(
@@ -182,6 +180,4 @@ def reason_of(evaluation: Evaluation) -> str:
             return f"{evidence} (case {case})"
         case Suspect(evidence=evidence):
             return evidence
-    return (
-        "compiled only: there is no such device here to run it on" if evaluation.outcome == "compiled" else ""
-    )
+    return "compiled only: there is no such device here to run it on" if evaluation.outcome == "compiled" else ""

@@ -33,19 +33,11 @@ def bottleneck(found: Measured) -> Limit:
     if roof.fraction >= NEAR_CEILING:
         return Limit("memory", f"Memory-bound: it reaches {share}; only moving fewer bytes can help much.")
     if spilled:
-        return Limit(
-            "latency", f"Latency-bound: {spilled} bytes of registers spill to memory; it reaches {share}."
-        )
+        return Limit("latency", f"Latency-bound: {spilled} bytes of registers spill to memory; it reaches {share}.")
     if roof.floor_us < SHORT_US and latency > 4 * roof.floor_us:
-        return Limit(
-            "launch", f"Overhead-bound: the data needs {roof.floor_us:.1f} us, the call takes {latency:.1f}."
-        )
+        return Limit("launch", f"Overhead-bound: the data needs {roof.floor_us:.1f} us, the call takes {latency:.1f}.")
     if roof.flops > INTENSE * roof.bytes:
-        return Limit(
-            "compute", f"Compute-bound: {roof.flops / roof.bytes:.0f} operations a byte; it reaches {share}."
-        )
+        return Limit("compute", f"Compute-bound: {roof.flops / roof.bytes:.0f} operations a byte; it reaches {share}.")
     if roof.fraction < NEAR_CEILING / 2:
-        return Limit(
-            "latency", f"Latency-bound: it reaches only {share}; more work in flight, wider loads may help."
-        )
+        return Limit("latency", f"Latency-bound: it reaches only {share}; more work in flight, wider loads may help.")
     return Limit("unknown", f"It reaches {share}; no single limit stands out.")

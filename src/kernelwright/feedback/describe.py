@@ -87,9 +87,7 @@ def _functional(attempt: Attempt) -> str:
         case TimedOut(stage=stage, limit_s=limit):
             return f"Functional Failure: Kernel did not return within {limit:g} s ({stage})."
         case Incorrect(because=because, case=case, evidence=evidence):
-            return (
-                f"Functional Failure: Kernel produced incorrect output ({because}, case {case}): {evidence}"
-            )
+            return f"Functional Failure: Kernel produced incorrect output ({because}, case {case}): {evidence}"
         case Suspect(because=because, evidence=evidence):
             return f"Functional Failure: Result is not credible ({because}): {evidence}"
         case Verified(how=how):
@@ -101,7 +99,5 @@ def _functional(attempt: Attempt) -> str:
 
 def _short(log: str) -> str:
     return (
-        log
-        if len(log) <= LOG_CHARACTERS
-        else f"{log[:LOG_CHARACTERS]} [{len(log) - LOG_CHARACTERS} characters more]"
+        log if len(log) <= LOG_CHARACTERS else f"{log[:LOG_CHARACTERS]} [{len(log) - LOG_CHARACTERS} characters more]"
     )

@@ -52,13 +52,9 @@ def sentence(versus: Versus) -> str:
     """One comparison as a sentence that claims no more than its verdict."""
     name = words.BASELINE[versus.baseline]
     ratio = versus.speedup
-    interval = (
-        f"{words.percent(ratio.confidence)} interval {words.times(ratio.low)} to {words.times(ratio.high)}"
-    )
+    interval = f"{words.percent(ratio.confidence)} interval {words.times(ratio.low)} to {words.times(ratio.high)}"
     if versus.verdict == "inconclusive":
-        return (
-            f"Neither faster nor slower than {name} can be claimed: {words.times(ratio.median)}, {interval}."
-        )
+        return f"Neither faster nor slower than {name} can be claimed: {words.times(ratio.median)}, {interval}."
     return f"{versus.verdict.capitalize()} than {name}: {words.times(ratio.median)}, {interval}."
 
 
@@ -68,10 +64,7 @@ def _of_search(best: Attempt, outcome: Outcome | None) -> Headline:
     if outcome is not None and outcome.best is None:
         told = f"{why} What the search saw of it is no result."
         return Headline("failed", "The best kernel did not hold up", told, best)
-    told = (
-        f"{why} This is a figure of the search, from a short measurement; it was not measured anew and is "
-        "no result."
-    )
+    told = f"{why} This is a figure of the search, from a short measurement; it was not measured anew and is no result."
     return Headline("search", f"Best so far: {_gain(best.evaluation)}", told, best)
 
 
@@ -100,15 +93,9 @@ def _untimed(card: RunCard, attempt: Attempt) -> Headline:
     target = card.task.target.name
     language = words.LANGUAGE[attempt.proposal.candidate.language]
     if isinstance(found, Verified):
-        explanation = (
-            f"Built for {target} and found right ({found.how}). It never ran there; no time is claimed."
-        )
-        return Headline(
-            "untimed", f"{language} kernel for {target}: verified, not timed", explanation, attempt
-        )
-    explanation = (
-        f"Built for {target}, which is not here. It never ran; neither correctness nor time is claimed."
-    )
+        explanation = f"Built for {target} and found right ({found.how}). It never ran there; no time is claimed."
+        return Headline("untimed", f"{language} kernel for {target}: verified, not timed", explanation, attempt)
+    explanation = f"Built for {target}, which is not here. It never ran; neither correctness nor time is claimed."
     return Headline("untimed", f"{language} kernel for {target}: compiled, not run", explanation, attempt)
 
 

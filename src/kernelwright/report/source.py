@@ -39,9 +39,7 @@ def plain(text: str, limit: int = LOG_LIMIT) -> Markup:
 
 def difference(old: str, new: str) -> Markup:
     """A unified difference with three lines of context, a class for each kind of line."""
-    lines = difflib.unified_diff(
-        words.visible(old).splitlines(), words.visible(new).splitlines(), lineterm="", n=3
-    )
+    lines = difflib.unified_diff(words.visible(old).splitlines(), words.visible(new).splitlines(), lineterm="", n=3)
     body = list(lines)[2:]
     rows = [_row(line) for line in body[:DIFF_LINES]]
     if len(body) > DIFF_LINES:

@@ -30,9 +30,7 @@ def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) 
     parts: list[RenderableType] = [*_claim(card, told)]
     off = tally.disabled(everything)
     if off:
-        parts.append(
-            _text(f"Defences switched off: {', '.join(off)}. No figure here can be trusted.", "bold red")
-        )
+        parts.append(_text(f"Defences switched off: {', '.join(off)}. No figure here can be trusted.", "bold red"))
     parts += [_text(f"Denied by this host: {part}", "yellow") for part in card.environment.denied]
     if attempts:
         parts += [Text(""), _best(attempts), Text(""), _sums(attempts)]
@@ -80,6 +78,4 @@ def _sums(attempts: Sequence[Attempt]) -> Text:
 
 
 def _text(foreign: str, style: str = "") -> Text:
-    return Text(
-        words.line(foreign, 400) if not foreign.startswith("  ") else "  " + words.line(foreign), style=style
-    )
+    return Text(words.line(foreign, 400) if not foreign.startswith("  ") else "  " + words.line(foreign), style=style)

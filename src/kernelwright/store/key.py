@@ -11,9 +11,7 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
 
 
-def evaluation_key(
-    task: Task, candidate: Candidate, environment: Environment, policy: Policy, effort: Effort
-) -> str:
+def evaluation_key(task: Task, candidate: Candidate, environment: Environment, policy: Policy, effort: Effort) -> str:
     """Hash of the task, the candidate, the device, all versions, the policy and the effort."""
     device = environment.device
     return identity(

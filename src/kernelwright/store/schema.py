@@ -12,12 +12,10 @@ _TABLES = {
     "card": "id INTEGER PRIMARY KEY CHECK (id = 0), body TEXT NOT NULL",
     "expansions": "number INTEGER PRIMARY KEY, body TEXT NOT NULL",
     "proposals": "expansion INTEGER PRIMARY KEY REFERENCES expansions, body TEXT NOT NULL",
-    "evaluations": "key TEXT NOT NULL, sample INTEGER NOT NULL, body TEXT NOT NULL,"
-    " PRIMARY KEY (key, sample)",
+    "evaluations": "key TEXT NOT NULL, sample INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (key, sample)",
     "attempts": "number INTEGER PRIMARY KEY, expansion INTEGER NOT NULL REFERENCES expansions,"
     " candidate TEXT NOT NULL, outcome TEXT NOT NULL, body TEXT NOT NULL",
-    "tells": "number INTEGER PRIMARY KEY, attempt INTEGER NOT NULL UNIQUE REFERENCES attempts,"
-    " reward REAL NOT NULL",
+    "tells": "number INTEGER PRIMARY KEY, attempt INTEGER NOT NULL UNIQUE REFERENCES attempts, reward REAL NOT NULL",
     "turns": "number INTEGER PRIMARY KEY, body TEXT NOT NULL",
     "events": "number INTEGER PRIMARY KEY, at TEXT NOT NULL, body TEXT NOT NULL",
     "outcomes": "number INTEGER PRIMARY KEY, body TEXT NOT NULL",
@@ -33,9 +31,7 @@ def _append_only(table: str) -> str:
 
 
 def _statements() -> str:
-    tables = (
-        f"CREATE TABLE {name} ({columns}) STRICT; {_append_only(name)}" for name, columns in _TABLES.items()
-    )
+    tables = (f"CREATE TABLE {name} ({columns}) STRICT; {_append_only(name)}" for name, columns in _TABLES.items())
     return "BEGIN;" + "".join(tables) + f"PRAGMA user_version = {VERSION}; COMMIT;"
 
 

@@ -20,15 +20,9 @@ def read_text(path: Path, what: str) -> str:
         raise TaskError(f"{what} {str(path)!r} is not a file: name one source file")
     try:
         if path.stat().st_size > LIMIT_BYTES:
-            raise TaskError(
-                f"{what} {str(path)!r} is longer than {LIMIT_BYTES >> 20} MiB: name one source file"
-            )
+            raise TaskError(f"{what} {str(path)!r} is longer than {LIMIT_BYTES >> 20} MiB: name one source file")
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TaskError(
-            f"{what} {str(path)!r} is not UTF-8 text (byte {error.start}): save it as UTF-8"
-        ) from None
+        raise TaskError(f"{what} {str(path)!r} is not UTF-8 text (byte {error.start}): save it as UTF-8") from None
     except OSError as error:
-        raise TaskError(
-            f"{what} {str(path)!r} cannot be read ({error.strerror}): check its permissions"
-        ) from None
+        raise TaskError(f"{what} {str(path)!r} cannot be read ({error.strerror}): check its permissions") from None

@@ -114,12 +114,8 @@ def sample_measured(speedup: float = 2.0, *, final: bool = False) -> Measured:
         Versus(baseline="eager", speedup=sample_ratio(speedup), verdict=_verdict(speedup)),
         Versus(baseline="compile", speedup=sample_ratio(speedup / 2), verdict=_verdict(speedup / 2)),
     )
-    timing = Timing(
-        latency_us=latency, sides=sides, versus=versus, calls_per_sample=1, clock="outside", final=final
-    )
-    roofline = Roofline(
-        bytes=8192, flops=1024, achieved_gbps=8.192 / latency, ceiling_gbps=20.0, floor_us=0.4
-    )
+    timing = Timing(latency_us=latency, sides=sides, versus=versus, calls_per_sample=1, clock="outside", final=final)
+    roofline = Roofline(bytes=8192, flops=1024, achieved_gbps=8.192 / latency, ceiling_gbps=20.0, floor_us=0.4)
     return Measured(seconds=SECONDS, build=BUILD, accuracy=ACCURACY, timing=timing, roofline=roofline)
 
 
@@ -131,9 +127,7 @@ def sample_evaluation(outcome: str, speedup: float = 2.0) -> Evaluation:
     """An evaluation of the named outcome; `speedup` matters to `measured` only."""
     samples: dict[str, Evaluation] = {
         "refused": Refused(reason="the source has no function named `kernel`"),
-        "build_failed": BuildFailed(
-            log="kernel.cpp:3:1: error: expected ';' before '}' token", seconds=SECONDS[:1]
-        ),
+        "build_failed": BuildFailed(log="kernel.cpp:3:1: error: expected ';' before '}' token", seconds=SECONDS[:1]),
         "crashed": Crashed(stage="verify", reason="killed by SIGSEGV", seconds=SECONDS),
         "timed_out": TimedOut(stage="verify", limit_s=30.0, seconds=SECONDS),
         "incorrect": Incorrect(
@@ -142,9 +136,7 @@ def sample_evaluation(outcome: str, speedup: float = 2.0) -> Evaluation:
             evidence="output 0 at [3]: expected 1.5, got -1.5",
             seconds=SECONDS,
         ),
-        "suspect": Suspect(
-            because="below_floor", evidence="0.1 us is below the floor of 0.4 us", seconds=SECONDS
-        ),
+        "suspect": Suspect(because="below_floor", evidence="0.1 us is below the floor of 0.4 us", seconds=SECONDS),
         "compiled": Compiled(build=BUILD, seconds=SECONDS),
         "verified": Verified(
             build=BUILD, accuracy=ACCURACY, how="Triton's interpreter, reduced shapes", seconds=SECONDS

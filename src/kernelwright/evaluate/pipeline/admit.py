@@ -9,11 +9,12 @@ from pathlib import Path
 import torch
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.pipeline.session import Session, cache_directory
+from kernelwright.evaluate.pipeline.session import Presented, Session, cache_directory
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
 from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError, Warm
 from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.triton.reduce import Reduction
 from kernelwright.evaluate.verify import compare
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.policy import Policy
@@ -32,8 +33,8 @@ def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy,
     """
     reference = Contestant(warm.spawn("reference", reference_jail(policy)), LIMIT_S)
     try:
-        task = _describe(reference, source, target, threads)
-        session = Session(task, reference, policy)
+        task, init = _describe(reference, source, target, threads)
+        session = _session(task, init, reference, policy)
         _refuse_independent(session)
         _refuse_trivial(session)
         reference.trusted = f"the reference of {source.name!r}"
@@ -54,6 +55,15 @@ def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy,
         reference.close()
         raise
     return session
+
+
+def _session(task: Task, init: str | None, reference: Contestant, policy: Policy) -> Session:
+    if task.target.present:
+        return Session(task, reference, policy, Presented(task, init, ""))
+    answer = reference.ask({"do": "reduce", "workload": task.workload.model_dump(mode="json")})
+    reduction = Reduction.model_validate(answer["reduction"])
+    small = task.model_copy(update={"workload": reduction.workload})
+    return Session(small, reference, policy, Presented(task, answer["init"], reduction.description))
 
 
 def reference_jail(policy: Policy) -> Jail:
@@ -85,7 +95,7 @@ def _hand_to_nobody(cache: Path) -> None:
     os.chown(cache, NOBODY, NOBODY)
 
 
-def _describe(reference: Contestant, source: TaskSource, target: Target, threads: int) -> Task:
+def _describe(reference: Contestant, source: TaskSource, target: Target, threads: int) -> tuple[Task, str | None]:
     answer = reference.ask({"do": "load", "source": source.source, "threads": threads})
     _refuse_unfit(answer, source.name)
     workload = Workload(
@@ -101,7 +111,8 @@ def _describe(reference: Contestant, source: TaskSource, target: Target, threads
         for n, i in enumerate(workload.inputs)
     )
     graph = OpGraph.model_validate_json(reference.ask({"do": "graph"})["graph"])
-    return Task(source=source, target=target, workload=workload.model_copy(update={"inputs": inputs}), graph=graph)
+    workload = workload.model_copy(update={"inputs": inputs})
+    return Task(source=source, target=target, workload=workload, graph=graph), answer["init"]
 
 
 def _input(position: int, data: Message) -> TensorSpec | Scalar:

@@ -51,18 +51,20 @@ class Court:
         """
         self._note("running the reference: inputs, fp64 results, tolerance")
         session = admit.open_session(self.machine.warm, source, target, policy, self.machine.device.cores)
-        self._sessions[session.task.id] = session
-        return session.task
+        task = session.presented.task
+        self._sessions[task.id] = session
+        return task
 
     def judge(self, task: Task, candidate: Candidate, policy: Policy, effort: Effort) -> Evaluation:
         """Judge one candidate; a final meets inputs that were drawn for it."""
         session = self._session(task, policy)
         session.policy = policy
-        if candidate.language != "cpp":
-            return Refused(reason=f"target cpu takes cpp candidates, not {candidate.language}")
-        if "compile" not in session.prepared:
+        wanted = "cpp" if task.target.kind == "cpu" else "triton"
+        if candidate.language != wanted:
+            return Refused(reason=f"target {task.target.name} takes {wanted} candidates, not {candidate.language}")
+        if task.target.present and "compile" not in session.prepared:
             self._note("compiling the torch.compile baseline, once for this task")
-        if effort == "final":
+        if effort == "final" and task.target.present:
             self._note("final: fresh inputs, head to head")
             session.refresh()
         return judge(session, self.machine, candidate, effort)

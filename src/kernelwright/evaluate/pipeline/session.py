@@ -42,11 +42,27 @@ class Case:
     exact: bool = False
 
 
+@dataclass(frozen=True)
+class Presented:
+    """What the session stands for."""
+
+    task: Task
+    """The task as it was handed in; `Session.task` is smaller where an interpreter must run it."""
+    init: str | None
+    """The constructor's arguments as Python text, for candidates that are modules themselves."""
+    reduction: str
+    """How much smaller, in words; empty at full size."""
+
+    def init_source(self) -> str:
+        """A file with nothing of the task but its `get_init_inputs`: a candidate's process may not see the reference."""
+        return f"def get_init_inputs():\n    return {self.init or '[]'}\n"
+
+
 class Session:
     """Everything about one task that is computed once and used for every candidate."""
 
-    def __init__(self, task: Task, reference: Contestant, policy: Policy) -> None:
-        self.task, self.reference, self.policy = task, reference, policy
+    def __init__(self, task: Task, reference: Contestant, policy: Policy, presented: "Presented") -> None:
+        self.task, self.reference, self.policy, self.presented = task, reference, policy, presented
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
         self.regimes = [] if "regimes" in policy.disabled else regimes.admitted(self.inputs)

@@ -2,10 +2,10 @@
 
 import random
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import torch
 
+from kernelwright.evaluate.pipeline.trial import Trial, wrong
 from kernelwright.evaluate.profile import ceiling, statistics
 from kernelwright.evaluate.profile.clock import Contest, Entrant, Samples
 from kernelwright.evaluate.profile.inputs import FreshInputs
@@ -14,9 +14,6 @@ from kernelwright.evaluate.verify import compare
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BuildFacts, Roofline, Side, Timing, Versus
 from kernelwright.records.policy import Effort
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.pipeline.judge import Trial
 
 CHECKED_ELEMENTS = 1 << 20
 """Elements of each timed result that are looked at; which ones is chosen after the candidate has been frozen."""
@@ -33,7 +30,7 @@ class TimedOutputWrongError(Exception):
 class Witness:
     """Looks at every timed result: eager's of the same round says what it should be."""
 
-    trial: "Trial"
+    trial: Trial
     reference: Contestant
     parts: list[list[tuple[int, int]]] = field(default_factory=list)
     wanted: list[list[torch.Tensor]] = field(default_factory=list)
@@ -81,7 +78,7 @@ def _part(found: Found) -> tuple[int, int]:
     return random.randint(0, found.numel - count), count
 
 
-def time_candidate(trial: "Trial", contestant: Contestant, build: BuildFacts, effort: Effort) -> Evaluation:
+def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effort: Effort) -> Evaluation:
     """Measured, or why the time cannot be believed.
 
     Raises:
@@ -90,8 +87,6 @@ def time_candidate(trial: "Trial", contestant: Contestant, build: BuildFacts, ef
     try:
         samples = _hold(trial, contestant, effort)
     except TimedOutputWrongError as error:
-        from kernelwright.evaluate.pipeline.judge import wrong  # noqa: PLC0415 (the two modules are one stage's halves)
-
         return wrong(trial, "timed_output", "timed call", str(error))
     timing = _timing(trial, samples, effort)
     roofline = _roofline(trial, timing.latency_us)
@@ -104,7 +99,7 @@ def time_candidate(trial: "Trial", contestant: Contestant, build: BuildFacts, ef
     return Measured(build=build, accuracy=trial.accuracy, timing=timing, roofline=roofline)
 
 
-def _hold(trial: "Trial", contestant: Contestant, effort: Effort) -> Samples:
+def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
     session, policy = trial.session, trial.policy
     fresh = FreshInputs(session.inputs, session.draws, session.view, session.timed_parameters())
     fresh.enabled = "fresh_inputs" not in policy.disabled
@@ -136,7 +131,7 @@ def _hold(trial: "Trial", contestant: Contestant, effort: Effort) -> Samples:
         fresh.undo()
 
 
-def _timing(trial: "Trial", samples: Samples, effort: Effort) -> Timing:
+def _timing(trial: Trial, samples: Samples, effort: Effort) -> Timing:
     policy, us = trial.policy, samples.us
     versus: list[Versus] = [
         statistics.versus(name, us[name], us["candidate"], policy.confidence, policy.minimum_effect)
@@ -154,7 +149,7 @@ def _timing(trial: "Trial", samples: Samples, effort: Effort) -> Timing:
     )
 
 
-def _roofline(trial: "Trial", latency_us: float, again: bool = False) -> Roofline:
+def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
     task, machine = trial.session.task, trial.machine
     size = task.workload.compulsory_bytes
     near = machine.bandwidth(ceiling.level_for(size), again)
@@ -167,7 +162,7 @@ def _roofline(trial: "Trial", latency_us: float, again: bool = False) -> Rooflin
     )
 
 
-def _suspicion(trial: "Trial", samples: Samples, roofline: Roofline, latency_us: float) -> Suspect | None:
+def _suspicion(trial: Trial, samples: Samples, roofline: Roofline, latency_us: float) -> Suspect | None:
     disabled = trial.policy.disabled
     if latency_us < roofline.floor_us and "floor" not in disabled:
         evidence = (

@@ -51,7 +51,7 @@ class FreshInputs:
         if spec.domain is Domain.PROBABILITY or not spec.numel:
             return
         flat = self._view(index, offset).view(-1)
-        where = torch.randint(spec.numel, (POKES,))
+        where = torch.randint(spec.numel, (POKES,), device=flat.device)
         before = flat[where]
         flat[where] = _replaced(before, spec)
         self._undo.append((flat, where, before))
@@ -61,6 +61,6 @@ def _replaced(values: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
     if spec.domain is Domain.MASK:
         return ~values
     if spec.domain is Domain.INDEX:
-        return torch.randint(spec.bound or 1, values.shape).to(values.dtype)
+        return torch.randint(spec.bound or 1, values.shape, device=values.device).to(values.dtype)
     changed = values.float() * 8 + 1
     return changed.to(values.dtype)

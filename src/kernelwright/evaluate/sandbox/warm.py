@@ -18,7 +18,10 @@ from kernelwright.evaluate.sandbox.jail import Jail, enter, leave_namespaces
 SIDES = {
     "reference": "kernelwright.evaluate.sides.reference",
     "cpp": "kernelwright.evaluate.sides.cpp",
-    "triton": "kernelwright.evaluate.sides.triton",
+    "cross": "kernelwright.evaluate.sides.cross",
+    "interpreted": "kernelwright.evaluate.sides.interpreted",
+    "cuda": "kernelwright.evaluate.sides.cuda",
+    "reference_cuda": "kernelwright.evaluate.sides.reference_cuda",
     "tool": "kernelwright.evaluate.sides.tool",
 }
 """Which module serves a child of each kind; it has `serve(control, denied)`."""

@@ -3,6 +3,7 @@
 The task is foreign code too. Its process sees seeds and expected results, which no candidate's process does.
 """
 
+import ast
 import copy
 import inspect
 import random
@@ -18,6 +19,8 @@ from pydantic import JsonValue
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import export, session
 from kernelwright.evaluate.sides.memory import ArenaView, described
+from kernelwright.evaluate.triton.reduce import cut, reduce_workload
+from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 Call = Callable[..., object]
@@ -26,23 +29,18 @@ Call = Callable[..., object]
 class ReferenceSide:
     """State of this process: the module in its variants."""
 
-    def __init__(self, denied: list[str]) -> None:
-        self._denied = denied
+    def __init__(self, denied: list[str], device: str = "cpu") -> None:
+        self._denied, self._device = denied, device
         self._kept: list[object] = []
+        self._inputs: list[TensorSpec | Scalar] | None = None
         self._variants: dict[str, Call] = {}
         self._models: dict[str, torch.nn.Module] = {}
 
     def load(self, message: Message) -> Message:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(int(message["threads"]))
-        self._task = types.ModuleType("task")
-        exec(compile(str(message["source"]), "<task>", "exec"), self._task.__dict__)  # noqa: S102 (sandboxed child)
-        _seed(0)
-        arguments = self._task.get_init_inputs() if hasattr(self._task, "get_init_inputs") else []
-        model = self._task.Model(*arguments)
-        if not isinstance(model, torch.nn.Module):
-            raise TypeError("Model is not a torch.nn.Module")
-        self._models = {"eager": model}
+        self._source = str(message["source"])
+        model = self._build()
         draws = [self._draw(seed) for seed in (1, 2)]
         self._inputs = self._describe_inputs(draws)
         self._parameters = self._describe_parameters(model)
@@ -59,7 +57,17 @@ class ReferenceSide:
             "mutates_state": any(not torch.equal(a, b) for a, b in zip(before, after, strict=True)),
             "finite": all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
             "denied": list(self._denied),
+            "init": _literal(self._arguments),
         }
+
+    def reduce(self, message: Message) -> Message:
+        """From now on, be the same task on fewer elements, for an interpreter that is slow."""
+        found = reduce_workload(self._source, Workload.model_validate(message["workload"]))
+        if found.source != self._source:
+            self._source = found.source
+            self._build()
+        self._inputs = list(found.workload.inputs)
+        return {"reduction": found.model_dump(mode="json"), "init": _literal(self._arguments)}
 
     def graph(self, message: Message) -> Message:
         """The OpGraph, through torch.export."""
@@ -108,17 +116,34 @@ class ReferenceSide:
         variant = str(message["variant"])
         calls = [self._window(self._view, offsets) for offsets in message["calls"]]
         if variant == "fp64":
-            calls = [[_double(a) for a in arguments] for arguments in calls]
-        function = self._variants[variant] if variant in self._variants else self._models[variant]
+            calls = [self._doubled(c) for c in calls]
+        function = self._function(variant)
         self._kept = []
         with torch.no_grad():
             start = time.perf_counter_ns()
             for arguments in calls:
                 self._kept.append(function(*arguments))
             inside = time.perf_counter_ns() - start
-        results = [[t.contiguous() for t in _tensors(value)] for value in self._kept]
+        results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
         self._kept.append(results)
         return {"ns": inside, "results": [[described(t) for t in r] for r in results]}
+
+    def _build(self) -> torch.nn.Module:
+        self._task = types.ModuleType("task")
+        exec(compile(self._source, "<task>", "exec"), self._task.__dict__)  # noqa: S102 (a confined child)
+        _seed(0)
+        self._arguments = list(self._task.get_init_inputs()) if hasattr(self._task, "get_init_inputs") else []
+        model = self._task.Model(*self._arguments)
+        if not isinstance(model, torch.nn.Module):
+            raise TypeError("Model is not a torch.nn.Module")
+        self._models = {"eager": model.to(self._device)}
+        return model
+
+    def _function(self, variant: str) -> Call:
+        return self._variants[variant] if variant in self._variants else self._models[variant]
+
+    def _doubled(self, arguments: list[object]) -> list[object]:
+        return [_double(a) for a in arguments]
 
     def _window(self, view: ArenaView, offsets: Sequence[int]) -> list[object]:
         tensors = iter(enumerate(offsets))
@@ -133,11 +158,15 @@ class ReferenceSide:
 
     def _draw(self, seed: int) -> list[object]:
         _seed(seed)
-        return list(self._task.get_inputs())
+        with torch.device(self._device):
+            drawn = [v.to(self._device) if isinstance(v, torch.Tensor) else v for v in self._task.get_inputs()]
+        if self._inputs is None:
+            return drawn
+        return [_cut(v, s) for v, s in zip(drawn, self._inputs, strict=True)]
 
     def _results(self, model: torch.nn.Module, inputs: list[object]) -> list[torch.Tensor]:
         with torch.no_grad():
-            return [t.detach().clone() for t in _tensors(model(*inputs))]
+            return [t.detach().clone() for t in tensors_of(model(*inputs))]
 
     def _describe_inputs(self, draws: list[list[object]]) -> list[TensorSpec | Scalar]:
         names = list(inspect.signature(self._models["eager"].forward).parameters)
@@ -181,7 +210,12 @@ def _with_domain(spec: TensorSpec, values: list[torch.Tensor]) -> TensorSpec:
     return TensorSpec.model_validate({**spec.model_dump(mode="json"), **update})
 
 
-def _tensors(value: object) -> list[torch.Tensor]:
+def tensors_of(value: object) -> list[torch.Tensor]:
+    """The tensors that a forward returned.
+
+    Raises:
+        TypeError: it returned something else.
+    """
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, list | tuple) and value and all(isinstance(v, torch.Tensor) for v in value):
@@ -189,8 +223,23 @@ def _tensors(value: object) -> list[torch.Tensor]:
     raise TypeError(f"forward returned a {type(value).__name__}; a tensor or a tuple of tensors can be judged")
 
 
+def _literal(arguments: list[object]) -> str | None:
+    """The constructor's arguments as Python text; None where they have no literal."""
+    text = repr(arguments)
+    try:
+        return text if ast.literal_eval(text) == arguments else None
+    except (ValueError, SyntaxError):
+        return None
+
+
 def _double(value: object) -> object:
     return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+def _cut(value: object, spec: TensorSpec | Scalar) -> object:
+    if not isinstance(value, torch.Tensor) or not isinstance(spec, TensorSpec):
+        return value
+    return value if tuple(value.shape) == spec.shape else cut(value, spec)
 
 
 def _both_nan(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -203,8 +252,10 @@ def _seed(seed: int) -> None:
     np.random.seed(seed % 2**32)  # noqa: NPY002 (the task's own code may draw from the old generator)
 
 
+COMMANDS = ("load", "graph", "draw", "state", "reduce", "arrange", "parameters", "prepare", "run")
+
+
 def serve(control: socket.socket, denied: list[str]) -> None:
     """Answer the grader's questions about the reference."""
     side = ReferenceSide(denied)
-    names = ("load", "graph", "draw", "state", "arrange", "parameters", "prepare", "run")
-    session.serve(control, {name: getattr(side, name) for name in names})
+    session.serve(control, {name: getattr(side, name) for name in COMMANDS})

@@ -16,7 +16,7 @@ def serve(control: socket.socket, commands: Mapping[str, Command]) -> None:
     """Answer until the grader is gone."""
     while True:
         try:
-            question, descriptors = wire.receive(control, 4)
+            question, descriptors = wire.receive(control, 64)
         except EOFError:
             return
         try:

@@ -71,9 +71,7 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
             return super().create_masked_store(ptrs, value, mask, *rest, **named)
         return _native.store(ptrs.data, to_bits(value.data), _flags(mask))
 
-    def create_atomic_rmw(
-        self, op: Foreign, ptr: Handle, value: Handle, mask: Handle, *rest: object
-    ) -> Foreign:
+    def create_atomic_rmw(self, op: Foreign, ptr: Handle, value: Handle, mask: Handle, *rest: object) -> Foreign:
         """Read, modify and write, in bounds."""
         self.guard.check("atomic", ptr, _flags(mask))
         if ptr.get_element_ty() != tl.bfloat16:
@@ -135,9 +133,7 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
     def create_assert(self, condition: Handle, message: str) -> None:
         """All lanes must hold."""
         if not np.all(condition.data):
-            raise DeviceAssertError(
-                f"device_assert failed in program {self.grid_idx}: {message or 'no message'}"
-            )
+            raise DeviceAssertError(f"device_assert failed in program {self.grid_idx}: {message or 'no message'}")
 
     def create_inline_asm(self, *_arguments: object) -> NoReturn:
         """Refused."""

@@ -38,9 +38,7 @@ KINDS: dict[type[BaseException], FaultKind] = {
 }
 
 
-def cross_compile(
-    candidate: Candidate, task_source: str, workload: Workload, arch: str
-) -> BuildFacts | Fault:
+def cross_compile(candidate: Candidate, task_source: str, workload: Workload, arch: str) -> BuildFacts | Fault:
     """Compile every kernel that the candidate launches on `workload`, for `arch`.
 
     Args:

@@ -68,9 +68,7 @@ class RecordingDriver:
             "warpSize": WARP,
         }
 
-    def load_binary(
-        self, _name: str, cubin: bytes, _shared: int, _device: int
-    ) -> tuple[None, bytes, int, int, int]:
+    def load_binary(self, _name: str, cubin: bytes, _shared: int, _device: int) -> tuple[None, bytes, int, int, int]:
         """Pretend to load: the cubin itself is the function that the launcher gets."""
         return None, cubin, 0, 0, MAX_THREADS
 

@@ -66,9 +66,7 @@ class Boundary:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> bool:
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> bool:
         if not isinstance(error, Exception):
             return False
         self.fault = Fault(kind=self._kind(error), log=describe(error, self._source))

@@ -71,9 +71,7 @@ def reduce_workload(source: str, workload: Workload, aligned: bool = False) -> R
     best = _descend(full, [_leading, *_size_dials(workload)], fit)
     if _cost(best.workload) > TOLERABLE * ELEMENTS:
         best = min(best, _shrink_constants(full, fit), key=lambda t: _cost(t.workload))
-    return Reduction(
-        workload=best.workload, source=best.source, description=_describe(best.workload, workload)
-    )
+    return Reduction(workload=best.workload, source=best.source, description=_describe(best.workload, workload))
 
 
 def cut(tensor: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
@@ -164,8 +162,7 @@ def _defined(trial: _Trial, name: str, value: int) -> _Trial | None:
 
 def _reshaped(trial: _Trial, change: Change) -> _Trial | None:
     inputs = [
-        i if isinstance(i, Scalar) else i.model_copy(update={"shape": change(i.shape)})
-        for i in trial.workload.inputs
+        i if isinstance(i, Scalar) else i.model_copy(update={"shape": change(i.shape)}) for i in trial.workload.inputs
     ]
     workload = _probe(trial.source, inputs, trial.workload)
     return _Trial(trial.source, workload) if workload else None

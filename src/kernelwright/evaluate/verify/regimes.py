@@ -44,14 +44,14 @@ def _scaled(factor: float) -> Transform:
 
 def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
     changed = x.clone()
-    where = int(torch.randint(x.numel(), (1,), generator=generator))
+    where = int(torch.randint(x.numel(), (1,), generator=generator, device=x.device))
     changed.view(-1)[where] = 1e4
     return changed
 
 
 def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
     low = 0 if spec.domain is Domain.NON_NEGATIVE else -4
-    return torch.randint(low, 5, x.shape, generator=generator).to(x.dtype)
+    return torch.randint(low, 5, x.shape, generator=generator, device=x.device).to(x.dtype)
 
 
 AS_GIVEN = Regime("as given", (), _scaled(1.0))
@@ -82,9 +82,11 @@ def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generat
     """A parameter away from its initial value, where a scale of one or a bias of zero could be left out unnoticed."""
     if not spec.floating:
         return x
-    draw = torch.rand(x.shape, generator=generator, dtype=torch.float32) + 0.5
+    draw = torch.rand(x.shape, generator=generator, dtype=torch.float32, device=x.device) + 0.5
     changed = x.float() * draw
     if spec.domain is Domain.REAL:
         spread = max(float(x.float().std(correction=0)) if x.numel() else 0.0, 0.2)
-        changed = changed + spread * 0.5 * torch.randn(x.shape, generator=generator, dtype=torch.float32)
+        changed = changed + spread * 0.5 * torch.randn(
+            x.shape, generator=generator, dtype=torch.float32, device=x.device
+        )
     return changed.to(x.dtype)

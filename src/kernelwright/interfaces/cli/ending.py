@@ -38,8 +38,7 @@ def _copy(result: OptimizeResult, output: Path) -> None:
         output.write_text(result.kernel.read_text(encoding="utf-8"), encoding="utf-8")
     except OSError as error:
         raise StoreError(
-            f"-o {output} cannot be written ({error.strerror}): "
-            f"choose another file; the kernel is in {result.kernel}"
+            f"-o {output} cannot be written ({error.strerror}): choose another file; the kernel is in {result.kernel}"
         ) from None
 
 
@@ -63,9 +62,7 @@ def _show(result: OptimizeResult, output: Path | None) -> None:
     summary = result.summary
     outcomes = ", ".join(f"{count} {name}" for name, count in summary.outcomes.items()) or "none"
     OUTPUT.print(f"\n[bold]{escape(summary.stopped)}[/]")
-    OUTPUT.print(
-        f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}"
-    )
+    OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
     OUTPUT.print(f"attempts          {summary.attempts} ({outcomes})")
     if summary.best is not None:
         measured = "measured again with fresh inputs" if summary.best.final else "as the search saw it"

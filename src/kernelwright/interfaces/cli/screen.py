@@ -43,9 +43,7 @@ class Screen:
             case Phase(text=text):
                 self._wait(text, say=True)
             case Started():
-                self._console.print(
-                    f"run [bold]{escape(event.folder)}[/] · {escape(event.task)} on {event.target}"
-                )
+                self._console.print(f"run [bold]{escape(event.folder)}[/] · {escape(event.task)} on {event.target}")
                 self._wait(f"attempt 1 of {event.budget.proposals} · {self._best}")
             case Judged():
                 self._show(event)
@@ -77,9 +75,7 @@ class Screen:
         spent, budget = event.spent, event.budget
         parts = [f"attempt {spent.proposals + 1} of {budget.proposals}", self._best]
         if budget.device_s is not None:
-            parts.append(
-                f"{max(0.0, budget.device_s - spent.device_s):.0f} of {budget.device_s:.0f} device s left"
-            )
+            parts.append(f"{max(0.0, budget.device_s - spent.device_s):.0f} of {budget.device_s:.0f} device s left")
         else:
             parts.append(f"{spent.device_s:.0f} device s")
         if spent.usd:

@@ -37,9 +37,7 @@ def _marks(x: Scale) -> list[Markup]:
         close = tick != 1 and abs(x(tick) - x(1)) < 26
         parts.append(svg.rule(x(tick), BASE, x(tick), BASE + (9 if tick == 1 else 5), "edge"))
         if not close:
-            parts.append(
-                svg.text(x(tick), HEIGHT - 4, f"{tick:g}×", "one" if tick == 1 else "tick", "middle")
-            )
+            parts.append(svg.text(x(tick), HEIGHT - 4, f"{tick:g}×", "one" if tick == 1 else "tick", "middle"))
     return parts
 
 

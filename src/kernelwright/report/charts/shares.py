@@ -27,9 +27,7 @@ def shares(parts: Sequence[Share], width: int) -> Markup:
         room = width * part.value / total
         title = svg.element("title", f"{part.name}: {part.told}")
         drawn.append(
-            svg.element(
-                "rect", title, x=x, y=0, width=max(room - 1.5, 0.5), height=14, rx=2, class_=part.kind
-            )
+            svg.element("rect", title, x=x, y=0, width=max(room - 1.5, 0.5), height=14, rx=2, class_=part.kind)
         )
         x += room
     described = ", ".join(f"{p.name}: {p.told}" for p in parts) or "nothing"

@@ -136,7 +136,9 @@ class _File:
             self._totals_end()
 
     def _totals_start(self) -> None:
-        self.totals = [self.names.fresh(f"total_{t.op}" if len(self.plan.totals) > 1 else "total") for t in self.plan.totals]
+        self.totals = [
+            self.names.fresh(f"total_{t.op}" if len(self.plan.totals) > 1 else "total") for t in self.plan.totals
+        ]
         for total, name in zip(self.plan.totals, self.totals, strict=True):
             start = "0.0" if total.op == "sum" else START[total.op]
             self.writer.line(f"double {name} = {start};")

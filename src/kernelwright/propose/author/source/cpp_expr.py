@@ -163,8 +163,12 @@ class Scope:
             vector = self.index is not None or node.op not in LIBRARY
             return f"{'fast' if vector else 'std'}::{node.op}({texts[0]})"
         if node.op in ("max", "min"):
-            texts = [t if a.kind == "float" else f"static_cast<float>({t})" for a, t in zip(node.args, texts, strict=True)]
-        wrapped = [self._wrapped(node.op, at, arg, text) for at, (arg, text) in enumerate(zip(node.args, texts, strict=True))]
+            texts = [
+                t if a.kind == "float" else f"static_cast<float>({t})" for a, t in zip(node.args, texts, strict=True)
+            ]
+        wrapped = [
+            self._wrapped(node.op, at, arg, text) for at, (arg, text) in enumerate(zip(node.args, texts, strict=True))
+        ]
         return PATTERNS[node.op].format(*wrapped)
 
     def _wrapped(self, op: str, at: int, arg: Expr, text: str) -> str:

@@ -275,8 +275,21 @@ inline void stream_line(Line* to, const Line* from) {
 FUNCTIONS = {
     f.name: f
     for f in (
-        BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL, NORMAL_CDF, ERF, BFLOAT16, AT,
-        LINE, STREAM,
+        BITS,
+        REDUCED,
+        EXP,
+        EXPM1,
+        LOG,
+        LOG1P,
+        TANH,
+        SIGMOID,
+        TAIL,
+        NORMAL_CDF,
+        ERF,
+        BFLOAT16,
+        AT,
+        LINE,
+        STREAM,
     )  # fmt: skip
 }
 

@@ -105,9 +105,7 @@ class Passes:
             for copy in range(1, copies):
                 self.writer.line(joined(r.op, name, numbered(name, copy)))
 
-    def _loop(
-        self, group: Sequence[Reduce], copies: Sequence[Sequence[str]], begin: str, end: str, share: str
-    ) -> None:
+    def _loop(self, group: Sequence[Reduce], copies: Sequence[Sequence[str]], begin: str, end: str, share: str) -> None:
         """One vector loop; copy number n works `n * share` further on."""
         for op in dict.fromkeys(r.op for r in group):
             names = [row[n] for row in copies for n, r in enumerate(group) if r.op == op]

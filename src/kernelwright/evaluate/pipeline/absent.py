@@ -1,0 +1,82 @@
+"""A device that is not here: compile for it, and let an interpreter say whether the kernel is right.
+
+The outcome is `Verified` with what it was verified on, or `Compiled` when the interpreter cannot run the kernel. No time
+is claimed, by anything.
+"""
+
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, Verified
+from kernelwright.records.measure import BuildFacts
+from kernelwright.records.policy import Effort
+
+INTERPRET_LIMIT_S = 120.0
+
+
+def absent_stages(trial: Trial, effort: Effort) -> Evaluation:
+    """Compiled or Verified, or why not.
+
+    Raises:
+        as `Contestant.run`, and OutcomeReached.
+    """
+    with trial.timed("compile"):
+        facts = _compile(trial)
+    with trial.timed("verify"):
+        return _interpret(trial, facts)
+
+
+def _described(trial: Trial) -> Message:
+    presented = trial.session.presented
+    return {
+        "candidate": trial.candidate.model_dump(mode="json"),
+        "init": presented.init_source(),
+        "arch": trial.session.task.target.arch,
+    }
+
+
+def _compile(trial: Trial) -> BuildFacts:
+    # The compiler of Triton starts an assembler of its own.
+    jail = trial.jail().model_copy(update={"may_execute": True})
+    child = Contestant(trial.machine.warm.spawn("cross", _at_home(jail)), trial.policy.compile_limit_s)
+    workload = trial.session.presented.task.workload.model_dump(mode="json")
+    try:
+        answer = child.ask({"do": "build", "workload": workload, **_described(trial)})
+        return BuildFacts.model_validate(answer["facts"])
+    except ChildRaisedError as raised:
+        raise OutcomeReached(_fault(trial, raised, None)) from None
+    finally:
+        child.close()
+
+
+def _interpret(trial: Trial, facts: BuildFacts) -> Evaluation:
+    session = trial.session
+    jail = trial.jail().model_copy(update={"environment": {"TRITON_INTERPRET": "1"}})
+    child = Contestant(trial.machine.warm.spawn("interpreted", _at_home(jail)), INTERPRET_LIMIT_S)
+    try:
+        workload = session.task.workload.model_dump(mode="json")
+        message = {"do": "load", "workload": workload, "starts": session.arena.layout(), **_described(trial)}
+        child.ask(message, [session.arena.descriptor])
+        for case in session.cases:
+            verify_case(trial, child, case, guarded=False)
+    except ChildRaisedError as raised:
+        return _fault(trial, raised, facts)
+    finally:
+        child.close()
+    how = f"Triton's interpreter on {session.presented.reduction or 'full shapes'}"
+    return Verified(build=facts, accuracy=trial.accuracy, how=how)
+
+
+def _fault(trial: Trial, raised: ChildRaisedError, facts: BuildFacts | None) -> Evaluation:
+    kind = raised.name.removeprefix("fault ")
+    if kind == "unsupported" and facts is not None:
+        return Compiled(build=facts.model_copy(update={"warnings": f"cannot be interpreted: {raised.log}"}))
+    if kind == "build" or facts is None:
+        return BuildFailed(log=raised.log)
+    return Crashed(stage=trial.stage, reason=kind.replace("_", " "), log=raised.log)
+
+
+def _at_home(jail: Jail) -> Jail:
+    """Triton keeps its cache below HOME, which is the child's private directory."""
+    return jail.model_copy(update={"environment": {**jail.environment, "TRITON_DEFAULT_FP_FUSION": "1"}})

@@ -1,0 +1,132 @@
+"""One candidate before the referee: what is known of it so far, and how a stage ends early.
+
+Shared by the stages that the pipeline composes; decides no order.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+
+from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.pipeline.session import Case, Session
+from kernelwright.evaluate.sandbox.contestant import Contestant, Found
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.verify import compare
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Evaluation, Incorrect, Stage, StageSeconds
+from kernelwright.records.measure import Accuracy, CaseError
+from kernelwright.records.policy import Policy
+
+JAIL_PARTS = {"no_processes": "seccomp", "file_system": "landlock", "network": "namespaces", "limits": "limits"}
+"""Which part of the sandbox a switched-off defence is."""
+
+
+class OutcomeReached(Exception):  # noqa: N818 (a result, not an error)
+    """Ends a trial early with its outcome."""
+
+    def __init__(self, outcome: Evaluation) -> None:
+        super().__init__(outcome.outcome)
+        self.outcome = outcome
+
+
+@dataclass
+class Trial:
+    """One candidate before the referee."""
+
+    session: Session
+    machine: Machine
+    candidate: Candidate
+    stage: Stage = "compile"
+    seconds: list[StageSeconds] = field(default_factory=list)
+    cases: list[CaseError] = field(default_factory=list)
+
+    @property
+    def policy(self) -> Policy:
+        """The dials in force."""
+        return self.session.policy
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """What has been judged so far."""
+        return Accuracy(cases=tuple(self.cases), dropped=tuple(self.session.dropped))
+
+    def jail(self) -> Jail:
+        """The confinement of a candidate's process."""
+        off = tuple(part for defence, part in JAIL_PARTS.items() if defence in self.policy.disabled)
+        size = sum(t.nbytes for t in (*self.session.tensors, *self.session.task.workload.outputs))
+        return Jail(
+            directory="/",
+            memory_bytes=min(self.policy.memory_bytes, (4 << 30) + 16 * size),
+            off=off,
+            may_execute="no_processes" in self.policy.disabled,
+        )
+
+    @contextmanager
+    def timed(self, stage: Stage) -> Iterator[None]:
+        """Account for a stage's wall time, and name it in outcomes that happen in it."""
+        self.stage = stage
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds.append(StageSeconds(stage=stage, seconds=time.perf_counter() - start))
+
+
+def verify_case(trial: Trial, contestant: Contestant, case: Case, guarded: bool = True) -> None:
+    """Run one case and compare every output.
+
+    Raises:
+        OutcomeReached: it is wrong.
+        as `Contestant.run`.
+    """
+    ran = contestant.run([case.offsets], checked=True)
+    results = ran.results[0]
+    check_form(trial, case.regime, results)
+    for i, (found, expected) in enumerate(zip(results, case.expected, strict=True)):
+        if guarded and "guard" not in trial.policy.disabled and not contestant.guards_intact(found):
+            evidence = f"wrote before or behind output {i} of {found.numel} elements"
+            raise OutcomeReached(wrong(trial, "guard", case.regime, evidence))
+        got = contestant.read(found)
+        if "poison" in trial.policy.disabled:
+            got = torch.where(torch.isfinite(got), got, expected.value.to(got.dtype))
+        error, found_wrong = compare.judge(got, expected)
+        trial.cases.append(
+            CaseError(
+                regime=case.regime,
+                error=min(error, 1e30),
+                reference_error=expected.reference_error,
+                allowed=max(expected.allowed, 1e-30),
+            )
+        )
+        if found_wrong is not None:
+            raise OutcomeReached(wrong(trial, found_wrong.because, case.regime, f"output {i}: {found_wrong.evidence}"))
+
+
+def check_form(trial: Trial, regime: str, results: tuple[Found, ...]) -> None:
+    """Count, dtype and shape, exactly.
+
+    Raises:
+        OutcomeReached: one differs.
+    """
+    outputs = trial.session.task.workload.outputs
+    if len(results) != len(outputs):
+        evidence = f"{len(results)} outputs, expected {len(outputs)}"
+        raise OutcomeReached(wrong(trial, "count", regime, evidence))
+    if "exact_shape" in trial.policy.disabled:
+        return
+    for i, (found, spec) in enumerate(zip(results, outputs, strict=True)):
+        if found.dtype != spec.dtype:
+            raise OutcomeReached(wrong(trial, "dtype", regime, f"output {i} is {found.dtype}, expected {spec.dtype}"))
+        if found.shape != spec.shape:
+            evidence = f"output {i} has shape {list(found.shape)}, expected {list(spec.shape)}"
+            raise OutcomeReached(wrong(trial, "shape", regime, evidence))
+
+
+def wrong(trial: Trial, because: str, case: str, evidence: str) -> Incorrect:
+    """An Incorrect with the cases judged so far."""
+    return Incorrect.model_validate(
+        {"because": because, "case": case, "evidence": evidence, "accuracy": trial.accuracy}
+    )

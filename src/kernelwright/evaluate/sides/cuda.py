@@ -1,0 +1,81 @@
+"""A `triton` candidate on the GPU in its own process: its module, its host code, its launches (tier two).
+
+Inputs are windows of device memory mapped without write access; results are copied to the outbox after the clock.
+"""
+
+import socket
+
+import torch
+
+from kernelwright.evaluate.sandbox.cuda_arena import CudaView
+from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sides import session
+from kernelwright.evaluate.sides.cuda_calls import publish, timed
+from kernelwright.evaluate.sides.memory import tensor_specs
+from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
+from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.task import Workload
+from kernelwright.records.tensor import Scalar
+
+
+class CudaSide:
+    """State of this process."""
+
+    def __init__(self, denied: list[str]) -> None:
+        self._denied = denied
+        self._results: list[object] = []
+
+    def load(self, message: Message) -> Message:
+        """Import the module and build the model on the device."""
+        candidate = Candidate.model_validate(message["candidate"])
+        self._workload = Workload.model_validate(message["workload"])
+        self._outputs = tensor_specs(message, "outputs")
+        *arena, outbox = message["descriptors"]
+        self._view = CudaView(arena, message["sizes"], writable=False)
+        self._capacity = int(message["outbox"])
+        self._outbox = CudaView([outbox], [self._capacity], writable=True)
+        task = load_module(private_path("task"), str(message["init"]))
+        entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
+        self._model = construct(entry, task).cuda()
+        return {"denied": list(self._denied)}
+
+    def parameters(self, message: Message) -> Message:
+        """Take the parameters from the arena at these offsets."""
+        first = len(self._workload.tensors)
+        specs = enumerate(self._workload.parameters)
+        found = {p.name: self._view.tensor(first + i, int(message["offsets"][i]), p) for i, p in specs}
+        load_parameters(self._model, found)
+        return {}
+
+    def run(self, message: Message) -> Message:
+        """Call the model once for every list of offsets; results stay on the device until the next run."""
+        calls = [self._arguments(offsets) for offsets in message["calls"]]
+        self._results = []
+        if message["checked"]:
+            self._poison()
+        with torch.no_grad():
+            self._results, clocks = timed(self._model, calls, int(message["busy_cycles"]))
+        return {**clocks, "results": [[] for _ in calls]}
+
+    def export(self, message: Message) -> Message:
+        """Copy the last results to the outbox."""
+        results = [[t.contiguous() for t in flatten(r)] for r in self._results]
+        return {"results": publish(self._outbox, results, self._capacity)}
+
+    def _poison(self) -> None:
+        """Fill memory of the results' sizes with NaN and give it back: the next `empty` gets it."""
+        held = [torch.full((max(s.nbytes, 1),), 0xFF, dtype=torch.uint8, device="cuda") for s in self._outputs]
+        del held
+
+    def _arguments(self, offsets: list[int]) -> list[object]:
+        tensors = iter(
+            [self._view.tensor(i, o, s) for (i, o), s in zip(enumerate(offsets), self._workload.tensors, strict=False)]
+        )
+        return [i.value if isinstance(i, Scalar) else next(tensors) for i in self._workload.inputs]
+
+
+def serve(control: socket.socket, denied: list[str]) -> None:
+    """Answer `load`, `parameters`, `run` and `export`."""
+    side = CudaSide(denied)
+    session.serve(control, {n: getattr(side, n) for n in ("load", "parameters", "run", "export")})

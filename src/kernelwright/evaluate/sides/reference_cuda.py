@@ -1,0 +1,70 @@
+"""The task's own code on the GPU, in its own process. What differs from `sides.reference`: where tensors live.
+
+Inputs are drawn under `torch.device("cuda")`, so that gigabytes of random numbers cost milliseconds; the arena is mapped
+writable here, and draws are put straight into it.
+"""
+
+import socket
+
+import torch
+
+from kernelwright.evaluate.sandbox.cuda_arena import CudaView
+from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sides import session
+from kernelwright.evaluate.sides.cuda_calls import publish, timed
+from kernelwright.evaluate.sides.reference import COMMANDS, ReferenceSide, tensors_of
+from kernelwright.records.tensor import TensorSpec
+
+
+class CudaReferenceSide(ReferenceSide):
+    """State of this process."""
+
+    def arrange(self, message: Message) -> Message:
+        """Map the arena and the outbox."""
+        *arena, outbox = message["descriptors"]
+        self._view = CudaView(arena, message["sizes"], writable=True)  # type: ignore[assignment]
+        self._capacity = int(message["outbox"])
+        self._outbox = CudaView([outbox], [self._capacity], writable=True)
+        return {}
+
+    def draw(self, message: Message) -> Message:
+        """Draw inputs of one seed into the arena at these offsets."""
+        drawn = self._draw(int(message["seed"]))
+        self._put([t for t in drawn if isinstance(t, torch.Tensor)], 0, message["offsets"])
+        return {"results": []}
+
+    def state(self, message: Message) -> Message:
+        """Put the parameters as they were initialised into the arena at these offsets."""
+        first = sum(isinstance(i, TensorSpec) for i in self._inputs or ())
+        self._put([t.detach() for t in self._models["eager"].state_dict().values()], first, message["offsets"])
+        return {"results": []}
+
+    def run(self, message: Message) -> Message:
+        """Run a variant; results stay on the device until the next run."""
+        variant = str(message["variant"])
+        calls = [self._window(self._view, offsets) for offsets in message["calls"]]
+        if variant == "fp64":
+            calls = [self._doubled(c) for c in calls]
+        self._kept = []
+        with torch.no_grad():
+            self._kept, clocks = timed(self._function(variant), calls, int(message["busy_cycles"]))
+        return {**clocks, "results": [[] for _ in calls]}
+
+    def export(self, message: Message) -> Message:
+        """Copy the last results to the outbox."""
+        results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
+        return {"results": publish(self._outbox, results, self._capacity)}
+
+    def _put(self, tensors: list[torch.Tensor], first: int, offsets: list[int]) -> None:
+        specs = [s for s in self._inputs or () if isinstance(s, TensorSpec)] if first == 0 else self._parameters
+        for i, (tensor, spec) in enumerate(zip(tensors, specs, strict=True)):
+            if tuple(tensor.shape) != spec.shape:
+                raise ValueError(f"{spec.name} changed its shape from {spec.shape} to {tuple(tensor.shape)}")
+            self._view.tensor(first + i, offsets[i], spec).copy_(tensor)
+        torch.cuda.synchronize()
+
+
+def serve(control: socket.socket, denied: list[str]) -> None:
+    """Answer the grader's questions about the reference."""
+    side = CudaReferenceSide(denied, "cuda")
+    session.serve(control, {name: getattr(side, name) for name in (*COMMANDS, "export")})
