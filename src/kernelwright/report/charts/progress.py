@@ -48,7 +48,7 @@ def describe(attempts: Sequence[Attempt], final: Ratio | None) -> str:
     steps = "; ".join(
         f"attempt {s.attempt}: {words.times(s.speedup)}" for s in tally.staircase(attempts)[-12:]
     )
-    told = f"{len(attempts)} attempts: {found}." if attempts else "No attempts."
+    told = f"{words.attempts(len(attempts))}: {found}." if attempts else "No attempts."
     best = f" Best so far, as speedup over eager: {steps}." if steps else " Nothing was timed."
     last = f" Final measurement: {words.times(final.median)}." if final else ""
     return told + best + last
