@@ -13,11 +13,12 @@ BROWSER := chromium:chromium
 .PHONY: demo test check clean packages-run packages-test
 .DELETE_ON_ERROR:
 
-demo: $(VENV)/.run | packages-run
+demo: | packages-run $(VENV)/.run
 	$(BIN)/kernelwright optimize examples/mse_loss.py --target cpu
 	$(BIN)/kernelwright optimize examples/mse_loss.py --target sm_90
+	@for page in $$(ls -t runs/*/report.html | head -n 2); do echo "Report: $$page"; done
 
-test: $(VENV)/.dev | packages-test
+test: | packages-test $(VENV)/.dev
 	$(BIN)/pytest tests/unit --numprocesses 2
 	$(BIN)/pytest tests --ignore=tests/unit
 

@@ -72,7 +72,7 @@ def _cells(attempt: Attempt) -> list[Text]:
 def _sums(attempts: Sequence[Attempt]) -> Text:
     counted = ", ".join(f"{n} {words.outcome(name)}" for name, n in tally.counts(attempts).items())
     spent = tally.cost(attempts)
-    told = f"{len(attempts)} attempts: {counted}. {words.seconds(spent.device_s)} of device time"
+    told = f"{words.attempts(len(attempts))}: {counted}. {words.seconds(spent.device_s)} of device time"
     money = f", {spent.tokens:,} tokens, ${spent.usd:.2f}" if spent.tokens or spent.usd else ""
     return _text(told + money + ".", "dim")
 

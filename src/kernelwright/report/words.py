@@ -33,6 +33,11 @@ def outcome(name: str) -> str:
     return name.replace("_", " ")
 
 
+def attempts(count: int) -> str:
+    """A number of attempts."""
+    return "1 attempt" if count == 1 else f"{count} attempts"
+
+
 def visible(text: str) -> str:
     """`text` with nothing in it that acts on a terminal, reorders a line or cannot be encoded.
 
@@ -81,6 +86,8 @@ def microseconds(value_us: float) -> str:
 
 def seconds(value_s: float) -> str:
     """A time given in seconds, in the unit that suits it; minutes above two of them."""
+    if value_s == 0:
+        return "0 s"
     if value_s >= 120:
         return f"{int(value_s // 60)} min {int(value_s % 60)} s"
     return microseconds(value_s * 1e6)

@@ -16,6 +16,7 @@ def test_microseconds_choose_their_unit(value, told):
 
 def test_seconds_become_minutes():
     assert words.seconds(0.61) == "610 ms"
+    assert words.seconds(0) == "0 s"
     assert words.seconds(144) == "2 min 24 s"
 
 

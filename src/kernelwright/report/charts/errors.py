@@ -19,14 +19,14 @@ HIGHEST = 1e6
 
 def errors(accuracy: Accuracy, width: int) -> Markup:
     """The chart: filled is the kernel, hollow is the reference at the task's own precision."""
-    left = 190 if width >= svg.HALF else 118
+    left = 190 if width >= svg.HALF else 126
     shares = [share(c, v) for c in accuracy.cases for v in (c.error, c.reference_error)]
     worst = max((s for s in shares if s < HIGHEST), default=1.0)
     x = Scale(LOWEST, max(3.0, worst * 1.5), left, width - RIGHT, log=True)
     height = ROW * len(accuracy.cases) + 46
     parts = _axis(x, height, width)
     for row, case in enumerate(accuracy.cases):
-        parts += _case(case, x, 8 + ROW * row, 27 if width >= svg.HALF else 17)
+        parts += _case(case, x, 8 + ROW * row, 27 if width >= svg.HALF else 16)
     return svg.frame(width, height, describe(accuracy.cases), parts)
 
 
@@ -52,7 +52,7 @@ def share(case: CaseError, error: float) -> float:
 
 def _axis(x: Scale, height: float, width: int) -> list[Markup]:
     parts = []
-    for tick in (t for t in (1e-4, 1e-3, 1e-2, 1e-1, 1.0) if t <= x.high):
+    for tick in (LOWEST, 1e-3, 1e-2, 1e-1, 1.0) if width >= svg.HALF else (LOWEST, 1e-2, 1.0):
         at = x(tick)
         parts += [
             svg.rule(at, 4, at, height - 38, "limit" if tick == 1 else "grid"),
