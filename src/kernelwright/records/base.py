@@ -7,6 +7,7 @@ field that changes behaviour. Refuses to know any particular noun.
 import hashlib
 import json
 from collections.abc import Mapping
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -15,6 +16,13 @@ class Record(BaseModel):
     """A frozen value that can be stored as JSON and read back equal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A changed copy, without what the original had cached: its identity must be its own."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in copy.__dict__.keys() - type(copy).model_fields.keys():
+            del copy.__dict__[name]
+        return copy
 
 
 def identity(kind: str, fields: Mapping[str, JsonValue]) -> str:

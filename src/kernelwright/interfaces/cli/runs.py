@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from kernelwright import api
-from kernelwright.interfaces.cli.app import ERRORS, OUTPUT
+from kernelwright.interfaces.cli.app import ERRORS
 from kernelwright.interfaces.cli.words import ratio
 
 
@@ -24,9 +23,10 @@ def runs(
     if not found:
         ERRORS.print(f"no runs in {run_dir}: begin one with `kernelwright optimize TASK`")
         return
-    table = Table("run", "target", "attempts", "against eager", "state", box=None)
+    width = max(len(summary.folder) for summary in found)
     for summary in found:
         best = ratio(summary.best.speedup_eager, summary.best.verdict) if summary.best else "-"
         state = "complete" if summary.complete else "can be resumed"
-        table.add_row(summary.folder, summary.target.name, str(summary.attempts), best, state)
-    OUTPUT.print(table)
+        print(
+            f"{summary.folder:<{width}}  {summary.target.name:<6} {summary.attempts:>5} attempts  {best}  {state}"
+        )

@@ -1,0 +1,59 @@
+"""The configuration: file below flags, every fault named, and read back from the card as it was."""
+
+import pytest
+
+from kernelwright.engine.config import RunConfig, load_config, merge
+from kernelwright.errors import UsageError
+from kernelwright.search.best_of_n import BestOfNConfig
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_text('seed = 7\n[budget]\nproposals = 30\n[strategy]\nname = "best_of_n"\nn = 5\n')
+    return path
+
+
+def test_flags_win_over_the_file(file):
+    config = load_config(file, {"seed": 9, "budget": {"device_s": 60.0}})
+    assert (config.seed, config.budget.proposals, config.budget.device_s) == (9, 30, 60.0)
+    assert config.strategy == BestOfNConfig(n=5)
+
+
+def test_the_same_strategy_keeps_its_settings_and_another_drops_them(file):
+    assert load_config(file, {"strategy": {"name": "best_of_n"}}).strategy == BestOfNConfig(n=5)
+    assert load_config(file, {"strategy": {"name": "tritongym"}}).strategy.name == "tritongym"
+
+
+def test_it_survives_json():
+    config = RunConfig.model_validate({"policy": {"disabled": ["poison"]}, "strategy": {"name": "best_of_n"}})
+    assert RunConfig.model_validate(config.model_dump(mode="json")) == config
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ({"budget": {"proposals": 0}}, r"budget.proposals: Input should be greater"),
+        ({"sede": 1}, r"sede: Extra inputs"),
+        ({"strategy": {"name": "magic"}}, r"strategy: .*best_of_n"),
+        ({"reward": "gold"}, r"reward: .*must be one of log_speedup, tritongym"),
+        ({"target_us": -1.0}, r"target_us"),
+    ],
+)
+def test_a_fault_is_named_with_its_setting(flags, words):
+    with pytest.raises(UsageError, match=words):
+        load_config(None, flags)
+
+
+def test_a_file_that_is_missing_or_broken_says_so(tmp_path):
+    with pytest.raises(UsageError, match="does not exist"):
+        load_config(tmp_path / "none.toml", {})
+    (tmp_path / "bad.toml").write_text("seed = = 1")
+    with pytest.raises(UsageError, match="not a TOML file"):
+        load_config(tmp_path / "bad.toml", {})
+
+
+def test_merging_changes_neither_side():
+    below, above = {"a": {"x": 1}}, {"a": {"y": 2}}
+    assert merge(below, above) == {"a": {"x": 1, "y": 2}}
+    assert (below, above) == ({"a": {"x": 1}}, {"a": {"y": 2}})

@@ -1,0 +1,255 @@
+"""The run: where it goes depends on the evaluations alone, and every way to end leaves the best so far."""
+
+import asyncio
+import random
+from contextlib import closing
+
+import pytest
+
+from kernelwright.engine.config import RunConfig
+from kernelwright.engine.events import EVENT
+from kernelwright.engine.run import INTERRUPTED, Parts, run
+from kernelwright.errors import ProposeError, StoreError
+from kernelwright.records.attempt import speedup
+from kernelwright.store.run import RunStore
+from kernelwright.testing.samples import sample_card
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, quality
+
+FOUR = {"budget": {"proposals": 4}}
+SIDE_BY_SIDE = {"strategy": {"name": "best_of_n"}, "in_flight": 4, "budget": {"proposals": 12}}
+
+
+class Jittery(ScriptedEvaluator):
+    """The same verdicts, in an order that no two runs share."""
+
+    async def evaluate(self, task, candidate, effort="search"):
+        await asyncio.sleep(random.random() * 0.01)
+        return await super().evaluate(task, candidate, effort)
+
+
+@pytest.mark.parametrize("strategy", ["tritongym", "best_of_n"])
+def test_timing_never_changes_where_a_search_goes(play, strategy):
+    settings = SIDE_BY_SIDE | {"strategy": {"name": strategy}}
+    first, second = (play(Jittery(seed=3), **settings) for _ in range(2))
+    assert len(first.attempts) == 12
+    assert first.attempts == second.attempts
+
+
+def test_another_seed_is_another_search(play):
+    assert play(seed=1).attempts != play(seed=2).attempts
+
+
+def test_attempts_are_numbered_and_told_in_order_of_their_expansions(play):
+    played = play(Jittery(), **SIDE_BY_SIDE)
+    assert [a.number for a in played.attempts] == list(range(12))
+    assert [a.expansion.number for a in played.attempts] == list(range(12))
+    assert [tell.attempt for tell in played.store.tells()] == list(range(12))
+
+
+def test_a_proposer_that_repeats_itself_still_stops(play):
+    played = play(proposer=ScriptedProposer(qualities=0), **SIDE_BY_SIDE)
+    assert len(played.attempts) == 12
+    assert [a.known for a in played.attempts] == [None] + [0] * 11
+    assert len(played.calls) == 2, "once in the search, once for the final"
+    assert [a.cost.device_s for a in played.attempts] == [0.75] + [0.0] * 11
+
+
+def test_the_reward_is_what_the_strategy_was_told(play):
+    played = play(reward="log_speedup", **FOUR)
+    rewards = [tell.reward for tell in played.store.tells()]
+    assert rewards == [event.reward for event in played.of("judged")]
+    assert len(set(rewards)) > 1
+
+
+def test_feedback_lets_the_scripted_proposer_climb(play):
+    open_eyes = play(seed=5, budget={"proposals": 24})
+    closed_eyes = play(seed=5, budget={"proposals": 24}, withhold_feedback=True)
+    assert speedup(open_eyes.outcome.final) > speedup(closed_eyes.outcome.final)
+
+
+def test_what_is_withheld_is_withheld(play):
+    played = play(ScriptedEvaluator(seed=1), withhold_feedback=True, budget={"proposals": 8})
+    later = played.briefs[1:]
+    assert later
+    for brief in later:
+        assert brief.feedback == ()
+        assert len(brief.parents) == len(brief.expansion.parents) == 1
+        assert {p.evaluation.outcome for p in brief.parents} == {"refused"}
+        assert brief.expansion.intent == "improve"
+    assert {a.expansion.intent for a in played.attempts} == {"seed", "improve", "repair"}
+
+
+def test_with_feedback_each_parent_comes_with_its_words(play):
+    for brief in play(**FOUR).briefs[1:]:
+        assert [f.attempt for f in brief.feedback] == [p.number for p in brief.parents]
+
+
+def test_seeds_differ_by_expansion_and_by_run(play):
+    seeds = [brief.seed for seed in (0, 1) for brief in play(seed=seed, **FOUR).briefs]
+    assert len(set(seeds)) == 8
+
+
+def test_the_final_figure_is_measured_anew(play):
+    played = play(**FOUR)
+    final = played.outcome.final
+    assert final.evaluation.timing.final
+    assert final.number == played.outcome.best
+    assert not any(a.evaluation.timing.final for a in played.attempts)
+
+
+def test_a_refuted_finalist_makes_room_for_the_next(play):
+    best = play(**FOUR).outcome.final
+    played = play(ScriptedEvaluator(outcomes=("measured",), refuted=(quality(best),)), **FOUR)
+    assert quality(played.outcome.final) < quality(best)
+
+
+def test_when_no_finalist_stands_there_is_no_best(play):
+    played = play(ScriptedEvaluator(outcomes=("measured",), refuted=range(100)), **FOUR)
+    assert played.outcome.best is None
+    assert "No kernel stood" in played.outcome.stopped
+
+
+def test_without_finals_the_best_of_the_search_is_named(play):
+    played = play(finals={"enabled": False}, **FOUR)
+    assert played.outcome.final is None
+    assert played.outcome.best == max(played.attempts, key=speedup).number
+
+
+def test_nothing_right_is_null_with_the_reason(play):
+    played = play(ScriptedEvaluator(outcomes=("incorrect", "crashed", "build_failed")), **FOUR)
+    assert (played.outcome.best, played.outcome.final) == (None, None)
+    assert played.outcome.stopped == "Failed to generate a functional kernel."
+
+
+def test_a_verified_kernel_is_best_where_nothing_can_be_timed(play):
+    played = play(ScriptedEvaluator(outcomes=("compiled", "verified")), budget={"proposals": 8})
+    assert played.attempts[played.outcome.best].evaluation.outcome == "verified"
+    assert played.outcome.final is None
+
+
+def test_the_target_stops_the_search_early(play):
+    played = play(target_us=1000.0, budget={"proposals": 50})
+    assert len(played.attempts) == 1
+    assert played.outcome.stopped == "Optimized kernel found within target."
+
+
+@pytest.mark.parametrize(
+    ("budget", "attempts", "words"),
+    [
+        ({"device_s": 2.0}, 3, "budget of 2 device seconds"),
+        ({"tokens": 25}, 3, "budget of 25 tokens"),
+        ({"usd": 0.0015}, 2, "budget of 0.0015 US dollars"),
+    ],
+)
+def test_each_owner_of_the_budget_can_end_the_search(play, budget, attempts, words):
+    settings = {"strategy": {"name": "best_of_n"}, "in_flight": 1, "budget": {"proposals": 99, **budget}}
+    played = play(proposer=ScriptedProposer(qualities=10**9), **settings)
+    assert len(played.attempts) == attempts
+    assert words in played.outcome.stopped
+
+
+def test_a_proposer_that_runs_dry_ends_the_search(play):
+    played = play(proposer=ScriptedProposer(answers=2), budget={"proposals": 9})
+    assert len(played.attempts) == 2
+    assert played.outcome.best is not None
+    assert played.outcome.complete
+
+
+def test_the_referee_may_break_once(play):
+    played = play(ScriptedEvaluator(outcomes=("measured",), breaks=1), in_flight=1, **FOUR)
+    assert played.ending.error is None
+    assert len(played.attempts) == 4
+
+
+def test_a_broken_referee_ends_the_run_with_the_best_so_far_and_it_can_go_on(play):
+    healthy = play(**FOUR)
+
+    class BreaksLater(ScriptedEvaluator):
+        async def evaluate(self, task, candidate, effort="search"):
+            self.breaks = 1 if len(self.calls) >= 2 else 0
+            return await super().evaluate(task, candidate, effort)
+
+    played = play(BreaksLater(outcomes=("measured",)), **FOUR)
+    assert "scripted referee broke" in str(played.ending.error)
+    assert played.outcome.best is not None
+    assert not played.outcome.complete
+    assert 0 < len(played.attempts) < 4
+    resumed = play(folder=played.folder, **FOUR)
+    assert resumed.attempts == healthy.attempts
+    assert resumed.outcome == healthy.outcome
+
+
+def test_a_task_that_cannot_be_written_is_no_attempt(play):
+    played = play(proposer=ScriptedProposer(error=ProposeError("no `aten.fft`")))
+    assert str(played.ending.error) == "no `aten.fft`"
+    assert played.attempts == []
+
+
+def test_a_resumed_run_asks_neither_proposer_nor_referee_again(play):
+    first = play(Jittery(seed=2), **SIDE_BY_SIDE)
+    again = play(Jittery(seed=2), folder=first.folder, **SIDE_BY_SIDE)
+    assert (again.calls, again.briefs) == ([], [])
+    assert again.attempts == first.attempts
+    assert again.outcome == first.outcome
+    assert all(event.replayed for event in again.of("judged"))
+
+
+@pytest.mark.parametrize(
+    "change", [{"strategy": {"name": "best_of_n"}}, {"reward": "log_speedup"}], ids=["strategy", "reward"]
+)
+def test_a_journal_that_disagrees_stops_the_resumed_run(play, change):
+    first = play(**FOUR)
+    with pytest.raises(StoreError, match="cannot go on"):
+        play(folder=first.folder, **(FOUR | change))
+    with closing(RunStore.open(first.folder)) as store:
+        assert store.attempts() == first.attempts
+
+
+def test_every_event_is_journaled_and_read_back(play):
+    played = play(**FOUR)
+    journaled = [EVENT.validate_json(body) for body in played.store.events()]
+    assert journaled == played.events
+    kinds = [event.kind for event in journaled]
+    assert {"asked", "proposed", "judged", "new_best", "spent", "phase", "finished"} == set(kinds)
+
+
+def test_cancelling_leaves_the_best_so_far_and_nothing_running(tmp_path):
+    evaluator = ScriptedEvaluator(outcomes=("measured",), delay_s=0.02)
+    store = RunStore.create(tmp_path / "run", sample_card())
+
+    async def interrupt():
+        config = RunConfig.model_validate(SIDE_BY_SIDE | {"budget": {"proposals": 10_000}})
+        running = asyncio.create_task(run(store, config, Parts(ScriptedProposer(qualities=10**9), evaluator)))
+        while len(store.attempts()) < 3:
+            await asyncio.sleep(0.005)
+        running.cancel()
+        ending = await running
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return ending
+
+    ending = asyncio.run(interrupt())
+    assert ending.interrupted
+    assert ending.outcome.stopped == INTERRUPTED
+    assert ending.outcome.best is not None
+    assert not ending.outcome.complete
+    assert store.outcome() == ending.outcome
+    store.close()
+
+
+class Contrary:
+    """Prefers the last proposal."""
+
+    def __init__(self):
+        self.learned = []
+
+    def rank(self, brief, proposals):
+        return list(reversed(proposals))
+
+    def learn(self, attempt, reward):
+        self.learned.append((attempt.number, reward))
+
+
+def test_a_predictor_ranks_before_anything_is_run_and_learns(play):
+    predictor = Contrary()
+    played = play(predictor=predictor, **FOUR)
+    assert predictor.learned == [tuple(tell) for tell in played.store.tells()]

@@ -1,0 +1,49 @@
+"""Targets by name, on a machine with a GPU and on one without."""
+
+import pytest
+
+from kernelwright.engine import target
+from kernelwright.errors import MachineError, UsageError
+from kernelwright.records.task import Target
+
+CPU = Target(kind="cpu", arch="native", present=True)
+
+
+@pytest.mark.parametrize(
+    ("here", "name", "found"),
+    [
+        (None, None, CPU),
+        (None, "cpu", CPU),
+        (None, "sm_90", Target(kind="cuda", arch="sm_90", present=False)),
+        ("sm_90", None, Target(kind="cuda", arch="sm_90", present=True)),
+        ("sm_90", "cuda", Target(kind="cuda", arch="sm_90", present=True)),
+        ("sm_90", "sm_90", Target(kind="cuda", arch="sm_90", present=True)),
+        ("sm_90", "sm_80", Target(kind="cuda", arch="sm_80", present=False)),
+        ("sm_90", "cpu", CPU),
+    ],
+)
+def test_a_name_becomes_a_target(monkeypatch, here, name, found):
+    monkeypatch.setattr(target, "find_gpu", lambda: here)
+    assert target.resolve_target(name) == found
+
+
+def test_cuda_without_a_gpu_has_its_cure(monkeypatch):
+    monkeypatch.setattr(target, "find_gpu", lambda: None)
+    with pytest.raises(MachineError, match="--target cpu"):
+        target.resolve_target("cuda")
+
+
+def test_an_unknown_target_names_the_known_ones():
+    with pytest.raises(UsageError, match="cpu, cuda or one of sm_75"):
+        target.resolve_target("sm_91")
+
+
+def test_a_driver_that_does_not_answer_is_no_gpu(monkeypatch):
+    monkeypatch.setattr(target, "_DEVICE_FILES", ("/",))
+    monkeypatch.setattr(target, "_ASK_DRIVER", "raise SystemExit(1)")
+    assert target.find_gpu() is None
+    monkeypatch.setattr(target, "_ASK_DRIVER", "print('sm_90', end='')")
+    assert target.find_gpu() == "sm_90"
+    monkeypatch.setattr(target, "_ASK_DRIVER", "while True: pass")
+    monkeypatch.setattr(target, "_ASK_LIMIT_S", 0.2)
+    assert target.find_gpu() is None

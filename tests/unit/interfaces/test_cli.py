@@ -1,0 +1,259 @@
+"""The command: what it prints, where, and with which exit code."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelwright.engine.identity import config_of
+from kernelwright.errors import ProposeError
+from kernelwright.store.database import FILE
+from kernelwright.store.run import RunStore
+from kernelwright.testing.samples import sample_evaluation
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
+
+CPU = ("--target", "cpu")
+KERNEL = 'extern "C" void f(const float* x, float* y) {}\n'
+
+
+def test_optimize_ends_with_a_kernel_a_report_and_a_summary(kernelwright, task, tmp_path):
+    said = kernelwright("optimize", task, *CPU, "-o", "best.py")
+    assert said.code == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    assert {file.name for file in run.iterdir()} == {FILE, "report.html", "model_new.py"}
+    assert (tmp_path / "best.py").read_text() == (run / "model_new.py").read_text()
+    assert "measured again with fresh inputs" in said.out
+    assert "attempts          12 (12 measured)" in said.out
+    assert f"{run.name}/report.html" in said.out
+    assert "new best" in said.err
+
+
+def test_the_json_is_all_of_stdout_and_has_the_promised_fields(kernelwright, task):
+    said = kernelwright("optimize", task, *CPU, "--json", "--budget", "3")
+    assert {"run", "task", "target", "device", "attempts", "outcomes", "best", "report"} <= said.json.keys()
+    assert said.json["attempts"] == 3
+    best = said.json["best"]
+    assert {"language", "latency_us", "speedup_eager", "speedup_compile", "verdict", "kernel"} <= best.keys()
+    assert {"median", "low", "high"} <= best["speedup_eager"].keys() & best["speedup_compile"].keys()
+    assert (best["verdict"], best["final"]) == ("faster", True)
+    assert "attempt" not in said.out.split("{", 1)[0]
+
+
+def test_progress_names_what_is_waited_for_and_each_attempt(kernelwright, task):
+    said = kernelwright("optimize", task, *CPU, "--budget", "2", "--json")
+    assert "admitting abs on cpu: reference, baselines" in said.err
+    assert said.err.count(" measured ") == 2
+    assert "measuring the best again" in said.err
+
+
+def test_flags_reach_the_run_and_are_stored_with_it(kernelwright, task, tmp_path):
+    (tmp_path / "run.toml").write_text("[budget]\nproposals = 9\n[sweep]\npoints = 3\n")
+    text = "--config run.toml --budget 2 --device-seconds 50 --seed 4 --no-final --strategy best_of_n"
+    flags = [*text.split(), "--target-us", "1", "--isolation", "strict", "--run-dir", "elsewhere"]
+    said = kernelwright("optimize", task, *CPU, *flags, "--json")
+    assert said.json["attempts"] == 2
+    assert said.json["best"]["final"] is False
+    (folder,) = (tmp_path / "elsewhere").iterdir()
+    store = RunStore.open(folder)
+    config = config_of(store.card)
+    store.close()
+    assert (config.seed, config.sweep.points, config.budget.device_s) == (4, 3, 50.0)
+    assert (config.policy.isolation, config.finals.enabled, config.target_us) == ("strict", False, 1.0)
+
+
+def test_nothing_right_is_exit_code_1_and_no_file(kernelwright, task, tmp_path):
+    evaluator = ScriptedEvaluator(outcomes=("incorrect",))
+    said = kernelwright("optimize", task, *CPU, "--json", "-o", "best.py", evaluator=evaluator)
+    assert said.code == 1
+    assert said.json["best"] is None
+    assert said.json["stopped"] == "Failed to generate a functional kernel."
+    assert not (tmp_path / "best.py").exists()
+    assert "best.py is not written" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("optimize", "none.py"), 3, "does not exist"),
+        (("optimize", "abs.py", "--target", "sm_1"), 2, "must be cpu, cuda or one of"),
+        (("optimize", "abs.py", "--budget", "0"), 2, "budget.proposals"),
+        (("optimize", "abs.py", "--strategy", "magic"), 2, "best_of_n"),
+        (("optimize", "abs.py", "--config", "none.toml"), 2, "does not exist"),
+        (("optimize", "abs.py", "--unknown"), 2, "No such option"),
+        (("optimize", "raises.py", "--target", "cpu"), 3, "raises when it is run"),
+        (("resume", "none"), 5, "there is no run at none"),
+        (("report", "none"), 5, "there is no run at none"),
+        (("check", "abs.py", "none.cpp"), 3, "does not exist"),
+        (("check", "abs.py", "abs.txt"), 2, "ending must be one of"),
+    ],
+)
+def test_bad_input_is_one_message_and_its_exit_code(kernelwright, task, tmp_path, arguments, code, words):
+    (tmp_path / "raises.py").write_text(task.read_text() + "raise ValueError\n")
+    said = kernelwright(*arguments)
+    assert said.code == code
+    assert words in said.err.replace("\n", " ")
+    assert said.out == ""
+    assert "Traceback" not in said.err
+
+
+def test_a_broken_referee_keeps_the_run_and_says_how_to_go_on(kernelwright, task, tmp_path):
+    said = kernelwright("optimize", task, *CPU, evaluator=ScriptedEvaluator(breaks=99))
+    assert said.code == 6
+    (run,) = (tmp_path / "runs").iterdir()
+    assert f"go on with: kernelwright resume runs/{run.name}" in said.err
+    assert kernelwright("resume", run).code == 0
+
+
+def test_a_task_that_no_proposer_can_write_is_exit_code_7(kernelwright, task):
+    proposer = ScriptedProposer(error=ProposeError("cannot write aten.fft: use another --proposer"))
+    said = kernelwright("optimize", task, *CPU, proposer=proposer)
+    assert said.code == 7
+    assert "cannot write aten.fft" in said.err
+
+
+def test_resume_of_a_complete_run_only_sums_it_up(kernelwright, task, tmp_path):
+    first = kernelwright("optimize", task, *CPU, "--json").json
+    evaluator = ScriptedEvaluator()
+    again = kernelwright("resume", first["folder"], "--json", evaluator=evaluator)
+    assert again.json == first
+    assert evaluator.calls == []
+
+
+def test_resume_refuses_another_machine(kernelwright, task):
+    class Elsewhere(ScriptedEvaluator):
+        async def environment(self):
+            here = await super().environment()
+            return here.model_copy(update={"versions": {"python": "3.99"}})
+
+    folder = kernelwright("optimize", task, *CPU, "--json", evaluator=ScriptedEvaluator(breaks=9)).json[
+        "folder"
+    ]
+    said = kernelwright("resume", folder, evaluator=Elsewhere())
+    assert said.code == 5
+    assert "python was 3.11, is 3.99" in said.err
+
+
+def test_a_corrupt_run_says_so(kernelwright, task):
+    folder = kernelwright("optimize", task, *CPU, "--json").json["folder"]
+    with Path(folder, FILE).open("r+b") as file:
+        file.write(b"garbage" * 100)
+    said = kernelwright("resume", folder)
+    assert said.code == 5
+    assert "is corrupt" in said.err
+
+
+def test_report_is_written_again_where_it_is_wanted(kernelwright, task, tmp_path):
+    folder = kernelwright("optimize", task, *CPU, "--json").json["folder"]
+    said = kernelwright("report", folder, "-o", "page.html")
+    assert said.out.strip() == "page.html"
+    assert "12 attempts" in (tmp_path / "page.html").read_text()
+    assert kernelwright("report", folder, "-o", "none/page.html").code == 5
+
+
+def test_runs_are_listed(kernelwright, task):
+    assert "no runs in runs" in kernelwright("runs").err
+    folder = kernelwright("optimize", task, *CPU, "--json").json["folder"]
+    assert folder in kernelwright("runs").out
+    assert kernelwright("runs", "--json").json["folder"] == folder
+
+
+class Judges(ScriptedEvaluator):
+    """One outcome, at every effort."""
+
+    async def evaluate(self, task, candidate, effort="search"):
+        self.calls.append(f"{candidate.entry} {effort}")
+        return sample_evaluation(self.outcomes[0])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "reason"),
+    [
+        ("measured", 0, ""),
+        ("verified", 0, ""),
+        ("compiled", 1, "no such device"),
+        ("incorrect", 1, "expected 1.5, got -1.5"),
+        ("suspect", 1, "below the floor"),
+        ("crashed", 1, "SIGSEGV"),
+        ("timed_out", 1, "30 s"),
+        ("build_failed", 1, "expected ';'"),
+        ("refused", 1, "no function named"),
+    ],
+)
+def test_check_says_the_outcome_and_leaves_with_it(kernelwright, task, tmp_path, outcome, code, reason):
+    (tmp_path / "k.cpp").write_text(KERNEL)
+    said = kernelwright("check", task, "k.cpp", "--json", evaluator=Judges(outcomes=(outcome,)))
+    assert (said.code, said.json["outcome"], said.json["right"]) == (code, outcome, code == 0)
+    assert reason in said.json["reason"]
+    assert (said.json["latency_us"] is not None) == (outcome == "measured")
+    plain = kernelwright("check", task, "k.cpp", evaluator=Judges(outcomes=(outcome,)))
+    assert plain.out.startswith(outcome)
+
+
+def test_check_measures_anew_and_quick_does_not(kernelwright, task, tmp_path):
+    (tmp_path / "k.cpp").write_text(KERNEL)
+    evaluator = Judges(outcomes=("measured",))
+    kernelwright("check", task, "k.cpp", evaluator=evaluator)
+    kernelwright("check", task, "k.cpp", "--quick", evaluator=evaluator)
+    assert evaluator.calls == ["f final", "f search"]
+
+
+def test_check_takes_the_target_from_the_language(kernelwright, task, tmp_path, monkeypatch):
+    monkeypatch.setattr("kernelwright.engine.target.find_gpu", lambda: None)
+    (tmp_path / "k.cpp").write_text(KERNEL)
+    (tmp_path / "k.py").write_text("class ModelNew: ...\n")
+    assert kernelwright("check", task, "k.cpp", "--json").json["target"]["kind"] == "cpu"
+    assert kernelwright("check", task, "k.py", "--json").json["target"]["arch"] == "sm_90"
+
+
+def test_doctor_lists_what_it_found(kernelwright):
+    said = kernelwright("doctor")
+    assert (said.code, said.out.split()) == (0, ["ok", "compiler:", "scripted"])
+    assert kernelwright("doctor", "--json").json["status"] == "ok"
+
+
+INTERRUPT = """
+import os, signal, sys, threading
+from kernelwright.interfaces.cli.main import invoke
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
+from kernelwright.testing.suppliers import scripted_suppliers
+
+class Interrupts(ScriptedEvaluator):
+    async def evaluate(self, *arguments):
+        if len(self.calls) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        return await super().evaluate(*arguments)
+
+evaluator = Interrupts(outcomes=("measured",), delay_s=0.05)
+code = invoke(sys.argv[1:], scripted_suppliers(evaluator, ScriptedProposer(qualities=10**9)))
+assert evaluator.closed
+sys.exit(code)
+"""
+
+
+def test_ctrl_c_ends_with_the_best_so_far(task, tmp_path):
+    command = [sys.executable, "-c", INTERRUPT, "optimize", str(task), *CPU, "--json", "--budget", "999"]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False)
+    assert ended.returncode == 128 + signal.SIGINT, ended.stderr
+    assert '"stopped": "Interrupted."' in ended.stdout
+    assert '"latency_us": null' not in ended.stdout
+    assert "go on with: kernelwright resume runs/" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "module", ["kernelwright", "kernelwright.interfaces.cli.main", "kernelwright.testing.suppliers"]
+)
+def test_importing_loads_no_torch(module):
+    code = f"import sys, {module}; sys.exit(any(m in sys.modules for m in ('torch', 'triton', 'matplotlib')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_help_names_every_verb_and_the_exit_codes(kernelwright):
+    said = kernelwright("--help")
+    assert said.code == 0
+    for word in ("optimize", "check", "resume", "report", "runs", "doctor", "130 interrupted"):
+        assert word in said.out.replace("\n", " ")
+    assert kernelwright("--version").out.startswith("kernelwright ")
