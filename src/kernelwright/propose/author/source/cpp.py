@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from kernelwright.propose.author.plan.expr import Call, Expr, transform
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, is_row_division
 from kernelwright.propose.author.schedule.cpp import CACHE_LIMIT, CppSchedule
-from kernelwright.propose.author.source.cpp_expr import MEMORY, Names, Scope, to_memory
+from kernelwright.propose.author.source.cpp_expr import MEMORY, CppScope, to_memory
 from kernelwright.propose.author.source.cpp_math import FUNCTIONS, selected
 from kernelwright.propose.author.source.cpp_passes import CLAUSE, START, Passes, joined
+from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.writer import Writer
 from kernelwright.records.candidate import Candidate, Tunable
 
@@ -146,7 +147,7 @@ class _File:
     def _totals_end(self) -> None:
         for total, name in zip(self.plan.totals, self.totals, strict=True):
             self.names.values[total.key] = name
-        scope = Scope(self.plan, self.writer, self.names, double=True)
+        scope = CppScope(self.plan, self.writer, self.names, double=True)
         texts = scope.write([o.expr for o in self.plan.scalars])
         for output, text in zip(self.plan.scalars, texts, strict=True):
             value = f"static_cast<float>({text})"
@@ -204,7 +205,7 @@ class _File:
                 self.writer.line(f"alignas(64) float {kept[node.key]}[COLS];")
         self._passes(names, kept)
         self._store(names, "0", "COLS", kept)
-        scope = Scope(self.plan, self.writer, names)
+        scope = CppScope(self.plan, self.writer, names)
         texts = scope.write([o.expr for o in self.plan.per_row])
         for output, text in zip(self.plan.per_row, texts, strict=True):
             self.writer.line(f"{output.tensor.identifier}[row] = {to_memory(output.tensor.dtype, text)};")
@@ -233,7 +234,7 @@ class _File:
         Passes(self.plan, self.schedule, self.writer, names, kept).write()
 
     def _take_totals(self, names: Names) -> None:
-        scope = Scope(self.plan, self.writer, names)
+        scope = CppScope(self.plan, self.writer, names)
         texts = scope.write([t.arg for t in self.plan.totals])
         for total, name, text in zip(self.plan.totals, self.totals, texts, strict=True):
             if total.op != "sum" and total.arg.kind == "float":
@@ -246,7 +247,7 @@ class _File:
         stored = self.plan.stored
         if not stored:
             return
-        Scope(self.plan, self.writer, names).hoist([o.expr for o in stored])
+        CppScope(self.plan, self.writer, names).hoist([o.expr for o in stored])
         if self.schedule.stores == "plain":
             self._elements(stored, names, begin, end, "")
             return
@@ -266,7 +267,7 @@ class _File:
     def _elements(self, stored: Sequence[Output], names: Names, begin: str, end: str, tile: str) -> None:
         self.writer.flush("#pragma omp simd")
         with self.writer.block(f"for (std::int64_t i = {begin}; i < {end}; ++i) {{", "}"):
-            scope = Scope(self.plan, self.writer, names.inner(), "i")
+            scope = CppScope(self.plan, self.writer, names.inner(), index="i")
             texts = scope.write([o.expr for o in stored])
             for output, text in zip(stored, texts, strict=True):
                 place = f"{output.tensor.identifier}{tile}[i - first]" if tile else f"{self._target(output.tensor)}[i]"

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from kernelwright.propose.author.plan.expr import Expr, Reduce
 from kernelwright.propose.author.plan.plan import Fusion, Plan, outside
 from kernelwright.propose.author.schedule.cpp import CppSchedule
-from kernelwright.propose.author.source.cpp_expr import Names, Scope
+from kernelwright.propose.author.source.cpp_expr import CppScope
+from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.writer import Writer
 
 START = {"sum": "0.0f", "max": "-INFINITY", "min": "INFINITY"}
@@ -51,7 +52,7 @@ class Passes:
                 self._pass(rest)
 
     def _pass(self, group: Sequence[Reduce]) -> None:
-        scope = Scope(self.plan, self.writer, self.names)
+        scope = CppScope(self.plan, self.writer, self.names)
         scope.hoist([r.arg for r in group])
         kind = "block" if self.plan.flat else "row"
         results = [self.names.fresh(f"{kind}_{r.op}") for r in group]
@@ -119,31 +120,31 @@ class Passes:
 
     def _terms(self, group: Sequence[Reduce], results: Sequence[str], index: str) -> None:
         inner = self.names.inner({k: v.replace("[i]", f"[{index}]") for k, v in self.names.values.items()})
-        scope = Scope(self.plan, self.writer, inner, index)
+        scope = CppScope(self.plan, self.writer, inner, index=index)
         if index != "i":
             with self.writer.block("{", "}"):
                 self._take(scope, group, results)
         else:
             self._take(scope, group, results)
 
-    def _take(self, scope: Scope, group: Sequence[Reduce], results: Sequence[str]) -> None:
+    def _take(self, scope: CppScope, group: Sequence[Reduce], results: Sequence[str]) -> None:
         self.keep(scope, [r.arg for r in group])
         texts = scope.write([r.arg for r in group])
         for r, name, text in zip(group, results, texts, strict=True):
             self.writer.line(joined(r.op, name, text))
 
-    def keep(self, scope: Scope, roots: Sequence[Expr]) -> None:
+    def keep(self, scope: CppScope, roots: Sequence[Expr]) -> None:
         """Write the costly expressions among `roots` to their buffers, once."""
         for node in (n for root in roots for n in outside(root, (1,))):
             buffer = self.kept.get(node.key)
             if buffer is not None and node.key not in scope.names.values:
                 (text,) = scope.write([node])
-                name = scope._name(node, text)
+                name = scope.name(node, text)
                 self.writer.line(f"{buffer}[{scope.index}] = {name};")
 
     def _fused(self, fusion: Fusion) -> None:
         """Both reductions of a pair in one pass over the row."""
-        Scope(self.plan, self.writer, self.names).hoist([fusion.element])
+        CppScope(self.plan, self.writer, self.names).hoist([fusion.element])
         first, second = self.names.fresh(f"row_{fusion.first.op}"), self.names.fresh("row_sum")
         (_softmax if fusion.kind == "softmax" else _variance)(self, fusion, first, second)
         self.names.values[fusion.first.key] = first if fusion.kind == "softmax" else f"static_cast<float>({first})"
@@ -171,7 +172,7 @@ def _variance(p: Passes, fusion: Fusion, first: str, second: str) -> None:
         p._partial([fusion.first], ["part_sum"], "begin", "end")
         w.line("const double count = static_cast<double>(end - begin);")
         w.line("const float part_mean = part_sum / static_cast<float>(end - begin);")
-        scope = Scope(p.plan, w, p.names.inner(), "i")
+        scope = CppScope(p.plan, w, p.names.inner(), index="i")
         w.line("float part_square = 0.0f;")
         w.flush("#pragma omp simd reduction(+ : part_square)")
         with w.block("for (std::int64_t i = begin; i < end; ++i) {", "}"):

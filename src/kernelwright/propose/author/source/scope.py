@@ -1,0 +1,179 @@
+"""Expressions as text: what is computed in one block of code, under which names.
+
+Decides which subexpressions get a name: those used twice, and those too long for a line. A language
+subclasses `Scope` and says how it spells a leaf, an operation and a declaration.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kernelwright.propose.author.plan.expr import COL, Call, Const, Count, Expr, Load, Reduce
+from kernelwright.propose.author.plan.plan import Plan, Tensor
+from kernelwright.propose.author.source.writer import Writer
+
+LONGEST = 52
+"""Characters of an expression before its operands get names."""
+NAMES = {
+    "add": "sum", "sub": "difference", "mul": "product", "div": "quotient", "where": "chosen",
+    "exp": "power", "log": "logarithm", "max": "larger", "min": "smaller", "rsqrt": "scale",
+    "reciprocal": "inverse", "sqrt": "root", "abs": "size", "neg": "negative", "float": "number",
+    "normal_cdf": "cdf", "floor": "whole", "ceil": "whole",
+}  # fmt: skip
+"""What a person would call an operation's result."""
+LOOSE = 1
+"""Comparisons and logic: always in parentheses inside another operation."""
+
+
+@dataclass
+class Names:
+    """What is computed already, and every identifier in use."""
+
+    taken: set[str]
+    values: dict[str, str] = field(default_factory=dict)
+    """Identifier or text, by the key of the expression."""
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted`, or the first of its numbered versions that is free."""
+        name, at = wanted, 2
+        while name in self.taken:
+            name, at = f"{wanted}{at}", at + 1
+        self.taken.add(name)
+        return name
+
+    def inner(self, known: Mapping[str, str] | None = None) -> "Names":
+        """Names of a nested scope: sees these, and is forgotten after it."""
+        return Names(set(self.taken), self.values | dict(known or {}))
+
+
+@dataclass
+class Scope:
+    """One block of code in which expressions are written."""
+
+    plan: Plan
+    writer: Writer
+    names: Names
+    uses: Counter[str] = field(default_factory=Counter)
+
+    BINDING = {
+        "add": 2, "sub": 2, "mul": 3, "div": 3, "reciprocal": 3, "neg": 4, "where": 0, "and": 0, "or": 0,
+        "not": 4, "eq": 1, "ne": 1, "lt": 1, "le": 1, "gt": 1, "ge": 1,
+    }  # fmt: skip
+    """How tightly an operator binds; anything else is a call."""
+
+    def write(self, roots: Sequence[Expr]) -> list[str]:
+        """The roots as text, after lines for whatever deserves a name."""
+        self.uses = Counter(child.key for node in self._open(roots) for child in node.children)
+        self.uses.update(root.key for root in roots)
+        return [self._text(root) for root in roots]
+
+    def hoist(self, roots: Sequence[Expr]) -> None:
+        """Name what the elements of a row share, before a loop over them."""
+        if self.plan.flat:
+            return
+        shared = [
+            child
+            for node in reversed(self._open(roots))
+            for child in node.children
+            if COL in node.axes and COL not in child.axes and not isinstance(child, Const | Count)
+        ]
+        self.write([node for node in shared if node.key not in self.names.values])
+        for node in shared:
+            self.name(node, self._text(node))
+
+    def name(self, node: Expr, text: str) -> str:
+        """A name for the expression, declared unless it has one."""
+        if node.key not in self.names.values:
+            name = self.names.fresh(self._wanted(node))
+            self.declare(name, text, node)
+            self.names.values[node.key] = name
+        return self.names.values[node.key]
+
+    # What a language says.
+
+    def declare(self, name: str, text: str, node: Expr) -> None:
+        """Write the line that names a value."""
+        raise NotImplementedError
+
+    def literal(self, node: Const) -> str:
+        """A number."""
+        raise NotImplementedError
+
+    def count(self, node: Count) -> str:
+        """A number of elements."""
+        raise NotImplementedError
+
+    def load(self, node: Load, tensor: Tensor, index: str | None) -> str:
+        """One element, or one tile, of a tensor."""
+        raise NotImplementedError
+
+    def operation(self, node: Call, operands: Sequence[str]) -> str:
+        """A pointwise operation on operands that are wrapped already."""
+        raise NotImplementedError
+
+    # What is the same everywhere.
+
+    def _open(self, roots: Sequence[Expr]) -> list[Expr]:
+        """Distinct nodes that must still be computed."""
+        seen: dict[str, Expr] = {}
+        todo = list(roots)
+        while todo:
+            node = todo.pop()
+            if node.key not in seen and node.key not in self.names.values:
+                seen[node.key] = node
+                todo += node.children
+        return list(seen.values())
+
+    def _text(self, node: Expr) -> str:
+        known = self.names.values.get(node.key)
+        if known is not None:
+            return known
+        match node:
+            case Const():
+                return self.literal(node)
+            case Count():
+                return self.count(node)
+            case Load():
+                index = None if node.at is None else self._text(node.at)
+                text = self.load(node, self.plan.argument(node), index)
+            case Call():
+                text = self._call(node)
+            case _:
+                raise AssertionError(f"{node} is not computed yet")
+        return self.name(node, text) if self.uses[node.key] > 1 else text
+
+    def _call(self, node: Call) -> str:
+        texts = [self._text(arg) for arg in node.args]
+        if sum(map(len, texts)) > LONGEST:
+            texts = [
+                self.name(arg, text) if isinstance(arg, Call | Load) else text
+                for arg, text in zip(node.args, texts, strict=True)
+            ]
+        pairs = enumerate(zip(node.args, texts, strict=True))
+        return self.operation(node, [self._wrapped(node.op, at, arg, text) for at, (arg, text) in pairs])
+
+    def _wrapped(self, op: str, at: int, arg: Expr, text: str) -> str:
+        """The operand in parentheses where the operator binds tighter than it."""
+        if op not in self.BINDING or arg.key in self.names.values:
+            return text
+        if text.startswith("-"):
+            return f"({text})" if at == 1 or op == "neg" else text
+        if not isinstance(arg, Call):
+            return text
+        inner = self.BINDING.get(arg.op, 9)
+        loose = inner < self.BINDING[op] or (at == 1 and inner == self.BINDING[op]) or inner <= LOOSE
+        return f"({text})" if loose else text
+
+    def _wanted(self, node: Expr) -> str:
+        match node:
+            case Load():
+                return f"{self.plan.argument(node).identifier}_value"
+            case Call(op="div", args=(Reduce(), Count())):
+                return "mean"
+            case Call(op="mul", args=(a, b)) if a == b:
+                return "square"
+            case Call(kind="bool"):
+                return "holds"
+            case Call():
+                return NAMES.get(node.op, node.op)
+        return "value"
