@@ -27,7 +27,8 @@ def absent_stages(trial: Trial, effort: Effort) -> Evaluation:
         return _interpret(trial, facts)
 
 
-def _described(trial: Trial) -> Message:
+def described(trial: Trial) -> Message:
+    """The fields of a message that hands a candidate module to a child."""
     presented = trial.session.presented
     return {
         "candidate": trial.candidate.model_dump(mode="json"),
@@ -42,7 +43,7 @@ def _compile(trial: Trial) -> BuildFacts:
     child = Contestant(trial.machine.warm.spawn("cross", _at_home(jail)), trial.policy.compile_limit_s)
     workload = trial.session.presented.task.workload.model_dump(mode="json")
     try:
-        answer = child.ask({"do": "build", "workload": workload, **_described(trial)})
+        answer = child.ask({"do": "build", "workload": workload, **described(trial)})
         return BuildFacts.model_validate(answer["facts"])
     except ChildRaisedError as raised:
         raise OutcomeReached(_fault(trial, raised, None)) from None
@@ -56,8 +57,8 @@ def _interpret(trial: Trial, facts: BuildFacts) -> Evaluation:
     child = Contestant(trial.machine.warm.spawn("interpreted", _at_home(jail)), INTERPRET_LIMIT_S)
     try:
         workload = session.task.workload.model_dump(mode="json")
-        message = {"do": "load", "workload": workload, "starts": session.arena.layout(), **_described(trial)}
-        child.ask(message, [session.arena.descriptor])
+        fields, descriptors = session.share()
+        child.ask({"do": "load", "workload": workload, **fields, **described(trial)}, descriptors)
         for case in session.cases:
             verify_case(trial, child, case, guarded=False)
     except ChildRaisedError as raised:

@@ -4,12 +4,14 @@ Decides what is refused: a reference that fails, changes its inputs or its state
 input, or is met by a trivial answer (zeros, ones, a constant, a slice of an input, the input itself, its mean).
 """
 
+import os
 from pathlib import Path
 
 import torch
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.pipeline.session import Presented, Session, cache_directory
+from kernelwright.evaluate.pipeline.session import Presented, Session
+from kernelwright.evaluate.pipeline.session_cuda import CudaContestant, CudaSession
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
 from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError, Warm
@@ -31,7 +33,7 @@ def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy,
     Raises:
         TaskError: it cannot be judged, with the reason and the cure.
     """
-    reference = Contestant(warm.spawn("reference", reference_jail(policy)), LIMIT_S)
+    reference = _reference(warm, target, policy)
     try:
         task, init = _describe(reference, source, target, threads)
         session = _session(task, init, reference, policy)
@@ -57,7 +59,15 @@ def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy,
     return session
 
 
+def _reference(warm: Warm, target: Target, policy: Policy) -> Contestant:
+    if target.kind == "cuda" and target.present:
+        return CudaContestant(warm.spawn("reference_cuda", reference_jail(policy)), LIMIT_S)
+    return Contestant(warm.spawn("reference", reference_jail(policy)), LIMIT_S)
+
+
 def _session(task: Task, init: str | None, reference: Contestant, policy: Policy) -> Session:
+    if task.target.present and task.target.kind == "cuda":
+        return CudaSession(task, reference, policy, Presented(task, init, ""))
     if task.target.present:
         return Session(task, reference, policy, Presented(task, init, ""))
     answer = reference.ask({"do": "reduce", "workload": task.workload.model_dump(mode="json")})
@@ -70,7 +80,7 @@ def reference_jail(policy: Policy) -> Jail:
     """The reference may start a compiler and keep what torch.compile built; otherwise it is confined as a candidate."""
     cache = cache_directory()
     if cache.stat().st_uid == 0:
-        _hand_to_nobody(cache)
+        os.chown(cache, NOBODY, NOBODY)
     environment = {
         "TORCHINDUCTOR_CACHE_DIR": str(cache),
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
@@ -89,10 +99,11 @@ def reference_jail(policy: Policy) -> Jail:
     )
 
 
-def _hand_to_nobody(cache: Path) -> None:
-    import os  # noqa: PLC0415
-
-    os.chown(cache, NOBODY, NOBODY)
+def cache_directory() -> Path:
+    """Where compiled baselines are kept between runs; only references' processes write there."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelwright" / "inductor"
+    base.mkdir(parents=True, exist_ok=True)
+    return base
 
 
 def _describe(reference: Contestant, source: TaskSource, target: Target, threads: int) -> tuple[Task, str | None]:

@@ -9,13 +9,13 @@ from importlib import metadata
 import torch
 
 import kernelwright
-from kernelwright.errors import RefereeError
+from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.session import Session
-from kernelwright.evaluate.profile import ceiling
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -31,17 +31,25 @@ class Court:
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
-        self._warm = Warm()
-        self._machine: Machine | None = None
+        self._machines: dict[str, Machine] = {}
         self._sessions: dict[str, Session] = {}
 
-    @property
-    def machine(self) -> Machine:
-        """The machine, examined at the first question."""
-        if self._machine is None:
-            self._warm.start()
-            self._machine = Machine(self._warm, len(os.sched_getaffinity(0)))
-        return self._machine
+    def machine(self, target: Target) -> Machine:
+        """The machine for a target, examined at the first question.
+
+        Raises:
+            MachineError: there is no GPU for target `cuda`.
+        """
+        kind = "cuda" if target.kind == "cuda" and target.present else "cpu"
+        if kind not in self._machines:
+            if kind == "cuda" and not torch.cuda.is_available():
+                raise MachineError("torch sees no GPU; use --target cpu, or --target sm_90 to compile for one")
+            # Triton reads TRITON_INTERPRET when it is imported, so only the GPU's children are born with it.
+            warm = Warm(modules=("triton",) if kind == "cuda" else ())
+            warm.start()
+            cores = len(os.sched_getaffinity(0))
+            self._machines[kind] = CudaMachine(warm, cores) if kind == "cuda" else Machine(warm, cores)
+        return self._machines[kind]
 
     def admit(self, source: TaskSource, target: Target, policy: Policy) -> Task:
         """Admit a task and keep its session open.
@@ -50,7 +58,7 @@ class Court:
             TaskError: it cannot be judged.
         """
         self._note("running the reference: inputs, fp64 results, tolerance")
-        session = admit.open_session(self.machine.warm, source, target, policy, self.machine.device.cores)
+        session = admit.open_session(self.machine(target).warm, source, target, policy, len(os.sched_getaffinity(0)))
         task = session.presented.task
         self._sessions[task.id] = session
         return task
@@ -67,13 +75,13 @@ class Court:
         if effort == "final" and task.target.present:
             self._note("final: fresh inputs, head to head")
             session.refresh()
-        return judge(session, self.machine, candidate, effort)
+        return judge(session, self.machine(task.target), candidate, effort)
 
     def environment(self, target: Target) -> Environment:
         """Device with its measured bandwidth, versions, and the sandbox in force."""
-        machine = self.machine
+        machine = self.machine(target)
         self._note("measuring the memory bandwidth")
-        gbps = machine.bandwidth(ceiling.levels()[-1])
+        gbps = machine.ceiling_gbps(1 << 40)
         child = Contestant(machine.warm.spawn("tool", Jail(directory="/", may_execute=True)), 30.0)
         try:
             denied = child.ask({"do": "execute", "argv": ["true"], "files": {}, "result": "nothing"}).get("denied", [])
@@ -90,7 +98,8 @@ class Court:
         """End every child and the warm parent."""
         for session in self._sessions.values():
             session.close()
-        self._warm.close()
+        for machine in self._machines.values():
+            machine.warm.close()
 
     def _session(self, task: Task, policy: Policy) -> Session:
         if task.id not in self._sessions:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline.absent import absent_stages
+from kernelwright.evaluate.pipeline.cuda import cuda_stages
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
@@ -17,14 +18,20 @@ from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Refused, Suspect, TimedOut
 from kernelwright.records.policy import Effort
+from kernelwright.records.task import Target
 
 
 def judge(session: Session, machine: Machine, candidate: Candidate, effort: Effort) -> Evaluation:
     """The Evaluation of one candidate with no tunable left open."""
     trial = Trial(session, machine, candidate)
-    stages = _stages if session.task.target.present else absent_stages
-    outcome = _guarded(trial, lambda: stages(trial, effort))
+    outcome = _guarded(trial, lambda: _stages_for(session.task.target)(trial, effort))
     return outcome.model_copy(update={"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled})
+
+
+def _stages_for(target: Target) -> Callable[[Trial, Effort], Evaluation]:
+    if not target.present:
+        return absent_stages
+    return cuda_stages if target.kind == "cuda" else _stages
 
 
 def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:
@@ -78,14 +85,15 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
 
 def _load(trial: Trial, contestant: Contestant, library: cpp.Library) -> None:
     session = trial.session
+    fields, descriptors = session.share()
     message = {
         "do": "load",
-        "starts": session.arena.layout(),
+        **fields,
         "outputs": [o.model_dump(mode="json") for o in session.task.workload.outputs],
         "workspace_bytes": trial.candidate.workspace_bytes,
         "entry": trial.candidate.entry,
         "threads": trial.machine.device.cores,
     }
-    answer = contestant.ask(message, [session.arena.descriptor, library.descriptor])
+    answer = contestant.ask(message, [*descriptors, library.descriptor])
     if answer["denied"] and trial.policy.isolation == "strict":
         raise OutcomeReached(Refused(reason=f"the host denies {answer['denied']} and isolation is strict"))

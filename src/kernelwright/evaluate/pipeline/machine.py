@@ -39,13 +39,21 @@ class Machine:
             self._bandwidth[level.name] = max(self._measure(level), self._bandwidth.get(level.name, 0.0))
         return self._bandwidth[level.name]
 
+    def ceiling_gbps(self, size: int, again: bool = False) -> float:
+        """Read bandwidth for this many bytes, in 10^9 bytes a second."""
+        return self.bandwidth(ceiling.level_for(size), again)
+
+    def floor_us(self, size: int, flops: int) -> float:
+        """Microseconds that no honest kernel can undercut."""
+        return ceiling.floor_us(size, flops, self.ceiling_gbps(size), self.device.cores)
+
     def prepare_compiled(self, session: Session) -> None:
         """Compile the torch.compile baseline, once for a session; minutes where the compiler cache is cold."""
         if "compile" in session.prepared:
             return
         session.reference.ask({"do": "prepare", "variant": "compile"})
         offsets = session.cases[0].offsets[: len(session.inputs)]
-        message = {"do": "run", "calls": [list(offsets)], "variant": "compile", "checked": False}
+        message = {"do": "run", "calls": [list(offsets)], "variant": "compile", "checked": False, "busy_cycles": 0}
         session.reference.ask(message, limit_s=COMPILE_LIMIT_S)
         session.prepared.add("compile")
 

@@ -8,12 +8,12 @@ import ctypes
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
+from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify import compare, regimes
 from kernelwright.evaluate.verify.compare import Expected
 from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
@@ -26,10 +26,6 @@ Pair = tuple[list[torch.Tensor], list[torch.Tensor]]
 
 LINE = 64
 """Alignment of a slot in bytes."""
-MEMORY = 6 << 30
-"""Most bytes of inputs that a session keeps, and of expected results."""
-POOL = 128 << 20
-"""Inputs worth having for the clock: several times the last-level cache."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,13 @@ class Presented:
 
 
 class Session:
-    """Everything about one task that is computed once and used for every candidate."""
+    """Everything about one task that is computed once and used for every candidate, on this machine's CPU."""
+
+    device = "cpu"
+    memory = 6 << 30
+    """Most bytes of inputs that a session keeps, and as many of expected results."""
+    pool = 128 << 20
+    """Bytes of inputs worth having for the clock: several times the last-level cache."""
 
     def __init__(self, task: Task, reference: Contestant, policy: Policy, presented: "Presented") -> None:
         self.task, self.reference, self.policy, self.presented = task, reference, policy, presented
@@ -67,18 +69,18 @@ class Session:
         self.tensors = (*self.inputs, *self.parameters)
         self.regimes = [] if "regimes" in policy.disabled else regimes.admitted(self.inputs)
         self.draws = self._how_many_draws()
-        self.arena = Arena(self._capacities(), writable="read_only_inputs" in policy.disabled)
-        self.reference.ask({"do": "arrange", "starts": self.arena.layout()}, [self.arena.descriptor])
+        self._open_arena()
         self.reference.ask({"do": "prepare", "variant": "fp64"})
         self.cases: list[Case] = []
         self.dropped: list[str] = []
         self._loaded: tuple[int, ...] = ()
+        self._placed = False
         self.prepared: set[str] = set()
         self.refresh()
 
     def refresh(self) -> None:
         """Draw everything anew from fresh secret seeds, and compute what is expected."""
-        self._generator = torch.Generator().manual_seed(secrets.randbits(62))
+        self._generator = torch.Generator(self.device).manual_seed(secrets.randbits(62))
         self._place_parameters()
         drawn = [self._place_draw(i) for i in range(self.draws)]
         self.cases, self.dropped = [], []
@@ -117,6 +119,10 @@ class Session:
             self.reference.ask({"do": "parameters", "offsets": list(wanted)})
             self._loaded = wanted
 
+    def share(self) -> tuple[Message, list[int]]:
+        """What a child needs to map the inputs: fields of its message, and descriptors."""
+        return {"starts": self.arena.layout()}, [self.arena.descriptor]
+
     def view(self, index: int, offset: int) -> torch.Tensor:
         """The window of a tensor at a byte offset, in the grader's own writable mapping."""
         spec = self.tensors[index]
@@ -128,17 +134,22 @@ class Session:
         self.reference.close()
         self.arena.close()
 
+    def _open_arena(self) -> None:
+        self.arena = Arena(self._capacities(), writable="read_only_inputs" in self.policy.disabled)
+        fields, descriptors = self.share()
+        self.reference.ask({"do": "arrange", **fields}, descriptors)
+
     # --- where things lie -----------------------------------------------------------------------------------------
 
     def _how_many_draws(self) -> int:
         size = max(1, sum(t.nbytes for t in self.inputs))
-        affordable = max(1, MEMORY // size - len(self.regimes))
-        wanted = max(self.policy.seeds, min(64, POOL // size))
+        affordable = max(1, self.memory // size - len(self.regimes))
+        wanted = max(self.policy.seeds, min(64, self.pool // size))
         return min(wanted, affordable)
 
     def _cases_that_fit(self) -> int:
         size = 8 * sum(o.numel for o in self.task.workload.outputs)
-        return max(1, MEMORY // max(1, size) - len(self.regimes))
+        return max(1, self.memory // max(1, size) - len(self.regimes))
 
     def _capacities(self) -> list[int]:
         pools = [_line(self.draws * t.nbytes) + len(self.regimes) * (_line(t.nbytes) + LINE) for t in self.inputs]
@@ -155,8 +166,11 @@ class Session:
 
     # --- filling the arena ----------------------------------------------------------------------------------------
 
+    def _new_seed(self) -> int:
+        return secrets.randbits(62)
+
     def _place_draw(self, draw: int) -> list[torch.Tensor]:
-        answer = self.reference.ask({"do": "draw", "seed": secrets.randbits(62)})
+        answer = self.reference.ask({"do": "draw", "seed": self._new_seed()})
         found = _found(answer["results"][0])
         if [f.shape for f in found] != [t.shape for t in self.inputs]:
             raise ChildRaisedError("ShapesChange", "get_inputs returned other shapes than before")
@@ -168,14 +182,19 @@ class Session:
     def _place_parameters(self) -> None:
         if not self.parameters:
             return
-        found = _found(self.reference.ask({"do": "state"})["results"][0]) if not self._loaded else []
+        if not self._placed:
+            self._place_initial()
+            self._placed = True
         for i, spec in enumerate(self.parameters):
             index = len(self.inputs) + i
-            if found:
-                self.view(index, 0).copy_(self.reference.read(found[i]))
             changed = regimes.random_parameter(self.view(index, 0), spec, self._generator)
             self.view(index, self._parameter_offset(spec, 1)).copy_(changed)
         self._loaded = ()
+
+    def _place_initial(self) -> None:
+        found = _found(self.reference.ask({"do": "state"})["results"][0])
+        for i, result in enumerate(found):
+            self.view(len(self.inputs) + i, 0).copy_(self.reference.read(result))
 
     def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
         offsets = []
@@ -229,12 +248,3 @@ def _found(described: list[list[object]]) -> list[Found]:
 
 def _line(size: int) -> int:
     return -(-size // LINE) * LINE
-
-
-def cache_directory() -> Path:
-    """Where compiled baselines are kept between runs; only references' processes write there."""
-    import os  # noqa: PLC0415
-
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelwright" / "inductor"
-    base.mkdir(parents=True, exist_ok=True)
-    return base

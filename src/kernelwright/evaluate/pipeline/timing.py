@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import torch
 
 from kernelwright.evaluate.pipeline.trial import Trial, wrong
-from kernelwright.evaluate.profile import ceiling, statistics
+from kernelwright.evaluate.profile import statistics
 from kernelwright.evaluate.profile.clock import Contest, Entrant, Samples
 from kernelwright.evaluate.profile.inputs import FreshInputs
 from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran
@@ -121,7 +121,7 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
         fresh=fresh.windows,
         after=witness.look,
         round_over=round_over,
-        inside="outside_clock" in policy.disabled,
+        inside="outside_clock" in policy.disabled or session.task.target.kind == "cuda",
     )
     try:
         if effort == "final":
@@ -138,13 +138,15 @@ def _timing(trial: Trial, samples: Samples, effort: Effort) -> Timing:
         for name in ("eager", "compile")
         if name in us
     ]
+    on_device = trial.session.task.target.kind == "cuda"
     sides = [Side.model_validate({"name": n, "samples_us": tuple(v)}) for n, v in us.items()]
     return Timing(
         latency_us=float(torch.tensor(us["candidate"], dtype=torch.float64).median()),
         sides=tuple(sides),
         versus=tuple(versus),
         calls_per_sample=samples.calls,
-        clock="outside",
+        clock="device" if on_device else "outside",
+        call_us=samples.call_us if on_device else None,
         final=effort == "final",
     )
 
@@ -152,23 +154,20 @@ def _timing(trial: Trial, samples: Samples, effort: Effort) -> Timing:
 def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
     task, machine = trial.session.task, trial.machine
     size = task.workload.compulsory_bytes
-    near = machine.bandwidth(ceiling.level_for(size), again)
+    ceiling_gbps = machine.ceiling_gbps(size, again)
     return Roofline(
         bytes=size,
         flops=task.graph.flops,
         achieved_gbps=size / latency_us / 1e3,
-        ceiling_gbps=near,
-        floor_us=ceiling.floor_us(size, 0, near, machine.device.cores),
+        ceiling_gbps=ceiling_gbps,
+        floor_us=machine.floor_us(size, task.graph.flops),
     )
 
 
 def _suspicion(trial: Trial, samples: Samples, roofline: Roofline, latency_us: float) -> Suspect | None:
     disabled = trial.policy.disabled
     if latency_us < roofline.floor_us and "floor" not in disabled:
-        evidence = (
-            f"{latency_us:.2f} us for {roofline.bytes} compulsory bytes; the floor is {roofline.floor_us:.2f} us at "
-            f"{ceiling.MARGIN} times the measured {roofline.ceiling_gbps:.0f} GB/s"
-        )
+        evidence = f"{latency_us:.2f} us for {roofline.bytes} compulsory bytes; the physical floor is {roofline.floor_us:.2f} us"
         return Suspect(because="below_floor", evidence=evidence)
     if samples.inside_share < 1 - HIDDEN_NS_SHARE and "outside_clock" not in disabled:
         evidence = f"its own clock admits to {samples.inside_share:.0%} of the time that passed outside"

@@ -38,6 +38,8 @@ class Samples:
     calls: int
     inside_share: float
     """Median share of the candidate's outside time that its own clock admits to."""
+    call_us: float
+    """Median wall time of one call of the candidate, from outside."""
 
 
 @dataclass
@@ -60,7 +62,7 @@ class Contest:
             calls = self.fresh(1)
             for entrant in self.entrants:
                 ran = self._run(entrant, calls)
-                fastest = min(fastest, ran.outside_ns)
+                fastest = min(fastest, ran.inside_ns if self.inside else ran.outside_ns)
             self.round_over()
         return max(1, min(MOST_CALLS, round(SAMPLE_NS / fastest)))
 
@@ -68,7 +70,9 @@ class Contest:
         """Time up to `blocks` blocks, and at least eight, within about `limit_s` seconds."""
         count = self.calls_per_sample()
         us: dict[str, list[float]] = {e.name: [] for e in self.entrants}
-        shares, spent = [], 0.0
+        shares: list[float] = []
+        walls: list[float] = []
+        spent = 0.0
         for block in range(blocks):
             if block >= 8 and spent + spent / block > limit_s:
                 break
@@ -81,11 +85,12 @@ class Contest:
                     best[entrant.name] = min(best[entrant.name], time_ns / count / 1000)
                     spent += ran.outside_ns / 1e9
                     if entrant.name == "candidate":
+                        walls.append(ran.outside_ns / count / 1000)
                         shares.append(ran.inside_ns / ran.outside_ns)
                 self.round_over()
             for name, value in best.items():
                 us[name].append(value)
-        return Samples(us, count, median(shares) if shares else 1.0)
+        return Samples(us, count, median(shares), median(walls))
 
     def _orders(self) -> list[list[Entrant]]:
         order = random.sample(list(self.entrants), len(self.entrants))

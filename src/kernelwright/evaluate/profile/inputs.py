@@ -33,6 +33,7 @@ class FreshInputs:
         for offsets in chosen:
             for i, spec in enumerate(self._specs):
                 self._poke(i, offsets[i], spec)
+        self._settle()
         return chosen
 
     def undo(self) -> None:
@@ -40,6 +41,12 @@ class FreshInputs:
         for flat, where, before in reversed(self._undo):
             flat[where] = before
         self._undo = []
+        self._settle()
+
+    def _settle(self) -> None:
+        """On a device the changes are only queued; another process is about to read."""
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
 
     def _offset(self, spec: TensorSpec) -> int:
         last = spec.shape[-1] if len(spec.shape) > 1 else min(16, max(1, spec.numel))

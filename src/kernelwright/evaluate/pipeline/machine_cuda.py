@@ -1,0 +1,62 @@
+"""The GPU under the referee: its name, its ceiling measured with a yardstick kernel, its floor."""
+
+import torch
+
+from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.pipeline.session_cuda import CudaContestant
+from kernelwright.evaluate.profile import ceiling_cuda
+from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.records.run import Device
+from kernelwright.records.task import Workload
+from kernelwright.records.tensor import TensorSpec
+
+GPU_JAIL = Jail(directory="/", may_execute=True, memory_bytes=1 << 40, tmpfs_bytes=1 << 30)
+
+
+class CudaMachine(Machine):
+    """What every trial on this GPU shares."""
+
+    def __init__(self, warm: Warm, cores: int) -> None:
+        super().__init__(warm, cores)
+        found = torch.cuda.get_device_properties(0)
+        self.device = Device(
+            kind="cuda", name=found.name, cores=found.multi_processor_count, cache_bytes=found.L2_cache_size
+        )
+
+    def ceiling_gbps(self, size: int, again: bool = False) -> float:
+        """Read bandwidth in 10^9 bytes a second; the same for every size, since inputs come from device memory."""
+        if again or "memory" not in self._bandwidth:
+            self._bandwidth["memory"] = max(self._read_bandwidth(), self._bandwidth.get("memory", 0.0))
+        return self._bandwidth["memory"]
+
+    def floor_us(self, size: int, flops: int) -> float:
+        """Microseconds that no honest kernel can undercut."""
+        return ceiling_cuda.floor_us(size, flops)
+
+    def _read_bandwidth(self) -> float:
+        free, _ = torch.cuda.mem_get_info()
+        count = min(ceiling_cuda.YARDSTICK_BYTES, free // 4) // 4 >> 20 << 20
+        spec = TensorSpec(name="x", shape=(count,), dtype="float32")
+        out = TensorSpec(name="out", shape=(self.device.cores * 4,), dtype="float32")
+        arena = CudaArena([spec.nbytes])
+        arena.tensor(0, 0, spec).fill_(1.0)
+        torch.cuda.synchronize()
+        contestant = CudaContestant(self.warm.spawn("cuda", GPU_JAIL), 60.0)
+        try:
+            outbox = contestant.open_outbox(1 << 20)
+            workload = Workload(inputs=(spec,), parameters=(), outputs=(out,))
+            message: Message = {
+                "do": "load", "sizes": arena.layout(), "outbox": contestant.outbox_bytes, "init": "",
+                "candidate": ceiling_cuda.yardstick().model_dump(mode="json"),
+                "workload": workload.model_dump(mode="json"), "outputs": [out.model_dump(mode="json")],
+            }  # fmt: skip
+            contestant.ask(message, [*arena.descriptors, outbox])
+            contestant.run([(0,)], checked=False)
+            fastest = min(contestant.run([(0,)], checked=False).inside_ns for _ in range(9))
+        finally:
+            contestant.close()
+            arena.close()
+        return spec.nbytes / fastest
