@@ -207,13 +207,14 @@ class Session:
 
     # --- what is expected -----------------------------------------------------------------------------------------
 
-    def _results(self, variant: str, offsets: tuple[int, ...]) -> list[torch.Tensor]:
+    def results(self, variant: str, offsets: tuple[int, ...]) -> list[torch.Tensor]:
+        """What a variant of the reference computes for the inputs and parameters at these offsets."""
         self.load_parameters(offsets[len(self.inputs) :])
         ran = self.reference.run([offsets[: len(self.inputs)]], checked=False, variant=variant)
         return [self.reference.read(found) for found in ran.results[0]]
 
     def _pair(self, offsets: tuple[int, ...]) -> Pair:
-        return self._results("fp64", offsets), self._results("eager", offsets)
+        return self.results("fp64", offsets), self.results("eager", offsets)
 
     def _case(self, regime: Regime, offsets: tuple[int, ...], pair: Pair) -> Case | None:
         wanted, shown = pair
