@@ -199,6 +199,8 @@ def _check(plan: Plan) -> None:
         inner = any(isinstance(n, Reduce) and n.over == (ROW,) for n in walk(*node.children))
         if inner and (node.axes or isinstance(node, Reduce)):
             raise ProposeError("an element that needs a reduction over all rows first")
+    if not any(len(t.along) == 2 for t in plan.arguments):
+        raise ProposeError("no input runs over all elements")
     for output in plan.outputs:
         if output.tensor.along == (COL,):
             raise ProposeError("an output without the leading axes")

@@ -5,11 +5,11 @@ elements are alike, and a block of them plays the part of a row.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from kernelwright.propose.author.plan.expr import COL, ROW, Call, Expr, Load, Reduce, walk
+from kernelwright.propose.author.plan.expr import COL, ROW, Call, Expr, Load, Reduce, transform, walk
 from kernelwright.records.tensor import DType, Domain
 
 HEAVY = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf", "sin", "cos"})
@@ -144,6 +144,17 @@ class Plan:
 def is_row_division(node: Expr) -> bool:
     """Whether `node` divides an element by a value of its row."""
     return isinstance(node, Call) and node.op == "div" and COL in node.args[0].axes and node.args[1].axes == {ROW}
+
+
+def with_reciprocals(plan: Plan) -> Plan:
+    """The plan with one division for each row, and products in place of the others."""
+
+    def change(node: Expr) -> Expr:
+        if isinstance(node, Call) and is_row_division(node):
+            return Call("mul", (node.args[0], Call("reciprocal", (node.args[1],))))
+        return node
+
+    return replace(plan, outputs=tuple(Output(o.tensor, transform(o.expr, change)) for o in plan.outputs))
 
 
 def outside(root: Expr, stop: tuple[int, ...]) -> list[Expr]:

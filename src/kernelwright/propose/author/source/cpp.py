@@ -6,8 +6,7 @@ and takes inputs, parameters and outputs as pointers; every dimension is a const
 
 from collections.abc import Sequence
 
-from kernelwright.propose.author.plan.expr import Call, Expr, transform
-from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, is_row_division
+from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
 from kernelwright.propose.author.schedule.cpp import CACHE_LIMIT, CppSchedule
 from kernelwright.propose.author.source.cpp_expr import MEMORY, CppScope, to_memory
 from kernelwright.propose.author.source.cpp_math import FUNCTIONS, selected
@@ -25,7 +24,7 @@ TILE = 1024
 def write_cpp(plan: Plan, schedule: CppSchedule) -> Candidate:
     """The kernel as a candidate."""
     if schedule.division == "reciprocal":
-        plan = _with_reciprocals(plan)
+        plan = with_reciprocals(plan)
     flags = [*FLAGS, f"-mprefer-vector-width={schedule.vector_bits}"]
     flags += ["-funroll-loops"] * (schedule.unroll == "loops")
     return Candidate(
@@ -50,16 +49,6 @@ def uses_block(plan: Plan, schedule: CppSchedule) -> bool:
         return True
     online = schedule.passes == "online" and plan.fusion is not None
     return bool(plan.passes) and (online or plan.cols > schedule.block)
-
-
-def _with_reciprocals(plan: Plan) -> Plan:
-    def change(node: Expr) -> Expr:
-        if isinstance(node, Call) and is_row_division(node):
-            return Call("mul", (node.args[0], Call("reciprocal", (node.args[1],))))
-        return node
-
-    outputs = tuple(Output(o.tensor, transform(o.expr, change)) for o in plan.outputs)
-    return Plan(plan.name, plan.flat, plan.rows, plan.cols, plan.arguments, outputs)
 
 
 class _File:

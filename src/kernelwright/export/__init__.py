@@ -1,0 +1,1 @@
+"""A finished kernel as a file that a person can use: a drop-in `ModelNew`."""

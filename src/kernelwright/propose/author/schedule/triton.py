@@ -1,0 +1,62 @@
+"""The schedule of a Triton kernel. Every field changes the source or the launch, none the result."""
+
+from typing import Literal
+
+from kernelwright.propose.author.plan.plan import Plan
+from kernelwright.propose.author.schedule.space import Dial, Space
+from kernelwright.records.base import Record
+
+WHOLE_LIMIT = 32768
+"""Longest row, in elements, that one program holds at once."""
+
+
+class TritonSchedule(Record):
+    """Degrees of freedom of the Triton author; the defaults are safe everywhere."""
+
+    block: int = 4096
+    """Elements that a program takes at a time: of a row, or of everything when flat. A power of two."""
+    rows: int = 1
+    """Rows that a program takes at a time. A power of two."""
+    warps: int = 8
+    stages: int = 2
+    """Loads that a loop keeps in flight, in iterations."""
+    unroll: int = 1
+    """Blocks that a flat reduction loads before it adds."""
+    grid: Literal["tiles", "persistent"] = "persistent"
+    """One program for each tile, or as many as the device holds, each taking many tiles."""
+    waves: int = 4
+    """Programs for each multiprocessor in a persistent grid."""
+    passes: Literal["whole", "separate", "online"] = "whole"
+    """A row at once, or in blocks with one pass for each reduction, or with fused reductions."""
+    order: Literal["forward", "alternate"] = "forward"
+    """Whether every other pass runs backwards, to find the last blocks still in the cache."""
+    combine: Literal["two-stage", "atomic"] = "two-stage"
+    """How programs' shares of a total meet: through a buffer and a second kernel, or by atomics."""
+    eviction: Literal["normal", "evict-first"] = "normal"
+    """Cache hint of loads that are not needed again."""
+    division: Literal["exact", "reciprocal"] = "exact"
+
+
+def triton_space(plan: Plan) -> Space[TritonSchedule]:
+    """The dials that mean something for this plan, each with its values in order."""
+    dials = [
+        Dial("block", (512, 1024, 2048, 4096, 8192), "memory"),
+        Dial("warps", (2, 4, 8, 16), "latency"),
+        Dial("grid", ("tiles", "persistent"), "latency"),
+        Dial("waves", (1, 2, 4, 8, 16), "latency"),
+        Dial("eviction", ("normal", "evict-first"), "memory"),
+        Dial("stages", (1, 2, 3, 4), "memory"),
+    ]
+    if not plan.flat:
+        whole = ("whole",) * (plan.cols <= WHOLE_LIMIT)
+        dials.append(Dial("rows", (1, 2, 4, 8), "latency"))
+        dials.append(Dial("passes", (*whole, "separate", *("online",) * (plan.fusion is not None)), "memory"))
+    if plan.flat and plan.totals:
+        dials.append(Dial("unroll", (1, 2, 4), "memory"))
+    if plan.passes and not plan.flat:
+        dials.append(Dial("order", ("forward", "alternate"), "memory"))
+    if plan.totals:
+        dials.append(Dial("combine", ("two-stage", "atomic"), "latency"))
+    if plan.divides_by_rows:
+        dials.append(Dial("division", ("exact", "reciprocal"), "compute"))
+    return Space(TritonSchedule, tuple(dials))

@@ -1,0 +1,245 @@
+"""A plan and a schedule as a Triton module: the kernels, their launch, and a drop-in `ModelNew`.
+
+Decides the frame of the file. `ModelNew` inherits from the reference, so that its parameters are made
+alike, and hands over to the reference whatever the kernels are not for: autograd, other dtypes, other
+ranks, other constructor arguments.
+"""
+
+from kernelwright.errors import ProposeError
+from kernelwright.export.reference import Reference, arguments, baked, merged_imports, reference, tensors
+from kernelwright.propose.author.plan.expr import COL, ROW
+from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
+from kernelwright.propose.author.schedule.triton import TritonSchedule
+from kernelwright.propose.author.source.triton_expr import HELPERS
+from kernelwright.propose.author.source.triton_kernel import MainKernel, finish_kernel, finish_reads
+from kernelwright.propose.author.source.writer import Writer
+from kernelwright.records.candidate import Candidate, Tunable
+from kernelwright.records.task import Task
+
+OURS = ("import os", "import torch", "import triton", "import triton.language as tl")
+STAGED_BYTES = 160 * 1024
+"""Shared memory that loads in flight may take."""
+MOST_WARPS = 16
+
+
+def write_triton(task: Task, plan: Plan, schedule: TritonSchedule) -> Candidate:
+    """The kernel as a candidate.
+
+    Raises:
+        ProposeError: the task's source has names that the file needs.
+    """
+    if schedule.division == "reciprocal":
+        plan = with_reciprocals(plan)
+    warps = (schedule.warps, min(2 * schedule.warps, MOST_WARPS))
+    return Candidate(
+        language="triton",
+        source=_Module(task, plan, schedule).text(),
+        tunables=(Tunable(name="WARPS", values=tuple(dict.fromkeys(warps))),),
+    )
+
+
+class _Module:
+    """One Triton module in the making."""
+
+    def __init__(self, task: Task, plan: Plan, schedule: TritonSchedule) -> None:
+        self.task = task
+        self.plan = plan
+        self.schedule = schedule
+        self.found: Reference = reference(task.source.source)
+        self.main = MainKernel(plan, schedule)
+        self.witness = next(t for t in plan.arguments if len(t.along) == 2)
+        self.writer = Writer("    ")
+
+    def text(self) -> str:
+        kernel = self.main.text("_kernel")
+        finish = finish_kernel(self.plan, self.main.totals, "_finish") if self.plan.totals else ""
+        self._launch()
+        self._class()
+        parts = [self._head(), self.found.body, self._constants(), *self._helpers(kernel + finish), kernel, finish]
+        text = "\n\n\n".join(part.strip("\n") for part in [*parts, self.writer.text()] if part) + "\n"
+        self._check_names(text)
+        return text
+
+    def _check_names(self, text: str) -> None:
+        ours = {"_kernel", "_finish", "_launch", "_fits", "_programs", "ModelNew", *HELPERS, *self._settings()}
+        clash = sorted(ours & self.found.names)
+        if clash:
+            raise ProposeError(f"the task's source has names that the kernel's file needs: {', '.join(clash)}")
+
+    def _head(self) -> str:
+        lines = [f'"""{self.task.name}: {self._idea()}"""', ""]
+        return "\n".join([*lines, *merged_imports(OURS, self.found.imports)])
+
+    def _idea(self) -> str:
+        if self.plan.flat:
+            return "one pass over all elements, in Triton."
+        return f"one kernel for all passes over rows of {self.plan.cols} elements, in Triton."
+
+    def _settings(self) -> dict[str, int]:
+        s = self.schedule
+        out = {"WARPS": s.warps, "STAGES": s.stages, "BLOCK": s.block}
+        out |= {"WAVES": s.waves} if s.grid == "persistent" else {}
+        return out | ({"UNROLL": s.unroll} if self.plan.flat else {"ROWS": s.rows})
+
+    def _constants(self) -> str:
+        settings = self._settings()
+        if self.whole:
+            settings.pop("BLOCK")
+        lines = [f"{name} = {value}" for name, value in settings.items()]
+        return "\n".join([*lines, 'INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"'])
+
+    @property
+    def whole(self) -> bool:
+        """Whether a program holds whole rows."""
+        return not self.plan.flat and self.schedule.passes == "whole"
+
+    def _helpers(self, kernels: str) -> list[str]:
+        needed = [n for n in HELPERS if f"{n}(" in kernels]
+        needed += ["_expm1"] * ("_tanh" in needed and "_expm1" not in needed)
+        return [HELPERS[n] for n in HELPERS if n in needed]
+
+    # The launch.
+
+    def _launch(self) -> None:
+        w = self.writer
+        names = [t.identifier for t in self.plan.arguments]
+        with w.block("def _programs(tiles, device):"):
+            w.line('"""How many programs to launch for so many tiles."""')
+            if self.schedule.grid == "tiles":
+                w.line("return tiles")
+            else:
+                w.line("known = torch.cuda.is_available() and device.type == \"cuda\"")
+                w.line("count = torch.cuda.get_device_properties(device).multi_processor_count if known else 1")
+                w.line("return min(tiles, WAVES * count)")
+        w.lines += ["", ""]
+        w.line("@torch.compiler.disable")
+        with w.block(f"def _launch({', '.join(names)}):"):
+            w.line('"""Run the kernels on tensors that fit."""')
+            for tensor in self.plan.arguments:
+                if tensor.along:
+                    w.line(f"{tensor.identifier} = {tensor.identifier}.contiguous()")
+            self._sizes()
+            for output in self.plan.outputs:
+                w.line(self._allocation(output))
+            self._calls()
+            results = ", ".join(o.tensor.identifier for o in self.plan.outputs)
+            w.line(f"return {results}")
+
+    def _sizes(self) -> None:
+        w, first = self.writer, self.witness.identifier
+        if self.plan.flat:
+            w.line(f"numel = {first}.numel()")
+            w.line("programs = _programs(triton.cdiv(numel, BLOCK), " + first + ".device)")
+            return
+        w.line(f"cols = {first}.shape[{self._leading(self.witness)}:].numel()")
+        w.line(f"rows = {first}.numel() // cols")
+        w.line(f"programs = _programs(triton.cdiv(rows, ROWS), {first}.device)")
+        if self.whole:
+            w.line("block = triton.next_power_of_2(cols)")
+            wide = sum(1 for t in self.main.reads if len(t.along) == 2)
+            w.line(f"stages = max(1, min(STAGES, {STAGED_BYTES} // ({4 * wide} * ROWS * block)))")
+
+    def _leading(self, tensor: Tensor) -> int:
+        """How many of the tensor's dimensions are rows'."""
+        count, size = 0, 1
+        while size < self.plan.rows:
+            size *= tensor.shape[count]
+            count += 1
+        return count
+
+    def _allocation(self, output: Output) -> str:
+        tensor, first = output.tensor, self.witness.identifier
+        lead, base = self._leading(self.witness) if not self.plan.flat else 0, self.witness.shape
+        if tensor.shape == base:
+            shape = f"{first}.shape"
+        elif not self.plan.flat and tensor.shape == base[:lead]:
+            shape = f"{first}.shape[:{lead}]"
+        elif not self.plan.flat and tensor.shape == base[:lead] + (1,) * (len(base) - lead):
+            ones = ", 1" * (len(base) - lead)
+            shape = f"(*{first}.shape[:{lead}]{ones})"
+        else:
+            shape = repr(tensor.shape)
+        return f"{tensor.identifier} = torch.empty({shape}, dtype=torch.{tensor.dtype}, device={first}.device)"
+
+    def _calls(self) -> None:
+        w, first = self.writer, self.witness.identifier
+        atomic = self.schedule.combine == "atomic"
+        for total, name in zip(self.plan.totals, self.main.totals, strict=True):
+            if atomic:
+                start = {"sum": "0.0", "max": '-float("inf")', "min": 'float("inf")'}[total.op]
+                w.line(f"{name} = torch.full((1,), {start}, dtype=torch.float32, device={first}.device)")
+            else:
+                w.line(f"{name} = torch.empty(programs, dtype=torch.float32, device={first}.device)")
+        given = [p.removesuffix("_ptr") for p in self.main.pointers] + self.main.sizes
+        values = {"BLOCK": "block", "STAGES": "stages"} if self.whole else {}
+        given += [f"{c}={values.get(c, c)}" for c in self.main.constants]
+        with w.block(f"with torch.cuda.device_of({first}):"):
+            self._call("_kernel[(programs,)]", [*given, "num_warps=WARPS"])
+            if self.plan.totals:
+                reads = [t.identifier for t in finish_reads(self.plan)]
+                outputs = [o.tensor.identifier for o in self.plan.scalars]
+                count = "1" if atomic else "programs"
+                size = "SIZE=1" if atomic else "SIZE=triton.next_power_of_2(programs)"
+                self._call("_finish[(1,)]", [*self.main.totals, *reads, *outputs, count, *self.main.sizes, size])
+
+    def _call(self, head: str, given: list[str]) -> None:
+        with self.writer.block(f"{head}(", ")"):
+            for text in given:
+                self.writer.line(f"{text},")
+
+    # The drop-in.
+
+    def _class(self) -> None:
+        w = self.writer
+        names = arguments(self.task, self.found)
+        given = tensors(self.task, names)
+        w.lines += ["", ""]
+        self._fits([t.identifier for t in self.plan.arguments])
+        w.lines += ["", ""]
+        with w.block("class ModelNew(Model):"):
+            w.line('"""A drop-in for Model: its kernel where it fits, the reference elsewhere."""')
+            w.line()
+            with w.block("def __init__(self, *args, **kwargs):"):
+                w.line("super().__init__(*args, **kwargs)")
+                w.line("self._as_written = not kwargs and list(args) == list(get_init_inputs())")
+            w.line()
+            with w.block(f"def forward(self, {', '.join(names)}):"):
+                w.line(f"tensors = ({', '.join(given)},)")
+                conditions = ["self._as_written", *baked(self.task, names), "_fits(*tensors)"]
+                with w.block(f"if {' and '.join(conditions)}:"):
+                    w.line("return _launch(*tensors)")
+                w.line(f"return super().forward({', '.join(names)})")
+
+    def _fits(self, names: list[str]) -> None:
+        w, first = self.writer, self.witness.identifier
+        with w.block(f"def _fits({', '.join(names)}):"):
+            w.line('"""Whether the kernels are for these tensors; they have no backward."""')
+            w.line(f"tensors = ({', '.join(names)},)")
+            with w.block("if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):"):
+                w.line("return False")
+            w.line(f'here = INTERPRETED or {first}.device.type != "cpu" or not torch.cuda.is_available()')
+            w.line(f"alike = all(t.device == {first}.device for t in tensors)")
+            for line in self._shape_lines():
+                w.line(line)
+            w.line("return here and alike and shapes and dtypes")
+
+    def _shape_lines(self) -> list[str]:
+        first = self.witness
+        lines = [f"dtypes = [t.dtype for t in tensors] == [{', '.join(f'torch.{t.dtype}' for t in self.plan.arguments)}]"]
+        ranks = ", ".join(str(len(t.shape)) for t in self.plan.arguments)
+        lines.append(f"shapes = [t.dim() for t in tensors] == [{ranks}] and {first.identifier}.numel() > 0")
+        lead = 0 if self.plan.flat else self._leading(first)
+        for tensor in self.plan.arguments:
+            if tensor == first:
+                continue
+            size = {
+                (): "1",
+                (ROW,): f"{first.identifier}.shape[:{lead}].numel()",
+                (COL,): f"{first.identifier}.shape[{lead}:].numel()",
+                (ROW, COL): f"{first.identifier}.numel()",
+            }[tensor.along]
+            if tensor.shape == first.shape:
+                lines.append(f"shapes = shapes and {tensor.identifier}.shape == {first.identifier}.shape")
+            else:
+                lines.append(f"shapes = shapes and {tensor.identifier}.numel() == {size}")
+        return lines

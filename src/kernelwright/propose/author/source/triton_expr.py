@@ -1,0 +1,115 @@
+"""How Triton spells an expression, a tile at a time.
+
+In a row kernel a tile is [ROWS, BLOCK]: what varies along rows only is [ROWS, 1], along columns only
+[1, BLOCK], so that broadcasting does the rest. In a flat kernel a tile is [BLOCK].
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelwright.propose.author.plan.expr import COL, ROW, Call, Const, Count, Expr, Load
+from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.source.scope import Scope
+
+PATTERNS: dict[str, str] = {
+    "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}",
+    "reciprocal": "1.0 / {0}", "rsqrt": "1.0 / tl.sqrt({0})", "float": "{0}.to(tl.float32)",
+    "max": "tl.maximum({0}, {1})", "min": "tl.minimum({0}, {1})", "where": "tl.where({0}, {1}, {2})",
+    "eq": "{0} == {1}", "ne": "{0} != {1}", "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}",
+    "ge": "{0} >= {1}", "and": "{0} & {1}", "or": "{0} | {1}", "not": "~{0}",
+    "normal_cdf": "0.5 * (1.0 + tl.erf({0} * 0.7071067811865476))", "sigmoid": "tl.sigmoid({0})",
+    "expm1": "_expm1({0})", "log1p": "_log1p({0})", "tanh": "_tanh({0})",
+} | {op: f"tl.{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos", "exp", "log", "erf")}  # fmt: skip
+
+HELPERS: dict[str, str] = {
+    "_expm1": '''\
+@triton.jit
+def _expm1(x):
+    """exp(x) - 1, by a polynomial where the subtraction would lose digits."""
+    p = 1.39412098e-3
+    p = p * x + 8.36323481e-3
+    p = p * x + 4.16663736e-2
+    p = p * x + 1.66665763e-1
+    p = p * x + 0.5
+    return tl.where(tl.abs(x) < 0.34, p * x * x + x, tl.exp(x) - 1.0)
+''',
+    "_log1p": '''\
+@triton.jit
+def _log1p(x):
+    """log(1 + x), with the digits that 1 + x loses put back."""
+    total = 1.0 + x
+    return tl.log(total) + (x - (total - 1.0)) / total
+''',
+    "_tanh": '''\
+@triton.jit
+def _tanh(x):
+    """From expm1(2 x), so that small arguments keep their digits."""
+    twice = _expm1(tl.minimum(2.0 * x, 40.0))
+    return twice / (twice + 2.0)
+''',
+}
+"""Functions that Triton's language lacks, in an order in which each is defined before its use."""
+
+
+@dataclass
+class TritonScope(Scope):
+    """One block of a kernel."""
+
+    mask: str | None = None
+    """Which elements of the tile exist; None where no tile is at hand."""
+    column: str = "column"
+    hint: str = ""
+    """Further arguments of a load of elements, such as an eviction policy."""
+
+    BINDING = Scope.BINDING | {"normal_cdf": 3, "rsqrt": 3, "and": 1, "or": 1, "float": 5}
+    LOOSE = 1
+
+    def declare(self, name: str, text: str, node: Expr) -> None:
+        """An assignment."""
+        self.writer.line(f"{name} = {text}")
+
+    def literal(self, node: Const) -> str:
+        """A number."""
+        if node.kind == "bool":
+            return str(bool(node.value))
+        if node.kind == "int":
+            return str(int(node.value))
+        if math.isinf(node.value):
+            return 'float("inf")' if node.value > 0 else '-float("inf")'
+        return repr(float(node.value))
+
+    def count(self, node: Count) -> str:
+        """An argument of the kernel."""
+        if len(node.over) == 2 and not self.plan.flat:
+            return "(1.0 * rows * cols)"
+        return "numel" if len(node.over) == 2 else "cols" if node.over == (COL,) else "rows"
+
+    def load(self, node: Load, tensor: Tensor, index: str | None) -> str:
+        """A masked load, widened to float where the tensor is narrower."""
+        pointer = f"{tensor.identifier}_ptr"
+        if index is not None:
+            text = self._picked(node, pointer, index)
+        elif not node.along:
+            text = f"tl.load({pointer})"
+        elif self.plan.flat:
+            text = f"tl.load({pointer} + offset, mask={self.mask}{self.hint})"
+        elif node.along == (ROW,):
+            text = f"tl.load({pointer} + row, mask=row < rows)"
+        elif node.along == (COL,):
+            text = f"tl.load({pointer} + {self.column}, mask={self.column} < cols)"
+        else:
+            text = f"tl.load({pointer} + row * cols + {self.column}, mask={self.mask}{self.hint})"
+        return text + ".to(tl.float32)" * (tensor.dtype in ("float16", "bfloat16"))
+
+    def _picked(self, node: Load, pointer: str, index: str) -> str:
+        """The element at an index; NaN for an index outside the row, where nothing is ever read."""
+        row = "row * cols + " if ROW in node.along else ""
+        inside = f"(row < rows) & ({index} >= 0) & ({index} < cols)"
+        mask = self.names.fresh("found")
+        self.writer.line(f"{mask} = {inside}")
+        return f'tl.load({pointer} + {row}{index}, mask={mask}, other=float("nan"))'
+
+    def operation(self, node: Call, operands: Sequence[str]) -> str:
+        """An operator or a call."""
+        return PATTERNS[node.op].format(*operands)

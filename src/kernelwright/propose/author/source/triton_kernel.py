@@ -1,0 +1,280 @@
+"""The kernels of a plan: the main one, and the one that finishes its totals."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from kernelwright.propose.author.plan.expr import ROW, Combine, Expr, Load, Reduce, walk
+from kernelwright.propose.author.plan.plan import Fusion, Output, Plan, Tensor
+from kernelwright.propose.author.schedule.triton import TritonSchedule
+from kernelwright.propose.author.source.scope import Names
+from kernelwright.propose.author.source.triton_expr import TritonScope
+from kernelwright.propose.author.source.writer import Writer
+
+START = {"sum": "0.0", "max": '-float("inf")', "min": 'float("inf")'}
+ATOMIC = {"sum": "tl.atomic_add", "max": "tl.atomic_max", "min": "tl.atomic_min"}
+EVICT = ', eviction_policy="evict_first"'
+
+
+def joined(op: Combine, left: str, right: str) -> str:
+    """A statement that takes `right` into `left`."""
+    pick = {"max": "tl.maximum", "min": "tl.minimum"}
+    return f"{left} += {right}" if op == "sum" else f"{left} = {pick[op]}({left}, {right})"
+
+
+class MainKernel:
+    """The kernel that reads the inputs."""
+
+    def __init__(self, plan: Plan, schedule: TritonSchedule) -> None:
+        self.plan = plan
+        self.schedule = schedule
+        self.writer = Writer("    ")
+        self.reads = used(plan, [o.expr for o in (*plan.stored, *plan.per_row)] + [t.arg for t in plan.totals])
+        self.writes = [o.tensor for o in (*plan.stored, *plan.per_row)]
+        words = "row rows cols numel column offset tile tiles inside start total".split()
+        self.names = Names({*words, *(t.identifier for t in self.reads)})
+        self.totals = [self.names.fresh(f"total_{t.op}") for t in plan.totals]
+
+    @property
+    def pointers(self) -> list[str]:
+        """Names of the pointer arguments."""
+        return [f"{t.identifier}_ptr" for t in (*self.reads, *self.writes)] + [f"{t}_ptr" for t in self.totals]
+
+    @property
+    def sizes(self) -> list[str]:
+        """Names of the sizes among the arguments."""
+        return ["numel"] if self.plan.flat else ["rows", "cols"]
+
+    @property
+    def constants(self) -> list[str]:
+        """Names of the compile-time arguments."""
+        return ["BLOCK", "STAGES", "UNROLL"] if self.plan.flat else ["ROWS", "BLOCK", "STAGES"]
+
+    def text(self, name: str) -> str:
+        """The kernel."""
+        w = self.writer
+        w.line("@triton.jit")
+        with w.block(f"def {name}(", "):"):
+            for argument in (*self.pointers, *self.sizes):
+                w.line(f"{argument},")
+            for constant in self.constants:
+                w.line(f"{constant}: tl.constexpr,")
+        with w.block('    """' + self._idea() + '"""'):
+            self._body()
+        return w.text()
+
+    def _idea(self) -> str:
+        if self.plan.flat:
+            return "One program takes blocks of BLOCK elements, as far apart as there are programs."
+        if self.schedule.passes == "whole":
+            return "One program holds ROWS whole rows at a time; each element is read once."
+        return "One program takes ROWS rows at a time, in blocks of BLOCK columns."
+
+    def _body(self) -> None:
+        for total, name in zip(self.plan.totals, self.totals, strict=True):
+            shape = "[BLOCK]" if self.plan.flat else "[ROWS, 1]"
+            self.writer.line(f"{name} = tl.full({shape}, {START[total.op]}, tl.float32)")
+        self.writer.line("tiles = tl.cdiv(numel, BLOCK)" if self.plan.flat else "tiles = tl.cdiv(rows, ROWS)")
+        if self.schedule.grid == "persistent":
+            stages = ", num_stages=STAGES" if self.plan.flat or self.schedule.passes == "whole" else ""
+            unroll = ", loop_unroll_factor=UNROLL" if self.plan.flat and self.schedule.unroll > 1 else ""
+            head = "for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0)" + stages + unroll + "):"
+            with self.writer.block(head):
+                self._tile()
+        else:
+            self.writer.line("tile = tl.program_id(0)")
+            self._tile()
+        self._share_totals()
+
+    def _tile(self) -> None:
+        if self.plan.flat:
+            self._flat_tile()
+            return
+        self.writer.line("row = tl.cast(tile * ROWS, tl.int64) + tl.arange(0, ROWS)[:, None]")
+        if self.schedule.passes == "whole":
+            self._whole_rows()
+        else:
+            self._blocked_rows()
+        scope = TritonScope(self.plan, self.writer, self.names)
+        self._store(scope, self.plan.per_row, "row", "row < rows")
+        self._take(scope, "row < rows")
+        self.names.values.clear()
+
+    def _flat_tile(self) -> None:
+        self.writer.line("offset = tl.cast(tile, tl.int64) * BLOCK + tl.arange(0, BLOCK)")
+        self.writer.line("inside = offset < numel")
+        scope = TritonScope(self.plan, self.writer, self.names, mask="inside", hint=self._hint())
+        for total in self.plan.totals:
+            for node in walk(total.arg):
+                if isinstance(node, Reduce):
+                    self._alias(scope, node)
+        self._store(scope, self.plan.stored, "offset", "inside")
+        self._take(scope, "inside")
+
+    def _alias(self, scope: TritonScope, block: Reduce) -> None:
+        """A block's sum need not be made: its elements join the total lane by lane."""
+        (text,) = scope.write([block.arg])
+        self.names.values[block.key] = text
+
+    def _take(self, scope: TritonScope, mask: str) -> None:
+        texts = scope.write([t.arg for t in self.plan.totals])
+        for total, name, text in zip(self.plan.totals, self.totals, texts, strict=True):
+            self.writer.line(joined(total.op, name, f"tl.where({mask}, {text}, {START[total.op]})"))
+
+    def _hint(self) -> str:
+        return EVICT if self.schedule.eviction == "evict-first" else ""
+
+    def _store(self, scope: TritonScope, outputs: Sequence[Output], place: str, mask: str) -> None:
+        texts = scope.write([o.expr for o in outputs])
+        for output, text in zip(outputs, texts, strict=True):
+            self.writer.line(f"tl.store({output.tensor.identifier}_ptr + {place}, {text}, mask={mask})")
+
+    # Rows that fit.
+
+    def _whole_rows(self) -> None:
+        self.writer.line("column = tl.arange(0, BLOCK)[None, :]")
+        self.writer.line("inside = (row < rows) & (column < cols)")
+        scope = TritonScope(self.plan, self.writer, self.names, mask="inside", hint=self._hint())
+        for group in self.plan.passes:
+            texts = scope.write([r.arg for r in group])
+            for r, text in zip(group, texts, strict=True):
+                name = self.names.fresh(f"row_{r.op}")
+                masked = f"tl.where(column < cols, {text}, {START[r.op]})"
+                self.writer.line(f"{name} = tl.{r.op}({masked}, axis=1, keep_dims=True)")
+                self.names.values[r.key] = name
+        self._store(scope, self.plan.stored, "row * cols + column", "inside")
+
+    # Rows in blocks.
+
+    def _blocked_rows(self) -> None:
+        fusion = self.plan.fusion if self.schedule.passes == "online" else None
+        number = 0
+        for group in self.plan.passes:
+            if fusion is not None and fusion.first in group:
+                self._fused(fusion, number)
+                number += 1
+            rest = [r for r in group if r.key not in self.names.values]
+            if rest:
+                self._pass(rest, number)
+                number += 1
+        if self.plan.stored:
+            TritonScope(self.plan, self.writer, self.names).hoist([o.expr for o in self.plan.stored])
+            with self._columns(number):
+                scope = self._block_scope(self._hint())
+                self._store(scope, self.plan.stored, "row * cols + column", "inside")
+
+    def _block_scope(self, hint: str = "") -> TritonScope:
+        return TritonScope(self.plan, self.writer, self.names.inner(), mask="inside", hint=hint)
+
+    @contextmanager
+    def _columns(self, number: int) -> Iterator[None]:
+        """The loop over the blocks of a row, for pass `number`."""
+        backwards = self.schedule.order == "alternate" and number % 2 == 1
+        with self.writer.block("for start in tl.range(0, cols, BLOCK, num_stages=STAGES):"):
+            first = "(tl.cdiv(cols, BLOCK) - 1) * BLOCK - start" if backwards else "start"
+            self.writer.line(f"column = {first} + tl.arange(0, BLOCK)[None, :]")
+            self.writer.line("inside = (row < rows) & (column < cols)")
+            yield
+
+    def _pass(self, group: Sequence[Reduce], number: int) -> None:
+        TritonScope(self.plan, self.writer, self.names).hoist([r.arg for r in group])
+        lanes = [self.names.fresh(f"lanes_{r.op}") for r in group]
+        for r, lane in zip(group, lanes, strict=True):
+            self.writer.line(f"{lane} = tl.full([ROWS, BLOCK], {START[r.op]}, tl.float32)")
+        with self._columns(number):
+            texts = self._block_scope().write([r.arg for r in group])
+            for r, lane, text in zip(group, lanes, texts, strict=True):
+                self.writer.line(joined(r.op, lane, f"tl.where(column < cols, {text}, {START[r.op]})"))
+        for r, lane in zip(group, lanes, strict=True):
+            name = self.names.fresh(f"row_{r.op}")
+            self.writer.line(f"{name} = tl.{r.op}({lane}, axis=1, keep_dims=True)")
+            self.names.values[r.key] = name
+
+    def _fused(self, fusion: Fusion, number: int) -> None:
+        TritonScope(self.plan, self.writer, self.names).hoist([fusion.element])
+        first, second = self.names.fresh(f"row_{fusion.first.op}"), self.names.fresh("row_sum")
+        start = START[fusion.first.op]
+        self.writer.line(f"{first} = tl.full([ROWS, 1], {start}, tl.float32)")
+        self.writer.line(f"{second} = tl.full([ROWS, 1], 0.0, tl.float32)")
+        with self._columns(number):
+            (text,) = self._block_scope().write([fusion.element])
+            lines = SOFTMAX if fusion.kind == "softmax" else VARIANCE
+            for line in lines:
+                self.writer.line(line.format(x=text, first=first, second=second))
+        self.names.values[fusion.first.key] = first
+        self.names.values[fusion.second.key] = second
+
+    # Totals.
+
+    def _share_totals(self) -> None:
+        for total, name in zip(self.plan.totals, self.totals, strict=True):
+            whole = f"tl.{total.op}({name}, axis=0)" if self.plan.flat else f"tl.{total.op}(tl.{total.op}({name}, axis=1), axis=0)"
+            if self.schedule.combine == "atomic":
+                self.writer.line(f"{ATOMIC[total.op]}({name}_ptr, {whole})")
+            else:
+                self.writer.line(f"tl.store({name}_ptr + tl.program_id(0), {whole})")
+
+
+SOFTMAX = (
+    "x = tl.where(column < cols, {x}, -float(\"inf\"))",
+    "larger = tl.maximum({first}, tl.max(x, axis=1, keep_dims=True))",
+    "power = tl.exp(x - larger)",
+    "{second} = {second} * tl.exp({first} - larger) + tl.sum(power, axis=1, keep_dims=True)",
+    "{first} = larger",
+)
+"""One block of the online softmax: the sum so far is rescaled whenever the maximum grows."""
+
+VARIANCE = (
+    "x = tl.where(column < cols, {x}, 0.0)",
+    "count = tl.minimum(cols - start, BLOCK) * 1.0",
+    "part = tl.sum(x, axis=1, keep_dims=True)",
+    "distance = tl.where(column < cols, x - part / count, 0.0)",
+    "gap = part / count - {first} / tl.maximum(start, 1)",
+    "spread = tl.sum(distance * distance, axis=1, keep_dims=True)",
+    "{second} += spread + gap * gap * (start * (count / (start + count)))",
+    "{first} += part",
+)
+"""One block of the pairwise update: squared distances from the mean of all blocks so far."""
+
+
+def finish_kernel(plan: Plan, totals: Sequence[str], name: str) -> str:
+    """The kernel that adds up the programs' shares and makes the scalar results of them."""
+    w = Writer("    ")
+    reads = used(plan, [o.expr for o in plan.scalars], stop=True)
+    sizes = ["numel"] if plan.flat else ["rows", "cols"]
+    pointers = [f"{t.identifier}_ptr" for t in (*reads, *(o.tensor for o in plan.scalars))]
+    w.line("@triton.jit")
+    with w.block(f"def {name}(", "):"):
+        for argument in (*(f"{t}_ptr" for t in totals), *pointers, "programs", *sizes):
+            w.line(f"{argument},")
+        w.line("SIZE: tl.constexpr,")
+    names = Names({"slot", "inside", *totals})
+    with w.block('    """One program adds up what the others left, in double."""'):
+        w.line("slot = tl.arange(0, SIZE)")
+        for total, text in zip(plan.totals, totals, strict=True):
+            load = f"tl.load({text}_ptr + slot, mask=slot < programs, other={START[total.op]})"
+            w.line(f"shares = {load}.to(tl.float64)")
+            w.line(f"{text} = tl.{total.op}(shares, axis=0).to(tl.float32)")
+            names.values[total.key] = text
+        scope = TritonScope(plan, w, names)
+        texts = scope.write([o.expr for o in plan.scalars])
+        for output, text in zip(plan.scalars, texts, strict=True):
+            w.line(f"tl.store({output.tensor.identifier}_ptr, {text})")
+    return w.text()
+
+
+def finish_reads(plan: Plan) -> list[Tensor]:
+    """Arguments that the finishing kernel reads."""
+    return used(plan, [o.expr for o in plan.scalars], stop=True)
+
+
+def used(plan: Plan, roots: Sequence[Expr], stop: bool = False) -> list[Tensor]:
+    """Arguments that the expressions read, in order; with `stop`, only outside reductions over rows."""
+    todo, names = list(roots), set()
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Load):
+            names.add(node.name)
+        if not (stop and isinstance(node, Reduce) and node.over == (ROW,)):
+            todo += node.children
+    return [t for t in plan.arguments if t.name in names]
+
