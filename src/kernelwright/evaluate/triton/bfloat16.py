@@ -39,7 +39,7 @@ def round_nearest(values: Array) -> Array:
     bits = wide.view(np.uint32)
     rounded = (bits + np.uint32(0x7FFF) + ((bits >> _HALF) & np.uint32(1))) & _UPPER_HALF
     nearest = np.where(np.isnan(wide), wide, rounded.view(np.float32))
-    return np.asarray(nearest.reshape(np.shape(values)))
+    return nearest.reshape(np.shape(values))
 
 
 def to_bits(values: Array) -> Array:
@@ -47,7 +47,8 @@ def to_bits(values: Array) -> Array:
     rounded = round_nearest(values)
     bits = np.ascontiguousarray(rounded).view(np.uint32) >> _HALF
     quiet = np.where(np.isnan(rounded), np.uint32(0x40), np.uint32(0))  # a payload may be in the lower half
-    return (bits.reshape(quiet.shape) | quiet).astype(np.uint16)
+    half: Array = (bits.reshape(quiet.shape) | quiet).astype(np.uint16)
+    return half
 
 
 def from_bits(bits: Array) -> Array:

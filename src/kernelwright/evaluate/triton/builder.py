@@ -119,6 +119,14 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
             return _new(np.abs(value.data), tl.bfloat16)
         return super().create_fabs(value)  # type: ignore[no-any-return]
 
+    def create_maxnumf(self, a: Handle, b: Handle) -> Handle:
+        """The larger one; where one is NaN the other, as the device has it."""
+        return self.binary_op(a, b, np.fmax)
+
+    def create_minnumf(self, a: Handle, b: Handle) -> Handle:
+        """The smaller one; where one is NaN the other."""
+        return self.binary_op(a, b, np.fmin)
+
     def create_erf(self, value: Handle) -> Handle:
         """Triton's own goes through Python for every element."""
         return _new(torch.erf(torch.from_numpy(np.array(value.data))).numpy(), value.dtype.scalar)

@@ -12,16 +12,17 @@ from types import ModuleType
 
 import torch
 import triton
-from torch._subclasses.fake_tensor import (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-    UnsupportedOperatorException,
-)
 from triton.compiler.errors import CompilationError
 from triton.runtime.errors import TritonError
 
 from kernelwright.evaluate.triton.cubin import LOG_KEY, assembler_log, spill_bytes, usage
-from kernelwright.evaluate.triton.device import CudaPretence, Launch, absent_gpu, without_values
+from kernelwright.evaluate.triton.device import (
+    CudaPretence,
+    Launch,
+    RecordingDriver,
+    absent_gpu,
+    without_values,
+)
 from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
 from kernelwright.evaluate.triton.model import arguments_of, construct, empty, load_parameters
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
@@ -30,12 +31,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.measure import BuildFacts, KernelFacts
 from kernelwright.records.task import Workload
 
-NEEDS_VALUES = (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException)
-KINDS: dict[type[BaseException], FaultKind] = {
-    CompilationError: "build",
-    TritonError: "build",
-    **dict.fromkeys(NEEDS_VALUES, "unsupported"),
-}
+KINDS: dict[type[BaseException], FaultKind] = {CompilationError: "build", TritonError: "build"}
 
 
 def cross_compile(candidate: Candidate, task_source: str, workload: Workload, arch: str) -> BuildFacts | Fault:
@@ -58,29 +54,30 @@ def cross_compile(candidate: Candidate, task_source: str, workload: Workload, ar
     with Boundary(path, KINDS) as boundary, absent_gpu(device) as driver, assembler_log(), torch.no_grad():
         entry = entry_of(load_module(path, candidate.source, candidate.defines), candidate)
         boundary.default = "run"
-        _launch(entry, task, workload)
-        if not driver.launches:
-            _launch_on_lazy_memory(entry, task, workload)
+        _launch(entry, task, workload, driver)
         launches = driver.launches
     return boundary.fault or _facts(launches, device, time.perf_counter() - start)
 
 
-def _launch(entry: type, task: ModuleType, workload: Workload) -> None:
-    """Run the model on fake tensors of the GPU; silent where host code needs values."""
-    with without_values(), suppress(*NEEDS_VALUES):
-        _run(entry, task, workload)
+def _launch(entry: type, task: ModuleType, workload: Workload, driver: RecordingDriver) -> None:
+    """Run the model on tensors without values, or without writing any where that does not do.
 
-
-def _launch_on_lazy_memory(entry: type, task: ModuleType, workload: Workload) -> None:
-    """Run it on real tensors that nobody writes: custom operators hide their launches from fake ones."""
-    with CudaPretence():
+    Host code that asks for values, and custom operators, which hide their launches, need real tensors.
+    Their memory costs nothing until it is written; what is read there is zero.
+    """
+    with suppress(RuntimeError), without_values():
         _run(entry, task, workload)
+        if driver.launches:
+            return
+    driver.launches.clear()
+    _run(entry, task, workload)
 
 
 def _run(entry: type, task: ModuleType, workload: Workload) -> None:
-    model = construct(entry, task).to("cuda")
-    load_parameters(model, {p.name: empty(p, "cuda") for p in workload.parameters})
-    model(*arguments_of(workload, "cuda"))
+    with CudaPretence():
+        model = construct(entry, task)
+        load_parameters(model, {p.name: empty(p) for p in workload.parameters})
+        model(*arguments_of(workload))
 
 
 def _facts(launches: Sequence[Launch], device: Hardware, seconds: float) -> BuildFacts:

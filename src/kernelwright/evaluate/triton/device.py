@@ -14,13 +14,14 @@ from typing import NamedTuple
 import torch
 import triton
 from torch._subclasses import fake_tensor
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode
 from triton.backends.compiler import GPUTarget
 from triton.runtime.autotuner import Autotuner
 
 from kernelwright.evaluate.triton.foreign import Foreign
 from kernelwright.knowledge.hardware import WARP, Hardware
 
+GPU = torch.device("cuda", 0)
 MAX_THREADS = 1024
 """Most threads of a block."""
 
@@ -57,7 +58,7 @@ class RecordingDriver:
 
     def get_active_torch_device(self) -> torch.device:
         """Where host code's tensors claim to be."""
-        return torch.device("cuda", 0)
+        return GPU
 
     def get_device_properties(self, _device: int) -> dict[str, int]:
         """The limits that Triton checks before a launch."""
@@ -103,7 +104,7 @@ class CudaPretence(TorchFunctionMode):  # type: ignore[misc]
 _ANSWERS: dict[object, object] = {
     torch.Tensor.is_cuda.__get__: True,
     torch.Tensor.is_cpu.__get__: False,
-    torch.Tensor.device.__get__: torch.device("cuda", 0),
+    torch.Tensor.device.__get__: GPU,
     torch.Tensor.get_device: 0,
 }
 
@@ -122,14 +123,15 @@ def absent_gpu(device: Hardware) -> Iterator[RecordingDriver]:
     with ExitStack() as stack:
         stack.enter_context(replaced(torch.cuda, **_torch_cuda(device)))
         stack.enter_context(replaced(Autotuner, do_bench=property(lambda _tuner: _bench)))
-        stack.enter_context(replaced(fake_tensor.FakeTensor, data_ptr=_fake_address))
-        stack.enter_context(replaced(fake_tensor, init_gpu_context=lambda *_: None))
+        stack.enter_context(
+            replaced(fake_tensor.FakeTensor, data_ptr=_fake_address, device=_pretended_device())
+        )
         yield driver
 
 
 @contextmanager
 def without_values() -> Iterator[None]:
-    """Within it, tensors have shapes and no memory, on any device; a shape error is not logged by torch."""
+    """Within it, tensors have shapes and no memory; a shape error is not logged by torch."""
     logger = logging.getLogger(fake_tensor.__name__)
     with replaced(logger, disabled=True), fake_tensor.FakeTensorMode(allow_non_fake_inputs=True):
         yield
@@ -157,6 +159,17 @@ def _bench(call: Callable[[], object], **_options: object) -> list[float]:
 def _fake_address(tensor: torch.Tensor) -> int:
     """Allocations of the GPU are aligned well beyond 16 bytes; views keep their offset."""
     return int(tensor.storage_offset() * tensor.element_size())
+
+
+def _pretended_device() -> property:
+    """Fake tensors keep their device in Python, where a function mode does not see the question."""
+    own: Callable[[object], torch.device] = fake_tensor.FakeTensor.device.fget
+
+    def device(tensor: object) -> torch.device:
+        asked_by_candidate = isinstance(_get_current_function_mode(), CudaPretence)
+        return GPU if asked_by_candidate else own(tensor)
+
+    return property(device)
 
 
 def _torch_cuda(device: Hardware) -> dict[str, object]:

@@ -51,14 +51,14 @@ def _listing(tensors: Mapping[str, torch.Tensor]) -> str:
     return ", ".join(f"{name}{list(t.shape)}" for name, t in tensors.items()) or "none"
 
 
-def arguments_of(workload: Workload, device: str) -> list[torch.Tensor | bool | int | float]:
+def arguments_of(workload: Workload) -> list[torch.Tensor | bool | int | float]:
     """Uninitialised tensors of the workload's inputs, and its scalars, in order."""
-    return [i.value if isinstance(i, Scalar) else empty(i, device) for i in workload.inputs]
+    return [i.value if isinstance(i, Scalar) else empty(i) for i in workload.inputs]
 
 
-def empty(spec: TensorSpec, device: str) -> torch.Tensor:
+def empty(spec: TensorSpec) -> torch.Tensor:
     """An uninitialised tensor of that spec; costs memory only where it is written."""
-    return torch.empty(spec.shape, dtype=getattr(torch, spec.dtype), device=device)
+    return torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
 
 
 def flatten(result: object) -> tuple[torch.Tensor, ...]:

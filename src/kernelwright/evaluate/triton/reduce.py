@@ -191,7 +191,7 @@ def _probe(source: str, inputs: Sequence[Input] | None, names: Workload) -> Work
 
 
 def _arguments(inputs: Sequence[Input], names: Workload) -> list[torch.Tensor | bool | int | float]:
-    return arguments_of(names.model_copy(update={"inputs": tuple(inputs)}), "cpu")
+    return arguments_of(names.model_copy(update={"inputs": tuple(inputs)}))
 
 
 def _renewed(spec: Input, argument: torch.Tensor | bool | int | float) -> Input:

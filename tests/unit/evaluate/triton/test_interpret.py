@@ -1,0 +1,194 @@
+"""Whole candidates in the interpreter: right ones agree with torch, wrong ones have the right fault."""
+
+import pytest
+import torch
+from triton_candidates import (
+    ADD,
+    AUTOTUNED,
+    CUSTOM_OPERATOR,
+    HEAD,
+    MATMUL,
+    NO_TASK,
+    PARAMETERS,
+    SOFTMAX,
+    TWO_STAGE_SUM,
+    candidate,
+)  # fmt: skip
+
+from kernelwright.errors import RefereeError
+from kernelwright.evaluate.triton.fault import Fault
+from kernelwright.evaluate.triton.interpret import Arguments, install, interpret
+from kernelwright.records.candidate import Define
+
+
+@pytest.fixture
+def run(repaired):
+    def call(source, *inputs, parameters=None, task=NO_TASK, **fields):
+        arguments = Arguments(inputs, parameters or {})
+        return repaired(interpret, candidate(source, **fields), task, arguments, "sm_90")
+
+    return call
+
+
+def test_addition_with_a_tail(run):
+    x, y = torch.randn(37, 101), torch.randn(37, 101)
+    (out,) = run(ADD, x, y)
+    assert torch.equal(out, x + y)
+    assert out.device.type == "cpu"
+    (out,) = run(ADD, x, y, defines=(Define(name="BLOCK", value=64),))
+    assert torch.equal(out, x + y)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_softmax(run, dtype):
+    x = torch.randn(13, 1000).to(dtype)
+    (out,) = run(SOFTMAX, x)
+    torch.testing.assert_close(out, x.softmax(1))
+
+
+def test_two_stages_with_a_grid_of_the_device_s_size(run):
+    x = torch.randn(64, 1001)
+    (out,) = run(TWO_STAGE_SUM, x)
+    torch.testing.assert_close(out, x.sum())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_product(run, dtype):
+    a, b = torch.randn(67, 131).to(dtype), torch.randn(131, 33).to(dtype)
+    (out,) = run(MATMUL, a, b)
+    torch.testing.assert_close(out, a @ b)
+
+
+def test_autotune_takes_a_configuration_and_custom_operators_run(run):
+    x, y = torch.randn(513), torch.randn(513)
+    for source in (AUTOTUNED, CUSTOM_OPERATOR):
+        assert torch.equal(run(source, x, y)[0], x + y)
+
+
+def test_parameters_by_name_and_by_order(run):
+    x, w = torch.randn(5, 7), torch.randn(7)
+    task = "def get_init_inputs():\n    return [7]\n"
+    for name in ("weight", "scale.gamma"):
+        assert torch.equal(run(PARAMETERS, x, parameters={name: w}, task=task)[0], x * w)
+    fault = run(PARAMETERS, x, parameters={"gamma": torch.randn(6)}, task=task)
+    assert fault.kind == "build"
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (("inside = at < n", "inside = at < n + 3"), "3 of"),
+        (("x + at, mask=inside", "x + at - 4, mask=inside"), "4 of"),
+        (("out + at, tl.load", "out + at + 1, tl.load"), "store"),
+        ((", mask=inside)\n\n", ")\n\n"), "store"),
+    ],
+)
+def test_out_of_bounds(run, change, what):
+    assert change[0] in ADD
+    fault = run(ADD.replace(*change), torch.randn(3000), torch.randn(3000))
+    assert isinstance(fault, Fault), fault
+    assert fault.kind == "out_of_bounds"
+    assert what in fault.log
+    assert "in add_kernel" in fault.log
+
+
+def test_a_failed_device_assert(run):
+    source = ADD.replace(
+        "    inside = at < n\n", "    inside = at < n\n    tl.device_assert(n < 5, 'n is large')\n"
+    )
+    fault = run(source, torch.randn(9), torch.randn(9))
+    assert (fault.kind, "n is large" in fault.log) == ("assertion", True)
+    assert isinstance(run(source, torch.randn(3), torch.randn(3)), tuple)
+
+
+@pytest.mark.parametrize(
+    ("expression", "word"),
+    [
+        (
+            "tl.inline_asm_elementwise('mov.b32 $0, $1;', '=r,r', [a], tl.float32, True, 1)",
+            "asm",
+        ),
+        ("tl.extra.cuda.libdevice.j0(a)", "j0"),
+        ("tl.dot_scaled(a, None, 'e4m3', a, None, 'e4m3')", ""),
+    ],
+)
+def test_what_cannot_be_interpreted_says_so(run, expression, word):
+    source = ADD.replace("tl.load(x + at, mask=inside) +", "f(tl.load(x + at, mask=inside)) +").replace(
+        "@triton.jit", f"@triton.jit\ndef f(a):\n    return {expression}\n\n@triton.jit"
+    )
+    fault = run(source, torch.randn(9), torch.randn(9))
+    if word:
+        assert (fault.kind, word in fault.log or "assembly" in fault.log) == ("unsupported", True)
+    else:
+        assert fault.kind in ("unsupported", "run")
+
+
+LIBDEVICE = {
+    "tanh": torch.tanh,
+    "erf": torch.erf,
+    "exp": torch.exp,
+    "log1p": torch.log1p,
+    "rsqrt": torch.rsqrt,
+    "expm1": torch.expm1,
+    "fast_expf": torch.exp,
+    "rint": torch.round,
+    "cbrt": lambda x: x.sign() * x.abs() ** (1 / 3),
+}
+
+
+@pytest.mark.parametrize("module", ["triton.language.extra.cuda", "triton.language.extra"])
+def test_libdevice(run, module):
+    for name, function in LIBDEVICE.items():
+        source = ADD.replace("BLOCK =", f"from {module} import libdevice\nBLOCK =", 1).replace(
+            "tl.load(x + at, mask=inside) +", f"libdevice.{name}(tl.load(x + at, mask=inside, other=1.0)) +"
+        )
+        x = torch.rand(65) + 0.5
+        torch.testing.assert_close(run(source, x, torch.zeros(65))[0], function(x))
+
+
+def test_libdevice_with_two_arguments_and_a_scalar(run):
+    source = ADD.replace("BLOCK =", "from triton.language.extra import libdevice\nBLOCK =", 1).replace(
+        "tl.load(x + at, mask=inside) +", "libdevice.pow(tl.load(x + at, mask=inside, other=1.0), 3.0) +"
+    )
+    x = torch.rand(65)
+    torch.testing.assert_close(run(source, x, torch.zeros(65))[0], x**3)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("def broken(:\n", "build"),
+        ("Model = 1\n", "build"),
+        (ADD.replace("out = torch.empty_like(x)", "raise ValueError('no')"), "run"),
+        (ADD.replace("return out", "return [out, 'text']"), "run"),
+        (ADD.replace("load(y +", "load(z +"), "run"),
+    ],
+)
+def test_faults_have_a_kind(run, source, kind):
+    fault = run(source, torch.randn(9), torch.randn(9))
+    assert fault.kind == kind
+    assert fault.log
+
+
+def test_several_outputs_come_in_order(run):
+    x, y = torch.randn(9), torch.randn(9)
+    source = ADD.replace("return out", "return out, (x, y)")
+    assert [torch.equal(a, b) for a, b in zip(run(source, x, y), (x + y, x, y), strict=True)] == [True] * 3
+
+
+def test_host_code_sees_the_gpu(run):
+    source = HEAD + (
+        "class ModelNew(torch.nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        assert torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0)\n"
+        "        y = torch.zeros(3, device=x.device) + torch.ones(3, device='cuda') + x.cuda().to('cuda:0')\n"
+        "        assert y.is_cuda and y.device == x.device and y.get_device() == 0\n"
+        "        with torch.cuda.device(x.device):\n"
+        "            return y\n"
+    )
+    assert torch.equal(run(source, torch.ones(3))[0], torch.full((3,), 2.0))
+
+
+def test_a_process_without_the_switch_is_refused():
+    with pytest.raises(RefereeError, match="TRITON_INTERPRET"):
+        install()
