@@ -60,9 +60,11 @@ def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy,
 
 
 def _reference(warm: Warm, target: Target, policy: Policy) -> Contestant:
-    if target.kind == "cuda" and target.present:
-        return CudaContestant(warm.spawn("reference_cuda", reference_jail(policy)), LIMIT_S)
-    return Contestant(warm.spawn("reference", reference_jail(policy)), LIMIT_S)
+    on_gpu = target.kind == "cuda" and target.present
+    jail = reference_jail(policy, on_gpu)
+    if on_gpu:
+        return CudaContestant(warm.spawn("reference_cuda", jail), LIMIT_S)
+    return Contestant(warm.spawn("reference", jail), LIMIT_S)
 
 
 def _session(task: Task, init: str | None, reference: Contestant, policy: Policy) -> Session:
@@ -76,7 +78,7 @@ def _session(task: Task, init: str | None, reference: Contestant, policy: Policy
     return Session(small, reference, policy, Presented(task, answer["init"], reduction.description))
 
 
-def reference_jail(policy: Policy) -> Jail:
+def reference_jail(policy: Policy, on_gpu: bool) -> Jail:
     """The reference may start a compiler and keep what torch.compile built; otherwise it is confined as a candidate."""
     cache = cache_directory()
     if cache.stat().st_uid == 0:
@@ -93,7 +95,8 @@ def reference_jail(policy: Policy) -> Jail:
         directory="/",
         writable=(str(cache),),
         may_execute=True,
-        memory_bytes=policy.memory_bytes * 2,
+        # The CUDA driver reserves address space for all of the memory that it could ever see.
+        memory_bytes=1 << 40 if on_gpu else policy.memory_bytes * 2,
         tmpfs_bytes=1 << 30,
         environment=environment,
     )

@@ -118,6 +118,11 @@ class CudaSession(Session):
         message = {"do": "arrange", **fields, "outbox": self.reference.outbox_bytes}
         self.reference.ask(message, [*descriptors, outbox])
 
+    def refresh(self) -> None:
+        """As `Session.refresh`; gives the grader's own intermediates back to the device."""
+        super().refresh()
+        torch.cuda.empty_cache()
+
     def _place_draw(self, draw: int) -> list[torch.Tensor]:
         offsets = [draw * t.nbytes for t in self.inputs]
         self.reference.ask({"do": "draw", "seed": self._new_seed(), "offsets": offsets})

@@ -25,7 +25,7 @@ class ChildRaisedError(Exception):
     """Foreign code raised; `log` is its traceback."""
 
     def __init__(self, name: str, log: str) -> None:
-        super().__init__(name)
+        super().__init__(f"{name}: {log[-1500:]}")
         self.name, self.log = name, log
 
 

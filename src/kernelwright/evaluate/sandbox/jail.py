@@ -94,7 +94,9 @@ def _private_mounts(jail: Jail) -> bool:
 def _settle(jail: Jail) -> None:
     os.chdir(jail.directory)
     os.environ.clear()
-    os.environ.update({"HOME": jail.directory, "TMPDIR": jail.directory, "PATH": "/usr/bin:/bin"})
+    home = jail.directory
+    # Triton has looked up HOME when the warm parent imported it, so its cache is named here again.
+    os.environ.update({"HOME": home, "TMPDIR": home, "TRITON_CACHE_DIR": f"{home}/triton", "PATH": "/usr/bin:/bin"})
     os.environ.update(jail.environment)
 
 
@@ -167,4 +169,6 @@ def system_trees() -> tuple[str, ...]:
 
 
 def _gpu_devices() -> list[str]:
-    return [str(p) for p in Path("/dev").glob("nvidia*")]
+    """The device nodes, and /proc: the CUDA driver names its threads through /proc/self/task, and fails without."""
+    nodes = [str(p) for p in Path("/dev").glob("nvidia*")]
+    return [*nodes, "/proc"] if nodes else []

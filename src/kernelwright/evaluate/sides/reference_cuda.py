@@ -16,11 +16,16 @@ from kernelwright.evaluate.sides.reference import COMMANDS, ReferenceSide, tenso
 from kernelwright.records.tensor import TensorSpec
 
 
+CACHE_BYTES = 16 << 30
+"""What this process may keep of freed device memory between two calls."""
+
+
 class CudaReferenceSide(ReferenceSide):
     """State of this process."""
 
     def arrange(self, message: Message) -> Message:
         """Map the arena and the outbox."""
+        torch.cuda.empty_cache()
         *arena, outbox = message["descriptors"]
         self._view = CudaView(arena, message["sizes"], writable=True)  # type: ignore[assignment]
         self._capacity = int(message["outbox"])
@@ -53,7 +58,12 @@ class CudaReferenceSide(ReferenceSide):
     def export(self, message: Message) -> Message:
         """Copy the last results to the outbox."""
         results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
-        return {"results": publish(self._outbox, results, self._capacity)}
+        published = publish(self._outbox, results, self._capacity)
+        if torch.cuda.memory_reserved() > CACHE_BYTES:
+            # The fp64 variant's intermediates are several times the inputs; other processes need that memory.
+            self._kept, results = [], []
+            torch.cuda.empty_cache()
+        return {"results": published}
 
     def _put(self, tensors: list[torch.Tensor], first: int, offsets: list[int]) -> None:
         specs = [s for s in self._inputs or () if isinstance(s, TensorSpec)] if first == 0 else self._parameters

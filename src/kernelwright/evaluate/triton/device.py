@@ -123,9 +123,7 @@ def absent_gpu(device: Hardware) -> Iterator[RecordingDriver]:
     with ExitStack() as stack:
         stack.enter_context(replaced(torch.cuda, **_torch_cuda(device)))
         stack.enter_context(replaced(Autotuner, do_bench=property(lambda _tuner: _bench)))
-        stack.enter_context(
-            replaced(fake_tensor.FakeTensor, data_ptr=_fake_address, device=_pretended_device())
-        )
+        stack.enter_context(replaced(fake_tensor.FakeTensor, data_ptr=_fake_address, device=_pretended_device()))
         yield driver
 
 

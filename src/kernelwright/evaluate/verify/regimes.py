@@ -51,7 +51,7 @@ def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torc
 
 def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
     low = 0 if spec.domain is Domain.NON_NEGATIVE else -4
-    return torch.randint(low, 5, x.shape, generator=generator, device=x.device).to(x.dtype)
+    return torch.randint(low, 5, x.shape, generator=generator, device=x.device, dtype=x.dtype)
 
 
 AS_GIVEN = Regime("as given", (), _scaled(1.0))
