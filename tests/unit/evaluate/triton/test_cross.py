@@ -27,12 +27,6 @@ LARGE = workload(spec("x", 32768, 32768), spec("y", 32768, 32768))
 PRODUCT = workload(spec("a", 4096, 4096, dtype="float16"), spec("b", 4096, 4096, dtype="float16"))
 
 
-@pytest.fixture(autouse=True)
-def private_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-
-
 def build(source, inputs=LARGE, arch="sm_90", task=NO_TASK, **fields):
     return cross_compile(candidate(source, **fields), task, inputs, arch)
 

@@ -92,6 +92,49 @@ def test_out_of_bounds(run, change, what):
     assert "in add_kernel" in fault.log
 
 
+def test_reading_what_another_program_wrote_is_a_race(run):
+    source = TWO_STAGE_SUM.replace(
+        "    tl.store(partial + tl.program_id(0), tl.sum(total, axis=0))\n",
+        "    tl.store(partial + tl.program_id(0), tl.sum(total, axis=0))\n"
+        "    if tl.program_id(0) == tl.num_programs(0) - 1:\n"
+        "        every = tl.load(partial + tl.arange(0, 128))\n"
+        "        tl.store(partial, tl.sum(every, axis=0))\n",
+    )
+    fault = run(source, torch.randn(64, 1001))
+    assert isinstance(fault, Fault), fault
+    assert (fault.kind, "reads what program 0 wrote" in fault.log) == ("race", True)
+
+
+def test_an_atomic_counter_makes_an_order(run):
+    source = (
+        TWO_STAGE_SUM.replace(
+            "    tl.store(partial + tl.program_id(0), tl.sum(total, axis=0))\n",
+            "    tl.store(partial + tl.program_id(0), tl.sum(total, axis=0))\n"
+            "    if tl.atomic_add(count, 1) == tl.num_programs(0) - 1:\n"
+            "        at = tl.arange(0, 256)\n"
+            "        every = tl.load(partial + at, mask=at < tl.num_programs(0), other=0.0)\n"
+            "        tl.store(out, tl.sum(every, axis=0))\n",
+        )
+        .replace("(x, partial, n,", "(x, partial, count, out, n,")
+        .replace("(x, partial, x.numel(),", "(x, partial, torch.zeros(1, dtype=torch.int32), out, x.numel(),")
+        .replace(
+            "        final_kernel[(1,)](partial, out, programs, B=triton.next_power_of_2(programs))\n", ""
+        )
+    )
+    x = torch.randn(64, 1001)
+    torch.testing.assert_close(run(source, x)[0], x.sum())
+
+
+def test_shifting_in_place_is_a_race(run):
+    source = ADD.replace("out = torch.empty_like(x)", "out = x").replace(
+        "tl.load(x + at, mask=inside)", "tl.load(x + at + 1, mask=at + 1 < n)"
+    )
+    fault = run(source, torch.randn(3000), torch.randn(3000))
+    assert (fault.kind, "writes what program 0 read" in fault.log) == ("race", True)
+    in_place = ADD.replace("out = torch.empty_like(x)", "out = x")
+    assert isinstance(run(in_place, torch.randn(3000), torch.randn(3000)), tuple)
+
+
 def test_a_failed_device_assert(run):
     source = ADD.replace(
         "    inside = at < n\n", "    inside = at < n\n    tl.device_assert(n < 5, 'n is large')\n"
