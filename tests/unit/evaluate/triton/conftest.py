@@ -5,6 +5,7 @@ import os
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
+import torch
 
 
 @pytest.fixture(autouse=True)
@@ -12,6 +13,11 @@ def _private_folders(tmp_path, monkeypatch):
     """What a test writes goes where pytest cleans up."""
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers():
+    torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")
