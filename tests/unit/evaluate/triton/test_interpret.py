@@ -12,10 +12,11 @@ from triton_candidates import (
     PARAMETERS,
     SOFTMAX,
     TWO_STAGE_SUM,
-    candidate,
+    candidate, workload,
 )  # fmt: skip
 
 from kernelwright.errors import RefereeError
+from kernelwright.evaluate.triton.cross import cross_compile
 from kernelwright.evaluate.triton.fault import Fault
 from kernelwright.evaluate.triton.interpret import Arguments, install, interpret
 from kernelwright.records.candidate import Define
@@ -235,3 +236,8 @@ def test_host_code_sees_the_gpu(run):
 def test_a_process_without_the_switch_is_refused():
     with pytest.raises(RefereeError, match="TRITON_INTERPRET"):
         install()
+
+
+def test_cross_compiling_with_the_switch_is_refused(repaired):
+    with pytest.raises(RefereeError, match="TRITON_INTERPRET"):
+        repaired(cross_compile, candidate(ADD), NO_TASK, workload(), "sm_90")
