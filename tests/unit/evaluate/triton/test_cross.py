@@ -15,7 +15,7 @@ from triton_candidates import (
     candidate,
     spec,
     workload,
-)  # fmt: skip
+)
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.triton.cross import cross_compile

@@ -12,8 +12,9 @@ from triton_candidates import (
     PARAMETERS,
     SOFTMAX,
     TWO_STAGE_SUM,
-    candidate, workload,
-)  # fmt: skip
+    candidate,
+    workload,
+)
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.triton.cross import cross_compile
