@@ -55,7 +55,7 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
         self, ptrs: Handle, mask: Handle | Array, other: Handle | None, *rest: object, **named: object
     ) -> Handle:
         """Load under a mask, in bounds."""
-        self.guard.check("load", ptrs, _flags(mask))
+        self.guard.load(ptrs, _flags(mask))
         dtype = ptrs.get_element_ty()
         if dtype != tl.bfloat16:
             return super().create_masked_load(ptrs, mask, other, *rest, **named)  # type: ignore[no-any-return]
@@ -66,14 +66,14 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
         self, ptrs: Handle, value: Handle, mask: Handle | Array, *rest: object, **named: object
     ) -> Foreign:
         """Store under a mask, in bounds."""
-        self.guard.check("store", ptrs, _flags(mask))
+        self.guard.store(ptrs, _flags(mask))
         if ptrs.get_element_ty() != tl.bfloat16:
             return super().create_masked_store(ptrs, value, mask, *rest, **named)
         return _native.store(ptrs.data, to_bits(value.data), _flags(mask))
 
     def create_atomic_rmw(self, op: Foreign, ptr: Handle, value: Handle, mask: Handle, *rest: object) -> Foreign:
         """Read, modify and write, in bounds."""
-        self.guard.check("atomic", ptr, _flags(mask))
+        self.guard.atomic(ptr, _flags(mask))
         if ptr.get_element_ty() != tl.bfloat16:
             return super().create_atomic_rmw(op, ptr, value, mask, *rest)
         if op != interpreter._ir.ATOMIC_OP.FADD:
@@ -82,7 +82,7 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
 
     def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, *rest: object) -> Foreign:
         """Compare and swap, in bounds."""
-        self.guard.check("atomic", ptr, np.ones(ptr.data.shape, dtype=bool))
+        self.guard.atomic(ptr, np.ones(ptr.data.shape, dtype=bool))
         if ptr.get_element_ty() == tl.bfloat16:
             raise UnsupportedError("compare-and-swap on bfloat16 cannot be interpreted")
         return super().create_atomic_cas(ptr, expected, value, *rest)

@@ -15,6 +15,7 @@ import triton
 from triton.compiler.errors import CompilationError
 from triton.runtime.errors import TritonError
 
+from kernelwright.errors import RefereeError
 from kernelwright.evaluate.triton.cubin import LOG_KEY, assembler_log, spill_bytes, usage
 from kernelwright.evaluate.triton.device import (
     CudaPretence,
@@ -45,7 +46,10 @@ def cross_compile(candidate: Candidate, task_source: str, workload: Workload, ar
 
     Raises:
         MachineError: no facts are known of `arch`.
+        RefereeError: Triton was imported with TRITON_INTERPRET=1, so nothing would be compiled.
     """
+    if triton.knobs.runtime.interpret:
+        raise RefereeError("Triton was imported with TRITON_INTERPRET=1: unset it before the process starts")
     device = hardware(arch)
     start = time.perf_counter()
     task = load_module(private_path("task"), task_source)

@@ -13,7 +13,7 @@ from typing import Literal, Self
 
 from kernelwright.records.base import Record
 
-FaultKind = Literal["build", "run", "out_of_bounds", "assertion", "unsupported"]
+FaultKind = Literal["build", "run", "out_of_bounds", "race", "assertion", "unsupported"]
 LOG_LINES = 60
 LOG_CHARACTERS = 6000
 
@@ -23,8 +23,8 @@ class Fault(Record):
 
     kind: FaultKind
     """`build`: it does not import or compile, or needs more than the device has; `run`: it raised;
-    `out_of_bounds` and `assertion`: the interpreter saw it; `unsupported`: nothing is known of it, since
-    this machine cannot run what it does."""
+    `out_of_bounds`, `race` and `assertion`: the interpreter saw it; `unsupported`: nothing is known of it,
+    since this machine cannot run what it does."""
     log: str
     """The candidate's frames and the message, short enough for a prompt."""
 

@@ -1,4 +1,4 @@
-"""Bounds of memory in Triton's interpreter: every lane of a load, store or atomic must hit a tensor.
+"""Memory in Triton's interpreter: every lane of a load, store or atomic must hit a tensor.
 
 A lane is in bounds when all its bytes lie in the storage of one of the tensors that the kernel was
 given. Not covered: an overrun that stays inside the same storage, and kernels that make pointers from
@@ -13,6 +13,7 @@ from triton.runtime import interpreter
 
 from kernelwright.evaluate.triton.fault import CandidateError, FaultKind
 from kernelwright.evaluate.triton.foreign import Array, Handle
+from kernelwright.evaluate.triton.races import Ledger
 
 
 class OutOfBoundsError(CandidateError):
@@ -45,6 +46,19 @@ class Regions:
         held = (index >= 0) & (pointers + np.uint64(item_bytes) <= self._ends[np.maximum(index, 0)])
         return np.asarray(pointers[~held])
 
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all storages."""
+        return int((self._ends - self._starts).sum())
+
+    def offsets(self, pointers: Array) -> Array:
+        """Addresses that are inside, as offsets into the storages laid end to end."""
+        if not self._spans:
+            return pointers.astype(np.int64)
+        index = np.searchsorted(self._starts, pointers, side="right") - 1
+        before = np.concatenate([[0], np.cumsum(self._ends - self._starts)[:-1]]).astype(np.uint64)
+        return np.asarray((pointers - self._starts[index] + before[index]).astype(np.int64))
+
     def describe(self, address: int) -> str:
         """Where an address outside of every storage is, relative to the nearest one."""
         if not self._spans:
@@ -60,31 +74,64 @@ class Guard:
 
     def __init__(self) -> None:
         self._regions: Regions | None = None
+        self._ledger = Ledger(0)
 
     def enter(self, arguments: Mapping[str, object]) -> None:
         """A launch begins."""
         self._regions = Regions(arguments)
+        self._ledger = Ledger(self._regions.total_bytes)
 
     def release(self) -> None:
         """Stop checking this launch: it makes pointers that no argument explains."""
         self._regions = None
 
-    def check(self, what: str, pointers: Handle, mask: Array) -> None:
-        """Look at the lanes that `mask` lets through.
+    def load(self, pointers: Handle, mask: Array) -> None:
+        """Look at the lanes of a load that `mask` lets through.
+
+        Raises:
+            OutOfBoundsError: at least one of them is outside.
+            RaceError: another program of this launch wrote there.
+        """
+        if self._regions is not None:
+            self._ledger.read(self._offsets("load", pointers, mask, self._regions), _program())
+
+    def store(self, pointers: Handle, mask: Array) -> None:
+        """Look at the lanes of a store that `mask` lets through.
+
+        Raises:
+            OutOfBoundsError: at least one of them is outside.
+            RaceError: another program of this launch read there.
+        """
+        if self._regions is not None:
+            self._ledger.write(self._offsets("store", pointers, mask, self._regions), _program())
+
+    def atomic(self, pointers: Handle, mask: Array) -> None:
+        """Look at the lanes of an atomic; from here on programs may have an order of their own.
 
         Raises:
             OutOfBoundsError: at least one of them is outside.
         """
-        if self._regions is None:
-            return
+        if self._regions is not None:
+            self._offsets("atomic", pointers, mask, self._regions)
+            self._ledger.close()
+
+    def _offsets(self, what: str, pointers: Handle, mask: Array, regions: Regions) -> Array:
         live = pointers.data.astype(np.uint64)[np.broadcast_to(mask, pointers.data.shape)]
-        bad = self._regions.outside(live, max(pointers.get_element_ty().primitive_bitwidth // 8, 1))
+        bad = regions.outside(live, max(pointers.get_element_ty().primitive_bitwidth // 8, 1))
         if bad.size:
             program = interpreter.interpreter_builder.grid_idx
             raise OutOfBoundsError(
                 f"{what} out of bounds: {bad.size} of {live.size} lanes of program {program}; "
-                f"{self._regions.describe(int(bad[0]))}"
+                f"{regions.describe(int(bad[0]))}"
             )
+        return regions.offsets(live)
+
+
+def _program() -> int:
+    """The running program's number in its grid."""
+    builder = interpreter.interpreter_builder
+    (x, y, z), (width, height, _) = builder.grid_idx, builder.grid_dim
+    return int(x + width * (y + height * z))
 
 
 def _spans(name: str, value: object) -> Iterator[Span]:

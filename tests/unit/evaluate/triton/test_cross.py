@@ -15,7 +15,7 @@ from triton_candidates import (
     candidate,
     spec,
     workload,
-)  # fmt: skip
+)
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.triton.cross import cross_compile
@@ -25,12 +25,6 @@ from kernelwright.records.measure import BuildFacts
 
 LARGE = workload(spec("x", 32768, 32768), spec("y", 32768, 32768))
 PRODUCT = workload(spec("a", 4096, 4096, dtype="float16"), spec("b", 4096, 4096, dtype="float16"))
-
-
-@pytest.fixture(autouse=True)
-def private_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
 def build(source, inputs=LARGE, arch="sm_90", task=NO_TASK, **fields):

@@ -13,9 +13,11 @@ from triton_candidates import (
     SOFTMAX,
     TWO_STAGE_SUM,
     candidate,
-)  # fmt: skip
+    workload,
+)
 
 from kernelwright.errors import RefereeError
+from kernelwright.evaluate.triton.cross import cross_compile
 from kernelwright.evaluate.triton.fault import Fault
 from kernelwright.evaluate.triton.interpret import Arguments, install, interpret
 from kernelwright.records.candidate import Define
@@ -47,9 +49,9 @@ def test_softmax(run, dtype):
 
 
 def test_two_stages_with_a_grid_of_the_device_s_size(run):
-    x = torch.randn(64, 1001)
+    x = torch.rand(64, 1001)
     (out,) = run(TWO_STAGE_SUM, x)
-    torch.testing.assert_close(out, x.sum())
+    torch.testing.assert_close(out.double(), x.double().sum(), rtol=1e-5, atol=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
@@ -90,6 +92,49 @@ def test_out_of_bounds(run, change, what):
     assert fault.kind == "out_of_bounds"
     assert what in fault.log
     assert "in add_kernel" in fault.log
+
+
+def test_reading_what_another_program_wrote_is_a_race(run):
+    source = TWO_STAGE_SUM.replace(
+        "    tl.store(partial + tl.program_id(0), tl.sum(total, axis=0))\n",
+        "    tl.store(partial + tl.program_id(0), tl.sum(total, axis=0))\n"
+        "    if tl.program_id(0) == tl.num_programs(0) - 1:\n"
+        "        every = tl.load(partial + tl.arange(0, 128))\n"
+        "        tl.store(partial, tl.sum(every, axis=0))\n",
+    )
+    fault = run(source, torch.randn(64, 1001))
+    assert isinstance(fault, Fault), fault
+    assert (fault.kind, "reads what program 0 wrote" in fault.log) == ("race", True)
+
+
+def test_an_atomic_counter_makes_an_order(run):
+    source = (
+        TWO_STAGE_SUM.replace(
+            "    tl.store(partial + tl.program_id(0), tl.sum(total, axis=0))\n",
+            "    tl.store(partial + tl.program_id(0), tl.sum(total, axis=0))\n"
+            "    if tl.atomic_add(count, 1) == tl.num_programs(0) - 1:\n"
+            "        at = tl.arange(0, 256)\n"
+            "        every = tl.load(partial + at, mask=at < tl.num_programs(0), other=0.0)\n"
+            "        tl.store(out, tl.sum(every, axis=0))\n",
+        )
+        .replace("(x, partial, n,", "(x, partial, count, out, n,")
+        .replace("(x, partial, x.numel(),", "(x, partial, torch.zeros(1, dtype=torch.int32), out, x.numel(),")
+        .replace(
+            "        final_kernel[(1,)](partial, out, programs, B=triton.next_power_of_2(programs))\n", ""
+        )
+    )
+    x = torch.rand(64, 1001)
+    torch.testing.assert_close(run(source, x)[0].double(), x.double().sum(), rtol=1e-5, atol=0)
+
+
+def test_shifting_in_place_is_a_race(run):
+    source = ADD.replace("out = torch.empty_like(x)", "out = x").replace(
+        "tl.load(x + at, mask=inside)", "tl.load(x + at + 1, mask=at + 1 < n)"
+    )
+    fault = run(source, torch.randn(3000), torch.randn(3000))
+    assert (fault.kind, "writes what program 0 read" in fault.log) == ("race", True)
+    in_place = ADD.replace("out = torch.empty_like(x)", "out = x")
+    assert isinstance(run(in_place, torch.randn(3000), torch.randn(3000)), tuple)
 
 
 def test_a_failed_device_assert(run):
@@ -192,3 +237,8 @@ def test_host_code_sees_the_gpu(run):
 def test_a_process_without_the_switch_is_refused():
     with pytest.raises(RefereeError, match="TRITON_INTERPRET"):
         install()
+
+
+def test_cross_compiling_with_the_switch_is_refused(repaired):
+    with pytest.raises(RefereeError, match="TRITON_INTERPRET"):
+        repaired(cross_compile, candidate(ADD), NO_TASK, workload(), "sm_90")
