@@ -31,9 +31,10 @@ from kernelwright.engine.summary import (
     speaker,
     summarize,
 )
-from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import KernelwrightError, StoreError
+from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.check import Check
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import Target
@@ -109,8 +110,11 @@ class OptimizeResult:
     """How a run ended, with what it left behind."""
 
     summary: RunSummary
-    report: Path | None
+    shown: Shown
+    """The summary for a terminal."""
+    report: Path
     kernel: Path | None
+    """The best kernel as a drop-in module; None when nothing was right."""
     error: KernelwrightError | None = None
     interrupted: bool = False
 
@@ -137,17 +141,19 @@ def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> Op
 async def _optimize(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResult:
     source, target = read_task(request.task), resolve_target(request.target)
     proposer = suppliers.proposer(request.config.proposer)
-    evaluator = suppliers.evaluator(request.config.policy)
+    evaluator = _evaluator(suppliers, request.config.policy)
     try:
-        suppliers.listener(
-            Phase(text=f"admitting {source.name} on {target.name}: reference, baselines, ceilings")
-        )
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
         task = await evaluator.admit(source, target)
         card = new_card(task, await evaluator.environment(), request.config)
         store = RunStore.create(request.runs / card.id, card)
         return await _run(store, request.config, Parts(proposer, evaluator, suppliers.listener), suppliers)
     finally:
         await evaluator.close()
+
+
+def _evaluator(suppliers: Suppliers, policy: Policy) -> Evaluator:
+    return suppliers.evaluator(policy, lambda text: suppliers.listener(Phase(text=text)))
 
 
 def resume(folder: Path, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -164,7 +170,7 @@ async def _resume(folder: Path, suppliers: Suppliers) -> OptimizeResult:
     config, outcome = config_of(store.card), store.outcome()
     if outcome is not None and outcome.complete:
         return _wind_up(store, Ending(outcome), suppliers)
-    proposer, evaluator = suppliers.proposer(config.proposer), suppliers.evaluator(config.policy)
+    proposer, evaluator = suppliers.proposer(config.proposer), _evaluator(suppliers, config.policy)
     try:
         suppliers.listener(Phase(text=f"admitting {store.card.task.name} again"))
         task = await evaluator.admit(store.card.task.source, store.card.task.target)
@@ -197,7 +203,8 @@ async def _run(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
 def _wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
     kernel = _write_kernel(store, ending, suppliers)
     page = report(store.folder, suppliers=suppliers)
-    return OptimizeResult(summarize(store), page, kernel, ending.error, ending.interrupted)
+    shown = suppliers.present(store.card, store.attempts(), ending.outcome)
+    return OptimizeResult(summarize(store), shown, page, kernel, ending.error, ending.interrupted)
 
 
 def _write_kernel(store: RunStore, ending: Ending, suppliers: Suppliers) -> Path | None:
@@ -244,11 +251,9 @@ async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
     source = read_task(request.task)
     candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
     target = _target_for(request.target, candidate.language)
-    evaluator = suppliers.evaluator(request.policy)
+    evaluator = _evaluator(suppliers, request.policy)
     try:
-        suppliers.listener(
-            Phase(text=f"admitting {source.name} on {target.name}: reference, baselines, ceilings")
-        )
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
         task = await evaluator.admit(source, target)
         environment = await evaluator.environment()
         suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
