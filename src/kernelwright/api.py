@@ -68,6 +68,7 @@ __all__ = [
     "list_runs",
     "load_config",
     "optimize",
+    "present",
     "report",
     "resume",
 ]
@@ -226,6 +227,19 @@ def report(folder: Path, file: Path | None = None, suppliers: Suppliers | None =
     finally:
         store.close()
     return _write(file or folder / REPORT, text)
+
+
+def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
+    """A run's summary for a terminal, also while it is running.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    store = RunStore.open(folder)
+    try:
+        return (suppliers or Suppliers()).present(store.card, store.attempts(), store.outcome())
+    finally:
+        store.close()
 
 
 def _write(file: Path, text: str) -> Path:
