@@ -5,7 +5,6 @@ anything is shown. Nothing here imports torch; the referee's workers do.
 """
 
 import asyncio
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelwright.engine.config import RunConfig, Settings, load_config
@@ -21,6 +20,7 @@ from kernelwright.engine.events import (
     Started,
 )
 from kernelwright.engine.identity import config_of, new_card, same_circumstances
+from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import (
     BestKernel,
@@ -33,10 +33,10 @@ from kernelwright.engine.summary import (
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import resolve_target
-from kernelwright.errors import KernelwrightError, StoreError
+from kernelwright.errors import StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.check import Check
-from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
@@ -76,57 +76,6 @@ __all__ = [
 REPORT = "report.html"
 KERNEL = "model_new.py"
 """The best kernel as a drop-in module, in the run's folder."""
-INTERRUPTED = 130
-NOTHING_RIGHT = 1
-
-
-@dataclass(frozen=True)
-class OptimizeRequest:
-    """What is to be optimized, and how."""
-
-    task: Path
-    target: str | None = None
-    """`cpu`, `cuda` or an architecture; None: the GPU if there is one."""
-    config: RunConfig = field(default_factory=RunConfig)
-    runs: Path = Path("runs")
-    """Where the run's folder is made."""
-
-
-@dataclass(frozen=True)
-class CheckRequest:
-    """Which kernel is to be judged on which task."""
-
-    task: Path
-    kernel: Path
-    target: str | None = None
-    """None: the CPU for C++; for Triton the GPU, or `sm_90` through the interpreter where there is none."""
-    entry: str | None = None
-    workspace_bytes: int = 0
-    policy: Policy = field(default_factory=Policy)
-    effort: Effort = "final"
-
-
-@dataclass(frozen=True)
-class OptimizeResult:
-    """How a run ended, with what it left behind."""
-
-    summary: RunSummary
-    shown: Shown
-    """The summary for a terminal."""
-    report: Path
-    kernel: Path | None
-    """The best kernel as a drop-in module; None when nothing was right."""
-    error: KernelwrightError | None = None
-    interrupted: bool = False
-
-    @property
-    def exit_code(self) -> int:
-        """0: a right kernel; 1: none; 130: interrupted; otherwise the error's own."""
-        if self.error is not None:
-            return self.error.exit_code
-        if self.interrupted:
-            return INTERRUPTED
-        return 0 if self.summary.best else NOTHING_RIGHT
 
 
 def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
