@@ -5,7 +5,6 @@ anything is shown. Nothing here imports torch; the referee's workers do.
 """
 
 import asyncio
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelwright.engine.config import RunConfig, Settings, load_config
@@ -21,6 +20,7 @@ from kernelwright.engine.events import (
     Started,
 )
 from kernelwright.engine.identity import config_of, new_card, same_circumstances
+from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import (
     BestKernel,
@@ -31,11 +31,12 @@ from kernelwright.engine.summary import (
     speaker,
     summarize,
 )
-from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import resolve_target
-from kernelwright.errors import KernelwrightError, StoreError
+from kernelwright.errors import StoreError
+from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.check import Check
-from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
@@ -67,6 +68,7 @@ __all__ = [
     "list_runs",
     "load_config",
     "optimize",
+    "present",
     "report",
     "resume",
 ]
@@ -74,54 +76,6 @@ __all__ = [
 REPORT = "report.html"
 KERNEL = "model_new.py"
 """The best kernel as a drop-in module, in the run's folder."""
-INTERRUPTED = 130
-NOTHING_RIGHT = 1
-
-
-@dataclass(frozen=True)
-class OptimizeRequest:
-    """What is to be optimized, and how."""
-
-    task: Path
-    target: str | None = None
-    """`cpu`, `cuda` or an architecture; None: the GPU if there is one."""
-    config: RunConfig = field(default_factory=RunConfig)
-    runs: Path = Path("runs")
-    """Where the run's folder is made."""
-
-
-@dataclass(frozen=True)
-class CheckRequest:
-    """Which kernel is to be judged on which task."""
-
-    task: Path
-    kernel: Path
-    target: str | None = None
-    """None: the CPU for C++; for Triton the GPU, or `sm_90` through the interpreter where there is none."""
-    entry: str | None = None
-    workspace_bytes: int = 0
-    policy: Policy = field(default_factory=Policy)
-    effort: Effort = "final"
-
-
-@dataclass(frozen=True)
-class OptimizeResult:
-    """How a run ended, with what it left behind."""
-
-    summary: RunSummary
-    report: Path | None
-    kernel: Path | None
-    error: KernelwrightError | None = None
-    interrupted: bool = False
-
-    @property
-    def exit_code(self) -> int:
-        """0: a right kernel; 1: none; 130: interrupted; otherwise the error's own."""
-        if self.error is not None:
-            return self.error.exit_code
-        if self.interrupted:
-            return INTERRUPTED
-        return 0 if self.summary.best else NOTHING_RIGHT
 
 
 def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -137,15 +91,19 @@ def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> Op
 async def _optimize(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResult:
     source, target = read_task(request.task), resolve_target(request.target)
     proposer = suppliers.proposer(request.config.proposer)
-    evaluator = suppliers.evaluator(request.config.policy)
+    evaluator = _evaluator(suppliers, request.config.policy)
     try:
-        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}: reference, baselines, ceilings"))
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
         task = await evaluator.admit(source, target)
         card = new_card(task, await evaluator.environment(), request.config)
         store = RunStore.create(request.runs / card.id, card)
         return await _run(store, request.config, Parts(proposer, evaluator, suppliers.listener), suppliers)
     finally:
         await evaluator.close()
+
+
+def _evaluator(suppliers: Suppliers, policy: Policy) -> Evaluator:
+    return suppliers.evaluator(policy, lambda text: suppliers.listener(Phase(text=text)))
 
 
 def resume(folder: Path, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -162,7 +120,7 @@ async def _resume(folder: Path, suppliers: Suppliers) -> OptimizeResult:
     config, outcome = config_of(store.card), store.outcome()
     if outcome is not None and outcome.complete:
         return _wind_up(store, Ending(outcome), suppliers)
-    proposer, evaluator = suppliers.proposer(config.proposer), suppliers.evaluator(config.policy)
+    proposer, evaluator = suppliers.proposer(config.proposer), _evaluator(suppliers, config.policy)
     try:
         suppliers.listener(Phase(text=f"admitting {store.card.task.name} again"))
         task = await evaluator.admit(store.card.task.source, store.card.task.target)
@@ -195,7 +153,8 @@ async def _run(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
 def _wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
     kernel = _write_kernel(store, ending, suppliers)
     page = report(store.folder, suppliers=suppliers)
-    return OptimizeResult(summarize(store), page, kernel, ending.error, ending.interrupted)
+    shown = suppliers.present(store.card, store.attempts(), ending.outcome)
+    return OptimizeResult(summarize(store), shown, page, kernel, ending.error, ending.interrupted)
 
 
 def _write_kernel(store: RunStore, ending: Ending, suppliers: Suppliers) -> Path | None:
@@ -219,11 +178,26 @@ def report(folder: Path, file: Path | None = None, suppliers: Suppliers | None =
     return _write(file or folder / REPORT, text)
 
 
+def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
+    """A run's summary for a terminal, also while it is running.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    store = RunStore.open(folder)
+    try:
+        return (suppliers or Suppliers()).present(store.card, store.attempts(), store.outcome())
+    finally:
+        store.close()
+
+
 def _write(file: Path, text: str) -> Path:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
+        raise StoreError(
+            f"{file} cannot be written ({error.strerror}): check the path and the disk"
+        ) from None
     return file
 
 
@@ -240,9 +214,9 @@ async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
     source = read_task(request.task)
     candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
     target = _target_for(request.target, candidate.language)
-    evaluator = suppliers.evaluator(request.policy)
+    evaluator = _evaluator(suppliers, request.policy)
     try:
-        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}: reference, baselines, ceilings"))
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
         task = await evaluator.admit(source, target)
         environment = await evaluator.environment()
         suppliers.listener(Phase(text=f"judging {request.kernel.name}"))

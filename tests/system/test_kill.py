@@ -22,6 +22,10 @@ from kernelwright.store.run import RunStore
 
 KILLS = 100
 LONGEST_LIFE_S = 0.12
+LONGER = 1.03
+"""Each life of a run may last longer than the one before it, so that a slow machine gets there too."""
+MOST_KILLS = 150
+"""Of one run, whose lives are then ten seconds long."""
 ZYGOTE = Path(__file__).with_name("kill_zygote.py")
 
 
@@ -102,7 +106,8 @@ def killed_until_done(zygote: Zygote, seed: int, folder: Path) -> int:
     rng, kills, log = random.Random(seed), 0, folder.with_suffix(".log")
     attempts, answered, asked = [], set(), 0
     while True:
-        done = zygote.live(seed, folder, log, rng.uniform(0.005, LONGEST_LIFE_S))
+        longest_s = LONGEST_LIFE_S * LONGER**kills
+        done = zygote.live(seed, folder, log, rng.uniform(0.005, longest_s))
         asked_now = lines(log)[asked:]
         context = f"seed {seed}, after {kills} kills"
         assert not answered & set(asked_now), f"{context}: asked again what was answered"
@@ -110,9 +115,10 @@ def killed_until_done(zygote: Zygote, seed: int, folder: Path) -> int:
         before, (attempts, answered) = attempts, recorded(folder)
         assert attempts[: len(before)] == before, f"{context}: an attempt was lost or changed"
         asked += len(asked_now)
-        kills += not done
         if done:
             return kills
+        kills += 1
+        assert kills < MOST_KILLS, f"{context}: the run makes no progress"
 
 
 def test_a_killed_run_equals_an_undisturbed_one(zygote, tmp_path, record_property):

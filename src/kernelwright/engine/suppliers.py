@@ -7,7 +7,7 @@ imported when it is first needed, so that `--help` waits for none of them.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
 from kernelwright.engine.events import Listener, silent
 from kernelwright.errors import UsageError
@@ -20,9 +20,13 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.run import Outcome, RunCard
 from kernelwright.records.task import Task
 
+Note = Callable[[str], None]
+Shown = Any
+"""Whatever a rich console can print; rich itself belongs to the interfaces."""
 
-def _referee(policy: Policy) -> Evaluator:
-    return cast("Evaluator", import_module("kernelwright.evaluate.referee").Referee(policy))
+
+def _referee(policy: Policy, note: Note) -> Evaluator:
+    return cast("Evaluator", import_module("kernelwright.evaluate.referee").Referee(policy, on_note=note))
 
 
 def _proposer(name: str) -> Proposer:
@@ -44,15 +48,22 @@ def _examine() -> Sequence[Check]:
     return cast("Sequence[Check]", import_module("kernelwright.evaluate.doctor").examine())
 
 
+def _present(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> Shown:
+    return import_module("kernelwright.report.terminal").render(card, attempts, outcome)
+
+
 @dataclass(frozen=True)
 class Suppliers:
     """One function for each part."""
 
-    evaluator: Callable[[Policy], Evaluator] = _referee
+    evaluator: Callable[[Policy, Note], Evaluator] = _referee
+    """The note tells what the referee is busy with, from any thread."""
     proposer: Callable[[str], Proposer] = _proposer
     wrap: Callable[[Task, Candidate], str] = _wrap
     """A candidate as a drop-in `ModelNew` module."""
     render: Callable[[RunCard, Sequence[Attempt], Outcome | None], str] = _render
     """The report's page."""
+    present: Callable[[RunCard, Sequence[Attempt], Outcome | None], Shown] = _present
+    """The same for a terminal, as something that rich prints."""
     examine: Callable[[], Sequence[Check]] = _examine
     listener: Listener = silent

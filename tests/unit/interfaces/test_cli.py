@@ -10,6 +10,7 @@ import pytest
 
 from kernelwright.engine.identity import config_of
 from kernelwright.errors import ProposeError
+from kernelwright.records.evaluation import BuildFailed
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import sample_evaluation
@@ -25,8 +26,7 @@ def test_optimize_ends_with_a_kernel_a_report_and_a_summary(kernelwright, task, 
     (run,) = (tmp_path / "runs").iterdir()
     assert {file.name for file in run.iterdir()} == {FILE, "report.html", "model_new.py"}
     assert (tmp_path / "best.py").read_text() == (run / "model_new.py").read_text()
-    assert "measured again with fresh inputs" in said.out
-    assert "attempts          12 (12 measured)" in said.out
+    assert f"{run.name}: 12 attempts" in said.out
     assert f"{run.name}/report.html" in said.out
     assert "new best" in said.err
 
@@ -44,7 +44,7 @@ def test_the_json_is_all_of_stdout_and_has_the_promised_fields(kernelwright, tas
 
 def test_progress_names_what_is_waited_for_and_each_attempt(kernelwright, task):
     said = kernelwright("optimize", task, *CPU, "--budget", "2", "--json")
-    assert "admitting abs on cpu: reference, baselines" in said.err
+    assert "admitting abs on cpu" in said.err
     assert said.err.count(" measured ") == 2
     assert "measuring the best again" in said.err
 
@@ -148,7 +148,8 @@ def test_a_corrupt_run_says_so(kernelwright, task):
 def test_report_is_written_again_where_it_is_wanted(kernelwright, task, tmp_path):
     folder = kernelwright("optimize", task, *CPU, "--json").json["folder"]
     said = kernelwright("report", folder, "-o", "page.html")
-    assert said.out.strip() == "page.html"
+    assert "12 attempts" in said.out
+    assert said.out.splitlines()[-1] == "page.html"
     assert "12 attempts" in (tmp_path / "page.html").read_text()
     assert kernelwright("report", folder, "-o", "none/page.html").code == 5
 
@@ -249,6 +250,18 @@ def test_ctrl_c_ends_with_the_best_so_far(task, tmp_path):
 def test_importing_loads_no_torch(module):
     code = f"import sys, {module}; sys.exit(any(m in sys.modules for m in ('torch', 'triton', 'matplotlib')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_foreign_text_never_acts_on_the_terminal(kernelwright, task, tmp_path):
+    class Hostile(ScriptedEvaluator):
+        async def evaluate(self, task, candidate, effort="search"):
+            return BuildFailed(log="\x1b[2J[bold]error[/] \x07\u202e")
+
+    (tmp_path / "k.cpp").write_text(KERNEL)
+    for arguments in (("optimize", task, *CPU), ("check", task, "k.cpp")):
+        said = kernelwright(*arguments, evaluator=Hostile())
+        assert "[2J[bold]error[/]" in said.out + said.err
+        assert not {"\x1b", "\x07", "\u202e"} & set(said.out + said.err)
 
 
 def test_help_names_every_verb_and_the_exit_codes(kernelwright):

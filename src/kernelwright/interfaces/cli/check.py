@@ -11,7 +11,7 @@ from kernelwright import api
 from kernelwright.interfaces.cli.app import ERRORS, OUTPUT, suppliers_of
 from kernelwright.interfaces.cli.guard import interruptible
 from kernelwright.interfaces.cli.screen import Screen
-from kernelwright.interfaces.cli.words import figure_lines
+from kernelwright.interfaces.cli.words import figure_lines, plain
 from kernelwright.records.policy import Policy
 
 
@@ -24,7 +24,9 @@ def check(  # noqa: PLR0913  a flag is a parameter
     ] = None,
     entry: Annotated[str | None, typer.Option(help="The kernel's function. Default: the only one.")] = None,
     workspace_bytes: Annotated[int, typer.Option(min=0, help="Workspace that the kernel gets.")] = 0,
-    isolation: Annotated[Literal["auto", "strict"], typer.Option(help="strict: refuse a weaker sandbox.")] = "auto",
+    isolation: Annotated[
+        Literal["auto", "strict"], typer.Option(help="strict: refuse a weaker sandbox.")
+    ] = "auto",
     quick: Annotated[bool, typer.Option("--quick", help="As short as in a search.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
@@ -49,9 +51,13 @@ def check(  # noqa: PLR0913  a flag is a parameter
 
 def _show(summary: api.CheckSummary) -> None:
     style = "green" if summary.right else "red"
-    OUTPUT.print(f"[bold {style}]{summary.outcome}[/] {escape(summary.reason)}".rstrip())
-    OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
+    OUTPUT.print(f"[bold {style}]{summary.outcome}[/] {escape(plain(summary.reason))}".rstrip())
+    OUTPUT.print(
+        f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}"
+    )
     for line in figure_lines(summary):
         OUTPUT.print(line)
     for case in summary.errors:
-        OUTPUT.print(f"case              {escape(case.regime)}: error {case.error:.3g}, allowed {case.allowed:.3g}")
+        OUTPUT.print(
+            f"case              {escape(case.regime)}: error {case.error:.3g}, allowed {case.allowed:.3g}"
+        )

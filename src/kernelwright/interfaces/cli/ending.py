@@ -8,7 +8,7 @@ from rich.markup import escape
 from kernelwright.api import OptimizeResult, RunSummary
 from kernelwright.errors import StoreError
 from kernelwright.interfaces.cli.app import ERRORS, OUTPUT
-from kernelwright.interfaces.cli.words import figure_lines
+from kernelwright.interfaces.cli.words import plain
 
 
 def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
@@ -24,7 +24,7 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
     else:
         _show(result, output)
     if result.error is not None:
-        ERRORS.print(f"[bold red]error:[/] {escape(str(result.error))}")
+        ERRORS.print(f"[bold red]error:[/] {escape(plain(str(result.error)))}")
     if not result.summary.complete:
         ERRORS.print(f"go on with: kernelwright resume {escape(result.summary.folder)}")
     raise typer.Exit(result.exit_code)
@@ -38,7 +38,8 @@ def _copy(result: OptimizeResult, output: Path) -> None:
         output.write_text(result.kernel.read_text(encoding="utf-8"), encoding="utf-8")
     except OSError as error:
         raise StoreError(
-            f"-o {output} cannot be written ({error.strerror}): choose another file; the kernel is in {result.kernel}"
+            f"-o {output} cannot be written ({error.strerror}): "
+            f"choose another file; the kernel is in {result.kernel}"
         ) from None
 
 
@@ -59,16 +60,7 @@ class RunResult(RunSummary):
 
 
 def _show(result: OptimizeResult, output: Path | None) -> None:
-    summary = result.summary
-    outcomes = ", ".join(f"{count} {name}" for name, count in summary.outcomes.items()) or "none"
-    OUTPUT.print(f"\n[bold]{escape(summary.stopped)}[/]")
-    OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
-    OUTPUT.print(f"attempts          {summary.attempts} ({outcomes})")
-    if summary.best is not None:
-        measured = "measured again with fresh inputs" if summary.best.final else "as the search saw it"
-        OUTPUT.print(f"best              attempt {summary.best.attempt}, {summary.best.language}, {measured}")
-        for line in figure_lines(summary.best):
-            OUTPUT.print(line)
+    OUTPUT.print(result.shown)
     if result.kernel is not None:
-        OUTPUT.print(f"kernel            {escape(str(output or result.kernel))}")
-    OUTPUT.print(f"report            {escape(str(result.report))}")
+        OUTPUT.print(f"kernel {escape(str(output or result.kernel))}")
+    OUTPUT.print(f"report {escape(str(result.report))}")

@@ -17,8 +17,8 @@ from kernelwright.interfaces.cli.optimize import optimize
 from kernelwright.interfaces.cli.report import report
 from kernelwright.interfaces.cli.resume import resume
 from kernelwright.interfaces.cli.runs import runs
+from kernelwright.interfaces.cli.words import plain
 
-INTERRUPTED = 130
 VERBS = (optimize, check, resume, report, runs, doctor)
 
 for verb in VERBS:
@@ -39,6 +39,6 @@ def invoke(arguments: Sequence[str], suppliers: Suppliers | None = None) -> int:
     except KernelwrightError as error:
         if "--debug" in arguments:
             raise
-        ERRORS.print(f"[bold red]error:[/] {escape(str(error))}")
+        ERRORS.print(f"[bold red]error:[/] {escape(plain(str(error)))}")
         return error.exit_code
     return 0

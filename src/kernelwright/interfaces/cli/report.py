@@ -1,4 +1,4 @@
-"""`kernelwright report RUN`: write a run's page, also while it is running."""
+"""`kernelwright report RUN`: a run's summary and its page, also while it is running."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kernelwright import api
-from kernelwright.interfaces.cli.app import suppliers_of
+from kernelwright.interfaces.cli.app import OUTPUT, suppliers_of
 
 
 def report(
@@ -16,5 +16,8 @@ def report(
         Path | None, typer.Option("--output", "-o", help="Default: report.html in the run's folder.")
     ] = None,
 ) -> None:
-    """Write a run's report as one HTML file and print its path."""
-    print(api.report(run, output, suppliers_of(context)))
+    """Print a run's summary, write its report as one HTML file, and print the file's path."""
+    suppliers = suppliers_of(context)
+    file = api.report(run, output, suppliers)
+    OUTPUT.print(api.present(run, suppliers))
+    print(file)

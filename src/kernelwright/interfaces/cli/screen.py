@@ -11,19 +11,20 @@ from rich.markup import escape
 from rich.status import Status
 
 from kernelwright.api import Event, Finished, Judged, NewBest, Phase, Spent, Started
-from kernelwright.interfaces.cli.words import speedups
+from kernelwright.interfaces.cli.words import plain, speedups
 
 _STYLES = {"measured": "green", "verified": "green", "compiled": "cyan", "suspect": "magenta"}
 WORDS_WIDTH = 96
 
 
 class Screen:
-    """A listener for a person."""
+    """A listener for a person. Phases may come from another thread."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._status = Status("starting", console=console) if console.is_terminal else None
         self._best = "nothing right yet"
+        self._line = ""
         self._judged: Judged | None = None
 
     def __enter__(self) -> Self:
@@ -41,7 +42,7 @@ class Screen:
         """Show one event."""
         match event:
             case Phase(text=text):
-                self._wait(text, say=True)
+                self._say(text)
             case Started():
                 self._console.print(f"run [bold]{escape(event.folder)}[/] · {escape(event.task)} on {event.target}")
                 self._wait(f"attempt 1 of {event.budget.proposals} · {self._best}")
@@ -82,13 +83,20 @@ class Screen:
             parts.append(f"${spent.usd:.2f}")
         self._wait(" · ".join(parts))
 
-    def _wait(self, text: str, *, say: bool = False) -> None:
+    def _say(self, text: str) -> None:
+        """A phase: beside the waiting line on a terminal, a line of its own in a log."""
+        text = plain(text)
         if self._status:
-            self._status.update(escape(text))
-        elif say:
+            self._status.update(escape(f"{self._line} · {text}" if self._line else text))
+        else:
             self._console.print(f"[dim]{escape(text)} …[/]")
+
+    def _wait(self, line: str) -> None:
+        self._line = line
+        if self._status:
+            self._status.update(escape(line))
 
 
 def _first_line(words: str) -> str:
-    line = words.split("\n", 1)[0]
+    line = plain(words.split("\n", 1)[0])
     return line if len(line) <= WORDS_WIDTH else line[: WORDS_WIDTH - 1] + "…"

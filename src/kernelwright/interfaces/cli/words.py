@@ -8,6 +8,11 @@ from kernelwright.records.measure import Ratio, Verdict, Versus
 _NAMES = {"eager": "eager", "compile": "torch.compile"}
 
 
+def plain(text: str) -> str:
+    """`text` without anything that moves a cursor or reorders a line: logs and names are foreign."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def speedups(versus: Sequence[Versus]) -> str:
     """Such as `2.91x eager, 1.02x torch.compile`."""
     return ", ".join(f"{v.speedup.median:.2f}x {_NAMES[v.baseline]}" for v in versus)

@@ -1,0 +1,62 @@
+"""What the verbs are asked and what they answer: plain values, the same for every interface."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernelwright.engine.config import RunConfig
+from kernelwright.engine.summary import RunSummary
+from kernelwright.engine.suppliers import Shown
+from kernelwright.errors import KernelwrightError
+from kernelwright.records.policy import Effort, Policy
+
+INTERRUPTED = 130
+NOTHING_RIGHT = 1
+
+
+@dataclass(frozen=True)
+class OptimizeRequest:
+    """What is to be optimized, and how."""
+
+    task: Path
+    target: str | None = None
+    """`cpu`, `cuda` or an architecture; None: the GPU if there is one."""
+    config: RunConfig = field(default_factory=RunConfig)
+    runs: Path = Path("runs")
+    """Where the run's folder is made."""
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """Which kernel is to be judged on which task."""
+
+    task: Path
+    kernel: Path
+    target: str | None = None
+    """None: the CPU for C++; for Triton the GPU, or `sm_90` through the interpreter where there is none."""
+    entry: str | None = None
+    workspace_bytes: int = 0
+    policy: Policy = field(default_factory=Policy)
+    effort: Effort = "final"
+
+
+@dataclass(frozen=True)
+class OptimizeResult:
+    """How a run ended, with what it left behind."""
+
+    summary: RunSummary
+    shown: Shown
+    """The summary for a terminal."""
+    report: Path
+    kernel: Path | None
+    """The best kernel as a drop-in module; None when nothing was right."""
+    error: KernelwrightError | None = None
+    interrupted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """0: a right kernel; 1: none; 130: interrupted; otherwise the error's own."""
+        if self.error is not None:
+            return self.error.exit_code
+        if self.interrupted:
+            return INTERRUPTED
+        return 0 if self.summary.best else NOTHING_RIGHT
