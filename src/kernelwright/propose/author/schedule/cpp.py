@@ -40,6 +40,11 @@ class CppSchedule(Record):
     unroll: Literal["compiler", "loops"] = "compiler"
 
 
+def cpp_default(plan: Plan) -> CppSchedule:
+    """Where a person would start: wide vectors where there is arithmetic to do."""
+    return CppSchedule(vector_bits=512 if plan.calls & HEAVY else 256)
+
+
 def cpp_space(plan: Plan) -> Space[CppSchedule]:
     """The dials that mean something for this plan, each with its values in order."""
     dials = [

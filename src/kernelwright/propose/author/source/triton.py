@@ -204,7 +204,7 @@ class _Module:
                 w.line("self._as_written = not kwargs and list(args) == list(get_init_inputs())")
             w.line()
             with w.block(f"def forward(self, {', '.join(names)}):"):
-                w.line(f"tensors = ({', '.join(given)},)")
+                w.line(f"tensors = {as_tuple(given)}")
                 conditions = ["self._as_written", *baked(self.task, names), "_fits(*tensors)"]
                 with w.block(f"if {' and '.join(conditions)}:"):
                     w.line("return _launch(*tensors)")
@@ -214,7 +214,7 @@ class _Module:
         w, first = self.writer, self.witness.identifier
         with w.block(f"def _fits({', '.join(names)}):"):
             w.line('"""Whether the kernels are for these tensors; they have no backward."""')
-            w.line(f"tensors = ({', '.join(names)},)")
+            w.line(f"tensors = {as_tuple(names)}")
             with w.block("if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):"):
                 w.line("return False")
             w.line(f'here = INTERPRETED or {first}.device.type != "cpu" or not torch.cuda.is_available()')
@@ -243,3 +243,8 @@ class _Module:
             else:
                 lines.append(f"shapes = shapes and {tensor.identifier}.numel() == {size}")
         return lines
+
+
+def as_tuple(items: list[str]) -> str:
+    """A tuple of these expressions."""
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"

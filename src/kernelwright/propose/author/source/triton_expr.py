@@ -62,8 +62,9 @@ class TritonScope(Scope):
     hint: str = ""
     """Further arguments of a load of elements, such as an eviction policy."""
 
-    BINDING = Scope.BINDING | {"normal_cdf": 3, "rsqrt": 3, "and": 1, "or": 1, "float": 5}
-    LOOSE = 1
+    BINDING = Scope.BINDING | {"normal_cdf": 3, "rsqrt": 3, "where": 9}
+    GRIP = {op: grip for op, grip in Scope.GRIP.items() if op != "where"} | {"normal_cdf": 3, "float": 5}
+    INLINE_LOADS = False
 
     def declare(self, name: str, text: str, node: Expr) -> None:
         """An assignment."""

@@ -30,7 +30,7 @@ class MainKernel:
         self.writer = Writer("    ")
         self.reads = used(plan, [o.expr for o in (*plan.stored, *plan.per_row)] + [t.arg for t in plan.totals])
         self.writes = [o.tensor for o in (*plan.stored, *plan.per_row)]
-        words = "row rows cols numel column offset tile tiles inside start total".split()
+        words = "row rows cols numel column offset tile tiles inside start total lanes".split()
         self.names = Names({*words, *(t.identifier for t in self.reads)})
         self.totals = [self.names.fresh(f"total_{t.op}") for t in plan.totals]
 
@@ -134,12 +134,13 @@ class MainKernel:
         self.writer.line("column = tl.arange(0, BLOCK)[None, :]")
         self.writer.line("inside = (row < rows) & (column < cols)")
         scope = TritonScope(self.plan, self.writer, self.names, mask="inside", hint=self._hint())
+        ends = [o.expr for o in self.plan.stored]
         for group in self.plan.passes:
-            texts = scope.write([r.arg for r in group])
+            texts = scope.write([r.arg for r in group], later=ends)
             for r, text in zip(group, texts, strict=True):
                 name = self.names.fresh(f"row_{r.op}")
-                masked = f"tl.where(column < cols, {text}, {START[r.op]})"
-                self.writer.line(f"{name} = tl.{r.op}({masked}, axis=1, keep_dims=True)")
+                self.writer.line(f"lanes = tl.where(column < cols, {text}, {START[r.op]})")
+                self.writer.line(f"{name} = tl.{r.op}(lanes, axis=1, keep_dims=True)")
                 self.names.values[r.key] = name
         self._store(scope, self.plan.stored, "row * cols + column", "inside")
 
