@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from kernelwright.propose.author.learn import Learner, Step
 from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.plan.plan import Plan
 from kernelwright.propose.author.schedule.cpp import CppSchedule, cpp_default, cpp_space
 from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_default, triton_space
 from kernelwright.propose.author.source.cpp import write_cpp
@@ -18,7 +17,6 @@ from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.task import Task
 
 S = TypeVar("S", bound=Record)
 
@@ -48,15 +46,15 @@ def _cpp(brief: Brief, seed: int) -> Proposal:
 
 
 def _triton(brief: Brief, seed: int) -> Proposal:
-    task: Task = brief.task
-    plan: Plan = lower(task)
+    task = brief.task
+    plan = lower(task)
     learner = Learner[TritonSchedule](triton_space(plan), "triton", seed)
-    return _proposal(brief, learner, triton_default(plan), lambda schedule: write_triton(task, plan, schedule))
+    return _proposal(
+        brief, learner, triton_default(plan), lambda schedule: write_triton(task, plan, schedule)
+    )
 
 
-def _proposal(
-    brief: Brief, learner: Learner[S], default: S, write: Callable[[S], Candidate]
-) -> Proposal:
+def _proposal(brief: Brief, learner: Learner[S], default: S, write: Callable[[S], Candidate]) -> Proposal:
     step = _step(brief, learner, default)
     return Proposal(candidate=write(step.schedule), note=step.note, memo=step.memo.model_dump_json())
 

@@ -78,7 +78,7 @@ class Learner(Generic[S]):
     def __init__(self, space: Space[S], language: str, seed: int) -> None:
         self.space = space
         self.language = language
-        self.draw = random.Random(seed)  # noqa: S311 - reproducible, not secret
+        self.draw = random.Random(seed)
 
     def start(self, default: S) -> Step[S]:
         """A starting point: the default with about half of the dials drawn anew."""
@@ -96,7 +96,9 @@ class Learner(Generic[S]):
         note = f"turned {', '.join(t.name for t in turns)}{because}" if turns else "nothing left to turn"
         return self._step(schedule, turns, standing, note)
 
-    def apply(self, default: S, parents: Sequence[Attempt], feedback: Sequence[Feedback], hint: str) -> Step[S]:
+    def apply(
+        self, default: S, parents: Sequence[Attempt], feedback: Sequence[Feedback], hint: str
+    ) -> Step[S]:
         """The turn that the hint names; an improvement like any other when it names none."""
         turn = self.space.named(hint)
         if turn is None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from kernelwright.propose.author.plan.expr import COL, ROW, Call, Expr, Load, Reduce, transform, walk
-from kernelwright.records.tensor import DType, Domain
+from kernelwright.records.tensor import Domain, DType
 
 HEAVY = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf", "sin", "cos"})
 """Calls that cost tens of instructions."""

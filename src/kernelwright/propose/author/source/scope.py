@@ -7,6 +7,7 @@ subclasses `Scope` and says how it spells a leaf, an operation and a declaration
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from kernelwright.propose.author.plan.expr import COL, Call, Const, Count, Expr, Load, Reduce
 from kernelwright.propose.author.plan.plan import Plan, Tensor
@@ -55,14 +56,14 @@ class Scope:
     names: Names
     uses: Counter[str] = field(default_factory=Counter)
 
-    BINDING = {
+    BINDING: ClassVar[dict[str, int]] = {
         "add": 2, "sub": 2, "mul": 3, "div": 3, "reciprocal": 3, "neg": 4, "where": 0, "and": 0, "or": 0,
         "not": 4, "eq": 1, "ne": 1, "lt": 1, "le": 1, "gt": 1, "ge": 1,
     }  # fmt: skip
     """How tightly an operation's text holds together; anything else is a call."""
-    GRIP = dict(BINDING)
-    """How tightly an operation's pattern holds its operands; anything else puts them in parentheses itself."""
-    INLINE_LOADS = True
+    GRIP: ClassVar[dict[str, int]] = dict(BINDING)
+    """How tightly an operation's pattern holds its operands; anything else has parentheses of its own."""
+    INLINE_LOADS: ClassVar[bool] = True
     """Whether a load may stand inside an expression."""
 
     def write(self, roots: Sequence[Expr], later: Sequence[Expr] = ()) -> list[str]:
