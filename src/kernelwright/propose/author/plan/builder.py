@@ -67,7 +67,9 @@ class Builder:
         rank = len(value.shape)
         chosen = {d % rank for d in dims} if dims else set(range(rank))
         over = tuple(axis for d in sorted(chosen) for axis in value.shape[d])
-        shape = tuple(() if d in chosen else dim for d, dim in enumerate(value.shape) if keep or d not in chosen)
+        shape = tuple(
+            () if d in chosen else dim for d, dim in enumerate(value.shape) if keep or d not in chosen
+        )
         expr = as_float(value.expr)
         return Value(Reduce(op, expr, over) if over else expr, shape)
 
@@ -92,7 +94,7 @@ class Builder:
         axis = self.axes.resolve(value.shape[dim])
         if len(axis) != 1 or index.shape[dim]:
             raise ProposeError("a gather of several elements of a row")
-        rest = value.shape[:dim] + ((),) + value.shape[dim + 1 :]
+        rest = (*value.shape[:dim], (), *value.shape[dim + 1 :])
         shape = self.axes.broadcast(rest, index.shape)
         return Value(At(value.expr, index.expr, axis[0]), shape)
 

@@ -13,8 +13,17 @@ from kernelwright.propose.author.plan.arguments import Arguments, Result
 from kernelwright.propose.author.plan.axes import Axes
 from kernelwright.propose.author.plan.builder import Builder, Value
 from kernelwright.propose.author.plan.expr import (
-    COL, ROW, At, Call, Count, Expr, Load, Reduce, transform, walk,
-)  # fmt: skip
+    COL,
+    ROW,
+    At,
+    Call,
+    Count,
+    Expr,
+    Load,
+    Reduce,
+    transform,
+    walk,
+)
 from kernelwright.propose.author.plan.losses import LOSSES
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor
 from kernelwright.propose.author.plan.pointwise import POINTWISE
@@ -206,12 +215,16 @@ def _check(plan: Plan) -> None:
             raise ProposeError("an output without the leading axes")
 
 
-RESERVED = frozenset(
-    "alignas and asm auto bool case catch char class const default delete do double enum explicit extern float for"
-    " friend goto inline int long mutable namespace new not operator or private public register short signed sizeof"
-    " static struct switch template this throw true typedef typename union unsigned using virtual void volatile"
-    " out rows cols row col begin end block exp log erf tanh sqrt abs max min main std tl torch triton".split()
-)
+RESERVED = frozenset({
+    "alignas", "and", "asm", "auto", "bool", "case", "catch", "char", "class", "const", "default",
+    "delete", "do", "double", "enum", "explicit", "extern", "float", "for", "friend", "goto", "inline",
+    "int", "long", "mutable", "namespace", "new", "not", "operator", "or", "private", "public",
+    "register", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw",
+    "true", "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "out",
+    "rows", "cols", "row", "col", "begin", "end", "block", "exp", "log", "erf", "tanh", "sqrt", "abs",
+    "max", "min", "main", "std", "fast", "tl", "torch", "triton",
+})  # fmt: skip
+"""Words that mean something else in the sources."""
 
 
 def identifiers(names: list[str]) -> list[str]:

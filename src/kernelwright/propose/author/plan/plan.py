@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from kernelwright.propose.author.plan.expr import COL, ROW, Call, Expr, Load, Reduce, transform, walk
-from kernelwright.records.tensor import DType, Domain
+from kernelwright.records.tensor import Domain, DType
 
 HEAVY = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf", "sin", "cos"})
 """Calls that cost tens of instructions."""
@@ -143,7 +143,12 @@ class Plan:
 
 def is_row_division(node: Expr) -> bool:
     """Whether `node` divides an element by a value of its row."""
-    return isinstance(node, Call) and node.op == "div" and COL in node.args[0].axes and node.args[1].axes == {ROW}
+    return (
+        isinstance(node, Call)
+        and node.op == "div"
+        and COL in node.args[0].axes
+        and node.args[1].axes == {ROW}
+    )
 
 
 def with_reciprocals(plan: Plan) -> Plan:

@@ -11,16 +11,18 @@ from kernelwright.propose.author.plan.expr import Const
 Rule = Callable[[Builder, Arguments], Value]
 
 UNARY = {
-    "abs": "abs", "ceil": "ceil", "cos": "cos", "erf": "erf", "exp": "exp", "expm1": "expm1", "floor": "floor",
-    "log": "log", "log1p": "log1p", "logical_not": "not", "neg": "neg", "reciprocal": "reciprocal",
-    "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sin": "sin", "sqrt": "sqrt", "tanh": "tanh",
+    "abs": "abs", "ceil": "ceil", "cos": "cos", "erf": "erf", "exp": "exp", "expm1": "expm1",
+    "floor": "floor", "log": "log", "log1p": "log1p", "logical_not": "not", "neg": "neg",
+    "reciprocal": "reciprocal", "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sin": "sin", "sqrt": "sqrt",
+    "tanh": "tanh",
 }  # fmt: skip
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 BINARY = {
     "div.Tensor": "div", "div.Scalar": "div", "mul.Tensor": "mul", "mul.Scalar": "mul",
     "maximum.default": "max", "minimum.default": "min", "logical_and.default": "and",
     "logical_or.default": "or", "bitwise_and.Tensor": "and", "bitwise_or.Tensor": "or",
-} | {f"{op}.{kind}": op for op in ("eq", "ne", "lt", "le", "gt", "ge") for kind in ("Tensor", "Scalar")}  # fmt: skip
-SQRT_HALF = 0.7071067811865476
+    **{f"{op}.{kind}": op for op in COMPARISONS for kind in ("Tensor", "Scalar")},
+}  # fmt: skip
 
 
 def _unary(op: str) -> Rule:
@@ -83,7 +85,7 @@ def _gelu(b: Builder, a: Arguments) -> Value:
 
 
 def silu(b: Builder, x: Value) -> Value:
-    """x * sigmoid(x)."""
+    """The product x * sigmoid(x)."""
     return b.call("mul", x, b.call("sigmoid", x))
 
 
@@ -99,7 +101,7 @@ def _softplus(b: Builder, a: Arguments) -> Value:
 
 
 def clamp(b: Builder, x: Operand, low: Operand, high: Operand) -> Value:
-    """x cut to [low, high]; infinite bounds cost nothing."""
+    """Cut x to [low, high]; infinite bounds cost nothing."""
     out = b.value(x)
     if low != -inf:
         out = b.call("max", out, low)
@@ -133,7 +135,7 @@ def _elu(b: Builder, a: Arguments) -> Value:
 
 
 def elu(b: Builder, x: Value, alpha: float, scale: float, inner: float) -> Value:
-    """scale * (x where positive, alpha * expm1(inner * x) otherwise)."""
+    """The value scale * (x where positive, alpha * expm1(inner * x) otherwise)."""
     below = scaled(b, b.call("expm1", scaled(b, b.call("min", x, 0.0), inner)), alpha)
     return b.value(scaled(b, b.call("where", b.call("gt", x, 0.0), x, below), scale))
 
@@ -205,10 +207,13 @@ POINTWISE: dict[str, Rule] = {
     "aten.clamp_min.default": _clamp, "aten.clamp_max.default": _clamp,
     "aten.hardtanh.default": _hardtanh, "aten.hardsigmoid.default": _hardsigmoid,
     "aten.hardswish.default": _hardswish, "aten.leaky_relu.default": _leaky_relu,
-    "aten.elu.default": _elu, "aten.celu.default": _celu, "aten.selu.default": _selu, "aten.mish.default": _mish,
+    "aten.elu.default": _elu, "aten.celu.default": _celu, "aten.selu.default": _selu,
+    "aten.mish.default": _mish,
     "aten.where.self": _where, "aten.where.ScalarOther": _where, "aten.where.ScalarSelf": _where,
-    "aten.where.Scalar": _where, "aten.masked_fill.Scalar": _masked_fill, "aten.masked_fill.Tensor": _masked_fill,
+    "aten.where.Scalar": _where,
+    "aten.masked_fill.Scalar": _masked_fill, "aten.masked_fill.Tensor": _masked_fill,
     "aten.addcmul.default": _addcmul, "aten.addcdiv.default": _addcdiv,
     "aten.scalar_tensor.default": _literal, "aten.full.default": _literal,
-    "aten.full_like.default": _like(None), "aten.zeros_like.default": _like(0.0), "aten.ones_like.default": _like(1.0),
+    "aten.full_like.default": _like(None),
+    "aten.zeros_like.default": _like(0.0), "aten.ones_like.default": _like(1.0),
 }  # fmt: skip

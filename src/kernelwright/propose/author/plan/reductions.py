@@ -56,7 +56,7 @@ def softmax(b: Builder, x: Value, dims: Dims) -> Value:
 
 
 def logsumexp(b: Builder, x: Value, dims: Dims, keep: bool) -> Value:
-    """max + log(sum(exp(x - max)))."""
+    """The maximum, plus log(sum(exp(x - max)))."""
     shifted = b.call("sub", x, b.reduce("max", x, dims, keep=True))
     total = b.reduce("sum", b.call("exp", shifted), dims, keep)
     return b.call("add", b.call("log", total), b.reduce("max", x, dims, keep))
@@ -78,7 +78,7 @@ def _trailing(a: Arguments) -> Dims:
 
 
 def affine(b: Builder, x: Value, weight: Operand | None, bias: Operand | None) -> Value:
-    """x * weight + bias, each where there is one."""
+    """The value x * weight + bias, each where there is one."""
     x = x if weight is None else b.call("mul", x, weight)
     return x if bias is None else b.call("add", x, bias)
 

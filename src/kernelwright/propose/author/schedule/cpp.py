@@ -40,32 +40,29 @@ class CppSchedule(Record):
     unroll: Literal["compiler", "loops"] = "compiler"
 
 
+def cpp_default(plan: Plan) -> CppSchedule:
+    """Where a person would start: wide vectors where there is arithmetic to do."""
+    return CppSchedule(vector_bits=512 if plan.calls & HEAVY else 256)
+
+
 def cpp_space(plan: Plan) -> Space[CppSchedule]:
     """The dials that mean something for this plan, each with its values in order."""
-    dials = [
-        Dial("threads", ("all", "half", "one"), "compute"),
-        Dial("distribution", ("static", "dynamic"), "latency"),
-        Dial("chunk", (0, 1, 4, 16, 64), "latency"),
-        Dial("vector_bits", (256, 512), "compute"),
-        Dial("prefetch", ("hardware", "next"), "memory"),
-        Dial("unroll", ("compiler", "loops"), "compute"),
-    ]
-    if plan.flat or plan.passes or plan.stored:
-        dials.append(Dial("block", (1024, 2048, 4096, 8192, 16384), "memory"))
-    if plan.passes:
-        dials.append(Dial("accumulators", (1, 2, 4), "compute"))
-    if not plan.flat and not plan.passes:
-        dials.append(Dial("order", ("rows", "columns"), "memory"))
-    if plan.fusion:
-        dials.append(Dial("passes", ("separate", "online"), "memory"))
-    if plan.reused and plan.cols <= CACHE_LIMIT:
-        dials.append(Dial("cache", ("recompute", "keep"), "compute"))
-    if plan.stored:
-        dials.append(Dial("stores", ("plain", "streaming"), "memory"))
-    if plan.calls & HEAVY:
-        dials.append(Dial("exp", ("polynomial", "libm"), "compute"))
-    if plan.divides_by_rows:
-        dials.append(Dial("division", ("exact", "reciprocal"), "compute"))
-    if plan.totals:
-        dials.append(Dial("combine", ("reduction", "atomic"), "latency"))
-    return Space(CppSchedule, tuple(dials))
+    has_rows = not plan.flat
+    dials = {
+        Dial("threads", ("all", "half", "one"), "compute"): True,
+        Dial("distribution", ("static", "dynamic"), "latency"): True,
+        Dial("chunk", (0, 1, 4, 16, 64), "latency"): True,
+        Dial("vector_bits", (256, 512), "compute"): True,
+        Dial("prefetch", ("hardware", "next"), "memory"): True,
+        Dial("unroll", ("compiler", "loops"), "compute"): True,
+        Dial("block", (1024, 2048, 4096, 8192, 16384), "memory"): True,
+        Dial("accumulators", (1, 2, 4), "compute"): bool(plan.passes),
+        Dial("order", ("rows", "columns"), "memory"): has_rows and not plan.passes,
+        Dial("passes", ("separate", "online"), "memory"): plan.fusion is not None,
+        Dial("cache", ("recompute", "keep"), "compute"): bool(plan.reused) and plan.cols <= CACHE_LIMIT,
+        Dial("stores", ("plain", "streaming"), "memory"): bool(plan.stored),
+        Dial("exp", ("polynomial", "libm"), "compute"): bool(plan.calls & HEAVY),
+        Dial("division", ("exact", "reciprocal"), "compute"): plan.divides_by_rows,
+        Dial("combine", ("reduction", "atomic"), "latency"): bool(plan.totals),
+    }
+    return Space(CppSchedule, tuple(dial for dial, meant in dials.items() if meant))

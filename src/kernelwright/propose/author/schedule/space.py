@@ -65,7 +65,7 @@ class Space(Generic[S]):
 
     def scattered(self, schedule: S, seed: int, dials: int) -> S:
         """The schedule with some dials, drawn by the seed, at values drawn by the seed."""
-        draw = random.Random(seed)  # noqa: S311 - reproducible, not secret
+        draw = random.Random(seed)
         chosen = draw.sample(self.dials, min(dials, len(self.dials)))
         return self.turned(schedule, *(Turn(d.name, draw.choice(d.values)) for d in chosen))
 

@@ -37,6 +37,13 @@ class TritonSchedule(Record):
     division: Literal["exact", "reciprocal"] = "exact"
 
 
+def triton_default(plan: Plan) -> TritonSchedule:
+    """Where a person would start: whole rows where they fit, blocks where they do not."""
+    if plan.flat or plan.cols > WHOLE_LIMIT:
+        return TritonSchedule(passes="separate")
+    return TritonSchedule(warps=4 if plan.cols <= 2048 else 8)
+
+
 def triton_space(plan: Plan) -> Space[TritonSchedule]:
     """The dials that mean something for this plan, each with its values in order."""
     dials = [

@@ -16,7 +16,7 @@ from kernelwright.propose.author.source.writer import Writer
 from kernelwright.records.candidate import Candidate, Tunable
 
 FLAGS = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
-"""None of them changes a result's meaning: they let square roots, selections and fused products be vector code."""
+"""They let square roots, selections and fused products be vector code; none changes what a result means."""
 TILE = 1024
 """Elements staged for streaming stores."""
 
@@ -81,10 +81,10 @@ class _File:
         headers |= {"cmath"} if "INFINITY" in body or "std::" in body else set()
         for line in _comment(self.plan, self.schedule):
             self.writer.line(f"// {line}")
+        if "omp_get" in body:
+            self.writer.lines += ["#include <omp.h>", ""]
         for header in sorted(headers):
             self.writer.line(f"#include <{header}>")
-        if "omp_get" in body:
-            self.writer.line("#include <omp.h>")
         self.writer.line()
         if any(f.name == "line" for f in helpers):
             self.writer.lines += ["#if defined(__SSE2__)", "#include <immintrin.h>", "#endif", ""]
@@ -112,7 +112,9 @@ class _File:
 
     def _entry(self) -> None:
         parameters = [f"const {MEMORY[t.dtype]}* __restrict {t.identifier}" for t in self.plan.arguments]
-        parameters += [f"{MEMORY[o.tensor.dtype]}* __restrict {o.tensor.identifier}" for o in self.plan.outputs]
+        parameters += [
+            f"{MEMORY[o.tensor.dtype]}* __restrict {o.tensor.identifier}" for o in self.plan.outputs
+        ]
         one_line = f'extern "C" void {self.plan.name}({", ".join(parameters)}) {{'
         if len(one_line) <= 100:
             self.writer.line(one_line)
@@ -127,7 +129,8 @@ class _File:
 
     def _totals_start(self) -> None:
         self.totals = [
-            self.names.fresh(f"total_{t.op}" if len(self.plan.totals) > 1 else "total") for t in self.plan.totals
+            self.names.fresh(f"total_{t.op}" if len(self.plan.totals) > 1 else "total")
+            for t in self.plan.totals
         ]
         for total, name in zip(self.plan.totals, self.totals, strict=True):
             start = "0.0" if total.op == "sum" else START[total.op]
@@ -145,6 +148,8 @@ class _File:
     def _loop(self) -> None:
         if not (self.plan.passes or self.plan.stored or self.plan.per_row or self.plan.totals):
             return
+        if self.schedule.threads == "half":
+            self.writer.line("const int threads = (omp_get_max_threads() + 1) / 2;")
         self.writer.flush(self._pragma())
         if self.plan.flat:
             self._flat_body()
@@ -161,7 +166,7 @@ class _File:
         if s.order == "columns" and not self.plan.flat and not self.plan.passes:
             text += " collapse(2)"
         if s.threads != "all":
-            text += " num_threads(1)" if s.threads == "one" else " num_threads((omp_get_max_threads() + 1) / 2)"
+            text += " num_threads(1)" if s.threads == "one" else " num_threads(threads)"
         if s.combine == "reduction":
             for total, name in zip(self.plan.totals, self.totals, strict=True):
                 text += f" reduction({CLAUSE[total.op]} : {name})"
@@ -177,11 +182,11 @@ class _File:
             self._take_totals(names)
 
     def _column_body(self) -> None:
-        with self.writer.block("for (std::int64_t begin = 0; begin < COLS; begin += BLOCK) {", "}"):
-            with self.writer.block("for (std::int64_t row = 0; row < ROWS; ++row) {", "}"):
-                self.writer.line("const std::int64_t end = std::min<std::int64_t>(begin + BLOCK, COLS);")
-                self._row_pointers()
-                self._store(self.names.inner(), "begin", "end", {})
+        columns = self.writer.block("for (std::int64_t begin = 0; begin < COLS; begin += BLOCK) {", "}")
+        with columns, self.writer.block("for (std::int64_t row = 0; row < ROWS; ++row) {", "}"):
+            self.writer.line("const std::int64_t end = std::min<std::int64_t>(begin + BLOCK, COLS);")
+            self._row_pointers()
+            self._store(self.names.inner(), "begin", "end", {})
 
     def _row_body(self) -> None:
         self._row_pointers()
@@ -248,7 +253,9 @@ class _File:
             self._elements(stored, names, "first", "last", "_tile")
             for output in stored:
                 target = self._target(output.tensor)
-                self.writer.line(f"fast::stream({target} + first, {output.tensor.identifier}_tile, last - first);")
+                self.writer.line(
+                    f"fast::stream({target} + first, {output.tensor.identifier}_tile, last - first);"
+                )
 
     def _target(self, tensor: Tensor) -> str:
         return tensor.identifier if self.plan.flat else f"{tensor.identifier}_row"
@@ -259,7 +266,11 @@ class _File:
             scope = CppScope(self.plan, self.writer, names.inner(), index="i")
             texts = scope.write([o.expr for o in stored])
             for output, text in zip(stored, texts, strict=True):
-                place = f"{output.tensor.identifier}{tile}[i - first]" if tile else f"{self._target(output.tensor)}[i]"
+                place = (
+                    f"{output.tensor.identifier}{tile}[i - first]"
+                    if tile
+                    else f"{self._target(output.tensor)}[i]"
+                )
                 self.writer.line(f"{place} = {to_memory(output.tensor.dtype, text)};")
 
 

@@ -37,6 +37,8 @@ class CppScope(Scope):
     double: bool = False
     """Whether numbers here are double, as in the last few operations on totals."""
 
+    BINDING = Scope.BINDING | {"rsqrt": 3}
+
     def declare(self, name: str, text: str, node: Expr) -> None:
         """A constant."""
         kind = "double" if self.double and node.kind == "float" else TYPES[node.kind]

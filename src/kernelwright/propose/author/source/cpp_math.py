@@ -68,7 +68,7 @@ EXP = Function(
     """\
 inline float exp(float x) {
   const Reduced reduced = reduce(x);
-  const std::int32_t half = reduced.n >> 1;  // two steps, so that neither over- nor underflows early
+  const std::int32_t half = reduced.n >> 1;  // in two steps: neither over- nor underflows
   return (reduced.rest + 1.0f) * power_of_two(half) * power_of_two(reduced.n - half);
 }
 """,
@@ -272,26 +272,10 @@ inline void stream_line(Line* to, const Line* from) {
 """,
 )
 
-FUNCTIONS = {
-    f.name: f
-    for f in (
-        BITS,
-        REDUCED,
-        EXP,
-        EXPM1,
-        LOG,
-        LOG1P,
-        TANH,
-        SIGMOID,
-        TAIL,
-        NORMAL_CDF,
-        ERF,
-        BFLOAT16,
-        AT,
-        LINE,
-        STREAM,
-    )  # fmt: skip
-}
+EVERY = (
+    BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL, NORMAL_CDF, ERF, BFLOAT16, AT, LINE, STREAM,
+)  # fmt: skip
+FUNCTIONS = {function.name: function for function in EVERY}
 
 
 def selected(names: set[str], libm: bool) -> list[Function]:

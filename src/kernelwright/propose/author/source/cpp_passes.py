@@ -106,13 +106,15 @@ class Passes:
             for copy in range(1, copies):
                 self.writer.line(joined(r.op, name, numbered(name, copy)))
 
-    def _loop(self, group: Sequence[Reduce], copies: Sequence[Sequence[str]], begin: str, end: str, share: str) -> None:
+    def _loop(
+        self, group: Sequence[Reduce], copies: Sequence[Sequence[str]], begin: str, end: str, share: str
+    ) -> None:
         """One vector loop; copy number n works `n * share` further on."""
+        clauses = []
         for op in dict.fromkeys(r.op for r in group):
             names = [row[n] for row in copies for n, r in enumerate(group) if r.op == op]
-            clause = f" reduction({CLAUSE[op]} : {', '.join(names)})"
-            pragma = clause if op == group[0].op else pragma + clause
-        self.writer.flush(f"#pragma omp simd{pragma}")
+            clauses.append(f" reduction({CLAUSE[op]} : {', '.join(names)})")
+        self.writer.flush("#pragma omp simd" + "".join(clauses))
         with self.writer.block(f"for (std::int64_t i = {begin}; i < {end}; ++i) {{", "}"):
             for number, row in enumerate(copies):
                 index = "i" if number == 0 else f"i + {share}" if number == 1 else f"i + {number} * {share}"
@@ -147,7 +149,9 @@ class Passes:
         CppScope(self.plan, self.writer, self.names).hoist([fusion.element])
         first, second = self.names.fresh(f"row_{fusion.first.op}"), self.names.fresh("row_sum")
         (_softmax if fusion.kind == "softmax" else _variance)(self, fusion, first, second)
-        self.names.values[fusion.first.key] = first if fusion.kind == "softmax" else f"static_cast<float>({first})"
+        self.names.values[fusion.first.key] = (
+            first if fusion.kind == "softmax" else f"static_cast<float>({first})"
+        )
         self.names.values[fusion.second.key] = f"static_cast<float>({second})"
 
 

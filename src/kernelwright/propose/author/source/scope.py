@@ -7,6 +7,7 @@ subclasses `Scope` and says how it spells a leaf, an operation and a declaration
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from kernelwright.propose.author.plan.expr import COL, Call, Const, Count, Expr, Load, Reduce
 from kernelwright.propose.author.plan.plan import Plan, Tensor
@@ -15,9 +16,9 @@ from kernelwright.propose.author.source.writer import Writer
 LONGEST = 52
 """Characters of an expression before its operands get names."""
 NAMES = {
-    "add": "sum", "sub": "difference", "mul": "product", "div": "quotient", "where": "chosen",
-    "exp": "power", "log": "logarithm", "max": "larger", "min": "smaller", "rsqrt": "scale",
-    "reciprocal": "inverse", "sqrt": "root", "abs": "size", "neg": "negative", "float": "number",
+    "add": "added", "sub": "difference", "mul": "product", "div": "quotient", "where": "chosen",
+    "exp": "exponential", "log": "logarithm", "max": "larger", "min": "smaller", "rsqrt": "scale",
+    "reciprocal": "inverse", "sqrt": "root", "abs": "magnitude", "neg": "negative", "float": "number",
     "normal_cdf": "cdf", "floor": "whole", "ceil": "whole",
 }  # fmt: skip
 """What a person would call an operation's result."""
@@ -55,16 +56,24 @@ class Scope:
     names: Names
     uses: Counter[str] = field(default_factory=Counter)
 
-    BINDING = {
+    BINDING: ClassVar[dict[str, int]] = {
         "add": 2, "sub": 2, "mul": 3, "div": 3, "reciprocal": 3, "neg": 4, "where": 0, "and": 0, "or": 0,
         "not": 4, "eq": 1, "ne": 1, "lt": 1, "le": 1, "gt": 1, "ge": 1,
     }  # fmt: skip
-    """How tightly an operator binds; anything else is a call."""
+    """How tightly an operation's text holds together; anything else is a call."""
+    GRIP: ClassVar[dict[str, int]] = dict(BINDING)
+    """How tightly an operation's pattern holds its operands; anything else has parentheses of its own."""
+    INLINE_LOADS: ClassVar[bool] = True
+    """Whether a load may stand inside an expression."""
 
-    def write(self, roots: Sequence[Expr]) -> list[str]:
-        """The roots as text, after lines for whatever deserves a name."""
-        self.uses = Counter(child.key for node in self._open(roots) for child in node.children)
-        self.uses.update(root.key for root in roots)
+    def write(self, roots: Sequence[Expr], later: Sequence[Expr] = ()) -> list[str]:
+        """The roots as text, after lines for whatever deserves a name.
+
+        What `later` will need as well, from the same scope, counts as used.
+        """
+        every = [*roots, *later]
+        self.uses = Counter(child.key for node in self._open(every) for child in node.children)
+        self.uses.update(root.key for root in every)
         return [self._text(root) for root in roots]
 
     def hoist(self, roots: Sequence[Expr]) -> None:
@@ -140,7 +149,8 @@ class Scope:
                 text = self._call(node)
             case _:
                 raise AssertionError(f"{node} is not computed yet")
-        return self.name(node, text) if self.uses[node.key] > 1 else text
+        named = self.uses[node.key] > 1 or (isinstance(node, Load) and not self.INLINE_LOADS)
+        return self.name(node, text) if named else text
 
     def _call(self, node: Call) -> str:
         texts = [self._text(arg) for arg in node.args]
@@ -154,14 +164,14 @@ class Scope:
 
     def _wrapped(self, op: str, at: int, arg: Expr, text: str) -> str:
         """The operand in parentheses where the operator binds tighter than it."""
-        if op not in self.BINDING or arg.key in self.names.values:
+        if op not in self.GRIP or arg.key in self.names.values:
             return text
         if text.startswith("-"):
-            return f"({text})" if at == 1 or op == "neg" else text
+            return f"({text})" if op == "neg" or (at == 1 and op in ("add", "sub", "mul", "div")) else text
         if not isinstance(arg, Call):
             return text
-        inner = self.BINDING.get(arg.op, 9)
-        loose = inner < self.BINDING[op] or (at == 1 and inner == self.BINDING[op]) or inner <= LOOSE
+        inner, outer = self.BINDING.get(arg.op, 9), self.GRIP[op]
+        loose = inner < outer or (at == 1 and inner == outer) or inner <= LOOSE
         return f"({text})" if loose else text
 
     def _wanted(self, node: Expr) -> str:

@@ -6,7 +6,8 @@ ranks, other constructor arguments.
 """
 
 from kernelwright.errors import ProposeError
-from kernelwright.export.reference import Reference, arguments, baked, merged_imports, reference, tensors
+from kernelwright.export.drop_in import as_tuple, drop_in
+from kernelwright.export.reference import Reference, merged_imports, reference
 from kernelwright.propose.author.plan.expr import COL, ROW
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
 from kernelwright.propose.author.schedule.triton import TritonSchedule
@@ -55,16 +56,25 @@ class _Module:
         finish = finish_kernel(self.plan, self.main.totals, "_finish") if self.plan.totals else ""
         self._launch()
         self._class()
-        parts = [self._head(), self.found.body, self._constants(), *self._helpers(kernel + finish), kernel, finish]
+        parts = [
+            self._head(),
+            self.found.body,
+            self._constants(kernel),
+            *self._helpers(kernel + finish),
+            kernel,
+            finish,
+        ]
         text = "\n\n\n".join(part.strip("\n") for part in [*parts, self.writer.text()] if part) + "\n"
         self._check_names(text)
         return text
 
     def _check_names(self, text: str) -> None:
-        ours = {"_kernel", "_finish", "_launch", "_fits", "_programs", "ModelNew", *HELPERS, *self._settings()}
+        ours = {"_kernel", "_finish", "_run", "_fits", "_programs", "ModelNew", *HELPERS, *self._settings()}
         clash = sorted(ours & self.found.names)
         if clash:
-            raise ProposeError(f"the task's source has names that the kernel's file needs: {', '.join(clash)}")
+            raise ProposeError(
+                f"the task's source has names that the kernel's file needs: {', '.join(clash)}"
+            )
 
     def _head(self) -> str:
         lines = [f'"""{self.task.name}: {self._idea()}"""', ""]
@@ -81,11 +91,13 @@ class _Module:
         out |= {"WAVES": s.waves} if s.grid == "persistent" else {}
         return out | ({"UNROLL": s.unroll} if self.plan.flat else {"ROWS": s.rows})
 
-    def _constants(self) -> str:
+    def _constants(self, kernel: str) -> str:
         settings = self._settings()
         if self.whole:
             settings.pop("BLOCK")
         lines = [f"{name} = {value}" for name, value in settings.items()]
+        lines += ['EVICTION = tl.constexpr("evict_first")'] * ("EVICTION" in kernel)
+        lines += ['NAN = tl.constexpr(float("nan"))'] * ("NAN" in kernel)
         return "\n".join([*lines, 'INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"'])
 
     @property
@@ -108,12 +120,14 @@ class _Module:
             if self.schedule.grid == "tiles":
                 w.line("return tiles")
             else:
-                w.line("known = torch.cuda.is_available() and device.type == \"cuda\"")
-                w.line("count = torch.cuda.get_device_properties(device).multi_processor_count if known else 1")
+                w.line('known = torch.cuda.is_available() and device.type == "cuda"')
+                w.line(
+                    "count = torch.cuda.get_device_properties(device).multi_processor_count if known else 1"
+                )
                 w.line("return min(tiles, WAVES * count)")
         w.lines += ["", ""]
         w.line("@torch.compiler.disable")
-        with w.block(f"def _launch({', '.join(names)}):"):
+        with w.block(f"def _run({', '.join(names)}):"):
             w.line('"""Run the kernels on tensors that fit."""')
             for tensor in self.plan.arguments:
                 if tensor.along:
@@ -159,7 +173,9 @@ class _Module:
             shape = f"(*{first}.shape[:{lead}]{ones})"
         else:
             shape = repr(tensor.shape)
-        return f"{tensor.identifier} = torch.empty({shape}, dtype=torch.{tensor.dtype}, device={first}.device)"
+        return (
+            f"{tensor.identifier} = torch.empty({shape}, dtype=torch.{tensor.dtype}, device={first}.device)"
+        )
 
     def _calls(self) -> None:
         w, first = self.writer, self.witness.identifier
@@ -180,7 +196,9 @@ class _Module:
                 outputs = [o.tensor.identifier for o in self.plan.scalars]
                 count = "1" if atomic else "programs"
                 size = "SIZE=1" if atomic else "SIZE=triton.next_power_of_2(programs)"
-                self._call("_finish[(1,)]", [*self.main.totals, *reads, *outputs, count, *self.main.sizes, size])
+                self._call(
+                    "_finish[(1,)]", [*self.main.totals, *reads, *outputs, count, *self.main.sizes, size]
+                )
 
     def _call(self, head: str, given: list[str]) -> None:
         with self.writer.block(f"{head}(", ")"):
@@ -191,30 +209,16 @@ class _Module:
 
     def _class(self) -> None:
         w = self.writer
-        names = arguments(self.task, self.found)
-        given = tensors(self.task, names)
         w.lines += ["", ""]
         self._fits([t.identifier for t in self.plan.arguments])
         w.lines += ["", ""]
-        with w.block("class ModelNew(Model):"):
-            w.line('"""A drop-in for Model: its kernel where it fits, the reference elsewhere."""')
-            w.line()
-            with w.block("def __init__(self, *args, **kwargs):"):
-                w.line("super().__init__(*args, **kwargs)")
-                w.line("self._as_written = not kwargs and list(args) == list(get_init_inputs())")
-            w.line()
-            with w.block(f"def forward(self, {', '.join(names)}):"):
-                w.line(f"tensors = ({', '.join(given)},)")
-                conditions = ["self._as_written", *baked(self.task, names), "_fits(*tensors)"]
-                with w.block(f"if {' and '.join(conditions)}:"):
-                    w.line("return _launch(*tensors)")
-                w.line(f"return super().forward({', '.join(names)})")
+        w.lines += drop_in(self.task, self.found).rstrip("\n").split("\n")
 
     def _fits(self, names: list[str]) -> None:
         w, first = self.writer, self.witness.identifier
         with w.block(f"def _fits({', '.join(names)}):"):
             w.line('"""Whether the kernels are for these tensors; they have no backward."""')
-            w.line(f"tensors = ({', '.join(names)},)")
+            w.line(f"tensors = {as_tuple(names)}")
             with w.block("if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):"):
                 w.line("return False")
             w.line(f'here = INTERPRETED or {first}.device.type != "cpu" or not torch.cuda.is_available()')
@@ -225,7 +229,8 @@ class _Module:
 
     def _shape_lines(self) -> list[str]:
         first = self.witness
-        lines = [f"dtypes = [t.dtype for t in tensors] == [{', '.join(f'torch.{t.dtype}' for t in self.plan.arguments)}]"]
+        dtypes = ", ".join(f"torch.{t.dtype}" for t in self.plan.arguments)
+        lines = [f"dtypes = [t.dtype for t in tensors] == [{dtypes}]"]
         ranks = ", ".join(str(len(t.shape)) for t in self.plan.arguments)
         lines.append(f"shapes = [t.dim() for t in tensors] == [{ranks}] and {first.identifier}.numel() > 0")
         lead = 0 if self.plan.flat else self._leading(first)

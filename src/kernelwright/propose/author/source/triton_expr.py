@@ -20,7 +20,8 @@ PATTERNS: dict[str, str] = {
     "ge": "{0} >= {1}", "and": "{0} & {1}", "or": "{0} | {1}", "not": "~{0}",
     "normal_cdf": "0.5 * (1.0 + tl.erf({0} * 0.7071067811865476))", "sigmoid": "tl.sigmoid({0})",
     "expm1": "_expm1({0})", "log1p": "_log1p({0})", "tanh": "_tanh({0})",
-} | {op: f"tl.{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos", "exp", "log", "erf")}  # fmt: skip
+    **{op: f"tl.{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos", "exp", "log", "erf")},
+}  # fmt: skip
 
 HELPERS: dict[str, str] = {
     "_expm1": '''\
@@ -58,12 +59,12 @@ class TritonScope(Scope):
 
     mask: str | None = None
     """Which elements of the tile exist; None where no tile is at hand."""
-    column: str = "column"
     hint: str = ""
     """Further arguments of a load of elements, such as an eviction policy."""
 
-    BINDING = Scope.BINDING | {"normal_cdf": 3, "rsqrt": 3, "and": 1, "or": 1, "float": 5}
-    LOOSE = 1
+    BINDING = Scope.BINDING | {"normal_cdf": 3, "rsqrt": 3, "where": 9}
+    GRIP = {op: grip for op, grip in Scope.GRIP.items() if op != "where"} | {"normal_cdf": 3, "float": 5}
+    INLINE_LOADS = False
 
     def declare(self, name: str, text: str, node: Expr) -> None:
         """An assignment."""
@@ -93,13 +94,13 @@ class TritonScope(Scope):
         elif not node.along:
             text = f"tl.load({pointer})"
         elif self.plan.flat:
-            text = f"tl.load({pointer} + offset, mask={self.mask}{self.hint})"
+            text = f"tl.load({pointer} + at, mask={self.mask}{self.hint})"
         elif node.along == (ROW,):
             text = f"tl.load({pointer} + row, mask=row < rows)"
         elif node.along == (COL,):
-            text = f"tl.load({pointer} + {self.column}, mask={self.column} < cols)"
+            text = f"tl.load({pointer} + column, mask=column < cols)"
         else:
-            text = f"tl.load({pointer} + row * cols + {self.column}, mask={self.mask}{self.hint})"
+            text = f"tl.load({pointer} + at, mask={self.mask}{self.hint})"
         return text + ".to(tl.float32)" * (tensor.dtype in ("float16", "bfloat16"))
 
     def _picked(self, node: Load, pointer: str, index: str) -> str:
@@ -108,7 +109,7 @@ class TritonScope(Scope):
         inside = f"(row < rows) & ({index} >= 0) & ({index} < cols)"
         mask = self.names.fresh("found")
         self.writer.line(f"{mask} = {inside}")
-        return f'tl.load({pointer} + {row}{index}, mask={mask}, other=float("nan"))'
+        return f"tl.load({pointer} + {row}{index}, mask={mask}, other=NAN)"
 
     def operation(self, node: Call, operands: Sequence[str]) -> str:
         """An operator or a call."""

@@ -10,9 +10,14 @@ from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.triton_expr import TritonScope
 from kernelwright.propose.author.source.writer import Writer
 
+WORDS = frozenset({
+    "row", "rows", "cols", "numel", "column", "first", "step", "tile", "tiles", "inside", "start", "lanes", "x",
+    "part", "at", "larger", "power", "count", "distance", "gap", "spread",
+})  # fmt: skip
+"""Identifiers of the kernels' frame."""
 START = {"sum": "0.0", "max": '-float("inf")', "min": 'float("inf")'}
 ATOMIC = {"sum": "tl.atomic_add", "max": "tl.atomic_max", "min": "tl.atomic_min"}
-EVICT = ', eviction_policy="evict_first"'
+EVICT = ", eviction_policy=EVICTION"
 
 
 def joined(op: Combine, left: str, right: str) -> str:
@@ -28,16 +33,19 @@ class MainKernel:
         self.plan = plan
         self.schedule = schedule
         self.writer = Writer("    ")
-        self.reads = used(plan, [o.expr for o in (*plan.stored, *plan.per_row)] + [t.arg for t in plan.totals])
+        self.reads = used(
+            plan, [o.expr for o in (*plan.stored, *plan.per_row)] + [t.arg for t in plan.totals]
+        )
         self.writes = [o.tensor for o in (*plan.stored, *plan.per_row)]
-        words = "row rows cols numel column offset tile tiles inside start total".split()
-        self.names = Names({*words, *(t.identifier for t in self.reads)})
+        self.names = Names({*WORDS, *(t.identifier for t in self.reads)})
         self.totals = [self.names.fresh(f"total_{t.op}") for t in plan.totals]
 
     @property
     def pointers(self) -> list[str]:
         """Names of the pointer arguments."""
-        return [f"{t.identifier}_ptr" for t in (*self.reads, *self.writes)] + [f"{t}_ptr" for t in self.totals]
+        return [f"{t.identifier}_ptr" for t in (*self.reads, *self.writes)] + [
+            f"{t}_ptr" for t in self.totals
+        ]
 
     @property
     def sizes(self) -> list[str]:
@@ -77,8 +85,9 @@ class MainKernel:
         if self.schedule.grid == "persistent":
             stages = ", num_stages=STAGES" if self.plan.flat or self.schedule.passes == "whole" else ""
             unroll = ", loop_unroll_factor=UNROLL" if self.plan.flat and self.schedule.unroll > 1 else ""
-            head = "for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0)" + stages + unroll + "):"
-            with self.writer.block(head):
+            self.writer.line("first = tl.program_id(0)")
+            self.writer.line("step = tl.num_programs(0)")
+            with self.writer.block(f"for tile in tl.range(first, tiles, step{stages}{unroll}):"):
                 self._tile()
         else:
             self.writer.line("tile = tl.program_id(0)")
@@ -100,14 +109,14 @@ class MainKernel:
         self.names.values.clear()
 
     def _flat_tile(self) -> None:
-        self.writer.line("offset = tl.cast(tile, tl.int64) * BLOCK + tl.arange(0, BLOCK)")
-        self.writer.line("inside = offset < numel")
+        self.writer.line("at = tl.cast(tile, tl.int64) * BLOCK + tl.arange(0, BLOCK)")
+        self.writer.line("inside = at < numel")
         scope = TritonScope(self.plan, self.writer, self.names, mask="inside", hint=self._hint())
         for total in self.plan.totals:
             for node in walk(total.arg):
                 if isinstance(node, Reduce):
                     self._alias(scope, node)
-        self._store(scope, self.plan.stored, "offset", "inside")
+        self._store(scope, self.plan.stored, "at", "inside")
         self._take(scope, "inside")
 
     def _alias(self, scope: TritonScope, block: Reduce) -> None:
@@ -118,7 +127,8 @@ class MainKernel:
     def _take(self, scope: TritonScope, mask: str) -> None:
         texts = scope.write([t.arg for t in self.plan.totals])
         for total, name, text in zip(self.plan.totals, self.totals, texts, strict=True):
-            self.writer.line(joined(total.op, name, f"tl.where({mask}, {text}, {START[total.op]})"))
+            self.writer.line(f"lanes = tl.where({mask}, {text}, {START[total.op]})")
+            self.writer.line(joined(total.op, name, "lanes"))
 
     def _hint(self) -> str:
         return EVICT if self.schedule.eviction == "evict-first" else ""
@@ -131,17 +141,17 @@ class MainKernel:
     # Rows that fit.
 
     def _whole_rows(self) -> None:
-        self.writer.line("column = tl.arange(0, BLOCK)[None, :]")
-        self.writer.line("inside = (row < rows) & (column < cols)")
+        self._place("tl.arange(0, BLOCK)[None, :]")
         scope = TritonScope(self.plan, self.writer, self.names, mask="inside", hint=self._hint())
+        ends = [o.expr for o in self.plan.stored]
         for group in self.plan.passes:
-            texts = scope.write([r.arg for r in group])
+            texts = scope.write([r.arg for r in group], later=ends)
             for r, text in zip(group, texts, strict=True):
                 name = self.names.fresh(f"row_{r.op}")
-                masked = f"tl.where(column < cols, {text}, {START[r.op]})"
-                self.writer.line(f"{name} = tl.{r.op}({masked}, axis=1, keep_dims=True)")
+                self.writer.line(f"lanes = tl.where(column < cols, {text}, {START[r.op]})")
+                self.writer.line(f"{name} = tl.{r.op}(lanes, axis=1, keep_dims=True)")
                 self.names.values[r.key] = name
-        self._store(scope, self.plan.stored, "row * cols + column", "inside")
+        self._store(scope, self.plan.stored, "at", "inside")
 
     # Rows in blocks.
 
@@ -160,7 +170,7 @@ class MainKernel:
             TritonScope(self.plan, self.writer, self.names).hoist([o.expr for o in self.plan.stored])
             with self._columns(number):
                 scope = self._block_scope(self._hint())
-                self._store(scope, self.plan.stored, "row * cols + column", "inside")
+                self._store(scope, self.plan.stored, "at", "inside")
 
     def _block_scope(self, hint: str = "") -> TritonScope:
         return TritonScope(self.plan, self.writer, self.names.inner(), mask="inside", hint=hint)
@@ -171,9 +181,14 @@ class MainKernel:
         backwards = self.schedule.order == "alternate" and number % 2 == 1
         with self.writer.block("for start in tl.range(0, cols, BLOCK, num_stages=STAGES):"):
             first = "(tl.cdiv(cols, BLOCK) - 1) * BLOCK - start" if backwards else "start"
-            self.writer.line(f"column = {first} + tl.arange(0, BLOCK)[None, :]")
-            self.writer.line("inside = (row < rows) & (column < cols)")
+            self._place(f"{first} + tl.arange(0, BLOCK)[None, :]")
             yield
+
+    def _place(self, columns: str) -> None:
+        """Where the tile lies in a row-major tensor, and which of its elements exist."""
+        self.writer.line(f"column = {columns}")
+        self.writer.line("at = row * cols + column")
+        self.writer.line("inside = (row < rows) & (column < cols)")
 
     def _pass(self, group: Sequence[Reduce], number: int) -> None:
         TritonScope(self.plan, self.writer, self.names).hoist([r.arg for r in group])
@@ -183,7 +198,8 @@ class MainKernel:
         with self._columns(number):
             texts = self._block_scope().write([r.arg for r in group])
             for r, lane, text in zip(group, lanes, texts, strict=True):
-                self.writer.line(joined(r.op, lane, f"tl.where(column < cols, {text}, {START[r.op]})"))
+                self.writer.line(f"lanes = tl.where(column < cols, {text}, {START[r.op]})")
+                self.writer.line(joined(r.op, lane, "lanes"))
         for r, lane in zip(group, lanes, strict=True):
             name = self.names.fresh(f"row_{r.op}")
             self.writer.line(f"{name} = tl.{r.op}({lane}, axis=1, keep_dims=True)")
@@ -207,7 +223,11 @@ class MainKernel:
 
     def _share_totals(self) -> None:
         for total, name in zip(self.plan.totals, self.totals, strict=True):
-            whole = f"tl.{total.op}({name}, axis=0)" if self.plan.flat else f"tl.{total.op}(tl.{total.op}({name}, axis=1), axis=0)"
+            whole = (
+                f"tl.{total.op}({name}, axis=0)"
+                if self.plan.flat
+                else f"tl.{total.op}(tl.{total.op}({name}, axis=1), axis=0)"
+            )
             if self.schedule.combine == "atomic":
                 self.writer.line(f"{ATOMIC[total.op]}({name}_ptr, {whole})")
             else:
@@ -215,7 +235,7 @@ class MainKernel:
 
 
 SOFTMAX = (
-    "x = tl.where(column < cols, {x}, -float(\"inf\"))",
+    'x = tl.where(column < cols, {x}, -float("inf"))',
     "larger = tl.maximum({first}, tl.max(x, axis=1, keep_dims=True))",
     "power = tl.exp(x - larger)",
     "{second} = {second} * tl.exp({first} - larger) + tl.sum(power, axis=1, keep_dims=True)",
@@ -277,4 +297,3 @@ def used(plan: Plan, roots: Sequence[Expr], stop: bool = False) -> list[Tensor]:
         if not (stop and isinstance(node, Reduce) and node.over == (ROW,)):
             todo += node.children
     return [t for t in plan.arguments if t.name in names]
-
