@@ -92,7 +92,7 @@ class CudaSession(Session):
     @property
     def pool(self) -> int:  # type: ignore[override]
         """Several times the L2."""
-        return 6 * torch.cuda.get_device_properties(0).L2_cache_size
+        return 6 * int(torch.cuda.get_device_properties(0).L2_cache_size)
 
     def outbox_size(self, item_bytes: int = 4) -> int:
         """Room for one call's results at this many bytes an element, and for many calls of small ones."""

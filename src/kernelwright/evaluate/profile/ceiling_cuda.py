@@ -65,4 +65,4 @@ def floor_us(size: int, flops: int) -> float:
     gbps = theoretical_gbps() * (L2_ADVANTAGE if size < 2 * device.L2_cache_size else 1.0)
     hertz = 2.2e9
     arithmetic = flops / (device.multi_processor_count * FLOPS_PER_CYCLE * hertz) * 1e6
-    return max(size / gbps / 1e3, arithmetic)
+    return float(max(size / gbps / 1e3, arithmetic))

@@ -32,7 +32,8 @@ class ReferenceSide:
     def __init__(self, denied: list[str], device: str = "cpu") -> None:
         self._denied, self._device = denied, device
         self._kept: list[object] = []
-        self._inputs: list[TensorSpec | Scalar] | None = None
+        self._inputs: list[TensorSpec | Scalar] = []
+        self._described = False
         self._variants: dict[str, Call] = {}
         self._models: dict[str, torch.nn.Module] = {}
 
@@ -42,7 +43,7 @@ class ReferenceSide:
         self._source = str(message["source"])
         model = self._build()
         draws = [self._draw(seed) for seed in (1, 2)]
-        self._inputs = self._describe_inputs(draws)
+        self._inputs, self._described = self._describe_inputs(draws), True
         self._parameters = self._describe_parameters(model)
         before = [t.clone() for t in model.state_dict().values()]
         first, again, other = (self._results(model, d) for d in (draws[0], draws[0], draws[1]))
@@ -160,7 +161,7 @@ class ReferenceSide:
         _seed(seed)
         with torch.device(self._device):
             drawn = [v.to(self._device) if isinstance(v, torch.Tensor) else v for v in self._task.get_inputs()]
-        if self._inputs is None:
+        if not self._described:
             return drawn
         return [_cut(v, s) for v, s in zip(drawn, self._inputs, strict=True)]
 

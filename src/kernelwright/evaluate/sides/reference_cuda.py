@@ -40,7 +40,7 @@ class CudaReferenceSide(ReferenceSide):
 
     def state(self, message: Message) -> Message:
         """Put the parameters as they were initialised into the arena at these offsets."""
-        first = sum(isinstance(i, TensorSpec) for i in self._inputs or ())
+        first = sum(isinstance(i, TensorSpec) for i in self._inputs)
         self._put([t.detach() for t in self._models["eager"].state_dict().values()], first, message["offsets"])
         return {"results": []}
 
@@ -66,7 +66,7 @@ class CudaReferenceSide(ReferenceSide):
         return {"results": published}
 
     def _put(self, tensors: list[torch.Tensor], first: int, offsets: list[int]) -> None:
-        specs = [s for s in self._inputs or () if isinstance(s, TensorSpec)] if first == 0 else self._parameters
+        specs = [s for s in self._inputs if isinstance(s, TensorSpec)] if first == 0 else self._parameters
         for i, (tensor, spec) in enumerate(zip(tensors, specs, strict=True)):
             if tuple(tensor.shape) != spec.shape:
                 raise ValueError(f"{spec.name} changed its shape from {spec.shape} to {tuple(tensor.shape)}")
