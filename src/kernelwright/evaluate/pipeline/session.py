@@ -105,9 +105,10 @@ class Session:
         return self.task.comparator.k * worst + compare.floor(spec, self.reduction(output))
 
     def reduction(self, output: int) -> int:
-        """Elements of the largest input for each element of this output."""
+        """Elements that meet in one element of this output, at most: in the graph's reductions or by size."""
         largest = max((t.numel for t in self.tensors), default=1)
-        return max(1, largest // max(1, self.task.workload.outputs[output].numel))
+        by_size = largest // max(1, self.task.workload.outputs[output].numel)
+        return max(1, by_size, compare.longest_reduction(self.task.graph, self.tensors))
 
     def timed_parameters(self) -> tuple[int, ...]:
         """Offsets of the randomised parameters, which the clock uses too."""
@@ -145,7 +146,9 @@ class Session:
     def _how_many_draws(self) -> int:
         size = max(1, sum(t.nbytes for t in self.inputs))
         affordable = max(1, self.memory // size - len(self.regimes))
-        wanted = max(self.policy.seeds, min(64, self.pool // size))
+        # Only the clock needs more inputs than there are seeds.
+        pool = self.pool if self.task.target.present else 0
+        wanted = max(self.policy.seeds, min(64, pool // size))
         return min(wanted, affordable)
 
     def _cases_that_fit(self) -> int:
