@@ -62,7 +62,7 @@ class Court:
         wanted = "cpp" if task.target.kind == "cpu" else "triton"
         if candidate.language != wanted:
             return Refused(reason=f"target {task.target.name} takes {wanted} candidates, not {candidate.language}")
-        if task.target.present and "compile" not in session.prepared:
+        if task.target.present and "compile" in policy.baselines and "compile" not in session.prepared:
             self._note("compiling the torch.compile baseline, once for this task")
         if effort == "final" and task.target.present:
             self._note("final: fresh inputs, head to head")

@@ -18,8 +18,8 @@ from kernelwright.records.policy import Effort
 CHECKED_ELEMENTS = 1 << 20
 """Elements of each timed result that are looked at; which ones is chosen after the candidate has been frozen."""
 SEARCH_S, FINAL_S = 5.0, 30.0
-HIDDEN_NS_SHARE = 0.25
-"""A candidate's own clock may miss this share of a sample (waking and answering) before it is suspect."""
+HIDDEN_SHARE = 0.25
+"""Share of a sample that the candidate's own clock may miss beyond what eager's misses (waking, answering)."""
 
 
 class TimedOutputWrongError(Exception):
@@ -105,7 +105,8 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
     fresh.enabled = "fresh_inputs" not in policy.disabled
     session.load_parameters(session.timed_parameters())
     reference = session.reference
-    trial.machine.prepare_compiled(session)
+    if "compile" in policy.baselines:
+        trial.machine.prepare_compiled(session)
     witness = Witness(trial, reference)
 
     def round_over() -> None:
@@ -114,8 +115,7 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
 
     contest = Contest(
         entrants=[
-            Entrant("eager", reference, "eager"),
-            Entrant("compile", reference, "compile"),
+            *(Entrant(name, reference, name) for name in policy.baselines),
             Entrant("candidate", contestant),
         ],
         fresh=fresh.windows,
@@ -135,8 +135,7 @@ def _timing(trial: Trial, samples: Samples, effort: Effort) -> Timing:
     policy, us = trial.policy, samples.us
     versus: list[Versus] = [
         statistics.versus(name, us[name], us["candidate"], policy.confidence, policy.minimum_effect)
-        for name in ("eager", "compile")
-        if name in us
+        for name in policy.baselines
     ]
     sides = [Side.model_validate({"name": n, "samples_us": tuple(v)}) for n, v in us.items()]
     return Timing(
@@ -170,7 +169,11 @@ def _suspicion(trial: Trial, samples: Samples, roofline: Roofline, latency_us: f
             f"{ceiling.MARGIN} times the measured {roofline.ceiling_gbps:.0f} GB/s"
         )
         return Suspect(because="below_floor", evidence=evidence)
-    if samples.inside_share < 1 - HIDDEN_NS_SHARE and "outside_clock" not in disabled:
-        evidence = f"its own clock admits to {samples.inside_share:.0%} of the time that passed outside"
+    hidden = samples.hidden_us["candidate"] - samples.hidden_us["eager"]
+    if hidden > HIDDEN_SHARE * samples.outside_us["candidate"] and "outside_clock" not in disabled:
+        evidence = (
+            f"its own clock misses {samples.hidden_us['candidate']:.0f} us of a sample of "
+            f"{samples.outside_us['candidate']:.0f} us; eager's misses {samples.hidden_us['eager']:.0f} us"
+        )
         return Suspect(because="clock_disagrees", evidence=evidence)
     return None

@@ -36,8 +36,10 @@ class Samples:
 
     us: dict[str, list[float]]
     calls: int
-    inside_share: float
-    """Median share of the candidate's outside time that its own clock admits to."""
+    outside_us: dict[str, float]
+    """Median microseconds of a whole sample on the grader's clock, by side."""
+    hidden_us: dict[str, float]
+    """Median microseconds of a sample that the side's own clock does not admit to."""
 
 
 @dataclass
@@ -68,7 +70,9 @@ class Contest:
         """Time up to `blocks` blocks, and at least eight, within about `limit_s` seconds."""
         count = self.calls_per_sample()
         us: dict[str, list[float]] = {e.name: [] for e in self.entrants}
-        shares, spent = [], 0.0
+        outside: dict[str, list[float]] = {name: [] for name in us}
+        hidden: dict[str, list[float]] = {name: [] for name in us}
+        spent = 0.0
         for block in range(blocks):
             if block >= 8 and spent + spent / block > limit_s:
                 break
@@ -80,12 +84,12 @@ class Contest:
                     time_ns = ran.inside_ns if self.inside else ran.outside_ns
                     best[entrant.name] = min(best[entrant.name], time_ns / count / 1000)
                     spent += ran.outside_ns / 1e9
-                    if entrant.name == "candidate":
-                        shares.append(ran.inside_ns / ran.outside_ns)
+                    outside[entrant.name].append(ran.outside_ns / 1000)
+                    hidden[entrant.name].append((ran.outside_ns - ran.inside_ns) / 1000)
                 self.round_over()
             for name, value in best.items():
                 us[name].append(value)
-        return Samples(us, count, median(shares) if shares else 1.0)
+        return Samples(us, count, _medians(outside), _medians(hidden))
 
     def _orders(self) -> list[list[Entrant]]:
         order = random.sample(list(self.entrants), len(self.entrants))
@@ -95,3 +99,7 @@ class Contest:
         ran = entrant.contestant.run(calls, checked=False, variant=entrant.variant)
         self.after(entrant, ran)
         return ran
+
+
+def _medians(values: dict[str, list[float]]) -> dict[str, float]:
+    return {name: median(v) if v else 0.0 for name, v in values.items()}
