@@ -169,11 +169,11 @@ def _suspicion(trial: Trial, samples: Samples, roofline: Roofline, latency_us: f
             f"{ceiling.MARGIN} times the measured {roofline.ceiling_gbps:.0f} GB/s"
         )
         return Suspect(because="below_floor", evidence=evidence)
-    hidden = samples.hidden_us["candidate"] - samples.hidden_us["eager"]
-    if hidden > HIDDEN_SHARE * samples.outside_us["candidate"] and "outside_clock" not in disabled:
+    ours, eagers = samples.quietest["candidate"], samples.quietest["eager"]
+    if ours.hidden_ns - eagers.hidden_ns > HIDDEN_SHARE * ours.outside_ns and "outside_clock" not in disabled:
         evidence = (
-            f"its own clock misses {samples.hidden_us['candidate']:.0f} us of a sample of "
-            f"{samples.outside_us['candidate']:.0f} us; eager's misses {samples.hidden_us['eager']:.0f} us"
+            f"its own clock misses {ours.hidden_ns / 1e3:.0f} us of its fastest sample, which took "
+            f"{ours.outside_ns / 1e3:.0f} us; eager's misses {eagers.hidden_ns / 1e3:.0f} us"
         )
         return Suspect(because="clock_disagrees", evidence=evidence)
     return None

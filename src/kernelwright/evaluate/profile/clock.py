@@ -9,7 +9,6 @@ turns a side is frozen. Decides nothing about right or wrong: `after` sees every
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
 
@@ -36,10 +35,8 @@ class Samples:
 
     us: dict[str, list[float]]
     calls: int
-    outside_us: dict[str, float]
-    """Median microseconds of a whole sample on the grader's clock, by side."""
-    hidden_us: dict[str, float]
-    """Median microseconds of a sample that the side's own clock does not admit to."""
+    quietest: dict[str, Ran]
+    """The fastest sample of each side: the one that the machine disturbed least."""
 
 
 @dataclass
@@ -70,8 +67,7 @@ class Contest:
         """Time up to `blocks` blocks, and at least eight, within about `limit_s` seconds."""
         count = self.calls_per_sample()
         us: dict[str, list[float]] = {e.name: [] for e in self.entrants}
-        outside: dict[str, list[float]] = {name: [] for name in us}
-        hidden: dict[str, list[float]] = {name: [] for name in us}
+        quietest: dict[str, Ran] = {}
         spent = 0.0
         for block in range(blocks):
             if block >= 8 and spent + spent / block > limit_s:
@@ -84,12 +80,12 @@ class Contest:
                     time_ns = ran.inside_ns if self.inside else ran.outside_ns
                     best[entrant.name] = min(best[entrant.name], time_ns / count / 1000)
                     spent += ran.outside_ns / 1e9
-                    outside[entrant.name].append(ran.outside_ns / 1000)
-                    hidden[entrant.name].append((ran.outside_ns - ran.inside_ns) / 1000)
+                    known = quietest.setdefault(entrant.name, ran)
+                    quietest[entrant.name] = min(known, ran, key=lambda r: r.outside_ns)
                 self.round_over()
             for name, value in best.items():
                 us[name].append(value)
-        return Samples(us, count, _medians(outside), _medians(hidden))
+        return Samples(us, count, quietest)
 
     def _orders(self) -> list[list[Entrant]]:
         order = random.sample(list(self.entrants), len(self.entrants))
@@ -100,6 +96,3 @@ class Contest:
         self.after(entrant, ran)
         return ran
 
-
-def _medians(values: dict[str, list[float]]) -> dict[str, float]:
-    return {name: median(v) if v else 0.0 for name, v in values.items()}

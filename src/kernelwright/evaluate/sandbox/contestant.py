@@ -13,7 +13,7 @@ import torch
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.sandbox import kernel
-from kernelwright.evaluate.sandbox.spawn import Child, ChildGoneError, ChildSlowError, Reply
+from kernelwright.evaluate.sandbox.spawn import Child, ChildGoneError, ChildMovedError, ChildSlowError, Reply
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.tensor import ITEM_BYTES, DType
 
@@ -54,6 +54,13 @@ class Ran:
     results: tuple[tuple[Found, ...], ...]
     outside_ns: int
     inside_ns: int
+    cpu_ns: int = 0
+    """Processor time of all its threads for this sample, from the kernel."""
+
+    @property
+    def hidden_ns(self) -> int:
+        """Time that passed outside and that the child's own clock does not admit to."""
+        return self.outside_ns - self.inside_ns
 
 
 class Contestant:
@@ -90,16 +97,18 @@ class Contestant:
                 for call in reply.message["results"]
             )
             inside = int(reply.message["ns"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
         if len(results) != len(calls):
             raise TamperedError(f"{len(calls)} calls were asked for and {len(results)} answered")
-        return Ran(results, reply.outside_ns, inside)
+        return Ran(results, reply.outside_ns, inside, reply.cpu_ns)
 
     def _put(self, message: Message, descriptors: Sequence[int], limit_s: float | None) -> Reply:
         try:
             reply = self.child.ask(message, limit_s or self._limit_s, descriptors, self.freeze)
             self._check(reply.message)
+        except ChildMovedError as error:
+            raise TamperedError(str(error)) from None
         except (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError) as error:
             if self.trusted:
                 log = getattr(error, "log", "")
@@ -132,8 +141,8 @@ class Contestant:
         self.child.close()
 
     def _check(self, answer: Message) -> None:
-        if answer.get("serial") != self.child.asked:
-            raise TamperedError(f"answer {answer.get('serial')!r} came for question {self.child.asked}")
+        if answer.get("serial") != self.child.serial:
+            raise TamperedError(f"answer {answer.get('serial')!r} came for another question than ours")
         if "error" in answer:
             raise ChildRaisedError(str(answer["error"]), str(answer.get("log", "")))
 

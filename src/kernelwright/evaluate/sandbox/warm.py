@@ -65,9 +65,12 @@ def _keep(side: str, jail: Jail, descriptors: list[int]) -> None:
         os.close(descriptor)
     report = socket.socket(fileno=status)
     wire.send(report, {"pid": child, "group": os.getpid()})
-    _, code = os.waitpid(child, 0)
-    wire.send(report, {"status": code})
-    os._exit(0)
+    while True:
+        # The kernel tells of a stop when the last thread has stopped.
+        _, code = os.waitpid(child, os.WUNTRACED)
+        wire.send(report, {"status": code})
+        if not os.WIFSTOPPED(code):
+            os._exit(0)
 
 
 def _become_child(side: str, jail: Jail, isolated: bool, control: int, log: int) -> None:
