@@ -1,19 +1,20 @@
 """The measure stage: hold the contest, check every timed result, place the time against floor and ceiling."""
 
-import random
+import secrets
 from dataclasses import dataclass, field
 
 import torch
 
-from kernelwright.evaluate.pipeline.trial import Trial, wrong
+from kernelwright.evaluate.pipeline.trial import Trial, check_form, wrong
 from kernelwright.evaluate.profile import ceiling, statistics
 from kernelwright.evaluate.profile.clock import Contest, Entrant, Samples
 from kernelwright.evaluate.profile.inputs import FreshInputs
-from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran
+from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
 from kernelwright.evaluate.verify import compare
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BuildFacts, Roofline, Side, Timing, Versus
 from kernelwright.records.policy import Effort
+from kernelwright.records.tensor import TensorSpec
 
 CHECKED_ELEMENTS = 1 << 20
 """Elements of each timed result that are looked at; which ones is chosen after the candidate has been frozen."""
@@ -37,11 +38,22 @@ class Witness:
     got: list[list[torch.Tensor]] = field(default_factory=list)
 
     def look(self, entrant: Entrant, ran: Ran) -> None:
-        """Keep the parts of a side's results that will be compared."""
+        """Keep the parts of a side's results that will be compared.
+
+        Raises:
+            OutcomeReached: the candidate's are not of the form that was asked for.
+            TamperedError: two of its results share memory, or there is no such memory.
+        """
         if "timed_outputs" in self.trial.policy.disabled or entrant.name == "compile":
             return
+        if entrant.name == "candidate":
+            for results in ran.results:
+                check_form(self.trial, "timed call", results)
+            if "honest_reply" not in self.trial.policy.disabled:
+                ran.must_be_disjoint()
         if not self.parts:
-            self.parts = [[_part(f) for f in call] for call in ran.results]
+            outputs = self.trial.session.task.workload.outputs
+            self.parts = [[_part(o) for o in outputs] for _ in ran.results]
         values = [
             [entrant.contestant.read(f, *p) for f, p in zip(call, part, strict=True)]
             for call, part in zip(ran.results, self.parts, strict=True)
@@ -73,9 +85,9 @@ class Witness:
             raise TimedOutputWrongError(f"output {output} of a timed call: {wrong.evidence}")
 
 
-def _part(found: Found) -> tuple[int, int]:
-    count = min(found.numel, CHECKED_ELEMENTS)
-    return random.randint(0, found.numel - count), count
+def _part(output: TensorSpec) -> tuple[int, int]:
+    count = min(output.numel, CHECKED_ELEMENTS)
+    return secrets.randbelow(output.numel - count + 1), count
 
 
 def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effort: Effort) -> Evaluation:

@@ -5,6 +5,7 @@ read, a shape only compared, and the time that counts is the grader's own.
 """
 
 import ctypes
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -46,6 +47,11 @@ class Found:
         """Number of elements."""
         return prod(self.shape)
 
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.numel * ITEM_BYTES[self.dtype]
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -61,6 +67,17 @@ class Ran:
     def hidden_ns(self) -> int:
         """Time that passed outside and that the child's own clock does not admit to."""
         return self.outside_ns - self.inside_ns
+
+    def must_be_disjoint(self) -> None:
+        """Every result has memory of its own, as a new result has in eager.
+
+        Raises:
+            TamperedError: two of them share some.
+        """
+        spans = sorted((f.address, f.address + f.nbytes) for call in self.results for f in call if f.nbytes)
+        for (_, end), (start, _) in itertools.pairwise(spans):
+            if start < end:
+                raise TamperedError(f"two results of one sample share the memory at {start:#x}")
 
 
 class Contestant:
