@@ -18,6 +18,7 @@ Defence = Literal[
     "random_parameters",
     "timed_outputs",
     "outside_clock",
+    "whole_cost",
     "freeze",
     "floor",
     "no_processes",

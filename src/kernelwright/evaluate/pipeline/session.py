@@ -82,7 +82,7 @@ class Session:
         self._place_parameters()
         drawn = [self._place_draw(i) for i in range(self.draws)]
         self.cases, self.dropped = [], []
-        kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
+        kept = self.kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
         pairs = [self._pair(self._given(i)) for i in range(kept)]
         pairs_errors = [_errors(*pair) for pair in pairs]
         pairs_errors += [_errors(*self._pair(self._given(i))) for i in range(kept, min(self.policy.seeds, self.draws))]

@@ -22,6 +22,9 @@ SEARCH_S, FINAL_S = 5.0, 30.0
 HIDDEN_SHARE = 0.25
 """Share of a sample that the candidate's own clock may miss beyond what eager's misses (waking, answering)."""
 
+AMORTISED, FREE_CPU_S = 3.0, 2.0
+"""A candidate may cost this many times what its samples tell, and this much more: its start, a busy machine."""
+
 
 class TimedOutputWrongError(Exception):
     """A result that was timed is not right; str is the evidence."""
@@ -101,19 +104,15 @@ def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effo
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
     timing = _timing(trial, samples, effort)
-    roofline = _roofline(trial, timing.latency_us)
-    for _ in range(2):
-        if timing.latency_us < roofline.floor_us:
-            roofline = _roofline(trial, timing.latency_us, again=True)
-    suspicion = _suspicion(trial, samples, roofline, timing.latency_us)
-    if suspicion is not None:
-        return suspicion
+    roofline = _placed(trial, contestant, samples, timing)
+    if isinstance(roofline, Suspect):
+        return roofline
     return Measured(build=build, accuracy=trial.accuracy, timing=timing, roofline=roofline)
 
 
 def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
     session, policy = trial.session, trial.policy
-    fresh = FreshInputs(session.inputs, session.draws, session.view, session.timed_parameters())
+    fresh = FreshInputs(session.inputs, session.draws, session.kept, session.view, session.timed_parameters())
     fresh.enabled = "fresh_inputs" not in policy.disabled
     session.load_parameters(session.timed_parameters())
     reference = session.reference
@@ -173,19 +172,46 @@ def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
     )
 
 
-def _suspicion(trial: Trial, samples: Samples, roofline: Roofline, latency_us: float) -> Suspect | None:
+def _placed(trial: Trial, contestant: Contestant, samples: Samples, timing: Timing) -> Roofline | Suspect:
+    """Where it stands between floor and ceiling, or why its time cannot be believed."""
     disabled = trial.policy.disabled
-    if latency_us < roofline.floor_us and "floor" not in disabled:
-        evidence = (
-            f"{latency_us:.2f} us for {roofline.bytes} compulsory bytes; the floor is {roofline.floor_us:.2f} us at "
-            f"{ceiling.MARGIN} times the measured {roofline.ceiling_gbps:.0f} GB/s"
-        )
-        return Suspect(because="below_floor", evidence=evidence)
+    roofline = _roofline(trial, timing.latency_us)
+    for _ in range(2):
+        if timing.latency_us < roofline.floor_us:
+            roofline = _roofline(trial, timing.latency_us, again=True)
+    found = None if "floor" in disabled else _below_floor(roofline, timing.latency_us)
+    found = found or (None if "whole_cost" in disabled else _hidden_work(contestant, samples))
+    found = found or (None if "outside_clock" in disabled else _clock_disagrees(samples))
+    return found or roofline
+
+
+def _below_floor(roofline: Roofline, latency_us: float) -> Suspect | None:
+    if latency_us >= roofline.floor_us:
+        return None
+    evidence = (
+        f"{latency_us:.2f} us for {roofline.bytes} compulsory bytes; the floor is {roofline.floor_us:.2f} us at "
+        f"{ceiling.MARGIN} times the measured {roofline.ceiling_gbps:.0f} GB/s"
+    )
+    return Suspect(because="below_floor", evidence=evidence)
+
+
+def _hidden_work(contestant: Contestant, samples: Samples) -> Suspect | None:
+    spent, told = contestant.child.cpu_ns / 1e9, samples.cpu_us["candidate"] * contestant.calls / 1e6
+    if spent <= AMORTISED * told + FREE_CPU_S:
+        return None
+    evidence = (
+        f"it used {spent:.2f} s of processor time since its start, and its samples tell of {told:.2f} s for all of its "
+        "calls: work was done outside the calls that count"
+    )
+    return Suspect(because="hidden_work", evidence=evidence)
+
+
+def _clock_disagrees(samples: Samples) -> Suspect | None:
     ours, eagers = samples.quietest["candidate"], samples.quietest["eager"]
-    if ours.hidden_ns - eagers.hidden_ns > HIDDEN_SHARE * ours.outside_ns and "outside_clock" not in disabled:
-        evidence = (
-            f"its own clock misses {ours.hidden_ns / 1e3:.0f} us of its fastest sample, which took "
-            f"{ours.outside_ns / 1e3:.0f} us; eager's misses {eagers.hidden_ns / 1e3:.0f} us"
-        )
-        return Suspect(because="clock_disagrees", evidence=evidence)
-    return None
+    if ours.hidden_ns - eagers.hidden_ns <= HIDDEN_SHARE * ours.outside_ns:
+        return None
+    evidence = (
+        f"its own clock misses {ours.hidden_ns / 1e3:.0f} us of its fastest sample, which took "
+        f"{ours.outside_ns / 1e3:.0f} us; eager's misses {eagers.hidden_ns / 1e3:.0f} us"
+    )
+    return Suspect(because="clock_disagrees", evidence=evidence)

@@ -6,9 +6,10 @@ smallest of three, so that one interruption does not spoil it (research on this 
 turns a side is frozen. Decides nothing about right or wrong: `after` sees every side's results before the next one runs.
 """
 
-import random
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
 
@@ -37,6 +38,8 @@ class Samples:
     calls: int
     quietest: dict[str, Ran]
     """The fastest sample of each side: the one that the machine disturbed least."""
+    cpu_us: dict[str, float]
+    """Processor microseconds of one call, all threads together: the median over all rounds, by side."""
 
 
 @dataclass
@@ -68,6 +71,7 @@ class Contest:
         count = self.calls_per_sample()
         us: dict[str, list[float]] = {e.name: [] for e in self.entrants}
         quietest: dict[str, Ran] = {}
+        cpu: dict[str, list[int]] = {name: [] for name in us}
         spent = 0.0
         for block in range(blocks):
             if block >= 8 and spent + spent / block > limit_s:
@@ -80,15 +84,16 @@ class Contest:
                     time_ns = ran.inside_ns if self.inside else ran.outside_ns
                     best[entrant.name] = min(best[entrant.name], time_ns / count / 1000)
                     spent += ran.outside_ns / 1e9
+                    cpu[entrant.name].append(ran.cpu_ns)
                     known = quietest.setdefault(entrant.name, ran)
                     quietest[entrant.name] = min(known, ran, key=lambda r: r.outside_ns)
                 self.round_over()
             for name, value in best.items():
                 us[name].append(value)
-        return Samples(us, count, quietest)
+        return Samples(us, count, quietest, {name: median(v) / count / 1000 for name, v in cpu.items()})
 
     def _orders(self) -> list[list[Entrant]]:
-        order = random.sample(list(self.entrants), len(self.entrants))
+        order = secrets.SystemRandom().sample(list(self.entrants), len(self.entrants))
         return [order if i % 2 == 0 else order[::-1] for i in range(ROUNDS)]
 
     def _run(self, entrant: Entrant, calls: Calls) -> Ran:

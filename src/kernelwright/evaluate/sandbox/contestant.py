@@ -86,6 +86,8 @@ class Contestant:
     def __init__(self, child: Child, limit_s: float) -> None:
         self.child, self._limit_s = child, limit_s
         self.freeze = True
+        self.calls = 0
+        """How often it has been asked to compute."""
         self.trusted = ""
         """Set for an admitted reference: what it is called when its failure is the referee's own."""
 
@@ -106,6 +108,7 @@ class Contestant:
         Raises:
             as `ask`.
         """
+        self.calls += len(calls)
         message: Message = {"do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant}
         reply = self._put(message, (), None)
         try:
