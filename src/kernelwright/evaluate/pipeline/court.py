@@ -9,14 +9,13 @@ from importlib import metadata
 import torch
 
 import kernelwright
-from kernelwright.errors import RefereeError
+from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.profile import ceiling
-from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.candidate import Candidate
@@ -49,6 +48,8 @@ class Court:
         Raises:
             TaskError: it cannot be judged.
         """
+        if policy.isolation == "strict":
+            self._must_confine()
         self._note("running the reference: inputs, fp64 results, tolerance")
         session = admit.open_session(self.machine.warm, source, target, policy, self.machine.device.cores)
         task = session.presented.task
@@ -74,11 +75,7 @@ class Court:
         machine = self.machine
         self._note("measuring the memory bandwidth")
         gbps = machine.bandwidth(ceiling.levels()[-1])
-        child = Contestant(machine.warm.spawn("tool", Jail(directory="/", may_execute=True)), 30.0)
-        try:
-            denied = child.ask({"do": "execute", "argv": ["true"], "files": {}, "result": "nothing"}).get("denied", [])
-        finally:
-            child.close()
+        denied = self._denied()
         return Environment(
             device=machine.device.model_copy(update={"memory_gbps": gbps}),
             versions=versions(),
@@ -91,6 +88,21 @@ class Court:
         for session in self._sessions.values():
             session.close()
         self._warm.close()
+
+    def _must_confine(self) -> None:
+        lost = "; ".join(f"{part}, so that {LOST[part]}" for part in self._denied())
+        if lost:
+            raise MachineError(
+                f"isolation is strict, and this host denies {lost}. Allow user namespaces, mounts, Landlock and seccomp "
+                "(in a container: no seccomp profile of the engine's, and CAP_SYS_ADMIN), or judge with isolation auto "
+                "kernels that you trust."
+            )
+
+    def _denied(self) -> tuple[str, ...]:
+        """What a candidate's process would have to do without on this host."""
+        child = self.machine.warm.spawn("tool", Jail(directory="/"))
+        child.close()
+        return child.denied
 
     def _session(self, task: Task, policy: Policy) -> Session:
         if task.id not in self._sessions:

@@ -86,6 +86,7 @@ def _load(trial: Trial, contestant: Contestant, library: cpp.Library) -> None:
         "entry": trial.candidate.entry,
         "threads": trial.machine.device.cores,
     }
-    answer = contestant.ask(message, [session.arena.descriptor, library.descriptor])
-    if answer["denied"] and trial.policy.isolation == "strict":
-        raise OutcomeReached(Refused(reason=f"the host denies {answer['denied']} and isolation is strict"))
+    denied = contestant.child.denied
+    if denied and trial.policy.isolation == "strict":
+        raise OutcomeReached(Refused(reason=f"the host denies {', '.join(denied)}, and isolation is strict"))
+    contestant.ask(message, [session.arena.descriptor, library.descriptor])

@@ -67,6 +67,8 @@ class Child:
     directory: Path
     pid: int
     group: int
+    denied: tuple[str, ...]
+    """Parts of its confinement that the host denied, by their names in `jail.LOST`."""
     serial: int = 0
     """Of the last question: secret until it is put, so that no answer can be prepared."""
     cpu_ns: int = 0
@@ -255,13 +257,17 @@ class Warm:
             wire.send(self._socket, order, [theirs.fileno(), appended, keeper.fileno()])
             status.settimeout(30)
             born, _ = wire.receive(status)
+            control.settimeout(30)
+            confined, _ = wire.receive(control)
         except (EOFError, OSError) as error:
-            raise RefereeError(f"the warm parent is gone: {error!r}") from None
+            said = os.pread(log, 2000, 0).decode(errors="replace")
+            raise RefereeError(f"the warm parent is gone, or a child could not be confined: {error!r} {said}") from None
         finally:
             theirs.close()
             keeper.close()
             os.close(appended)
-        return Child(control, status, log, directory, int(str(born["pid"])), int(str(born["group"])))
+        pid, group = int(str(born["pid"])), int(str(born["group"]))
+        return Child(control, status, log, directory, pid, group, tuple(confined["denied"]))
 
     def close(self) -> None:
         """End the warm parent and with it every child."""
