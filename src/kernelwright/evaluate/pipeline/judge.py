@@ -64,6 +64,7 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
         with trial.timed("load"):
             contestant = Contestant(trial.machine.warm.spawn("cpp", trial.jail()), trial.policy.run_limit_s)
             contestant.freeze = "freeze" not in trial.policy.disabled
+            contestant.serials = "honest_reply" not in trial.policy.disabled
             _load(trial, contestant, library)
         with trial.timed("verify"):
             for case in trial.session.cases:
