@@ -16,7 +16,6 @@ from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.session import Session
-from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.candidate import Candidate
@@ -57,6 +56,8 @@ class Court:
         Raises:
             TaskError: it cannot be judged.
         """
+        if policy.isolation == "strict":
+            self._must_confine(target)
         self._note("running the reference: inputs, fp64 results, tolerance")
         session = admit.open_session(self.machine(target).warm, source, target, policy, len(os.sched_getaffinity(0)))
         task = session.presented.task
@@ -70,7 +71,7 @@ class Court:
         wanted = "cpp" if task.target.kind == "cpu" else "triton"
         if candidate.language != wanted:
             return Refused(reason=f"target {task.target.name} takes {wanted} candidates, not {candidate.language}")
-        if task.target.present and "compile" not in session.prepared:
+        if task.target.present and "compile" in policy.baselines and "compile" not in session.prepared:
             self._note("compiling the torch.compile baseline, once for this task")
         if effort == "final" and task.target.present:
             self._note("final: fresh inputs, head to head")
@@ -84,11 +85,7 @@ class Court:
         if target.present:
             self._note("measuring the memory bandwidth")
             gbps = machine.ceiling_gbps(1 << 40)
-        child = Contestant(machine.warm.spawn("tool", Jail(directory="/", may_execute=True)), 30.0)
-        try:
-            denied = child.ask({"do": "execute", "argv": ["true"], "files": {}, "result": "nothing"}).get("denied", [])
-        finally:
-            child.close()
+        denied = self._denied(target)
         return Environment(
             device=machine.device.model_copy(update={"memory_gbps": gbps}),
             versions=versions(),
@@ -102,6 +99,21 @@ class Court:
             session.close()
         for machine in self._machines.values():
             machine.warm.close()
+
+    def _must_confine(self, target: Target) -> None:
+        lost = "; ".join(f"{part}, so that {LOST[part]}" for part in self._denied(target))
+        if lost:
+            raise MachineError(
+                f"isolation is strict, and this host denies {lost}. Allow user namespaces, mounts, Landlock and seccomp "
+                "(in a container: no seccomp profile of the engine's, and CAP_SYS_ADMIN), or judge with isolation auto "
+                "kernels that you trust."
+            )
+
+    def _denied(self, target: Target) -> tuple[str, ...]:
+        """What a candidate's process would have to do without on this host."""
+        child = self.machine(target).warm.spawn("tool", Jail(directory="/"))
+        child.close()
+        return child.denied
 
     def _session(self, task: Task, policy: Policy) -> Session:
         if task.id not in self._sessions:

@@ -83,7 +83,7 @@ class Session:
         self._generator = torch.Generator(self.device).manual_seed(secrets.randbits(62))
         self._place_parameters()
         self.cases, self.dropped = [], []
-        kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
+        kept = self.kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
         shown = [self._shown_by_another_seed() for _ in range(self.policy.seeds - kept)]
         drawn = [self._place_draw(i) for i in range(self.draws)]

@@ -55,7 +55,7 @@ class CudaContestant(Contestant):
             raise TamperedError(f"malformed answer: {error!r}") from None
         if len(results) != len(calls):
             raise TamperedError(f"{len(calls)} calls were asked for and {len(results)} answered")
-        return Ran(results, reply.outside_ns - busy_ns, inside)
+        return Ran(results, reply.outside_ns - busy_ns, inside, reply.cpu_ns)
 
     def read(self, found: Found, start: int = 0, count: int | None = None) -> torch.Tensor:
         """Copy a result out of the outbox."""

@@ -73,7 +73,7 @@ def enter(jail: Jail, isolated: bool) -> list[str]:
     _settle(jail)
     if "limits" not in jail.off:
         _limit(jail)
-    if not _become_nobody(root):
+    if "nobody" in jail.off or not _become_nobody(root):
         denied.append("nobody")
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     if not _landlock(jail):
