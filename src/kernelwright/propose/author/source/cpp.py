@@ -150,7 +150,7 @@ class _File:
             return
         if self.schedule.threads == "half":
             self.writer.line("const int threads = (omp_get_max_threads() + 1) / 2;")
-        self.writer.flush(self._pragma())
+        self.writer.pragma("#pragma omp parallel for", *self._clauses())
         if self.plan.flat:
             self._flat_body()
         elif self.schedule.order == "columns" and not self.plan.passes:
@@ -159,18 +159,17 @@ class _File:
             with self.writer.block("for (std::int64_t row = 0; row < ROWS; ++row) {", "}"):
                 self._row_body()
 
-    def _pragma(self) -> str:
+    def _clauses(self) -> list[str]:
         s = self.schedule
-        chunk = f", {s.chunk}" if s.chunk else ""
-        text = f"#pragma omp parallel for schedule({s.distribution}{chunk})"
+        clauses = [f"schedule({s.distribution}{f', {s.chunk}' if s.chunk else ''})"]
         if s.order == "columns" and not self.plan.flat and not self.plan.passes:
-            text += " collapse(2)"
+            clauses.append("collapse(2)")
         if s.threads != "all":
-            text += " num_threads(1)" if s.threads == "one" else " num_threads(threads)"
+            clauses.append("num_threads(1)" if s.threads == "one" else "num_threads(threads)")
         if s.combine == "reduction":
-            for total, name in zip(self.plan.totals, self.totals, strict=True):
-                text += f" reduction({CLAUSE[total.op]} : {name})"
-        return text
+            pairs = zip(self.plan.totals, self.totals, strict=True)
+            clauses += [f"reduction({CLAUSE[total.op]} : {name})" for total, name in pairs]
+        return clauses
 
     def _flat_body(self) -> None:
         with self.writer.block("for (std::int64_t begin = 0; begin < NUMEL; begin += BLOCK) {", "}"):
@@ -234,7 +233,7 @@ class _File:
             if total.op != "sum" and total.arg.kind == "float":
                 text = f"static_cast<double>({text})"
             if self.schedule.combine == "atomic":
-                self.writer.flush("#pragma omp atomic" if total.op == "sum" else "#pragma omp critical")
+                self.writer.pragma("#pragma omp atomic" if total.op == "sum" else "#pragma omp critical")
             self.writer.line(joined(total.op, name, text))
 
     def _store(self, names: Names, begin: str, end: str, kept: dict[str, str]) -> None:
@@ -261,7 +260,7 @@ class _File:
         return tensor.identifier if self.plan.flat else f"{tensor.identifier}_row"
 
     def _elements(self, stored: Sequence[Output], names: Names, begin: str, end: str, tile: str) -> None:
-        self.writer.flush("#pragma omp simd")
+        self.writer.pragma("#pragma omp simd")
         with self.writer.block(f"for (std::int64_t i = {begin}; i < {end}; ++i) {{", "}"):
             scope = CppScope(self.plan, self.writer, names.inner(), index="i")
             texts = scope.write([o.expr for o in stored])
