@@ -7,12 +7,12 @@ import warnings
 from dataclasses import dataclass
 
 import pytest
-import torch
 
 from kernelwright.records.graph import Argument, Infinity, OpGraph, OpNode, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, TensorSpec
 
+torch = pytest.importorskip("torch")
 HEADER = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n\n\n"
 STRICT = ("-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror")
 
@@ -65,7 +65,8 @@ def case(source, name="task", kind="cpu", decompose=False):
 def model(forward, inputs, init="pass", init_inputs="[]", arguments="x", signature="self"):
     """KernelBench-format text around one expression."""
     return HEADER + (
-        f"class Model(nn.Module):\n    def __init__({signature}):\n        super().__init__()\n        {init}\n\n"
+        f"class Model(nn.Module):\n    def __init__({signature}):\n"
+        f"        super().__init__()\n        {init}\n\n"
         f"    def forward(self, {arguments}):\n        return {forward}\n\n\n"
         f"def get_inputs():\n    return [{inputs}]\n\n\ndef get_init_inputs():\n    return {init_inputs}\n"
     )
@@ -166,7 +167,11 @@ def softmax():
 @pytest.fixture(scope="session")
 def layer_norm():
     source = model(
-        "self.norm(x)", "torch.randn(9, 3001) + 3", "self.norm = nn.LayerNorm(n)", "[3001]", signature="self, n"
+        "self.norm(x)",
+        "torch.randn(9, 3001) + 3",
+        "self.norm = nn.LayerNorm(n)",
+        "[3001]",
+        signature="self, n",
     )
     return case(source, "layer_norm")
 

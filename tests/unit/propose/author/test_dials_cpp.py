@@ -15,7 +15,8 @@ from kernelwright.records.candidate import Define
 
 STYLE = Path(__file__).parents[4] / ".clang-format"
 TURNS = {
-    "threads": ("mse", "half"), "distribution": ("mse", "dynamic"), "chunk": ("softmax", 4), "block": ("mse", 1024),
+    "threads": ("mse", "half"), "distribution": ("mse", "dynamic"), "chunk": ("softmax", 4),
+    "block": ("mse", 1024),
     "accumulators": ("softmax", 4), "order": ("gelu", "columns"), "passes": ("softmax", "online"),
     "cache": ("softmax", "keep"), "stores": ("gelu", "streaming"), "exp": ("gelu", "libm"),
     "division": ("softmax", "reciprocal"), "combine": ("mse", "atomic"), "prefetch": ("layer_norm", "next"),
@@ -111,6 +112,8 @@ def test_sources_are_formatted(cases, tmp_path):
     for path, source in zip(paths, sources, strict=True):
         path.write_text(source)
     done = subprocess.run(
-        [tool, "--dry-run", "-Werror", f"--style=file:{STYLE}", *map(str, paths)], capture_output=True, text=True
+        [tool, "--dry-run", "-Werror", f"--style=file:{STYLE}", *map(str, paths)],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr[:3000]

@@ -1,7 +1,6 @@
 """Every family is written right, on odd shapes, from raw and from decomposed graphs."""
 
 import pytest
-import torch
 from conftest import build, call, case, error, model
 
 from kernelwright.errors import ProposeError
@@ -9,13 +8,15 @@ from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.cpp import CppSchedule
 from kernelwright.propose.author.source.cpp import write_cpp
 
+torch = pytest.importorskip("torch")
 X = "torch.randn(7, 37)"
 POSITIVE = "torch.rand(7, 37) + 0.01"
 FAMILIES = {
     "activations": (
-        "torch.relu(x), torch.tanh(x), torch.sigmoid(x), F.silu(x), F.elu(x), F.softplus(x), F.mish(x), F.gelu(x),"
-        " F.gelu(x, approximate='tanh'), F.hardswish(x), F.leaky_relu(x), F.selu(x), F.logsigmoid(x),"
-        " torch.erf(x), torch.clamp(x, -0.5, 0.5), F.celu(x, 0.7), torch.expm1(x), x.abs().sqrt(), F.relu6(x)",
+        "torch.relu(x), torch.tanh(x), torch.sigmoid(x), F.silu(x), F.elu(x), F.softplus(x), F.mish(x),"
+        " F.gelu(x), F.gelu(x, approximate='tanh'), F.hardswish(x), F.leaky_relu(x), F.selu(x),"
+        " F.logsigmoid(x), torch.erf(x), torch.clamp(x, -0.5, 0.5), F.celu(x, 0.7), torch.expm1(x), x.abs().sqrt(),"
+        " F.relu6(x)",
         "x", X,
     ),
     "arithmetic": (
@@ -68,7 +69,9 @@ RAW_OR_NOT = [(name, False) for name in FAMILIES] + [(name, True) for name in ("
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    cases = [case(model(f, i, arguments=a), n, decompose=d) for n, d in RAW_OR_NOT for f, a, i in [FAMILIES[n]]]
+    cases = [
+        case(model(f, i, arguments=a), n, decompose=d) for n, d in RAW_OR_NOT for f, a, i in [FAMILIES[n]]
+    ]
     candidates = [write_cpp(lower(c.task), CppSchedule()) for c in cases]
     entries = build(candidates, tmp_path_factory.mktemp("families"))
     return dict(zip(RAW_OR_NOT, zip(cases, entries, strict=True), strict=True))
@@ -145,13 +148,17 @@ def test_what_it_cannot_write_it_names(words):
 
 def test_label_smoothing_is_refused():
     source = model(
-        "F.cross_entropy(x, y, label_smoothing=0.1)", "torch.randn(4, 5), torch.randint(0, 5, (4,))", arguments="x, y"
+        "F.cross_entropy(x, y, label_smoothing=0.1)",
+        "torch.randn(4, 5), torch.randint(0, 5, (4,))",
+        arguments="x, y",
     )
     with pytest.raises(ProposeError, match="label smoothing"):
         lower(case(source).task)
 
 
 def test_a_tensor_and_its_transpose_are_not_confused():
-    source = model("x.softmax(-1) + y.softmax(-1).amax(-1)", "torch.randn(6, 6), torch.randn(6, 6)", arguments="x, y")
+    source = model(
+        "x.softmax(-1) + y.softmax(-1).amax(-1)", "torch.randn(6, 6), torch.randn(6, 6)", arguments="x, y"
+    )
     with pytest.raises(ProposeError):
         lower(case(source).task)

@@ -12,7 +12,7 @@ from kernelwright.propose.author.source.cpp_expr import MEMORY, CppScope, to_mem
 from kernelwright.propose.author.source.cpp_math import FUNCTIONS, selected
 from kernelwright.propose.author.source.cpp_passes import CLAUSE, START, Passes, joined
 from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.writer import Writer
+from kernelwright.propose.author.source.writer import WIDTH, Writer
 from kernelwright.records.candidate import Candidate, Tunable
 
 FLAGS = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
@@ -99,14 +99,10 @@ class _File:
     def _constants(self, body: str) -> None:
         if "BLOCK" in body:
             self.writer.lines += ["#ifndef BLOCK", f"#define BLOCK {self.schedule.block}", "#endif", ""]
-        with self.writer.block("namespace {", "}  // namespace"):
-            self.writer._depth -= 1
-            sizes = {"NUMEL": self.plan.rows * self.plan.cols, "ROWS": self.plan.rows, "COLS": self.plan.cols}
-            for name, size in sizes.items():
-                if _mentions(body, name) or (name == "COLS" and _mentions(body, "at")):
-                    self.writer.line(f"constexpr std::int64_t {name} = {size};")
-            self.writer._depth += 1
-        self.writer.line()
+        sizes = {"NUMEL": self.plan.rows * self.plan.cols, "ROWS": self.plan.rows, "COLS": self.plan.cols}
+        used = [n for n in sizes if _mentions(body, n) or (n == "COLS" and _mentions(body, "at"))]
+        lines = [f"constexpr std::int64_t {name} = {sizes[name]};" for name in used]
+        self.writer.lines += ["namespace {", *lines, "}  // namespace", ""]
 
     # The entry: one loop over rows or blocks, then what is left to do with totals.
 
@@ -116,13 +112,10 @@ class _File:
             f"{MEMORY[o.tensor.dtype]}* __restrict {o.tensor.identifier}" for o in self.plan.outputs
         ]
         one_line = f'extern "C" void {self.plan.name}({", ".join(parameters)}) {{'
-        if len(one_line) <= 100:
-            self.writer.line(one_line)
-        else:
-            self.writer.line(f'extern "C" void {self.plan.name}(')
-            self.writer.line("    " + ",\n    ".join(parameters) + ") {")
-        with self.writer.block("", "}"):
-            self.writer.lines.pop()
+        if len(one_line) > WIDTH:
+            one_line = f'extern "C" void {self.plan.name}(\n    ' + ",\n    ".join(parameters) + ") {"
+        self.writer.line(one_line)
+        with self.writer.deeper("}"):
             self._totals_start()
             self._loop()
             self._totals_end()
@@ -192,7 +185,8 @@ class _File:
         self._prefetch("COLS")
         names = self.names.inner()
         kept: dict[str, str] = {}
-        if self.schedule.cache == "keep" and self.plan.cols <= CACHE_LIMIT:
+        online = self.schedule.passes == "online" and self.plan.fusion is not None
+        if self.schedule.cache == "keep" and self.plan.cols <= CACHE_LIMIT and not online:
             for node in self.plan.reused:
                 kept[node.key] = names.fresh("kept")
                 self.writer.line(f"alignas(64) float {kept[node.key]}[COLS];")

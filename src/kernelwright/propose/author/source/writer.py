@@ -34,6 +34,12 @@ class Writer:
     def block(self, head: str, tail: str = "") -> Iterator[None]:
         """Lines between `head` and `tail`, one step deeper."""
         self.line(head)
+        with self.deeper(tail):
+            yield
+
+    @contextmanager
+    def deeper(self, tail: str) -> Iterator[None]:
+        """Lines one step deeper, and then `tail`."""
         self._depth += 1
         yield
         self._depth -= 1
