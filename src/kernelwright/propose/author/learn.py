@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from kernelwright.propose.author.schedule.space import Space, Turn
+from kernelwright.propose.author.schedule.space import Setting, Space, Turn
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.feedback import Bottleneck, Feedback
@@ -168,6 +168,7 @@ class Learner(Generic[S]):
         if before is not None:
             picks = self._picks(before, max(0, at - before.at))
             tried |= {*before.tried, *(turn.name for turns in picks for turn in turns)}
+            tried |= {Turn(dial, _setting(before, dial)).name for dial, _, _ in map(_parted, memo.turned)}
         paid = before is not None and score > PAYS * before.score and len(memo.turned) == 1
         return Base(
             schedule=memo.schedule, score=score, at=at, bottleneck=words.bottleneck,
@@ -186,7 +187,7 @@ class Learner(Generic[S]):
         schedule = self._schedule(base.schedule)
         tried = set(base.tried)
         effective = [t for t in self.space.turns(schedule) if self._changes(schedule, t)]
-        picks = [(turn,) for turn in self._onward(base, effective)]
+        picks: list[tuple[Turn, ...]] = [(turn,) for turn in self._onward(base, effective)]
         while len(picks) < count and effective:
             tried |= {turn.name for turns in picks for turn in turns}
             fresh = [t for t in effective if t.name not in tried]
@@ -243,10 +244,20 @@ class Learner(Generic[S]):
         return self.space.record.model_validate(fields)
 
     def _turn(self, name: str) -> Turn:
-        dial, _, value = name.partition("=")
+        dial, _, value = _parted(name)
         return Turn(dial, int(value) if value.isdigit() else value)
 
     def _step(self, schedule: S, turns: Sequence[Turn], base: Base | None, note: str) -> Step[S]:
         names = tuple(turn.name for turn in turns)
         memo = Memo(language=self.language, schedule=schedule.model_dump(), turned=names, base=base)
         return Step(schedule, note, memo)
+
+
+def _parted(name: str) -> tuple[str, str, str]:
+    return name.partition("=")
+
+
+def _setting(base: Base, dial: str) -> Setting:
+    """What the base has a dial set to."""
+    value = base.schedule[dial]
+    return value if isinstance(value, int) else str(value)

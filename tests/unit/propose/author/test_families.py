@@ -15,8 +15,8 @@ FAMILIES = {
     "activations": (
         "torch.relu(x), torch.tanh(x), torch.sigmoid(x), F.silu(x), F.elu(x), F.softplus(x), F.mish(x),"
         " F.gelu(x), F.gelu(x, approximate='tanh'), F.hardswish(x), F.leaky_relu(x), F.selu(x),"
-        " F.logsigmoid(x), torch.erf(x), torch.clamp(x, -0.5, 0.5), F.celu(x, 0.7), torch.expm1(x), x.abs().sqrt(),"
-        " F.relu6(x)",
+        " F.logsigmoid(x), torch.erf(x), torch.clamp(x, -0.5, 0.5), F.celu(x, 0.7), torch.expm1(x),"
+        " x.abs().sqrt(), F.relu6(x)",
         "x", X,
     ),
     "arithmetic": (
