@@ -8,6 +8,8 @@ from kernelwright.records.base import Record
 
 CACHE_LIMIT = 32768
 """Longest row, in elements, that is kept on a thread's stack."""
+BLOCKS = (1024, 2048, 4096, 8192, 16384)
+"""Elements of a block, worth trying."""
 
 
 class CppSchedule(Record):
@@ -42,7 +44,16 @@ class CppSchedule(Record):
 
 def cpp_default(plan: Plan) -> CppSchedule:
     """Where a person would start: wide vectors where there is arithmetic to do."""
-    return CppSchedule(vector_bits=512 if plan.calls & HEAVY else 256)
+    wide = 512 if plan.calls & HEAVY else 256
+    return CppSchedule(vector_bits=wide, block=min(_blocks(plan), key=lambda n: abs(n - 4096)))
+
+
+def _blocks(plan: Plan) -> tuple[int, ...]:
+    """Block sizes that differ: for rows, those shorter than a row and one that is not."""
+    if plan.flat:
+        return BLOCKS
+    shorter = [n for n in BLOCKS if n < plan.cols]
+    return (*shorter, *BLOCKS[len(shorter) : len(shorter) + 1])
 
 
 def cpp_space(plan: Plan) -> Space[CppSchedule]:
@@ -55,7 +66,7 @@ def cpp_space(plan: Plan) -> Space[CppSchedule]:
         Dial("vector_bits", (256, 512), "compute"): True,
         Dial("prefetch", ("hardware", "next"), "memory"): True,
         Dial("unroll", ("compiler", "loops"), "compute"): True,
-        Dial("block", (1024, 2048, 4096, 8192, 16384), "memory"): True,
+        Dial("block", _blocks(plan), "memory"): (plan.flat or bool(plan.passes)) and len(_blocks(plan)) > 1,
         Dial("accumulators", (1, 2, 4), "compute"): bool(plan.passes),
         Dial("order", ("rows", "columns"), "memory"): has_rows and not plan.passes,
         Dial("passes", ("separate", "online"), "memory"): plan.fusion is not None,

@@ -235,7 +235,7 @@ inline T at(const T* row, std::int64_t index) {
 STREAM = Function(
     "stream",
     """\
-// Copies a tile past the caches. Streaming stores need an aligned target: the ends go the usual way.
+// Copies a tile past the caches. Streaming stores need an aligned target; the ends go as usual.
 template <typename T>
 inline void stream(T* target, const T* tile, std::int64_t count) {
   std::int64_t i = 0;
@@ -265,9 +265,7 @@ inline void stream_line(Line* to, const Line* from) {
 }
 #elif defined(__SSE2__)
 using Line = __m128i;
-inline void stream_line(Line* to, const Line* from) {
-  _mm_stream_si128(to, _mm_loadu_si128(from));
-}
+inline void stream_line(Line* to, const Line* from) { _mm_stream_si128(to, _mm_loadu_si128(from)); }
 #endif
 """,
 )
