@@ -54,7 +54,7 @@ extern "C" void work(const float* x, float* out) {
 }
 """
 
-TRITON = '''\\
+TRITON = """\\
 import torch
 import triton
 import triton.language as tl
@@ -78,7 +78,7 @@ class ModelNew(torch.nn.Module):
         out = torch.empty(programs, device=x.device)
         read[(programs,)](x, out, COUNT, programs * BLOCK, BLOCK, num_warps=8)
         return out
-'''
+"""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,9 @@ CUDA_TRIALS = (Trial("1 ms", 1100 << 20, 1, 60),)
 def main(kind: str, out: Path) -> None:
     """Hold the contests, print a table, write everything."""
     court = Court(note=lambda text: None)
-    target = Target(kind="cuda" if kind == "cuda" else "cpu", arch="sm_90" if kind == "cuda" else "native", present=True)
+    target = Target(
+        kind="cuda" if kind == "cuda" else "cpu", arch="sm_90" if kind == "cuda" else "native", present=True
+    )
     rows = []
     try:
         machine, origin = court.machine(target), provenance(court.environment(target))

@@ -1,11 +1,11 @@
 """Runs every example on one target and writes its final figures: `python bench/examples.py TARGET OUT.json [BUDGET]`.
 
 Each row is the final measurement of one run: fresh inputs, head to head. A task on which nothing was right stops the
-bench, since a row is missing then. On the GPU the sizes are those of KERNELWRIGHT_ROWS rows, where that is set.
+bench, since a row is missing then. On the GPU the examples run at sizes that fill it.
 """
 
 import json
-import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +20,15 @@ from kernelwright.records.evaluation import Measured
 from kernelwright.records.measure import BaselineName, Timing
 from kernelwright.store.run import RunStore
 
-EXAMPLES = ("mse_loss", "softmax", "layer_norm", "rms_norm", "gelu_bias_residual", "cross_entropy")
+CUDA_SIZES = {
+    "mse_loss": (32768, 32768),
+    "softmax": (16384, 8192),
+    "layer_norm": (32768, 4096),
+    "rms_norm": (32768, 4096),
+    "gelu_bias_residual": (32768, 4096),
+    "cross_entropy": (16384, 8192),
+}
+EXAMPLES = tuple(CUDA_SIZES)
 
 
 def main(target: str, out: Path, budget: int) -> None:
@@ -30,7 +38,7 @@ def main(target: str, out: Path, budget: int) -> None:
     origin: dict[str, JsonValue] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in EXAMPLES:
-            task = _sized(Path("examples") / f"{name}.py", Path(folder))
+            task = _sized(Path("examples") / f"{name}.py", target, Path(folder))
             result = optimize(OptimizeRequest(task=task, target=target, config=config, runs=Path(folder) / "runs"))
             store = RunStore.open(Path(result.summary.folder))
             origin = origin or provenance(store.card.environment)
@@ -39,14 +47,16 @@ def main(target: str, out: Path, budget: int) -> None:
     out.write_text(json.dumps({**origin, "rows": rows}, indent=1) + "\n")
 
 
-def _sized(example: Path, folder: Path) -> Path:
-    rows = os.environ.get("KERNELWRIGHT_ROWS")
-    if rows is None:
+def _sized(example: Path, target: str, folder: Path) -> Path:
+    """The example at its own size, or on a GPU at one that fills it."""
+    if target != "cuda":
         return example
+    rows, columns = CUDA_SIZES[example.stem]
+    text, changed = re.subn(r"(?m)^([A-Z]+, [A-Z]+) = \d+, \d+$", rf"\1 = {rows}, {columns}", example.read_text())
+    if changed != 1:
+        raise SystemExit(f"{example} has no line of sizes to change")
     path = folder / example.name
-    text = example.read_text()
-    lines = [f"ROWS = {rows}" if line.startswith("ROWS = ") else line for line in text.splitlines()]
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text(text)
     return path
 
 

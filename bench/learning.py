@@ -79,7 +79,9 @@ async def main(target_name: str, out: Path, budget: int, seeds: int) -> None:
                 sys.stderr.write(json.dumps(pair) + "\n")
     finally:
         await referee.close()
-    out.write_text(json.dumps({**origin, "budget": budget, "seeds": seeds, **_summary(pairs), "pairs": pairs}, indent=1) + "\n")
+    out.write_text(
+        json.dumps({**origin, "budget": budget, "seeds": seeds, **_summary(pairs), "pairs": pairs}, indent=1) + "\n"
+    )
 
 
 async def _best(referee: Remembering, task: Task, best: Attempt | None, bests: dict[str, float]) -> float:
