@@ -151,7 +151,7 @@ def _denied() -> list[str]:
         child = warm.spawn("tool", Jail(directory="/", may_execute=True))
         try:
             question = {"do": "execute", "argv": ["true"], "files": {}, "result": "nothing"}
-            return [str(part) for part in child.ask(question, LIMIT_S).message.get("denied", [])]
+            return [str(part) for part in child.ask(question, LIMIT_S).message["denied"]]
         finally:
             child.close()
 
