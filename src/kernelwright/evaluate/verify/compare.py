@@ -56,7 +56,7 @@ def error_of(got: torch.Tensor, reference: torch.Tensor, scale: float) -> torch.
     error = (got.double() - wanted).abs_().div_(wanted.abs() + scale)
     if not (got.is_floating_point() or reference.is_floating_point()):
         # Beyond 2^53 two integers can be the same double.
-        error = torch.where(got == reference, error, error.clamp_(min=EPSILON["float64"]))
+        error = torch.where(got == reference, error, error.clamp(min=EPSILON["float64"]))
     return error.nan_to_num_(nan=float("inf"))
 
 
