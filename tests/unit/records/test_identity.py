@@ -24,7 +24,10 @@ CANDIDATE = Candidate(
 )
 TASK = Task(
     source=TaskSource(
-        name="a", format="kernelbench", source="pass", domains=(DeclaredDomain(position=0, domain=Domain.INDEX, bound=7),)
+        name="a",
+        format="kernelbench",
+        source="pass",
+        domains=(DeclaredDomain(position=0, domain=Domain.INDEX, bound=7),),
     ),
     target=Target(kind="cpu", arch="native", present=True),
     workload=Workload(
