@@ -4,8 +4,6 @@ from enum import StrEnum
 from math import prod
 from typing import Literal
 
-from pydantic import Field
-
 from kernelwright.records.base import Record
 
 DType = Literal[
@@ -69,4 +67,4 @@ class Scalar(Record):
     """A Python number among the inputs: part of the task, passed to no kernel."""
 
     name: str
-    value: bool | int | float = Field(union_mode="left_to_right")
+    value: bool | int | float

@@ -70,9 +70,12 @@ def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:
 
 
 def error_of(got: torch.Tensor, reference: torch.Tensor, scale: float) -> torch.Tensor:
-    """Relative error of every element; infinite where only one side is finite."""
+    """Relative error of every element; infinite where only one side is finite, never zero where integers differ."""
     wanted = reference.double()
     error = (got.double() - wanted).abs_().div_(wanted.abs() + scale)
+    if not (got.is_floating_point() or reference.is_floating_point()):
+        # Beyond 2^53 two integers can be the same double.
+        error = torch.where(got == reference, error, error.clamp(min=EPSILON["float64"]))
     return error.nan_to_num_(nan=float("inf"))
 
 
@@ -103,7 +106,7 @@ def _not_finite(got: torch.Tensor) -> Wrong | None:
     if bool(finite.all()):
         return None
     width = got.element_size()
-    raw = got.contiguous().view(torch.uint8).view(-1, width)
+    raw = got.contiguous().view(-1).view(torch.uint8).view(-1, width)
     poisoned = int((raw == POISON_BYTE).all(dim=1).sum())
     bad = got.numel() - int(finite.sum())
     where = int((~finite).flatten().to(torch.uint8).argmax())

@@ -79,14 +79,19 @@ def apply(regime: Regime, x: torch.Tensor, spec: TensorSpec, generator: torch.Ge
 
 
 def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
-    """A parameter away from its initial value, where a scale of one or a bias of zero could be left out unnoticed."""
-    if not spec.floating:
+    """A parameter away from its initial value, where a scale of one or a bias of zero could be left out unnoticed.
+
+    It stays in its domain; what is not finite (a mask of minus infinity) stays as it is.
+    """
+    if not spec.floating or not x.numel():
         return x
-    draw = torch.rand(x.shape, generator=generator, dtype=torch.float32, device=x.device) + 0.5
-    changed = x.float() * draw
-    if spec.domain is Domain.REAL:
-        spread = max(float(x.float().std(correction=0)) if x.numel() else 0.0, 0.2)
-        changed = changed + spread * 0.5 * torch.randn(
-            x.shape, generator=generator, dtype=torch.float32, device=x.device
-        )
-    return changed.to(x.dtype)
+    given = x.float()
+    finite = given.isfinite()
+    changed = given * (torch.rand(x.shape, generator=generator, dtype=torch.float32, device=x.device) + 0.5)
+    if spec.domain is Domain.PROBABILITY and x.shape[-1] > 1:
+        return (changed / changed.sum(-1, keepdim=True)).to(x.dtype)
+    spread = max(float(given[finite].std(correction=0)) if finite.any() else 0.0, 0.2)
+    noise = spread * 0.5 * torch.randn(x.shape, generator=generator, dtype=torch.float32, device=x.device)
+    if spec.domain is not Domain.REAL:
+        noise = noise.abs()
+    return torch.where(finite, changed + noise, given).to(x.dtype)

@@ -1,0 +1,85 @@
+"""Values of any record, for hypothesis: every field by its annotation and its bounds, optional ones too."""
+
+import importlib
+import pkgutil
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import annotated_types
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from kernelwright import records
+from kernelwright.records.base import Record
+from kernelwright.records.graph import Leaf
+
+NAMES = [m.name for m in pkgutil.iter_modules(records.__path__)]
+MODULES = [importlib.import_module(f"kernelwright.records.{n}") for n in NAMES]
+RECORDS = sorted(
+    {
+        thing
+        for module in MODULES
+        for thing in vars(module).values()
+        if isinstance(thing, type) and issubclass(thing, Record) and thing is not Record
+        if not thing.__name__.startswith("_")
+    },
+    key=lambda record: record.__name__,
+)
+"""Every record there is."""
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+JSON = st.none() | st.booleans() | st.integers() | FINITE | TEXTS | st.lists(st.integers(), max_size=2)
+
+
+def build(record):
+    """Valid instances of a record."""
+    return st.builds(record, **{n: of(f.annotation, f.metadata) for n, f in record.model_fields.items()})
+
+
+def of(annotation: Any, bounds=()):
+    """Values of an annotation."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if annotation is JsonValue:
+        return JSON
+    if origin is Annotated:
+        return of(inner[0], inner[1:])
+    if origin is Literal:
+        return st.sampled_from(inner)
+    if annotation == Leaf or (origin in (Union, UnionType) and set(inner) > set(get_args(Leaf))):
+        # What is infinite has a record of its own there; a float must be finite.
+        return st.one_of(*(FINITE if part is float else of(part) for part in inner))
+    if origin in (Union, UnionType):
+        return st.one_of(*(of(part) for part in inner))
+    if origin is tuple:
+        return st.lists(of(inner[0]), max_size=2).map(tuple)
+    if origin is dict:
+        return st.dictionaries(TEXTS, of(inner[1]), max_size=2)
+    return plain(annotation, bounds)
+
+
+def plain(kind, bounds):
+    """Values of a class."""
+    if kind is NoneType:
+        return st.none()
+    if kind is bool:
+        return st.booleans()
+    if kind is str:
+        return TEXTS
+    if kind is int:
+        return st.integers(min_value=limit(bounds, annotated_types.Ge, "ge"), max_value=1 << 62)
+    if kind is float:
+        at_least, above = limit(bounds, annotated_types.Ge, "ge"), limit(bounds, annotated_types.Gt, "gt")
+        below = limit(bounds, annotated_types.Lt, "lt")
+        return st.floats(
+            at_least if above is None else above, below,
+            exclude_min=above is not None, exclude_max=below is not None, allow_nan=False,
+        )  # fmt: skip
+    if issubclass(kind, Record):
+        return build(kind)
+    return st.sampled_from(list(kind))
+
+
+def limit(bounds, kind, name):
+    """The bound of that kind, if there is one."""
+    return next((getattr(b, name) for b in bounds if isinstance(b, kind)), None)

@@ -1,0 +1,143 @@
+"""Identity: another behaviour is another hash; the same behaviour under another name is the same."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelwright.records.base import Record, identity
+from kernelwright.records.candidate import Candidate, Define, Tunable
+from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
+from kernelwright.records.task import Comparator, DeclaredDomain, Target, Task, TaskSource, Workload
+from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+
+X = TensorSpec(name="x", shape=(4, 8), dtype="int64", domain=Domain.INDEX, bound=7)
+CANDIDATE = Candidate(
+    language="cpp",
+    source="int main;",
+    entry="f",
+    flags=("-O3",),
+    workspace_bytes=16,
+    tunables=(Tunable(name="BLOCK", values=(1, 2)),),
+    defines=(Define(name="UNROLL", value=4),),
+)
+TASK = Task(
+    source=TaskSource(
+        name="a",
+        format="kernelbench",
+        source="pass",
+        domains=(DeclaredDomain(position=0, domain=Domain.INDEX, bound=7),),
+    ),
+    target=Target(kind="cpu", arch="native", present=True),
+    workload=Workload(
+        inputs=(X, Scalar(name="eps", value=0.5)),
+        parameters=(TensorSpec(name="weight", shape=(8,), dtype="float32", bound=9),),
+        outputs=(TensorSpec(name="out", shape=(4,), dtype="float32", domain=Domain.NON_NEGATIVE, bound=3),),
+    ),
+    graph=OpGraph(
+        inputs=("x",),
+        parameters=("weight",),
+        nodes=(
+            OpNode(
+                name="sum", op="aten.sum.default", arguments=(Argument(name="self", value=Ref(ref="x")),),
+                result=(X,), bytes=10, flops=20,
+            ),
+        ),
+        outputs=("sum",),
+    ),
+    comparator=Comparator(kind="exact", k=2.0),
+)  # fmt: skip
+
+CHOICES = {
+    ("language",): "triton",
+    ("target", "kind"): "cuda",
+    ("comparator", "kind"): "calibrated",
+}
+"""Fields with few legal values, and another one of them; `format` has one value only."""
+
+
+def leaves(value, path=()):
+    """Every plain value inside dumped data, by the path to it."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if not items or not value:
+        yield path, value
+        return
+    for key, inner in items:
+        yield from leaves(inner, (*path, key))
+
+
+def another(path, value):
+    """A different legal value."""
+    if path in CHOICES:
+        return CHOICES[path]
+    if path[-1] == "domain":
+        return Domain.MASK.value
+    if path[-1] == "dtype":
+        return "float16"
+    if isinstance(value, bool):
+        return not value
+    return value + "x" if isinstance(value, str) else value + 1
+
+
+def changed(record: Record, path):
+    """The record with one value replaced."""
+    data = record.model_dump(mode="json")
+    inner = data
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = another(path, inner[path[-1]])
+    return type(record).model_validate_json(json.dumps(data))
+
+
+def paths_of(record):
+    return [path for path, _ in leaves(record.model_dump(mode="json"))]
+
+
+def test_the_samples_fill_every_field():
+    """Otherwise the tests below would miss what is empty here."""
+    for record in (CANDIDATE, TASK):
+        empty = [path for path, value in leaves(record.model_dump(mode="json")) if value in (None, "", [])]
+        assert not empty
+
+
+@pytest.mark.parametrize("path", paths_of(CANDIDATE), ids=lambda path: ".".join(map(str, path)))
+def test_every_field_of_a_candidate_that_changes_behaviour_changes_its_id(path):
+    same = changed(CANDIDATE, path).id == CANDIDATE.id
+    assert same == (path[0] == "tunables")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in paths_of(TASK) if p != ("source", "format")],
+    ids=lambda path: ".".join(map(str, path)),
+)
+def test_every_field_of_a_task_but_its_name_changes_its_id(path):
+    assert (changed(TASK, path).id == TASK.id) == (path == ("source", "name"))
+
+
+def test_identity_survives_json():
+    assert Candidate.model_validate_json(CANDIDATE.model_dump_json()).id == CANDIDATE.id
+    assert Task.model_validate_json(TASK.model_dump_json()).id == TASK.id
+
+
+def test_order_matters_where_the_build_sees_it():
+    flags = ("-O3", "-ffast-math")
+    forward, backward = (CANDIDATE.model_copy(update={"flags": f}) for f in (flags, flags[::-1]))
+    assert forward.id != backward.id
+
+
+def test_the_kind_is_part_of_the_identity():
+    assert identity("task", {"a": 1}) != identity("candidate", {"a": 1})
+
+
+def test_identity_is_sixteen_hex_digits_and_known():
+    """A change of the canonical form would orphan every stored evaluation."""
+    assert identity("candidate", {"b": [1, "é"], "a": None}) == "0fad9be2b6ad727c"
+
+
+@settings(max_examples=50, derandomize=True, database=None)
+@given(st.text(max_size=6), st.text(max_size=6), st.text(max_size=6), st.text(max_size=6))
+def test_no_two_splits_of_a_text_collide(a, b, c, d):
+    same = identity("k", {"x": a, "y": b}) == identity("k", {"x": c, "y": d})
+    assert same == ((a, b) == (c, d))
