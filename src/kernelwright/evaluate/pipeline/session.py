@@ -112,7 +112,7 @@ class Session:
 
     def timed_parameters(self) -> tuple[int, ...]:
         """Offsets of the randomised parameters, which the clock uses too."""
-        return tuple(self._parameter_offset(p, 1) for p in self.parameters)
+        return tuple(self._parameter_offset(p, self._slot) for p in self.parameters)
 
     def load_parameters(self, offsets: Sequence[int]) -> None:
         """Give the reference the parameters at these offsets, if it has others."""
@@ -161,9 +161,13 @@ class Session:
 
     def _given(self, draw: int) -> tuple[int, ...]:
         # The first draw meets the parameters as they were initialised, all others meet random ones.
-        slot = 0 if draw == 0 or "random_parameters" in self.policy.disabled else 1
+        slot = 0 if draw == 0 else self._slot
         inputs = [draw * t.nbytes for t in self.inputs]
         return (*inputs, *(self._parameter_offset(p, slot) for p in self.parameters))
+
+    @property
+    def _slot(self) -> int:
+        return 0 if "random_parameters" in self.policy.disabled else 1
 
     def _parameter_offset(self, spec: TensorSpec, slot: int) -> int:
         return slot * _line(spec.nbytes)
