@@ -126,8 +126,9 @@ def _row(machine: Machine, trial: Trial, kind: str) -> dict[str, object]:
                 found = statistics.versus(
                     "eager", samples["eager"], samples["candidate"], policy.confidence, policy.minimum_effect
                 )
-                judgements.append({"five_percent_slower": slower, "verdict": found.verdict, "ratio": found.speedup.model_dump(),
-                                   "a_us": _rounded(samples["eager"]), "b_us": _rounded(samples["candidate"])})  # fmt: skip
+                verdict = {"five_percent_slower": slower, "verdict": found.verdict, "ratio": found.speedup.model_dump()}
+                raw = {"a_us": _rounded(samples["eager"]), "b_us": _rounded(samples["candidate"])}
+                judgements.append({**verdict, **raw})
     same = [j["verdict"] for j in judgements if not j["five_percent_slower"]]
     slow = [j["verdict"] for j in judgements if j["five_percent_slower"]]
     medians = sorted(us for j in judgements for us in j["a_us"])  # type: ignore[attr-defined]
@@ -151,7 +152,7 @@ def _pair(machine: Machine, trial: Trial, slower: bool, kind: str) -> Iterator[C
     spec = TensorSpec(name="x", shape=(max(counts) >> 10, 1024), dtype="float32")
     opened = _open_cuda(machine, spec, counts) if kind == "cuda" else _open_cpu(machine, spec, counts, trial.work)
     with opened as (sides, view):
-        fresh = FreshInputs([spec], DRAWS, view, ())
+        fresh = FreshInputs([spec], DRAWS, DRAWS, view, ())
         entrants = [Entrant("eager", sides[0]), Entrant("candidate", sides[1])]
         yield Contest(entrants, fresh.windows, lambda entrant, ran: None, fresh.undo, inside=kind == "cuda")
 

@@ -1,8 +1,8 @@
 """What judging one candidate costs: `python bench/judging.py TASK.py TARGET OUT.json`.
 
-The built-in author's first kernel for the task is judged three times with everything about the task known, and once more
-for good. Written down: wall time from the candidate's text to its verdict, seconds by stage, speedups, and the share of
-the read bandwidth that the same run measured.
+The built-in author's first kernel for the task is judged three times with everything about the task known, and
+once more for good. Written down: wall time from the candidate's text to its verdict, seconds by stage, speedups, and
+the share of the read bandwidth that the same run measured.
 """
 
 import asyncio

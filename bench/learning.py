@@ -1,8 +1,8 @@
 """Is learning real? `python bench/learning.py TARGET OUT.json [BUDGET] [SEEDS]`.
 
-Every example, several seeds, the same budget of proposals: `tritongym` with feedback against the same strategy with the
-feedback withheld. A run's best is measured once more before it counts, so that neither arm profits from having picked its
-luckiest sample. The result is the geometric mean of the ratio of bests, with a bootstrap interval over the pairs.
+Every example, several seeds, the same budget of proposals: `tritongym` with feedback against the same strategy with
+the feedback withheld. A run's best is measured once more before it counts, so that neither arm profits from having
+picked its luckiest sample. The result is the geometric mean of the ratio of bests, with a bootstrap interval.
 """
 
 import asyncio
@@ -100,11 +100,14 @@ def _summary(pairs: list[dict[str, object]]) -> dict[str, object]:
     means = np.exp(logs[generator.integers(0, logs.size, (4000, logs.size))].mean(axis=1))
     low, high = np.quantile(means, [0.025, 0.975])
     found_by = {arm: sum(bool(p[arm]) for p in pairs) for arm in ("feedback", "withheld")}
+    mean = float(np.exp(logs.mean()))
     summary = {
-        "ratio": {"geometric_mean": float(np.exp(logs.mean())), "low": float(low), "high": float(high), "confidence": 0.95},
-        "pairs_won": int((logs > 0.005).sum()), "pairs_lost": int((logs < -0.005).sum()), "pairs_counted": int(logs.size),
+        "ratio": {"geometric_mean": mean, "low": float(low), "high": float(high), "confidence": 0.95},
+        "pairs_won": int((logs > 0.005).sum()),
+        "pairs_lost": int((logs < -0.005).sum()),
+        "pairs_counted": int(logs.size),
         "runs_that_found_a_kernel": found_by,
-    }  # fmt: skip
+    }
     sys.stderr.write(json.dumps(summary) + "\n")
     return summary
 
