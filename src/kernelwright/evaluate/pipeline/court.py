@@ -44,7 +44,7 @@ class Court:
             if kind == "cuda" and not torch.cuda.is_available():
                 raise MachineError("torch sees no GPU; use --target cpu, or --target sm_90 to compile for one")
             # Triton reads TRITON_INTERPRET when it is imported, so only the GPU's children are born with it.
-            warm = Warm(modules=("triton",) if kind == "cuda" else ())
+            warm = Warm(modules=("triton", "torch._dynamo") if kind == "cuda" else ())
             warm.start()
             cores = len(os.sched_getaffinity(0))
             self._machines[kind] = CudaMachine(warm, cores) if kind == "cuda" else Machine(warm, cores)
