@@ -102,6 +102,22 @@ def test_huge_values_stay_finite(built, name):
         assert error(got, wanted) < 2e-6
 
 
+def test_extreme_arguments_behave_as_in_torch(tmp_path):
+    source = model(
+        "torch.exp(x), torch.log1p(x), torch.tanh(x), torch.sigmoid(x), F.gelu(x), torch.expm1(x)", X
+    )
+    found = case(source, "extremes")
+    (entry,) = build([write_cpp(lower(found.task), CppSchedule())], tmp_path)
+    values = torch.tensor(
+        [0.0, -1.0, 88.6, 89.0, -87.0, -104.0, 1e30, -1e30, 1e-30, 12.0, -12.0, float("inf")]
+    )
+    inputs = [values.repeat(22)[: 7 * 37].reshape(7, 37).contiguous()]
+    with torch.no_grad():
+        wanted = found.module(*inputs)
+    for got, reference in zip(call(entry, found, inputs), wanted, strict=True):
+        assert torch.allclose(got, reference, rtol=1e-5, atol=1e-30, equal_nan=True)
+
+
 def test_a_label_outside_the_row_reads_nothing(built):
     found, entry = built["labels", False]
     labels = torch.tensor([0, 1, 2, 10**12, -100, -7, 36])
