@@ -25,6 +25,12 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
 
+GPU_MODULES = ("triton", "torch._dynamo")
+"""Imported once by the GPU's warm parent: a module that only names torch.compiler costs seconds otherwise."""
+GPU_ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
+"""Read when torch._dynamo is imported: a confined process has no pool of compilers."""
+
+
 class Court:
     """One worker's state: the warm parent, the machine, the open sessions."""
 
@@ -44,7 +50,7 @@ class Court:
             if kind == "cuda" and not torch.cuda.is_available():
                 raise MachineError("torch sees no GPU; use --target cpu, or --target sm_90 to compile for one")
             # Triton reads TRITON_INTERPRET when it is imported, so only the GPU's children are born with it.
-            warm = Warm(modules=("triton", "torch._dynamo") if kind == "cuda" else ())
+            warm = Warm(modules=GPU_MODULES, environment=GPU_ENVIRONMENT) if kind == "cuda" else Warm()
             warm.start()
             cores = len(os.sched_getaffinity(0))
             self._machines[kind] = CudaMachine(warm, cores) if kind == "cuda" else Machine(warm, cores)

@@ -9,6 +9,7 @@ import resource
 import signal
 import site
 import sys
+import tempfile
 from pathlib import Path
 
 from pydantic import Field
@@ -98,6 +99,8 @@ def _settle(jail: Jail) -> None:
     # Triton has looked up HOME when the warm parent imported it, so its cache is named here again.
     os.environ.update({"HOME": home, "TMPDIR": home, "TRITON_CACHE_DIR": f"{home}/triton", "PATH": "/usr/bin:/bin"})
     os.environ.update(jail.environment)
+    # Whatever the warm parent imported may have looked up its own folder for temporary files.
+    tempfile.tempdir = home
 
 
 def _limit(jail: Jail) -> None:

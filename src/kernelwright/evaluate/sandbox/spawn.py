@@ -151,7 +151,9 @@ class Child:
     def _must_have_stood_still(self) -> None:
         if self.frozen and self._cpu_ns() != self.cpu_ns:
             self.kill()
-            raise ChildMovedError(f"it used {(self._cpu_ns() - self.cpu_ns) / 1000:.0f} us of a core while it was frozen")
+            raise ChildMovedError(
+                f"it used {(self._cpu_ns() - self.cpu_ns) / 1000:.0f} us of a core while it was frozen"
+            )
         self.frozen = False
 
     def _cpu_ns(self) -> int:
