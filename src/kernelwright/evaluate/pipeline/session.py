@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
 from kernelwright.evaluate.sandbox.wire import Message
@@ -95,6 +96,10 @@ class Session:
             offsets = self._place_regime(slot, regime, drawn[slot % len(drawn)])
             case = self._case(regime, offsets, self._pair(offsets))
             self.cases += [case] if case else []
+
+    def most_calls(self) -> int:
+        """Calls that one sample may hold."""
+        return MOST_CALLS
 
     def allowed(self, output: int, reference_error: float) -> float:
         """What a candidate may err on one output (DESIGN section 4)."""

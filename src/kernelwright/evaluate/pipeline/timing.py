@@ -132,6 +132,7 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
         fresh=fresh.windows,
         after=witness.look,
         round_over=round_over,
+        most_calls=session.most_calls(),
         inside="outside_clock" in policy.disabled or session.task.target.kind == "cuda",
     )
     try:

@@ -54,6 +54,8 @@ class Contest:
     after: Callable[[Entrant, Ran], None]
     """Sees the results of a side, which is frozen."""
     round_over: Callable[[], None]
+    most_calls: int = MOST_CALLS
+    """Calls that one sample may hold: their results lie in memory together."""
     inside: bool = False
     """Trust the child's own clock; only a test of the defence does."""
 
@@ -66,7 +68,7 @@ class Contest:
                 ran = self._run(entrant, calls)
                 fastest = min(fastest, ran.inside_ns if self.inside else ran.outside_ns)
             self.round_over()
-        return max(1, min(MOST_CALLS, round(SAMPLE_NS / fastest)))
+        return max(1, min(self.most_calls, round(SAMPLE_NS / fastest)))
 
     def hold(self, blocks: int, limit_s: float) -> Samples:
         """Time up to `blocks` blocks, and at least eight, within about `limit_s` seconds."""

@@ -110,7 +110,7 @@ class TritonScope(Scope):
         inside = f"(row < rows) & ({index} >= 0) & ({index} < cols)"
         mask = self.names.fresh("found")
         self.writer.line(f"{mask} = {inside}")
-        return f"tl.load({pointer} + {row}{index}, mask={mask}, other=NAN)"
+        return f"tl.load({pointer} + {row}{index}, mask={mask}, other=float('nan'))"
 
     def operation(self, node: Call, operands: Sequence[str]) -> str:
         """An operator or a call."""
