@@ -30,6 +30,9 @@ SAME_ALLOCATOR = {
 """Freed pages are kept by every contestant alike: otherwise a new 64 MB result costs its page faults on each call of
 eager, and a kernel of equal speed looks five times as fast."""
 
+STOP_S, STOP_TRIES = 0.5, 10
+"""Seconds that a stop may take, which is microseconds unless the machine is busy or the child works against it."""
+
 
 class ChildGoneError(Exception):
     """The child ended before it answered. `reason` is for people; `log` is what it printed last."""
@@ -98,7 +101,7 @@ class Child:
             self._signal(signal.SIGCONT)
             answer, _ = wire.receive(self.control)
             if freeze:
-                self._freeze(limit_s)
+                self._freeze()
             outside = time.perf_counter_ns() - start
         except TimeoutError:
             self.kill()
@@ -140,13 +143,18 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
-    def _freeze(self, limit_s: float) -> None:
+    def _freeze(self) -> None:
         """Stop it, and wait for the keeper to say that its last thread has stopped."""
-        self.status.settimeout(limit_s)
-        self._signal(signal.SIGSTOP)
-        while not os.WIFSTOPPED(self._heard()):
-            pass
-        self.frozen = True
+        self.status.settimeout(STOP_S)
+        for _ in range(STOP_TRIES):
+            self._signal(signal.SIGSTOP)
+            with contextlib.suppress(TimeoutError):
+                while not os.WIFSTOPPED(self._heard()):
+                    pass
+                self.frozen = True
+                return
+        self.kill()
+        raise ChildMovedError(f"it did not stay stopped in {STOP_TRIES} tries")
 
     def _must_have_stood_still(self) -> None:
         if self.frozen and self._cpu_ns() != self.cpu_ns:
