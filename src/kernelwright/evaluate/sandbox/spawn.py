@@ -30,6 +30,8 @@ SAME_ALLOCATOR = {
 """Freed pages are kept by every contestant alike: otherwise a new 64 MB result costs its page faults on each call of
 eager, and a kernel of equal speed looks five times as fast."""
 
+FIRST_USER = 1 << 24
+"""Users above this belong to nobody on any host."""
 STOP_S, STOP_TRIES = 0.5, 10
 """Seconds that a stop may take, which is microseconds unless the machine is busy or the child works against it."""
 
@@ -252,14 +254,13 @@ class Warm:
             self.start()
         assert self._socket is not None
         directory = Path(tempfile.mkdtemp(dir=self._base))
-        if os.getuid() == 0:
-            os.chown(directory, NOBODY, NOBODY)
+        user = _owner(directory, shared=bool(jail.writable))
         control, theirs = wire.pair()
         status, keeper = wire.pair()
         log = os.memfd_create("log")
         # Its own open file description in append mode: the child cannot seek over what it printed.
         appended = os.open(f"/proc/self/fd/{log}", os.O_WRONLY | os.O_APPEND)
-        placed = jail.model_copy(update={"directory": str(directory)})
+        placed = jail.model_copy(update={"directory": str(directory), "user": user})
         order: wire.Message = {"side": side, "jail": placed.model_dump(mode="json")}
         try:
             wire.send(self._socket, order, [theirs.fileno(), appended, keeper.fileno()])
@@ -307,3 +308,16 @@ class Warm:
             **kept,
             **self._environment,
         }
+
+
+def _owner(directory: Path, shared: bool) -> int:
+    """Give the directory to a user whom no other process belongs to; to nobody where it shares files, or cannot."""
+    if os.getuid() != 0:
+        return NOBODY
+    user = NOBODY if shared else FIRST_USER + secrets.randbelow(1 << 20)
+    try:
+        os.chown(directory, user, user)
+    except OSError:  # a container without so many users
+        user = NOBODY
+        os.chown(directory, user, user)
+    return user
