@@ -23,7 +23,7 @@ LOST = {
     "tmpfs": "its private directory lives on the host's disk and is limited by file size only",
     "landlock": "it can read and write whatever its user can",
     "seccomp": "it can start processes and trace its own user's processes",
-    "nobody": "it runs as the same user as the referee",
+    "nobody": "it runs as the same user as the referee, and shares that user's limits",
 }
 """What is lost when the host denies a part."""
 
@@ -31,6 +31,8 @@ LOST = {
 class Jail(Record):
     """The confinement of one child."""
 
+    user: int = NOBODY
+    """Whom it becomes where the referee is root."""
     directory: str
     """Its private directory: current directory, HOME, TMPDIR, and the only place it may write."""
     readable: tuple[str, ...] = ()
@@ -74,7 +76,7 @@ def enter(jail: Jail, isolated: bool) -> list[str]:
     _settle(jail)
     if "limits" not in jail.off:
         _limit(jail)
-    if "nobody" in jail.off or not _become_nobody(root):
+    if "nobody" in jail.off or not _become_nobody(root, jail.user):
         denied.append("nobody")
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     if not _landlock(jail):
@@ -112,21 +114,21 @@ def _limit(jail: Jail) -> None:
         (resource.RLIMIT_FSIZE, files),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, 512),
-        (resource.RLIMIT_NPROC, 256),
+        (resource.RLIMIT_NPROC, 256 + 8 * (os.cpu_count() or 1)),
     ):
         hard = resource.getrlimit(name)[1]
         limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(name, (limit, limit))
 
 
-def _become_nobody(root: bool) -> bool:
+def _become_nobody(root: bool, user: int) -> bool:
     # Without a mount namespace of its own, an interpreter in a closed home would be out of nobody's reach.
     if not root or not all(mounts.reachable(t) for t in system_trees()):
         return False
     try:
         os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
     except OSError:
         return False
     # Changing the user clears the death signal and the dumpable flag; the first is wanted again.

@@ -30,6 +30,11 @@ SAME_ALLOCATOR = {
 """Freed pages are kept by every contestant alike: otherwise a new 64 MB result costs its page faults on each call of
 eager, and a kernel of equal speed looks five times as fast."""
 
+FIRST_USER = 1 << 24
+"""Users above this belong to nobody on any host."""
+STOP_S, STOP_TRIES = 0.5, 10
+"""Seconds that a stop may take, which is microseconds unless the machine is busy or the child works against it."""
+
 
 class ChildGoneError(Exception):
     """The child ended before it answered. `reason` is for people; `log` is what it printed last."""
@@ -98,7 +103,7 @@ class Child:
             self._signal(signal.SIGCONT)
             answer, _ = wire.receive(self.control)
             if freeze:
-                self._freeze(limit_s)
+                self._freeze()
             outside = time.perf_counter_ns() - start
         except TimeoutError:
             self.kill()
@@ -140,13 +145,18 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
-    def _freeze(self, limit_s: float) -> None:
+    def _freeze(self) -> None:
         """Stop it, and wait for the keeper to say that its last thread has stopped."""
-        self.status.settimeout(limit_s)
-        self._signal(signal.SIGSTOP)
-        while not os.WIFSTOPPED(self._heard()):
-            pass
-        self.frozen = True
+        self.status.settimeout(STOP_S)
+        for _ in range(STOP_TRIES):
+            self._signal(signal.SIGSTOP)
+            with contextlib.suppress(TimeoutError):
+                while not os.WIFSTOPPED(self._heard()):
+                    pass
+                self.frozen = True
+                return
+        self.kill()
+        raise ChildMovedError(f"it did not stay stopped in {STOP_TRIES} tries")
 
     def _must_have_stood_still(self) -> None:
         if self.frozen and self._cpu_ns() != self.cpu_ns:
@@ -246,14 +256,13 @@ class Warm:
             self.start()
         assert self._socket is not None
         directory = Path(tempfile.mkdtemp(dir=self._base))
-        if os.getuid() == 0:
-            os.chown(directory, NOBODY, NOBODY)
+        user = _owner(directory, shared=bool(jail.writable))
         control, theirs = wire.pair()
         status, keeper = wire.pair()
         log = os.memfd_create("log")
         # Its own open file description in append mode: the child cannot seek over what it printed.
         appended = os.open(f"/proc/self/fd/{log}", os.O_WRONLY | os.O_APPEND)
-        placed = jail.model_copy(update={"directory": str(directory)})
+        placed = jail.model_copy(update={"directory": str(directory), "user": user})
         order: wire.Message = {"side": side, "jail": placed.model_dump(mode="json")}
         try:
             wire.send(self._socket, order, [theirs.fileno(), appended, keeper.fileno()])
@@ -301,3 +310,16 @@ class Warm:
             **kept,
             **self._environment,
         }
+
+
+def _owner(directory: Path, shared: bool) -> int:
+    """Give the directory to a user whom no other process belongs to; to nobody where it shares files, or cannot."""
+    if os.getuid() != 0:
+        return NOBODY
+    user = NOBODY if shared else FIRST_USER + secrets.randbelow(1 << 20)
+    try:
+        os.chown(directory, user, user)
+    except OSError:  # a container without so many users
+        user = NOBODY
+        os.chown(directory, user, user)
+    return user
