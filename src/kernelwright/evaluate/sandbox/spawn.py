@@ -169,6 +169,8 @@ class Warm:
         except (EOFError, OSError) as error:
             self._process.kill()
             _, log = self._process.communicate()
+            self._process = None
+            self.close()
             raise MachineError(
                 f"the warm interpreter did not start ({error!r}): {log.decode(errors='replace')[-600:]}. "
                 "Check that `python -c 'import torch, numpy'` works."
@@ -198,6 +200,9 @@ class Warm:
             status.settimeout(30)
             born, _ = wire.receive(status)
         except (EOFError, OSError) as error:
+            control.close()
+            status.close()
+            os.close(log)
             raise RefereeError(f"the warm parent is gone: {error!r}") from None
         finally:
             theirs.close()
