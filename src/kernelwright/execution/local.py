@@ -15,6 +15,8 @@ from kernelwright.errors import RefereeError
 from kernelwright.execution import channel
 
 Note = Callable[[str], None]
+DYING_S = 2.0
+"""How long a worker that hung up may take to end by itself."""
 
 
 class LocalExecutor:
@@ -34,10 +36,15 @@ class LocalExecutor:
             RefereeError: the worker died; the message holds the end of what it printed.
         """
         async with self._turn:
+            exchange = asyncio.get_running_loop().run_in_executor(None, self._exchange, job)
             try:
-                return await asyncio.get_running_loop().run_in_executor(None, self._exchange, job)
+                return await asyncio.shield(exchange)
             except asyncio.CancelledError:
-                self.kill()
+                # The thread may be starting the worker just now: it has to end before another job may begin.
+                while not exchange.done():
+                    self.kill()
+                    await asyncio.wait({exchange}, timeout=0.05)
+                exchange.exception()
                 raise
 
     def kill(self) -> None:
@@ -53,8 +60,16 @@ class LocalExecutor:
                 self._end.shutdown(socket.SHUT_RDWR)
 
     async def close(self) -> None:
-        """End the worker."""
+        """End the worker, and with it the job that it is at."""
         self.kill()
+        async with self._turn:
+            self.kill()
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        if self._end is not None:
+            self._end.close()
+            self._end = None
 
     def _exchange(self, job: bytes) -> bytes:
         if self._process is None or self._process.poll() is not None:
@@ -70,9 +85,14 @@ class LocalExecutor:
                 self._on_note(payload.decode(errors="replace"))
         except OSError:
             pass  # the same end as a closed socket: the worker is gone, and said below
-        raise RefereeError(f"the worker process ended before it answered (status {process.poll()})")
+        # Its end of the socket closes a moment before it can be waited for; the next job must not meet it any more.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=DYING_S)
+        self.kill()
+        raise RefereeError(f"the worker process ended before it answered (status {process.returncode})")
 
     def _start(self) -> None:
+        self._hang_up()
         ours, theirs = socket.socketpair()
         self._process = subprocess.Popen(
             [*self._command, str(theirs.fileno())],

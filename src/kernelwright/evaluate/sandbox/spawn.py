@@ -34,6 +34,8 @@ FIRST_USER = 1 << 24
 """Users above this belong to nobody on any host."""
 STOP_S, STOP_TRIES = 0.5, 10
 """Seconds that a stop may take, which is microseconds unless the machine is busy or the child works against it."""
+DYING_S = 5.0
+"""Longest that closing waits for a killed child: gigabytes to unmap, hundreds of processes."""
 
 
 class ChildGoneError(Exception):
@@ -131,15 +133,29 @@ class Child:
             os.kill(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Kill it and free what it held. Safe to call twice."""
+        """Kill it, wait until it is gone, and free what it held. Safe to call twice.
+
+        What is still dying counts as its user's processes, holds memory and disturbs the clock of the next child.
+        """
         if self.ended:
             return
         self.ended = True
         self.kill()
+        last = time.monotonic() + DYING_S
+        while not self._gone() and time.monotonic() < last:
+            time.sleep(0.001)
         self.control.close()
         self.status.close()
         os.close(self.log)
         shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _gone(self) -> bool:
+        """Whether it has ended; the first process of a namespace ends after all others in it."""
+        try:
+            stat = Path(f"/proc/{self.pid}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        return stat.rsplit(")", 1)[1].split()[0] == "Z"
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -241,6 +257,8 @@ class Warm:
         except (EOFError, OSError) as error:
             self._process.kill()
             _, log = self._process.communicate()
+            self._process = None
+            self.close()
             raise MachineError(
                 f"the warm interpreter did not start ({error!r}): {log.decode(errors='replace')[-600:]}. "
                 "Check that `python -c 'import torch, numpy'` works."
@@ -272,6 +290,9 @@ class Warm:
             confined, _ = wire.receive(control)
         except (EOFError, OSError) as error:
             said = os.pread(log, 2000, 0).decode(errors="replace")
+            control.close()
+            status.close()
+            os.close(log)
             raise RefereeError(f"the warm parent is gone, or a child could not be confined: {error!r} {said}") from None
         finally:
             theirs.close()

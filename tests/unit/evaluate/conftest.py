@@ -1,0 +1,22 @@
+"""One warm parent for all tests that put children into the sandbox."""
+
+import os
+
+import pytest
+
+from kernelwright.evaluate.sandbox.spawn import Warm
+
+
+@pytest.fixture(scope="session")
+def warm():
+    """The warm parent, born with a secret in the environment that no child may see."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SECRET_KEY", "hunter2")
+        with Warm() as parent:
+            yield parent
+
+
+@pytest.fixture
+def as_root():
+    """Whether this process is root, so that children become nobody."""
+    return os.getuid() == 0

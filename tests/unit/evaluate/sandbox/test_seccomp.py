@@ -1,0 +1,156 @@
+"""The filter: its bytes on an interpreter of our own, and in force in a process of its own."""
+
+import errno
+import json
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from kernelwright.evaluate.sandbox import seccomp
+
+X86_64, AARCH64, I386 = 0xC000003E, 0xC00000B7, 0x40000003
+ALLOW, ERRNO, KILL = 0x7FFF0000, 0x00050000, 0x80000000
+CLONE_VM_THREAD = 0x00010100
+READ, WRITE, MMAP, FUTEX, PTRACE, PROCESS_VM_READV, MOUNT = 0, 1, 9, 202, 101, 310, 165
+MAKE_PROCESSES = (seccomp.FORK, seccomp.VFORK, seccomp.EXECVE, seccomp.EXECVEAT)
+
+
+def verdict(code, number, first=0, arch=X86_64):
+    """What the filter returns for one call: classic BPF, as in the kernel's documentation."""
+    instructions = [struct.unpack_from("HBBI", code, at) for at in range(0, len(code), 8)]
+    data = struct.pack("IIQQ", number, arch, 0, first)
+    at = accumulator = 0
+    while True:
+        operation, yes, no, operand = instructions[at]
+        at += 1
+        match operation:
+            case 0x20:
+                accumulator = struct.unpack_from("I", data, operand)[0]
+            case 0x15:
+                at += yes if accumulator == operand else no
+            case 0x35:
+                at += yes if accumulator >= operand else no
+            case 0x45:
+                at += yes if accumulator & operand else no
+            case 0x06:
+                return operand
+            case other:
+                raise AssertionError(f"operation {other:#x} is not expected")
+
+
+@pytest.fixture(params=[False, True], ids=["alone", "with processes"])
+def processes(request):
+    return request.param
+
+
+@pytest.fixture
+def code(monkeypatch, processes):
+    applied = []
+    monkeypatch.setattr(seccomp, "apply", applied.append)
+    seccomp.install(processes)
+    return applied[0]
+
+
+def test_ordinary_calls_are_allowed(code):
+    assert {verdict(code, number) for number in (READ, WRITE, MMAP, FUTEX)} == {ALLOW}
+
+
+def test_nobody_may_trace_mount_or_leave_namespaces(code):
+    for number in (PTRACE, PROCESS_VM_READV, MOUNT, seccomp.UNSHARE, 308, 321, 425):
+        assert verdict(code, number) == ERRNO | errno.EPERM
+
+
+def test_processes_are_for_those_who_may_start_them(code, processes):
+    wanted = ALLOW if processes else ERRNO | errno.EPERM
+    assert {verdict(code, number) for number in MAKE_PROCESSES} == {wanted}
+    assert verdict(code, seccomp.CLONE, first=17) == wanted
+
+
+def test_threads_are_always_allowed(code):
+    assert verdict(code, seccomp.CLONE, first=CLONE_VM_THREAD) == ALLOW
+
+
+def test_clone3_does_not_exist_so_that_libc_uses_clone(code):
+    assert verdict(code, seccomp.CLONE3) == ERRNO | errno.ENOSYS
+
+
+@pytest.mark.parametrize("arch", [AARCH64, I386])
+def test_calls_of_another_architecture_kill(code, arch):
+    """Their numbers mean other calls."""
+    assert verdict(code, READ, arch=arch) == KILL
+
+
+def test_no_path_through_the_filter_leaves_it(code):
+    for number in range(512):
+        assert verdict(code, number) in (ALLOW, ERRNO | errno.EPERM, ERRNO | errno.ENOSYS)
+
+
+PROBES = """
+import ctypes, json, os, subprocess, sys, threading
+from kernelwright.evaluate.sandbox import kernel, seccomp
+
+def tried(action):
+    try:
+        action()
+    except OSError as error:
+        return error.errno
+    return 0
+
+def forked():
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+
+def spawned():
+    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+
+def threaded():
+    thread = threading.Thread(target=seen.append, args=(1,))
+    thread.start()
+    thread.join()
+
+def denied_call(number, *arguments):
+    return lambda: kernel.syscall(number, *arguments)
+
+seen = []
+kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+seccomp.install(sys.argv[1] == "processes")
+print(json.dumps({
+    "fork": tried(forked), "spawn": tried(spawned), "thread": tried(threaded), "ran": len(seen),
+    "ptrace": tried(denied_call(101, 0, 0, 0, 0)), "unshare": tried(denied_call(272, 0)),
+    "again": tried(lambda: kernel.prctl(kernel.PR_SET_SECCOMP, 0)),
+}), flush=True)
+try:
+    os.execv("/bin/echo", ["echo", "another program"])
+except OSError as error:
+    print(error.errno)
+"""
+
+
+def probe(kind):
+    done = subprocess.run([sys.executable, "-c", PROBES, kind], capture_output=True, text=True, check=False)
+    found, after = done.stdout.splitlines()
+    return json.loads(found), after
+
+
+def test_in_force_alone():
+    found, after = probe("alone")
+    assert (found["fork"], found["spawn"], found["thread"], found["ran"]) == (errno.EPERM, errno.EPERM, 0, 1)
+    assert (found["ptrace"], found["unshare"]) == (errno.EPERM, errno.EPERM)
+    assert found["again"] != 0, "nothing takes the filter away"
+    assert after == str(errno.EPERM)
+
+
+def test_in_force_with_processes():
+    found, after = probe("processes")
+    assert (found["fork"], found["spawn"], found["thread"]) == (0, 0, 0)
+    assert found["ptrace"] == errno.EPERM
+    assert after == "another program"
+
+
+def test_elsewhere_than_on_x86_64_it_says_so(monkeypatch):
+    monkeypatch.setattr(seccomp.kernel, "X86_64", False)
+    with pytest.raises(OSError, match="x86-64"):
+        seccomp.install(False)
