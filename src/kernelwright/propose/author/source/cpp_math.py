@@ -151,11 +151,8 @@ inline float tanh(float x) {
     headers=("algorithm",),
 )
 
-SIGMOID = Function(
-    "sigmoid",
-    "inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }\n",
-    needs=("exp",),
-)
+SIGMOID_TEXT = "inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }\n"
+SIGMOID = Function("sigmoid", SIGMOID_TEXT, needs=("exp",))
 
 TAIL = Function(
     "tail",

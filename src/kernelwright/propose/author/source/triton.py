@@ -105,7 +105,6 @@ class _Module:
             settings.pop("BLOCK")
         lines = [f"{name} = {value}" for name, value in settings.items()]
         lines += ['EVICTION = tl.constexpr("evict_first")'] * ("EVICTION" in kernel)
-        lines += ['NAN = tl.constexpr(float("nan"))'] * ("NAN" in kernel)
         return "\n".join([*lines, 'INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"'])
 
     @property
