@@ -44,7 +44,7 @@ def main(target: str, out: Path, budget: int) -> None:
             origin = origin or provenance(store.card.environment)
             rows.append(_row(store, name, target))
             sys.stderr.write(f"{json.dumps(rows[-1])}\n")
-    out.write_text(json.dumps({**origin, "rows": rows}, indent=1) + "\n")
+            out.write_text(json.dumps({**origin, "rows": rows}, indent=1) + "\n")
 
 
 def _sized(example: Path, target: str, folder: Path) -> Path:
