@@ -162,7 +162,7 @@ def test_a_timer_that_wakes_the_frozen(arms):
     )
     _, caught, _ = arms(source, "affine", also=("outside_clock",))
     assert (caught.outcome, caught.because) == ("suspect", "tampering")
-    assert "while it was frozen" in caught.evidence
+    assert "frozen" in caught.evidence or "stopped" in caught.evidence
 
 
 @pytest.mark.defence("whole_cost")
@@ -195,7 +195,7 @@ def test_faster_than_memory(arms):
         if (++calls > 11) return;  // the cases are over
     #endif
         double total = 0;
-        for (int block = 0; block < 256; ++block) {
+        for (int block = 0; block < 1024; ++block) {
             float part = 0;
     #pragma omp simd reduction(+ : part)
             for (int i = 0; i < 4096; ++i) part += x[block * 4096 + i] * x[block * 4096 + i];
