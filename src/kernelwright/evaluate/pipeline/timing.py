@@ -102,6 +102,7 @@ def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effo
     """
     try:
         samples = _hold(trial, contestant, effort)
+        contestant.rest()
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
     timing = _timing(trial, samples, effort)
