@@ -122,7 +122,7 @@ def test_a_package_that_is_not_here_or_broken(tmp_path, monkeypatch):
     absent, broken = doctor._package("nowhere.bindings"), doctor._package("broken_package", "lost")
     assert absent.status == "missing"
     assert "No module named 'nowhere'" in absent.detail
-    assert "pip install nowhere-to-be_found" in absent.cure
+    assert "pip install nowhere-bindings" in absent.cure
     assert broken.status == "lost"
     assert "libcudart.so.13" in broken.detail
 
