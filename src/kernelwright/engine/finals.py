@@ -8,7 +8,7 @@ the next is measured too and the better one wins. A finalist that is no longer r
 from collections.abc import Sequence
 
 from kernelwright.engine.judge import Judge
-from kernelwright.records.attempt import Attempt, Cost, speedup
+from kernelwright.records.attempt import Attempt, Cost, sure_speedup
 from kernelwright.records.evaluation import Measured
 
 
@@ -22,10 +22,12 @@ async def play_finals(judge: Judge, attempts: Sequence[Attempt], finalists: int)
     winner: Attempt | None = None
     for place, attempt in enumerate(ranked):
         final = await _measure_again(judge, attempt)
-        if isinstance(final.evaluation, Measured) and (winner is None or speedup(final) > speedup(winner)):
+        if isinstance(final.evaluation, Measured) and (
+            winner is None or sure_speedup(final) > sure_speedup(winner)
+        ):
             winner = final
-        following = speedup(ranked[place + 1]) if place + 1 < len(ranked) else 0.0
-        if winner is not None and (speedup(winner) >= following or place + 1 >= finalists):
+        following = sure_speedup(ranked[place + 1]) if place + 1 < len(ranked) else 0.0
+        if winner is not None and (sure_speedup(winner) >= following or place + 1 >= finalists):
             break
     return winner
 
@@ -34,7 +36,7 @@ def rank_distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
     """Measured attempts, best first, each candidate once."""
     measured = (a for a in attempts if isinstance(a.evaluation, Measured))
     first: dict[str, Attempt] = {}
-    for attempt in sorted(measured, key=lambda a: (-speedup(a), a.number)):
+    for attempt in sorted(measured, key=lambda a: (-sure_speedup(a), a.number)):
         first.setdefault(attempt.proposal.candidate.id, attempt)
     return list(first.values())
 

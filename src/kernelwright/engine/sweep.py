@@ -51,9 +51,9 @@ def choose_points(candidate: Candidate, limit: int) -> list[Candidate]:
 
 
 def merit(evaluation: Evaluation) -> tuple[int, float]:
-    """Orders evaluations: the better outcome first, then the larger median speedup over eager."""
+    """Orders evaluations: the better outcome first, then the larger lower bound of the speedup over eager."""
     versus = evaluation.timing.against("eager") if isinstance(evaluation, Measured) else None
-    return -OUTCOMES.index(evaluation.outcome), versus.speedup.median if versus else 0.0
+    return -OUTCOMES.index(evaluation.outcome), versus.speedup.low if versus else 0.0
 
 
 def _seconds(tried: list[Judgement]) -> float:

@@ -10,6 +10,7 @@ from pydantic import Field
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Measured
+from kernelwright.records.measure import Ratio
 
 Intent = Literal["seed", "repair", "improve", "apply-technique"]
 
@@ -74,17 +75,29 @@ class Attempt(Record):
 
 
 def fastest(attempts: "list[Attempt] | tuple[Attempt, ...]") -> Attempt | None:
-    """The measured attempt with the largest median speedup over eager; None when nothing was measured.
+    """The measured attempt with the largest sure speedup over eager; None when nothing was measured.
 
     Ratios of paired blocks are compared, not raw latencies: a clock that drifts between two attempts
-    moves both sides of each.
+    moves both sides of each. Lower bounds are compared, not medians: a search looks at many figures, and
+    the largest median of them is the one that was disturbed the most.
     """
     measured = [a for a in attempts if isinstance(a.evaluation, Measured)]
-    return max(measured, key=speedup, default=None)
+    return max(measured, key=sure_speedup, default=None)
 
 
 def speedup(attempt: Attempt) -> float:
     """Median speedup over eager; 0.0 for whatever was not measured."""
+    ratio = _eager(attempt)
+    return ratio.median if ratio else 0.0
+
+
+def sure_speedup(attempt: Attempt) -> float:
+    """Lower bound of the speedup over eager; 0.0 for whatever was not measured."""
+    ratio = _eager(attempt)
+    return ratio.low if ratio else 0.0
+
+
+def _eager(attempt: Attempt) -> Ratio | None:
     found = attempt.evaluation
     versus = found.timing.against("eager") if isinstance(found, Measured) else None
-    return versus.speedup.median if versus else 0.0
+    return versus.speedup if versus else None

@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from kernelwright.records.base import Record
+from kernelwright.records.measure import BaselineName
 
 Effort = Literal["search", "final"]
 
@@ -17,6 +18,7 @@ Defence = Literal[
     "random_parameters",
     "timed_outputs",
     "outside_clock",
+    "whole_cost",
     "freeze",
     "floor",
     "no_processes",
@@ -49,5 +51,14 @@ class Policy(Record):
     memory_bytes: int = 16 << 30
     """Address space that a candidate process may add."""
     library_calls: Literal["report", "forbid"] = "report"
+    baselines: tuple[BaselineName, ...] = ("eager", "compile")
+    """Whom the candidate is timed against. Eager is always among them: it says what a timed result should be."""
     disabled: tuple[Defence, ...] = ()
     """For the tests of the defences only; recorded in every evaluation that was made so."""
+
+    @field_validator("baselines")
+    @classmethod
+    def _eager_is_there(cls, value: tuple[BaselineName, ...]) -> tuple[BaselineName, ...]:
+        if "eager" not in value or len(set(value)) != len(value):
+            raise ValueError(f"baselines are {list(value)}: name eager, and each one once")
+        return value

@@ -19,7 +19,8 @@ from kernelwright.errors import StoreError
 from kernelwright.store.schema import SCHEMA, VERSION
 
 FILE = "run.sqlite"
-_DURABLE = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
+_DURABLE = ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
+_READ_ONLY = ("PRAGMA query_only = ON",)
 Value = str | int | float
 
 
@@ -46,8 +47,10 @@ class Database:
             )
         with _explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            draft.unlink(missing_ok=True)
+            for leftover in folder.glob(f"{draft.name}*"):
+                leftover.unlink()
             with closing(sqlite3.connect(draft)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(SCHEMA)
                 connection.execute("INSERT INTO card VALUES (0, ?)", (card,))
                 connection.commit()
@@ -77,7 +80,7 @@ class Database:
         return database
 
     def _prepare(self, writing: bool) -> None:
-        for pragma in _DURABLE if writing else ():
+        for pragma in _DURABLE if writing else _READ_ONLY:
             self.read(pragma)
         version = self.read("PRAGMA user_version")[0][0]
         if version != VERSION:
@@ -117,8 +120,8 @@ def _writer(path: Path) -> sqlite3.Connection:
 
 
 def _reader(path: Path) -> sqlite3.Connection:
-    """Read-only; a folder that may not be written holds a finished run, which nothing changes."""
-    option = "mode=ro" if os.access(path.parent, os.W_OK) else "immutable=1"
+    """Changes no row, but may finish what a killed writer left; a folder that is not writable is as it is."""
+    option = "mode=rw" if os.access(path.parent, os.W_OK) else "immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{option}", uri=True, timeout=10)
 
 

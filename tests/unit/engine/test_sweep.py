@@ -57,3 +57,11 @@ def test_better_outcomes_come_first_and_time_decides_among_the_measured():
     ranked = sorted((sample_evaluation(o) for o in OUTCOMES), key=merit, reverse=True)
     assert [found.outcome for found in ranked] == list(OUTCOMES)
     assert merit(sample_measured(3.0)) > merit(sample_measured(2.0))
+
+
+def test_a_disturbed_measurement_does_not_win_by_its_median():
+    steady, disturbed = sample_measured(2.0), sample_measured(6.0)
+    wide = disturbed.timing.versus[0].speedup.model_copy(update={"low": 0.9})
+    versus = disturbed.timing.versus[0].model_copy(update={"speedup": wide})
+    timing = disturbed.timing.model_copy(update={"versus": (versus,)})
+    assert merit(steady) > merit(disturbed.model_copy(update={"timing": timing}))

@@ -186,6 +186,13 @@ def test_a_folder_that_cannot_be_made_is_explained(tmp_path):
 
 
 def test_a_run_whose_creation_was_killed_is_made_again(tmp_path):
-    (tmp_path / f"{FILE}.new").write_bytes(b"half")
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        (tmp_path / f"{FILE}.new{suffix}").write_bytes(b"half")
     RunStore.create(tmp_path, sample_card()).close()
     assert RunStore.open(tmp_path).card == sample_card()
+    assert [file.name for file in tmp_path.iterdir() if ".new" in file.name] == []
+
+
+def test_a_reader_cannot_write(store):
+    with pytest.raises(StoreError, match="readonly"):
+        RunStore.open(store.folder).append(sample_attempt())

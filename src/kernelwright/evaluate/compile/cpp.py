@@ -25,6 +25,8 @@ ALLOWED_FLAGS = (
     "-fassociative-math", "-freciprocal-math", "-ffp-contract=fast", "-ffp-contract=off",
     "-mprefer-vector-width=256", "-mprefer-vector-width=512", "-fopenmp-simd", "-ffast-math",
 )  # fmt: skip
+LARGEST_SOURCE, LARGEST_BINARY = 256 << 10, 16 << 20
+"""Bytes of a source that is compiled, and of a shared object that is loaded."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ def build(
     refused = [flag for flag in candidate.flags if flag not in ALLOWED_FLAGS]
     if refused:
         return Refused(reason=f"flags {refused} are not allowed; allowed are {', '.join(ALLOWED_FLAGS)}")
+    if len(candidate.source.encode()) > LARGEST_SOURCE:
+        return Refused(reason=f"the source has more than {LARGEST_SOURCE} bytes")
     defines = [f"-D{d.name}={d.value}" for d in candidate.defines]
     argv = [compiler(), *BASE_FLAGS, *candidate.flags, *defines, "kernel.cpp", "-o", "kernel.so"]
     child = Contestant(
@@ -77,6 +81,10 @@ def build(
         log = str(answer["log"])
         if "address" not in answer:
             return BuildFailed(log=log or f"the compiler exited with status {answer['status']} and said nothing")
+        if int(answer["bytes"]) > LARGEST_BINARY:
+            return BuildFailed(
+                log=f"the shared object has {answer['bytes']} bytes; at most {LARGEST_BINARY} are loaded"
+            )
         facts = BuildFacts(compiler=argv[0], seconds=seconds, warnings=log, binary_bytes=int(answer["bytes"]))
         return Library(_fetch(child, int(answer["address"]), int(answer["bytes"])), facts)
     finally:

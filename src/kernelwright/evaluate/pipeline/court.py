@@ -16,7 +16,6 @@ from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.session import Session
-from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.candidate import Candidate
@@ -24,6 +23,12 @@ from kernelwright.records.evaluation import Evaluation, Refused
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
+
+
+GPU_MODULES = ("triton", "torch._dynamo")
+"""Imported once by the GPU's warm parent: a module that only names torch.compiler costs seconds otherwise."""
+GPU_ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
+"""Read when torch._dynamo is imported: a confined process has no pool of compilers."""
 
 
 class Court:
@@ -45,7 +50,7 @@ class Court:
             if kind == "cuda" and not torch.cuda.is_available():
                 raise MachineError("torch sees no GPU; use --target cpu, or --target sm_90 to compile for one")
             # Triton reads TRITON_INTERPRET when it is imported, so only the GPU's children are born with it.
-            warm = Warm(modules=("triton",) if kind == "cuda" else ())
+            warm = Warm(modules=GPU_MODULES, environment=GPU_ENVIRONMENT) if kind == "cuda" else Warm()
             warm.start()
             cores = len(os.sched_getaffinity(0))
             self._machines[kind] = CudaMachine(warm, cores) if kind == "cuda" else Machine(warm, cores)
@@ -57,6 +62,8 @@ class Court:
         Raises:
             TaskError: it cannot be judged.
         """
+        if policy.isolation == "strict":
+            self._must_confine(target)
         self._note("running the reference: inputs, fp64 results, tolerance")
         session = admit.open_session(self.machine(target).warm, source, target, policy, len(os.sched_getaffinity(0)))
         task = session.presented.task
@@ -70,7 +77,7 @@ class Court:
         wanted = "cpp" if task.target.kind == "cpu" else "triton"
         if candidate.language != wanted:
             return Refused(reason=f"target {task.target.name} takes {wanted} candidates, not {candidate.language}")
-        if task.target.present and "compile" not in session.prepared:
+        if task.target.present and "compile" in policy.baselines and "compile" not in session.prepared:
             self._note("compiling the torch.compile baseline, once for this task")
         if effort == "final" and task.target.present:
             self._note("final: fresh inputs, head to head")
@@ -80,13 +87,11 @@ class Court:
     def environment(self, target: Target) -> Environment:
         """Device with its measured bandwidth, versions, and the sandbox in force."""
         machine = self.machine(target)
-        self._note("measuring the memory bandwidth")
-        gbps = machine.ceiling_gbps(1 << 40)
-        child = Contestant(machine.warm.spawn("tool", Jail(directory="/", may_execute=True)), 30.0)
-        try:
-            denied = child.ask({"do": "execute", "argv": ["true"], "files": {}, "result": "nothing"}).get("denied", [])
-        finally:
-            child.close()
+        gbps = None
+        if target.present:
+            self._note("measuring the memory bandwidth")
+            gbps = machine.ceiling_gbps(1 << 40)
+        denied = self._denied(target)
         return Environment(
             device=machine.device.model_copy(update={"memory_gbps": gbps}),
             versions=versions(),
@@ -100,6 +105,21 @@ class Court:
             session.close()
         for machine in self._machines.values():
             machine.warm.close()
+
+    def _must_confine(self, target: Target) -> None:
+        lost = "; ".join(f"{part}, so that {LOST[part]}" for part in self._denied(target))
+        if lost:
+            raise MachineError(
+                f"isolation is strict, and this host denies {lost}. Allow user namespaces, mounts, Landlock and seccomp "
+                "(in a container: no seccomp profile of the engine's, and CAP_SYS_ADMIN), or judge with isolation auto "
+                "kernels that you trust."
+            )
+
+    def _denied(self, target: Target) -> tuple[str, ...]:
+        """What a candidate's process would have to do without on this host."""
+        child = self.machine(target).warm.spawn("tool", Jail(directory="/"))
+        child.close()
+        return child.denied
 
     def _session(self, task: Task, policy: Policy) -> Session:
         if task.id not in self._sessions:

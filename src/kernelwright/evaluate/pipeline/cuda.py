@@ -10,7 +10,7 @@ from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError
 from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Refused
+from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
 
@@ -64,9 +64,7 @@ def _load(trial: Trial, contestant: CudaContestant, session: CudaSession) -> Non
         "outputs": [o.model_dump(mode="json") for o in workload.outputs],
         "outbox": contestant.outbox_bytes,
     }
-    answer = contestant.ask(message, [*descriptors, outbox])
-    if answer["denied"] and trial.policy.isolation == "strict":
-        raise OutcomeReached(Refused(reason=f"the host denies {answer['denied']} and isolation is strict"))
+    contestant.ask(message, [*descriptors, outbox])
 
 
 def _first_call(trial: Trial, contestant: CudaContestant) -> BuildFacts:

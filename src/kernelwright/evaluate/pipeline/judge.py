@@ -71,6 +71,7 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
         with trial.timed("load"):
             contestant = Contestant(trial.machine.warm.spawn("cpp", trial.jail()), trial.policy.run_limit_s)
             contestant.freeze = "freeze" not in trial.policy.disabled
+            contestant.serials = "honest_reply" not in trial.policy.disabled
             _load(trial, contestant, library)
         with trial.timed("verify"):
             for case in trial.session.cases:
@@ -94,6 +95,7 @@ def _load(trial: Trial, contestant: Contestant, library: cpp.Library) -> None:
         "entry": trial.candidate.entry,
         "threads": trial.machine.device.cores,
     }
-    answer = contestant.ask(message, [*descriptors, library.descriptor])
-    if answer["denied"] and trial.policy.isolation == "strict":
-        raise OutcomeReached(Refused(reason=f"the host denies {answer['denied']} and isolation is strict"))
+    denied = contestant.child.denied
+    if denied and trial.policy.isolation == "strict":
+        raise OutcomeReached(Refused(reason=f"the host denies {', '.join(denied)}, and isolation is strict"))
+    contestant.ask(message, [*descriptors, library.descriptor])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
 from kernelwright.evaluate.sandbox.wire import Message
@@ -83,7 +84,7 @@ class Session:
         self._generator = torch.Generator(self.device).manual_seed(secrets.randbits(62))
         self._place_parameters()
         self.cases, self.dropped = [], []
-        kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
+        kept = self.kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
         shown = [self._shown_by_another_seed() for _ in range(self.policy.seeds - kept)]
         drawn = [self._place_draw(i) for i in range(self.draws)]
@@ -96,6 +97,10 @@ class Session:
             case = self._case(regime, offsets, self._pair(offsets))
             self.cases += [case] if case else []
 
+    def most_calls(self) -> int:
+        """Calls that one sample may hold."""
+        return MOST_CALLS
+
     def allowed(self, output: int, reference_error: float) -> float:
         """What a candidate may err on one output (DESIGN section 4)."""
         spec = self.task.workload.outputs[output]
@@ -105,13 +110,14 @@ class Session:
         return self.task.comparator.k * worst + compare.floor(spec, self.reduction(output))
 
     def reduction(self, output: int) -> int:
-        """Elements of the largest input for each element of this output."""
+        """Elements that meet in one element of this output, at most: in the graph's reductions or by size."""
         largest = max((t.numel for t in self.tensors), default=1)
-        return max(1, largest // max(1, self.task.workload.outputs[output].numel))
+        by_size = largest // max(1, self.task.workload.outputs[output].numel)
+        return max(1, by_size, compare.longest_reduction(self.task.graph, self.tensors))
 
     def timed_parameters(self) -> tuple[int, ...]:
         """Offsets of the randomised parameters, which the clock uses too."""
-        return tuple(self._parameter_offset(p, 1) for p in self.parameters)
+        return tuple(self._parameter_offset(p, self._slot) for p in self.parameters)
 
     def load_parameters(self, offsets: Sequence[int]) -> None:
         """Give the reference the parameters at these offsets, if it has others."""
@@ -145,7 +151,9 @@ class Session:
     def _how_many_draws(self) -> int:
         size = max(1, sum(t.nbytes for t in self.inputs))
         affordable = max(1, self.memory // size - len(self.regimes))
-        wanted = max(self.policy.seeds, min(64, self.pool // size))
+        # Only the clock needs more inputs than there are seeds.
+        pool = self.pool if self.task.target.present else 0
+        wanted = max(self.policy.seeds, min(64, pool // size))
         return min(wanted, affordable)
 
     def _cases_that_fit(self) -> int:
@@ -158,9 +166,13 @@ class Session:
 
     def _given(self, draw: int) -> tuple[int, ...]:
         # The first draw meets the parameters as they were initialised, all others meet random ones.
-        slot = 0 if draw == 0 or "random_parameters" in self.policy.disabled else 1
+        slot = 0 if draw == 0 else self._slot
         inputs = [draw * t.nbytes for t in self.inputs]
         return (*inputs, *(self._parameter_offset(p, slot) for p in self.parameters))
+
+    @property
+    def _slot(self) -> int:
+        return 0 if "random_parameters" in self.policy.disabled else 1
 
     def _parameter_offset(self, spec: TensorSpec, slot: int) -> int:
         return slot * _line(spec.nbytes)

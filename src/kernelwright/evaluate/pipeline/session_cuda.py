@@ -9,14 +9,15 @@ from collections.abc import Sequence
 import torch
 
 from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran, TamperedError
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.spawn import Child
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.tensor import TensorSpec
 
-OUTBOX = 256 << 20
-"""Least size of an outbox, in bytes; larger where one fp64 result is."""
+OUTBOX = 4 << 30
+"""Most bytes of an outbox for the results of several calls; one fp64 result always fits."""
 BUSY_NS_PER_CALL = 60_000
 CYCLES_PER_NS = 1.98
 """Of torch's spin kernel, roughly: how long the stream is kept busy so that all calls are queued first."""
@@ -55,7 +56,7 @@ class CudaContestant(Contestant):
             raise TamperedError(f"malformed answer: {error!r}") from None
         if len(results) != len(calls):
             raise TamperedError(f"{len(calls)} calls were asked for and {len(results)} answered")
-        return Ran(results, reply.outside_ns - busy_ns, inside)
+        return Ran(results, reply.outside_ns - busy_ns, inside, reply.cpu_ns)
 
     def read(self, found: Found, start: int = 0, count: int | None = None) -> torch.Tensor:
         """Copy a result out of the outbox."""
@@ -95,8 +96,15 @@ class CudaSession(Session):
         return 6 * int(torch.cuda.get_device_properties(0).L2_cache_size)
 
     def outbox_size(self, item_bytes: int = 4) -> int:
-        """Room for one call's results at this many bytes an element, and for many calls of small ones."""
-        return max(OUTBOX, sum(item_bytes * o.numel + 4096 for o in self.task.workload.outputs))
+        """Room for one call's results at this many bytes an element, and for a sample's calls where that is not much."""
+        outputs = self.task.workload.outputs
+        one = sum(item_bytes * o.numel + 4096 for o in outputs)
+        sample = MOST_CALLS * sum(o.nbytes + 4096 for o in outputs)
+        return max(one, min(OUTBOX, sample))
+
+    def most_calls(self) -> int:
+        """Calls whose results fit the smallest outbox together."""
+        return max(1, min(MOST_CALLS, self.outbox_size() // sum(o.nbytes + 4096 for o in self.task.workload.outputs)))
 
     def share(self) -> tuple[Message, list[int]]:
         """Sizes and descriptors of the segments."""

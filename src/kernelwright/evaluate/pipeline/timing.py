@@ -1,25 +1,29 @@
 """The measure stage: hold the contest, check every timed result, place the time against floor and ceiling."""
 
-import random
+import secrets
 from dataclasses import dataclass, field
 
 import torch
 
-from kernelwright.evaluate.pipeline.trial import Trial, wrong
+from kernelwright.evaluate.pipeline.trial import Trial, check_form, wrong
 from kernelwright.evaluate.profile import statistics
 from kernelwright.evaluate.profile.clock import Contest, Entrant, Samples
 from kernelwright.evaluate.profile.inputs import FreshInputs
-from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran
+from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
 from kernelwright.evaluate.verify import compare
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BuildFacts, Roofline, Side, Timing, Versus
 from kernelwright.records.policy import Effort
+from kernelwright.records.tensor import TensorSpec
 
 CHECKED_ELEMENTS = 1 << 20
 """Elements of each timed result that are looked at; which ones is chosen after the candidate has been frozen."""
 SEARCH_S, FINAL_S = 5.0, 30.0
-HIDDEN_NS_SHARE = 0.25
-"""A candidate's own clock may miss this share of a sample (waking and answering) before it is suspect."""
+HIDDEN_SHARE = 0.25
+"""Share of a sample that the candidate's own clock may miss beyond what eager's misses (waking, answering)."""
+
+AMORTISED, FREE_CPU_S = 3.0, 2.0
+"""A candidate may cost this many times what its samples tell, and this much more: its start, a busy machine."""
 
 
 class TimedOutputWrongError(Exception):
@@ -37,11 +41,22 @@ class Witness:
     got: list[list[torch.Tensor]] = field(default_factory=list)
 
     def look(self, entrant: Entrant, ran: Ran) -> None:
-        """Keep the parts of a side's results that will be compared."""
+        """Keep the parts of a side's results that will be compared.
+
+        Raises:
+            OutcomeReached: the candidate's are not of the form that was asked for.
+            TamperedError: two of its results share memory, or there is no such memory.
+        """
         if "timed_outputs" in self.trial.policy.disabled or entrant.name == "compile":
             return
+        if entrant.name == "candidate":
+            for results in ran.results:
+                check_form(self.trial, "timed call", results)
+            if "honest_reply" not in self.trial.policy.disabled:
+                ran.must_be_disjoint()
         if not self.parts:
-            self.parts = [[_part(f) for f in call] for call in ran.results]
+            outputs = self.trial.session.task.workload.outputs
+            self.parts = [[_part(o) for o in outputs] for _ in ran.results]
         values = [
             [entrant.contestant.read(f, *p) for f, p in zip(call, part, strict=True)]
             for call, part in zip(ran.results, self.parts, strict=True)
@@ -73,9 +88,9 @@ class Witness:
             raise TimedOutputWrongError(f"output {output} of a timed call: {wrong.evidence}")
 
 
-def _part(found: Found) -> tuple[int, int]:
-    count = min(found.numel, CHECKED_ELEMENTS)
-    return random.randint(0, found.numel - count), count
+def _part(output: TensorSpec) -> tuple[int, int]:
+    count = min(output.numel, CHECKED_ELEMENTS)
+    return secrets.randbelow(output.numel - count + 1), count
 
 
 def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effort: Effort) -> Evaluation:
@@ -89,23 +104,20 @@ def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effo
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
     timing = _timing(trial, samples, effort)
-    roofline = _roofline(trial, timing.latency_us)
-    for _ in range(2):
-        if timing.latency_us < roofline.floor_us:
-            roofline = _roofline(trial, timing.latency_us, again=True)
-    suspicion = _suspicion(trial, samples, roofline, timing.latency_us)
-    if suspicion is not None:
-        return suspicion
+    roofline = _placed(trial, contestant, samples, timing)
+    if isinstance(roofline, Suspect):
+        return roofline
     return Measured(build=build, accuracy=trial.accuracy, timing=timing, roofline=roofline)
 
 
 def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
     session, policy = trial.session, trial.policy
-    fresh = FreshInputs(session.inputs, session.draws, session.view, session.timed_parameters())
+    fresh = FreshInputs(session.inputs, session.draws, session.kept, session.view, session.timed_parameters())
     fresh.enabled = "fresh_inputs" not in policy.disabled
     session.load_parameters(session.timed_parameters())
     reference = session.reference
-    trial.machine.prepare_compiled(session)
+    if "compile" in policy.baselines:
+        trial.machine.prepare_compiled(session)
     witness = Witness(trial, reference)
 
     def round_over() -> None:
@@ -114,13 +126,13 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
 
     contest = Contest(
         entrants=[
-            Entrant("eager", reference, "eager"),
-            Entrant("compile", reference, "compile"),
+            *(Entrant(name, reference, name) for name in policy.baselines),
             Entrant("candidate", contestant),
         ],
         fresh=fresh.windows,
         after=witness.look,
         round_over=round_over,
+        most_calls=session.most_calls(),
         inside="outside_clock" in policy.disabled or session.task.target.kind == "cuda",
     )
     try:
@@ -135,8 +147,7 @@ def _timing(trial: Trial, samples: Samples, effort: Effort) -> Timing:
     policy, us = trial.policy, samples.us
     versus: list[Versus] = [
         statistics.versus(name, us[name], us["candidate"], policy.confidence, policy.minimum_effect)
-        for name in ("eager", "compile")
-        if name in us
+        for name in policy.baselines
     ]
     on_device = trial.session.task.target.kind == "cuda"
     sides = [Side.model_validate({"name": n, "samples_us": tuple(v)}) for n, v in us.items()]
@@ -164,12 +175,47 @@ def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
     )
 
 
-def _suspicion(trial: Trial, samples: Samples, roofline: Roofline, latency_us: float) -> Suspect | None:
+def _placed(trial: Trial, contestant: Contestant, samples: Samples, timing: Timing) -> Roofline | Suspect:
+    """Where it stands between floor and ceiling, or why its time cannot be believed."""
     disabled = trial.policy.disabled
-    if latency_us < roofline.floor_us and "floor" not in disabled:
-        evidence = f"{latency_us:.2f} us for {roofline.bytes} compulsory bytes; the physical floor is {roofline.floor_us:.2f} us"
-        return Suspect(because="below_floor", evidence=evidence)
-    if samples.inside_share < 1 - HIDDEN_NS_SHARE and "outside_clock" not in disabled:
-        evidence = f"its own clock admits to {samples.inside_share:.0%} of the time that passed outside"
-        return Suspect(because="clock_disagrees", evidence=evidence)
-    return None
+    roofline = _roofline(trial, timing.latency_us)
+    for _ in range(2):
+        if timing.latency_us < roofline.floor_us:
+            roofline = _roofline(trial, timing.latency_us, again=True)
+    found = None if "floor" in disabled else _below_floor(roofline, timing.latency_us)
+    # A GPU's candidate compiles in its own process, so its processor time says nothing.
+    if trial.session.task.target.kind == "cpu" and "whole_cost" not in disabled:
+        found = found or _hidden_work(contestant, samples)
+    found = found or (None if "outside_clock" in disabled else _clock_disagrees(samples))
+    return found or roofline
+
+
+def _below_floor(roofline: Roofline, latency_us: float) -> Suspect | None:
+    if latency_us >= roofline.floor_us:
+        return None
+    evidence = (
+        f"{latency_us:.2f} us for {roofline.bytes} compulsory bytes; the physical floor is {roofline.floor_us:.2f} us"
+    )
+    return Suspect(because="below_floor", evidence=evidence)
+
+
+def _hidden_work(contestant: Contestant, samples: Samples) -> Suspect | None:
+    spent, told = contestant.child.cpu_ns / 1e9, samples.cpu_us["candidate"] * contestant.calls / 1e6
+    if spent <= AMORTISED * told + FREE_CPU_S:
+        return None
+    evidence = (
+        f"it used {spent:.2f} s of processor time since its start, and its samples tell of {told:.2f} s for all of its "
+        "calls: work was done outside the calls that count"
+    )
+    return Suspect(because="hidden_work", evidence=evidence)
+
+
+def _clock_disagrees(samples: Samples) -> Suspect | None:
+    ours, eagers = samples.quietest["candidate"], samples.quietest["eager"]
+    if ours.hidden_ns - eagers.hidden_ns <= HIDDEN_SHARE * ours.outside_ns:
+        return None
+    evidence = (
+        f"its own clock misses {ours.hidden_ns / 1e3:.0f} us of its fastest sample, which took "
+        f"{ours.outside_ns / 1e3:.0f} us; eager's misses {eagers.hidden_ns / 1e3:.0f} us"
+    )
+    return Suspect(because="clock_disagrees", evidence=evidence)

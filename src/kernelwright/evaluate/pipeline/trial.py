@@ -18,10 +18,16 @@ from kernelwright.evaluate.verify import compare
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Incorrect, Stage, StageSeconds
 from kernelwright.records.measure import Accuracy, CaseError
-from kernelwright.records.policy import Policy
+from kernelwright.records.policy import Defence, Policy
 
-JAIL_PARTS = {"no_processes": "seccomp", "file_system": "landlock", "network": "namespaces", "limits": "limits"}
-"""Which part of the sandbox a switched-off defence is."""
+JAIL_PARTS: dict[Defence, tuple[str, ...]] = {
+    "no_processes": ("seccomp",),
+    "file_system": ("landlock",),
+    "network": ("namespaces",),
+    "limits": ("limits",),
+    "reference_hidden": ("namespaces", "landlock", "nobody"),
+}
+"""Which parts of the sandbox a switched-off defence is."""
 
 
 class OutcomeReached(Exception):  # noqa: N818 (a result, not an error)
@@ -55,7 +61,7 @@ class Trial:
 
     def jail(self) -> Jail:
         """The confinement of a candidate's process."""
-        off = tuple(part for defence, part in JAIL_PARTS.items() if defence in self.policy.disabled)
+        off = tuple(part for defence in self.policy.disabled for part in JAIL_PARTS.get(defence, ()))
         size = sum(t.nbytes for t in (*self.session.tensors, *self.session.task.workload.outputs))
         return Jail(
             directory="/",

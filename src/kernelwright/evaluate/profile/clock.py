@@ -6,7 +6,7 @@ smallest of three, so that one interruption does not spoil it (research on this 
 turns a side is frozen. Decides nothing about right or wrong: `after` sees every side's results before the next one runs.
 """
 
-import random
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -36,8 +36,10 @@ class Samples:
 
     us: dict[str, list[float]]
     calls: int
-    inside_share: float
-    """Median share of the candidate's outside time that its own clock admits to."""
+    quietest: dict[str, Ran]
+    """The fastest sample of each side: the one that the machine disturbed least."""
+    cpu_us: dict[str, float]
+    """Processor microseconds of one call, all threads together: the median over all rounds, by side."""
     call_us: float
     """Median wall time of one call of the candidate, from outside."""
 
@@ -52,6 +54,8 @@ class Contest:
     after: Callable[[Entrant, Ran], None]
     """Sees the results of a side, which is frozen."""
     round_over: Callable[[], None]
+    most_calls: int = MOST_CALLS
+    """Calls that one sample may hold: their results lie in memory together."""
     inside: bool = False
     """Trust the child's own clock; only a test of the defence does."""
 
@@ -64,14 +68,15 @@ class Contest:
                 ran = self._run(entrant, calls)
                 fastest = min(fastest, ran.inside_ns if self.inside else ran.outside_ns)
             self.round_over()
-        return max(1, min(MOST_CALLS, round(SAMPLE_NS / fastest)))
+        return max(1, min(self.most_calls, round(SAMPLE_NS / fastest)))
 
     def hold(self, blocks: int, limit_s: float) -> Samples:
         """Time up to `blocks` blocks, and at least eight, within about `limit_s` seconds."""
         count = self.calls_per_sample()
         us: dict[str, list[float]] = {e.name: [] for e in self.entrants}
-        shares: list[float] = []
         walls: list[float] = []
+        quietest: dict[str, Ran] = {}
+        cpu: dict[str, list[int]] = {name: [] for name in us}
         spent = 0.0
         for block in range(blocks):
             if block >= 8 and spent + spent / block > limit_s:
@@ -84,16 +89,19 @@ class Contest:
                     time_ns = ran.inside_ns if self.inside else ran.outside_ns
                     best[entrant.name] = min(best[entrant.name], time_ns / count / 1000)
                     spent += ran.outside_ns / 1e9
+                    cpu[entrant.name].append(ran.cpu_ns)
                     if entrant.name == "candidate":
                         walls.append(ran.outside_ns / count / 1000)
-                        shares.append(ran.inside_ns / ran.outside_ns)
+                    known = quietest.setdefault(entrant.name, ran)
+                    quietest[entrant.name] = min(known, ran, key=lambda r: r.outside_ns)
                 self.round_over()
             for name, value in best.items():
                 us[name].append(value)
-        return Samples(us, count, median(shares), median(walls))
+        cpu_us = {name: median(v) / count / 1000 for name, v in cpu.items()}
+        return Samples(us, count, quietest, cpu_us, median(walls))
 
     def _orders(self) -> list[list[Entrant]]:
-        order = random.sample(list(self.entrants), len(self.entrants))
+        order = secrets.SystemRandom().sample(list(self.entrants), len(self.entrants))
         return [order if i % 2 == 0 else order[::-1] for i in range(ROUNDS)]
 
     def _run(self, entrant: Entrant, calls: Calls) -> Ran:

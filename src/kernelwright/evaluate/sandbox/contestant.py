@@ -5,6 +5,7 @@ read, a shape only compared, and the time that counts is the grader's own.
 """
 
 import ctypes
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -13,12 +14,14 @@ import torch
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.sandbox import kernel
-from kernelwright.evaluate.sandbox.spawn import Child, ChildGoneError, ChildSlowError, Reply
+from kernelwright.evaluate.sandbox.spawn import Child, ChildGoneError, ChildMovedError, ChildSlowError, Reply
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.tensor import ITEM_BYTES, DType
 
 GUARD = 4096
 GUARD_BYTE = 0xA5
+LOG = 20000
+"""Most characters of a traceback that are kept."""
 
 
 class ChildRaisedError(Exception):
@@ -46,6 +49,11 @@ class Found:
         """Number of elements."""
         return prod(self.shape)
 
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.numel * ITEM_BYTES[self.dtype]
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -54,6 +62,24 @@ class Ran:
     results: tuple[tuple[Found, ...], ...]
     outside_ns: int
     inside_ns: int
+    cpu_ns: int = 0
+    """Processor time of all its threads for this sample, from the kernel."""
+
+    @property
+    def hidden_ns(self) -> int:
+        """Time that passed outside and that the child's own clock does not admit to."""
+        return self.outside_ns - self.inside_ns
+
+    def must_be_disjoint(self) -> None:
+        """Every result has memory of its own, as a new result has in eager.
+
+        Raises:
+            TamperedError: two of them share some.
+        """
+        spans = sorted((f.address, f.address + f.nbytes) for call in self.results for f in call if f.nbytes)
+        for (_, end), (start, _) in itertools.pairwise(spans):
+            if start < end:
+                raise TamperedError(f"two results of one sample share the memory at {start:#x}")
 
 
 class Contestant:
@@ -62,6 +88,10 @@ class Contestant:
     def __init__(self, child: Child, limit_s: float) -> None:
         self.child, self._limit_s = child, limit_s
         self.freeze = True
+        self.serials = True
+        """Whether an answer must name its question; only a test of the defence lets another pass."""
+        self.calls = 0
+        """How often it has been asked to compute."""
         self.trusted = ""
         """Set for an admitted reference: what it is called when its failure is the referee's own."""
 
@@ -82,6 +112,7 @@ class Contestant:
         Raises:
             as `ask`.
         """
+        self.calls += len(calls)
         message: Message = {"do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant}
         reply = self._put(message, (), None)
         try:
@@ -90,16 +121,18 @@ class Contestant:
                 for call in reply.message["results"]
             )
             inside = int(reply.message["ns"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
         if len(results) != len(calls):
             raise TamperedError(f"{len(calls)} calls were asked for and {len(results)} answered")
-        return Ran(results, reply.outside_ns, inside)
+        return Ran(results, reply.outside_ns, inside, reply.cpu_ns)
 
     def _put(self, message: Message, descriptors: Sequence[int], limit_s: float | None) -> Reply:
         try:
             reply = self.child.ask(message, limit_s or self._limit_s, descriptors, self.freeze)
             self._check(reply.message)
+        except ChildMovedError as error:
+            raise TamperedError(str(error)) from None
         except (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError) as error:
             if self.trusted:
                 log = getattr(error, "log", "")
@@ -132,10 +165,10 @@ class Contestant:
         self.child.close()
 
     def _check(self, answer: Message) -> None:
-        if answer.get("serial") != self.child.asked:
-            raise TamperedError(f"answer {answer.get('serial')!r} came for question {self.child.asked}")
+        if self.serials and answer.get("serial") != self.child.serial:
+            raise TamperedError(f"answer {answer.get('serial')!r} came for another question than ours")
         if "error" in answer:
-            raise ChildRaisedError(str(answer["error"]), str(answer.get("log", "")))
+            raise ChildRaisedError(str(answer["error"]), str(answer.get("log", ""))[-LOG:])
 
     def _copy(self, address: int, into: int, length: int) -> None:
         try:

@@ -9,6 +9,7 @@ import resource
 import signal
 import site
 import sys
+import tempfile
 from pathlib import Path
 
 from pydantic import Field
@@ -22,7 +23,7 @@ LOST = {
     "tmpfs": "its private directory lives on the host's disk and is limited by file size only",
     "landlock": "it can read and write whatever its user can",
     "seccomp": "it can start processes and trace its own user's processes",
-    "nobody": "it runs as the same user as the referee",
+    "nobody": "it runs as the same user as the referee, and shares that user's limits",
 }
 """What is lost when the host denies a part."""
 
@@ -30,6 +31,8 @@ LOST = {
 class Jail(Record):
     """The confinement of one child."""
 
+    user: int = NOBODY
+    """Whom it becomes where the referee is root."""
     directory: str
     """Its private directory: current directory, HOME, TMPDIR, and the only place it may write."""
     readable: tuple[str, ...] = ()
@@ -73,7 +76,7 @@ def enter(jail: Jail, isolated: bool) -> list[str]:
     _settle(jail)
     if "limits" not in jail.off:
         _limit(jail)
-    if not _become_nobody(root):
+    if "nobody" in jail.off or not _become_nobody(root, jail.user):
         denied.append("nobody")
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     if not _landlock(jail):
@@ -98,6 +101,8 @@ def _settle(jail: Jail) -> None:
     # Triton has looked up HOME when the warm parent imported it, so its cache is named here again.
     os.environ.update({"HOME": home, "TMPDIR": home, "TRITON_CACHE_DIR": f"{home}/triton", "PATH": "/usr/bin:/bin"})
     os.environ.update(jail.environment)
+    # Whatever the warm parent imported may have looked up its own folder for temporary files.
+    tempfile.tempdir = home
 
 
 def _limit(jail: Jail) -> None:
@@ -117,14 +122,14 @@ def _limit(jail: Jail) -> None:
         resource.setrlimit(name, (limit, limit))
 
 
-def _become_nobody(root: bool) -> bool:
+def _become_nobody(root: bool, user: int) -> bool:
     # Without a mount namespace of its own, an interpreter in a closed home would be out of nobody's reach.
     if not root or not all(mounts.reachable(t) for t in system_trees()):
         return False
     try:
         os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
     except OSError:
         return False
     # Changing the user clears the death signal and the dumpable flag; the first is wanted again.

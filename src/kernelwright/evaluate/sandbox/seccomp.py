@@ -1,8 +1,8 @@
 """A seccomp filter as a short classic-BPF program: which system calls fail with EPERM.
 
-Two lists: what no foreign code needs (tracing, mounts, kernel modules, io_uring), and, unless the child may
-start programs, everything that makes a process. Threads stay allowed; `clone3`, whose flags a filter cannot
-see, answers ENOSYS so that libc falls back to `clone`. x86-64 only: elsewhere `install` raises OSError.
+Two lists: what no foreign code needs (tracing, mounts, kernel modules, io_uring, memory outside its limit), and, unless
+the child may start programs, everything that makes a process. Threads stay allowed; `clone3`, whose flags a filter
+cannot see, answers ENOSYS so that libc falls back to `clone`. x86-64 only: elsewhere `install` raises OSError.
 """
 
 import ctypes
@@ -13,10 +13,12 @@ from collections.abc import Iterable
 from kernelwright.evaluate.sandbox import kernel
 
 _ARCH_X86_64 = 0xC000003E
-_LOAD, _JUMP_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x15, 0x45, 0x06
+_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_FIRST_ARGUMENT = 0, 4, 16
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _CLONE_THREAD = 0x00010000
+_X32 = 0x40000000
+"""Second numbers of every call, for the x32 ABI, which some kernels still have."""
 
 CLONE, FORK, VFORK, EXECVE, EXECVEAT, CLONE3, UNSHARE = 56, 57, 58, 59, 322, 435, 272
 _NEVER = {
@@ -25,6 +27,7 @@ _NEVER = {
     "userfaultfd": 323, "io_uring_setup": 425, "keyctl": 250, "add_key": 248, "request_key": 249,
     "init_module": 175, "finit_module": 313, "kexec_load": 246, "reboot": 169, "pidfd_getfd": 438,
     "move_mount": 429, "open_tree": 428, "fsopen": 430, "mount_setattr": 442,
+    "shmget": 29,
 }  # fmt: skip
 
 
@@ -45,6 +48,8 @@ def program(denied: Iterable[int], processes: bool) -> bytes:
         (_JUMP_EQUAL, 1, 0, _ARCH_X86_64),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _OFFSET_NUMBER),
+        (_JUMP_AT_LEAST, 0, 1, _X32),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
     ]
     for number in denied:
         code += [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]

@@ -6,6 +6,7 @@ a reply is bytes from a process that may lie.
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -29,6 +30,10 @@ SAME_ALLOCATOR = {
 """Freed pages are kept by every contestant alike: otherwise a new 64 MB result costs its page faults on each call of
 eager, and a kernel of equal speed looks five times as fast."""
 
+FIRST_USER = 1 << 24
+"""Users above this belong to nobody on any host."""
+STOP_S, STOP_TRIES = 0.5, 10
+"""Seconds that a stop may take, which is microseconds unless the machine is busy or the child works against it."""
 DYING_S = 5.0
 """Longest that closing waits for a killed child: gigabytes to unmap, hundreds of processes."""
 
@@ -45,12 +50,18 @@ class ChildSlowError(Exception):
     """The child did not answer within its limit; it has been killed."""
 
 
+class ChildMovedError(Exception):
+    """The child ran while it was frozen: something inside it had it continued."""
+
+
 @dataclass
 class Reply:
     """An answer, with the time between the question and it, on the grader's clock."""
 
     message: wire.Message
     outside_ns: int
+    cpu_ns: int
+    """Processor time of all its threads since the question before."""
 
 
 @dataclass
@@ -63,25 +74,38 @@ class Child:
     directory: Path
     pid: int
     group: int
-    asked: int = 0
+    denied: tuple[str, ...]
+    """Parts of its confinement that the host denied, by their names in `jail.LOST`."""
+    serial: int = 0
+    """Of the last question: secret until it is put, so that no answer can be prepared."""
+    cpu_ns: int = 0
+    """Its processor time when it was last frozen."""
+    frozen: bool = False
+    code: int | None = None
+    """Its wait status, once it has ended."""
     ended: bool = field(default=False)
 
     def ask(self, message: wire.Message, limit_s: float, descriptors: Sequence[int] = (), freeze: bool = True) -> Reply:
-        """Continue the child, put one question, and freeze it the moment it answers.
+        """Put one question to the frozen child, continue it, and freeze it the moment it answers.
 
+        The clock runs until every thread has stopped, so that nothing is gained by answering first and working then.
         Frozen, it can neither finish work that it already called done nor hold a core while another side is timed.
 
         Raises:
             ChildGoneError: it ended first.
             ChildSlowError: it was killed at `limit_s`.
+            ChildMovedError: it has run since it was frozen; it has been killed.
         """
-        self.asked += 1
-        self._signal(signal.SIGCONT)
+        self._must_have_stood_still()
+        self.serial = secrets.randbits(48)
         self.control.settimeout(limit_s)
         try:
+            wire.send(self.control, {**message, "serial": self.serial}, descriptors)
             start = time.perf_counter_ns()
-            wire.send(self.control, {**message, "serial": self.asked}, descriptors)
+            self._signal(signal.SIGCONT)
             answer, _ = wire.receive(self.control)
+            if freeze:
+                self._freeze()
             outside = time.perf_counter_ns() - start
         except TimeoutError:
             self.kill()
@@ -91,9 +115,8 @@ class Child:
         except ValueError as error:
             self.kill()
             raise ChildGoneError(f"sent something that is no answer: {error}", self.tail()) from None
-        if freeze:
-            self._signal(signal.SIGSTOP)
-        return Reply(answer, outside)
+        before, self.cpu_ns = self.cpu_ns, self._settled_cpu_ns() if freeze else self._cpu_ns()
+        return Reply(answer, outside, self.cpu_ns - before)
 
     def tail(self, limit: int = 8000) -> str:
         """The end of what it printed."""
@@ -138,15 +161,63 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
+    def _freeze(self) -> None:
+        """Stop it, and wait for the keeper to say that its last thread has stopped."""
+        self.status.settimeout(STOP_S)
+        for _ in range(STOP_TRIES):
+            self._signal(signal.SIGSTOP)
+            with contextlib.suppress(TimeoutError):
+                while not os.WIFSTOPPED(self._heard()):
+                    pass
+                self.frozen = True
+                return
+        self.kill()
+        raise ChildMovedError(f"it did not stay stopped in {STOP_TRIES} tries")
+
+    def _must_have_stood_still(self) -> None:
+        if self.frozen and self._cpu_ns() != self.cpu_ns:
+            self.kill()
+            raise ChildMovedError(
+                f"it used {(self._cpu_ns() - self.cpu_ns) / 1000:.0f} us of a core while it was frozen"
+            )
+        self.frozen = False
+
+    def _cpu_ns(self) -> int:
+        """Processor time of the whole process, from the kernel (clock_getcpuclockid(3) of another process)."""
+        try:
+            return time.clock_gettime_ns(~self.pid << 3 | 2)
+        except OSError:
+            return self.cpu_ns
+
+    def _settled_cpu_ns(self) -> int:
+        """The same, once the last thread has left its core: a stop is told a moment before."""
+        before, now = -1, self._cpu_ns()
+        while before != now:
+            before, now = now, self._cpu_ns()
+        return now
+
+    def _heard(self) -> int:
+        """The next wait status from the keeper.
+
+        Raises:
+            EOFError: it is the last one, or the keeper is gone.
+        """
+        status = int(str(wire.receive(self.status)[0]["status"]))
+        if not os.WIFSTOPPED(status):
+            self.code = status
+            raise EOFError
+        return status
+
     def _obituary(self) -> str:
         self.status.settimeout(5.0)
-        try:
-            code = int(str(wire.receive(self.status)[0]["status"]))
-        except (EOFError, OSError, ValueError, KeyError):
+        with contextlib.suppress(EOFError, OSError, ValueError, KeyError):
+            while self.code is None:
+                self._heard()
+        if self.code is None:
             return "was killed together with its keeper"
-        if os.WIFSIGNALED(code):
-            return f"killed by {signal.Signals(os.WTERMSIG(code)).name}"
-        return f"exited with status {os.WEXITSTATUS(code)} before it answered"
+        if os.WIFSIGNALED(self.code):
+            return f"killed by {signal.Signals(os.WTERMSIG(self.code)).name}"
+        return f"exited with status {os.WEXITSTATUS(self.code)} before it answered"
 
 
 class Warm:
@@ -203,29 +274,32 @@ class Warm:
             self.start()
         assert self._socket is not None
         directory = Path(tempfile.mkdtemp(dir=self._base))
-        if os.getuid() == 0:
-            os.chown(directory, NOBODY, NOBODY)
+        user = _owner(directory, shared=bool(jail.writable))
         control, theirs = wire.pair()
         status, keeper = wire.pair()
         log = os.memfd_create("log")
         # Its own open file description in append mode: the child cannot seek over what it printed.
         appended = os.open(f"/proc/self/fd/{log}", os.O_WRONLY | os.O_APPEND)
-        placed = jail.model_copy(update={"directory": str(directory)})
+        placed = jail.model_copy(update={"directory": str(directory), "user": user})
         order: wire.Message = {"side": side, "jail": placed.model_dump(mode="json")}
         try:
             wire.send(self._socket, order, [theirs.fileno(), appended, keeper.fileno()])
             status.settimeout(30)
             born, _ = wire.receive(status)
+            control.settimeout(30)
+            confined, _ = wire.receive(control)
         except (EOFError, OSError) as error:
+            said = os.pread(log, 2000, 0).decode(errors="replace")
             control.close()
             status.close()
             os.close(log)
-            raise RefereeError(f"the warm parent is gone: {error!r}") from None
+            raise RefereeError(f"the warm parent is gone, or a child could not be confined: {error!r} {said}") from None
         finally:
             theirs.close()
             keeper.close()
             os.close(appended)
-        return Child(control, status, log, directory, int(str(born["pid"])), int(str(born["group"])))
+        pid, group = int(str(born["pid"])), int(str(born["group"]))
+        return Child(control, status, log, directory, pid, group, tuple(confined["denied"]))
 
     def close(self) -> None:
         """End the warm parent and with it every child."""
@@ -257,3 +331,16 @@ class Warm:
             **kept,
             **self._environment,
         }
+
+
+def _owner(directory: Path, shared: bool) -> int:
+    """Give the directory to a user whom no other process belongs to; to nobody where it shares files, or cannot."""
+    if os.getuid() != 0:
+        return NOBODY
+    user = NOBODY if shared else FIRST_USER + secrets.randbelow(1 << 20)
+    try:
+        os.chown(directory, user, user)
+    except OSError:  # a container without so many users
+        user = NOBODY
+        os.chown(directory, user, user)
+    return user

@@ -65,9 +65,12 @@ def _keep(side: str, jail: Jail, descriptors: list[int]) -> None:
         os.close(descriptor)
     report = socket.socket(fileno=status)
     wire.send(report, {"pid": child, "group": os.getpid()})
-    _, code = os.waitpid(child, 0)
-    wire.send(report, {"status": code})
-    os._exit(0)
+    while True:
+        # The kernel tells of a stop when the last thread has stopped.
+        _, code = os.waitpid(child, os.WUNTRACED)
+        wire.send(report, {"status": code})
+        if not os.WIFSTOPPED(code):
+            os._exit(0)
 
 
 def _become_child(side: str, jail: Jail, isolated: bool, control: int, log: int) -> None:
@@ -79,8 +82,10 @@ def _become_child(side: str, jail: Jail, isolated: bool, control: int, log: int)
         os.dup2(log, 2)
         os.close(log)
         denied = enter(jail, isolated)
-        module = importlib.import_module(SIDES[side])
-        module.serve(socket.socket(fileno=control), denied)
+        grader = socket.socket(fileno=control)
+        # Said before there is any foreign code that could say it.
+        wire.send(grader, {"denied": denied})
+        importlib.import_module(SIDES[side]).serve(grader, denied)
         code = 0
     except BaseException:  # noqa: BLE001 (last line of a forked child: it may not run its parent's code)
         traceback.print_exc()

@@ -36,7 +36,7 @@ def receive(end: socket.socket, descriptors: int = 0) -> tuple[Message, list[int
     Raises:
         EOFError: the other end is gone.
         TimeoutError: the socket's time-out passed.
-        ValueError: it is not a JSON object.
+        ValueError: it is not a JSON object, or no sane one.
     """
     if descriptors:
         data, received, _, _ = socket.recv_fds(end, LIMIT, descriptors)
@@ -44,7 +44,10 @@ def receive(end: socket.socket, descriptors: int = 0) -> tuple[Message, list[int
         data, received = end.recv(LIMIT), []
     if not data:
         raise EOFError
-    message = json.loads(data)
+    try:
+        message = json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if not isinstance(message, dict):
         raise ValueError(f"expected a JSON object, got {type(message).__name__}")
     return message, received

@@ -1,6 +1,7 @@
 """Tensors over the shared arenas and over a child's own guarded results. Runs inside children."""
 
 import ctypes
+import fcntl
 import mmap
 import os
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ GUARD_BYTE, POISON_BYTE = 0xA5, 0xFF
 
 
 class ArenaView:
-    """An arena mapped without write access."""
+    """An arena, mapped without write access: its descriptor has none, unless a test switched that off."""
 
     def __init__(self, descriptor: int, starts: Sequence[int]) -> None:
         flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
@@ -30,7 +31,9 @@ class ArenaView:
         libc = ctypes.CDLL(None, use_errno=True)
         libc.mmap.restype = ctypes.c_void_p
         libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *([ctypes.c_int] * 3), ctypes.c_long)
-        base = libc.mmap(None, size, mmap.PROT_READ, flags, descriptor, 0)
+        writable = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+        access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
+        base = libc.mmap(None, size, access, flags, descriptor, 0)
         if base is None or base == ctypes.c_void_p(-1).value:
             raise MemoryError(f"cannot map {size} bytes of inputs: {ctypes.get_errno()}")
         self.base = int(base)

@@ -187,6 +187,8 @@ def _torch_cuda(device: Hardware) -> dict[str, object]:
     )
     return {
         "is_available": lambda: True,
+        "device": lambda _device=None: nullcontext(),
+        "device_of": lambda _tensor=None: nullcontext(),
         "device_count": lambda: 1,
         "current_device": lambda: 0,
         "get_device_properties": lambda _device=None: properties,

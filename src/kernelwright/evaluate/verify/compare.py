@@ -6,14 +6,18 @@ logarithm of the reduction length: an honest two-stage sum must pass where the s
 Refuses to know regimes, candidates or devices.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
 import torch
 
+from kernelwright.records.graph import OpGraph, Ref
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 POISON_BYTE = 0xFF
+ROW_WISE = ("softmax", "norm", "logsumexp", "cross_entropy", "var", "std", "cumsum")
+"""Operations that reduce rows inside and give back as many elements as they got."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,21 @@ def scale_of(reference: torch.Tensor) -> float:
 def floor(spec: TensorSpec, reduction: int) -> float:
     """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers."""
     return EPSILON.get(spec.dtype, 0.0) * (4 + 2 * log2(max(reduction, 1)))
+
+
+def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:
+    """Elements that the longest reduction of the graph adds up: rows of normalisations, inputs over results of others."""
+    shapes = {t.name: t for t in arguments} | {r.name: r for n in graph.nodes for r in n.result}
+    longest = 1
+    for node in graph.nodes:
+        read = [shapes[a.value.ref] for a in node.arguments if isinstance(a.value, Ref) and a.value.ref in shapes]
+        if not read or not node.result:
+            continue
+        largest = max(read, key=lambda t: t.numel)
+        if any(name in node.op for name in ROW_WISE) and largest.shape:
+            longest = max(longest, largest.shape[-1])
+        longest = max(longest, largest.numel // max(1, node.result[0].numel))
+    return longest
 
 
 def error_of(got: torch.Tensor, reference: torch.Tensor, scale: float) -> torch.Tensor:

@@ -7,7 +7,7 @@ that a resumed run proposes the same: all that it knows of the past comes with t
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from kernelwright.propose.author.learn import Learner, Step
+from kernelwright.propose.author.learn import Learner, Past, Step
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.cpp import CppSchedule, cpp_default, cpp_space
 from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_default, triton_space
@@ -32,39 +32,45 @@ class Author:
         """
         return [self._one(brief, number) for number in range(brief.expansion.count)]
 
-    def _one(self, brief: Brief, number: int) -> Proposal:
-        seed = brief.seed + 1_000_003 * number
-        if brief.task.target.kind == "cpu":
-            return _cpp(brief, seed)
-        return _triton(brief, seed)
+    def _one(self, brief: Brief, sibling: int) -> Proposal:
+        seed = brief.seed + 1_000_003 * sibling
+        cpu = brief.task.target.kind == "cpu"
+        past = Past(brief.parents, brief.feedback, brief.expansion.number, sibling, brief.expansion.count)
+        return _cpp(brief, past, seed) if cpu else _triton(brief, past, seed)
 
 
-def _cpp(brief: Brief, seed: int) -> Proposal:
+def _cpp(brief: Brief, past: Past, seed: int) -> Proposal:
     plan = lower(brief.task)
-    learner = Learner[CppSchedule](cpp_space(plan), "cpp", seed)
-    return _proposal(brief, learner, cpp_default(plan), lambda schedule: write_cpp(plan, schedule))
+
+    def write(schedule: CppSchedule) -> Candidate:
+        return write_cpp(plan, schedule)
+
+    learner = Learner(cpp_space(plan), "cpp", cpp_default(plan), seed, lambda s: write(s).id)
+    return _proposal(brief, past, learner, write)
 
 
-def _triton(brief: Brief, seed: int) -> Proposal:
+def _triton(brief: Brief, past: Past, seed: int) -> Proposal:
     task = brief.task
     plan = lower(task)
-    learner = Learner[TritonSchedule](triton_space(plan), "triton", seed)
-    return _proposal(
-        brief, learner, triton_default(plan), lambda schedule: write_triton(task, plan, schedule)
-    )
+
+    def write(schedule: TritonSchedule) -> Candidate:
+        return write_triton(task, plan, schedule)
+
+    learner = Learner(triton_space(plan), "triton", triton_default(plan), seed, lambda s: write(s).id)
+    return _proposal(brief, past, learner, write)
 
 
-def _proposal(brief: Brief, learner: Learner[S], default: S, write: Callable[[S], Candidate]) -> Proposal:
-    step = _step(brief, learner, default)
+def _proposal(brief: Brief, past: Past, learner: Learner[S], write: Callable[[S], Candidate]) -> Proposal:
+    step = _step(brief, past, learner)
     return Proposal(candidate=write(step.schedule), note=step.note, memo=step.memo.model_dump_json())
 
 
-def _step(brief: Brief, learner: Learner[S], default: S) -> Step[S]:
-    expansion, parents, feedback = brief.expansion, brief.parents, brief.feedback
-    if expansion.intent == "seed" or not parents:
-        return learner.start(default)
-    if expansion.intent == "repair":
-        return learner.repair(default, parents, feedback)
-    if expansion.intent == "apply-technique":
-        return learner.apply(default, parents, feedback, expansion.hint)
-    return learner.improve(default, parents, feedback)
+def _step(brief: Brief, past: Past, learner: Learner[S]) -> Step[S]:
+    intent = brief.expansion.intent
+    if intent == "seed" or not brief.parents:
+        return learner.start()
+    if intent == "repair":
+        return learner.repair(past)
+    if intent == "apply-technique":
+        return learner.apply(past, brief.expansion.hint)
+    return learner.improve(past)

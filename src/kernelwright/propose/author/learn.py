@@ -1,29 +1,52 @@
 """How the author learns: from a parent's memo and feedback to the next turn of a dial.
 
-Hill climbing that remembers. The memo of a lineage carries its best schedule with the speedup it had, and
-every turn that was tried; a turn that paid is continued in its direction, one that did not is taken back.
-Without feedback the first parent is changed at random. Refuses to know plans, languages and sources.
+Hill climbing that remembers without a memory. The best schedule of a lineage fixes one order in which its
+dials are turned; an expansion takes the turn at its distance from the attempt that measured that best, so
+that siblings which know nothing of each other never try the same. A turn that paid makes a new best, and
+is continued in its direction. Without feedback the first parent is changed at random. Refuses to know
+plans, languages and sources.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from kernelwright.propose.author.schedule.space import Space, Turn
+from kernelwright.propose.author.schedule.space import Setting, Space, Turn
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.feedback import Bottleneck, Feedback
 
 S = TypeVar("S", bound=Record)
+Fingerprint = Callable[[S], str]
+"""What tells the kernels of two schedules apart: a dial may mean nothing beside the others."""
 PAYS = 1.01
 """Factor of speedup above which a turn has paid and is worth continuing."""
 MATCHED = 4.0
 """How much likelier a dial is turned that eases the bottleneck that was found."""
 NEIGHBOUR = 2.0
 """How much likelier a dial moves by one step than by more."""
+BEHIND = 0.15
+"""How much less likely a value is that lies behind one that did not pay: most dials have one optimum."""
+HOME = 2.0
+"""How much likelier a dial goes back to where a person would start."""
+
+
+class Base(Record):
+    """The best measured schedule of a lineage."""
+
+    schedule: dict[str, JsonValue]
+    score: float
+    """Its speedup over eager."""
+    at: int
+    """Number of the expansion that proposed it."""
+    bottleneck: Bottleneck = "unknown"
+    tried: tuple[str, ...] = ()
+    """Turns that had been tried when it became the best."""
+    onward: str = ""
+    """The turn that made it, where that paid and may be continued."""
 
 
 class Memo(Record):
@@ -34,13 +57,9 @@ class Memo(Record):
     schedule: dict[str, JsonValue]
     """Of this proposal."""
     turned: tuple[str, ...] = ()
-    """Turns that made it from its base, as `dial=value`."""
-    best: dict[str, JsonValue] | None = None
-    """The lineage's best measured schedule before this proposal; None when nothing was measured."""
-    best_score: float = 0.0
-    """Its speedup over eager."""
-    tried: tuple[str, ...] = ()
-    """Turns tried from that best, this proposal's among them."""
+    """Turns that made it from `base`, as `dial=value`."""
+    base: Base | None = None
+    """The lineage's best before this proposal; None when nothing was measured."""
 
 
 def read_memo(text: str) -> Memo | None:
@@ -62,104 +81,155 @@ class Step(Generic[S]):
 
 
 @dataclass(frozen=True)
-class Standing(Generic[S]):
-    """Where a lineage stands: its best schedule, that one's score, what was tried from it."""
+class Past:
+    """What is known when a step is asked for."""
 
-    schedule: S
-    score: float
-    tried: frozenset[str] = frozenset()
-    onward: Turn | None = None
-    """The turn that paid last."""
+    parents: Sequence[Attempt] = ()
+    feedback: Sequence[Feedback] = ()
+    """One for each parent; empty when it is withheld."""
+    number: int = 0
+    """Of the expansion."""
+    sibling: int = 0
+    """Position among the expansion's candidates."""
+    siblings: int = 1
 
 
 class Learner(Generic[S]):
-    """Chooses the next schedule in one space."""
+    """Chooses the next schedule in one space. `home` is where a person would start."""
 
-    def __init__(self, space: Space[S], language: str, seed: int) -> None:
+    def __init__(
+        self, space: Space[S], language: str, home: S, seed: int, fingerprint: Fingerprint[S] = repr
+    ) -> None:
         self.space = space
         self.language = language
+        self.home = home
         self.draw = random.Random(seed)
+        self.fingerprint = fingerprint
 
-    def start(self, default: S) -> Step[S]:
-        """A starting point: the default with about half of the dials drawn anew."""
+    def start(self) -> Step[S]:
+        """A starting point: home with about half of the dials drawn anew."""
         count = max(1, len(self.space.dials) // 2)
-        schedule = self.space.scattered(default, self.draw.getrandbits(32), count)
+        schedule = self.space.scattered(self.home, self.draw.getrandbits(32), count)
         return self._step(schedule, (), None, "a starting point")
 
-    def improve(self, default: S, parents: Sequence[Attempt], feedback: Sequence[Feedback]) -> Step[S]:
-        """A parent with one dial turned, or two when every single turn has been tried."""
-        standing = self._standing(default, parents, feedback)
-        bottleneck = feedback[0].bottleneck if feedback else "unknown"
-        turns = self._onward(standing) or self._choose(standing, bottleneck)
-        schedule = self.space.turned(standing.schedule, *turns)
-        because = f", {bottleneck} bound" if bottleneck != "unknown" else ""
-        note = f"turned {', '.join(t.name for t in turns)}{because}" if turns else "nothing left to turn"
-        return self._step(schedule, turns, standing, note)
+    def improve(self, past: Past) -> Step[S]:
+        """The lineage's best with the next dial turned; two dials when every single turn was tried."""
+        base = self._base(past)
+        if base is None:
+            return self._blind(past)
+        picks = self._picks(base, self._distance(base, past) + 1)
+        turns = picks[-1] if picks else ()
+        because = f", {base.bottleneck} bound" if base.bottleneck != "unknown" else ""
+        note = f"turned {', '.join(t.name for t in turns)}{because}"
+        return self._step(self.space.turned(self._schedule(base.schedule), *turns), turns, base, note)
 
-    def apply(
-        self, default: S, parents: Sequence[Attempt], feedback: Sequence[Feedback], hint: str
-    ) -> Step[S]:
+    def apply(self, past: Past, hint: str) -> Step[S]:
         """The turn that the hint names; an improvement like any other when it names none."""
         turn = self.space.named(hint)
         if turn is None:
-            return self.improve(default, parents, feedback)
-        standing = self._standing(default, parents, feedback)
-        schedule = self.space.turned(standing.schedule, turn)
-        return self._step(schedule, (turn,), standing, f"applied {turn.name}")
+            return self.improve(past)
+        base = self._base(past)
+        parent = self._schedule(base.schedule) if base else self._first(past)
+        return self._step(self.space.turned(parent, turn), (turn,), base, f"applied {turn.name}")
 
-    def repair(self, default: S, parents: Sequence[Attempt], feedback: Sequence[Feedback]) -> Step[S]:
-        """Away from what failed: the lineage's best with another turn, or the safe default."""
-        standing = self._standing(default, parents, feedback)
-        if standing.score > 0:
-            return self.improve(default, parents, feedback)
-        return self._step(default, (), standing, "back to the safe default")
+    def repair(self, past: Past) -> Step[S]:
+        """Away from what failed: the lineage's best with another turn, or home, which is safe."""
+        if self._base(past) is not None:
+            return self.improve(past)
+        return self._step(self.home, (), None, "back to the safe default")
 
-    def _standing(self, default: S, parents: Sequence[Attempt], feedback: Sequence[Feedback]) -> Standing[S]:
-        """The best of the parents' lineages; without feedback, the first parent as it is."""
-        if not feedback:
-            memos = [m for p in parents if (m := self._memo(p))]
-            return Standing(self._schedule(memos[0].schedule) if memos else default, 0.0)
-        pairs = zip(parents, feedback, strict=True)
-        standings = [self._lineage(memo, words) for p, words in pairs if (memo := self._memo(p))]
-        best = max(standings, key=lambda s: s.score, default=Standing(default, 0.0))
-        tried = frozenset[str]().union(*(s.tried for s in standings if s.schedule == best.schedule))
-        return Standing(best.schedule, best.score, tried, best.onward)
+    def _blind(self, past: Past) -> Step[S]:
+        """The first parent with any dial turned."""
+        parent = self._first(past)
+        turns = (self.draw.choice(list(self.space.turns(parent))),)
+        return self._step(self.space.turned(parent, *turns), turns, None, f"turned {turns[0].name} blindly")
 
-    def _lineage(self, memo: Memo, words: Feedback) -> Standing[S]:
+    def _first(self, past: Past) -> S:
+        memos = [memo for p in past.parents if (memo := self._memo(p))]
+        return self._schedule(memos[0].schedule) if memos else self.home
+
+    # What the parents teach.
+
+    def _base(self, past: Past) -> Base | None:
+        """The best of the parents' lineages; None without feedback, or where nothing was measured."""
+        pairs = zip(past.parents, past.feedback, strict=False)
+        found = [base for p, words in pairs if (base := self._lineage(p, words))]
+        return max(found, key=lambda base: base.score, default=None)
+
+    def _lineage(self, parent: Attempt, words: Feedback) -> Base | None:
+        memo = self._memo(parent)
         score = (words.speedup_eager or 0.0) if words.works else 0.0
-        if memo.best is not None and memo.best_score >= score:
-            return Standing(self._schedule(memo.best), memo.best_score, frozenset(memo.tried))
-        turned = [self._turn(name) for name in memo.turned]
-        paid = score > PAYS * memo.best_score and len(turned) == 1
-        onward = turned[0] if paid and memo.best is not None else None
-        return Standing(self._schedule(memo.schedule), score, frozenset(memo.tried), onward)
+        if memo is None or score == 0.0:
+            return memo.base if memo else None
+        before, at = memo.base, parent.expansion.number
+        if before is not None and before.score >= score:
+            return before
+        tried = {*memo.turned}
+        if before is not None:
+            picks = self._picks(before, max(0, at - before.at))
+            tried |= {*before.tried, *(turn.name for turns in picks for turn in turns)}
+            tried |= {Turn(dial, _setting(before, dial)).name for dial, _, _ in map(_parted, memo.turned)}
+        paid = before is not None and score > PAYS * before.score and len(memo.turned) == 1
+        return Base(
+            schedule=memo.schedule, score=score, at=at, bottleneck=words.bottleneck,
+            tried=tuple(sorted(tried)), onward=memo.turned[0] if paid else "",
+        )  # fmt: skip
 
-    def _onward(self, standing: Standing[S]) -> tuple[Turn, ...]:
+    def _distance(self, base: Base, past: Past) -> int:
+        """How many proposals came between the base and this one."""
+        return max(0, past.number - base.at - 1) * past.siblings + past.sibling
+
+    # The order of turns.
+
+    def _picks(self, base: Base, count: int) -> list[tuple[Turn, ...]]:
+        """The first turns in the order that belongs to a base: always the same for the same base."""
+        draw = random.Random(str(sorted(base.schedule.items())))
+        schedule = self._schedule(base.schedule)
+        tried = set(base.tried)
+        effective = [t for t in self.space.turns(schedule) if self._changes(schedule, t)]
+        picks: list[tuple[Turn, ...]] = [(turn,) for turn in self._onward(base, effective)]
+        while len(picks) < count and effective:
+            tried |= {turn.name for turns in picks for turn in turns}
+            fresh = [t for t in effective if t.name not in tried]
+            if fresh:
+                weights = [self._weight(base, schedule, turn, tried) for turn in fresh]
+                picks.append((draw.choices(fresh, weights)[0],))
+            else:
+                first, second = draw.choices(effective, k=2)
+                picks.append((first, second) if first.dial != second.dial else (first,))
+        return picks[:count]
+
+    def _changes(self, schedule: S, turn: Turn) -> bool:
+        return self.fingerprint(self.space.turned(schedule, turn)) != self.fingerprint(schedule)
+
+    def _onward(self, base: Base, effective: Sequence[Turn]) -> list[Turn]:
         """One step further in the direction that paid, if there is one that was not tried."""
-        if standing.onward is None:
-            return ()
-        values = self.space.by_name[standing.onward.dial].values
-        tried = [v for v in values if f"{standing.onward.dial}={v}" in standing.tried]
-        at = values.index(standing.onward.value)
-        beyond = [values[i] for i in (at - 1, at + 1) if 0 <= i < len(values) and values[i] not in tried]
-        return (Turn(standing.onward.dial, beyond[0]),) if len(beyond) == 1 else ()
+        if not base.onward:
+            return []
+        last = self._turn(base.onward)
+        values = self.space.by_name[last.dial].values
+        if last.value not in values:
+            return []
+        at = values.index(last.value)
+        beside = {values[i] for i in (at - 1, at + 1) if 0 <= i < len(values)}
+        ahead = [
+            t for t in effective if t.dial == last.dial and t.value in beside and t.name not in base.tried
+        ]
+        return ahead if len(ahead) == 1 else []
 
-    def _choose(self, standing: Standing[S], bottleneck: Bottleneck) -> tuple[Turn, ...]:
-        """One turn that was not tried, drawn by weight; two together when all were."""
-        turns = list(self.space.turns(standing.schedule))
-        fresh = [t for t in turns if t.name not in standing.tried]
-        if fresh:
-            weights = [self._weight(standing.schedule, t, bottleneck) for t in fresh]
-            return (self.draw.choices(fresh, weights)[0],)
-        pair = self.draw.sample(turns, min(2, len(turns)))
-        return tuple({turn.dial: turn for turn in pair}.values())
-
-    def _weight(self, schedule: S, turn: Turn, bottleneck: Bottleneck) -> float:
+    def _weight(self, base: Base, schedule: S, turn: Turn, tried: set[str]) -> float:
         dial = self.space.by_name[turn.dial]
+        weight = MATCHED if dial.eases == base.bottleneck else 1.0
+        weight *= HOME if getattr(self.home, turn.dial) == turn.value else 1.0
         now = getattr(schedule, turn.dial)
-        near = now in dial.values and abs(dial.values.index(now) - dial.values.index(turn.value)) == 1
-        share = NEIGHBOUR if near else 1.0
-        return share * (MATCHED if dial.eases == bottleneck else 1.0) / (len(dial.values) - 1)
+        if now in dial.values:
+            low, high = sorted((dial.values.index(now), dial.values.index(turn.value)))
+            passed = dial.values[low + 1 : high]
+            weight *= NEIGHBOUR if not passed else 1.0
+            weight *= BEHIND if any(f"{dial.name}={v}" in tried for v in passed) else 1.0
+        return weight
+
+    # Memos.
 
     def _memo(self, attempt: Attempt) -> Memo | None:
         """The attempt's memo with what the engine's sweep chose written into its schedule."""
@@ -174,18 +244,20 @@ class Learner(Generic[S]):
         return self.space.record.model_validate(fields)
 
     def _turn(self, name: str) -> Turn:
-        dial, _, value = name.partition("=")
+        dial, _, value = _parted(name)
         return Turn(dial, int(value) if value.isdigit() else value)
 
-    def _step(self, schedule: S, turns: Sequence[Turn], standing: Standing[S] | None, note: str) -> Step[S]:
-        known = standing is not None and standing.score > 0
-        names = tuple(t.name for t in turns)
-        memo = Memo(
-            language=self.language,
-            schedule=schedule.model_dump(),
-            turned=names,
-            best=standing.schedule.model_dump() if standing is not None and known else None,
-            best_score=standing.score if standing is not None else 0.0,
-            tried=tuple(sorted({*names, *(standing.tried if standing is not None else ())})),
-        )
+    def _step(self, schedule: S, turns: Sequence[Turn], base: Base | None, note: str) -> Step[S]:
+        names = tuple(turn.name for turn in turns)
+        memo = Memo(language=self.language, schedule=schedule.model_dump(), turned=names, base=base)
         return Step(schedule, note, memo)
+
+
+def _parted(name: str) -> tuple[str, str, str]:
+    return name.partition("=")
+
+
+def _setting(base: Base, dial: str) -> Setting:
+    """What the base has a dial set to."""
+    value = base.schedule[dial]
+    return value if isinstance(value, int) else str(value)

@@ -55,6 +55,12 @@ class Arguments:
         """A tensor, or None when the call has none."""
         return None if self.raw(name) is None else self.tensor(name)
 
+    def tensors(self, name: str) -> tuple[Value, ...]:
+        """A list of tensors."""
+        found = self.raw(name)
+        items = found if isinstance(found, tuple) else (found,)
+        return tuple(self._referred(item) for item in items if isinstance(item, Ref))
+
     def number(self, name: str, default: float) -> float:
         """A number.
 

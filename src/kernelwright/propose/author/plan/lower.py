@@ -29,7 +29,8 @@ from kernelwright.propose.author.plan.plan import Output, Plan, Tensor
 from kernelwright.propose.author.plan.pointwise import POINTWISE
 from kernelwright.propose.author.plan.reductions import REDUCTIONS
 from kernelwright.propose.author.plan.views import VIEWS
-from kernelwright.records.graph import OpNode
+from kernelwright.records.graph import OpGraph, OpNode, Ref
+from kernelwright.records.graph import Value as Literal
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
 
@@ -43,7 +44,8 @@ def lower(task: Task) -> Plan:
     Raises:
         ProposeError: an operation, a dtype or a pattern of axes that the author does not write.
     """
-    unknown = sorted({n.op for n in task.graph.nodes} - OPERATIONS.keys())
+    nodes = live(task.graph)
+    unknown = sorted({n.op for n in nodes} - OPERATIONS.keys())
     if unknown:
         raise ProposeError(
             f"{task.name!r}: the built-in author cannot write {', '.join(unknown)}; it writes pointwise"
@@ -52,11 +54,33 @@ def lower(task: Task) -> Plan:
     builder = Builder()
     specs = (*task.workload.tensors, *task.workload.parameters)
     values: dict[str, Result] = {spec.name: builder.tensor(spec) for spec in specs}
-    for node in task.graph.nodes:
+    for node in nodes:
         values[node.name] = _apply(builder, node, values)
     results = [_single(values[name], name) for name in task.graph.outputs]
     _check_outputs(builder.axes, results, task.workload.outputs)
-    return _Finish(task, builder.axes, results).plan()
+    try:
+        return _Finish(task, builder.axes, results).plan()
+    except ProposeError as error:
+        names = ", ".join(dict.fromkeys(n.op for n in nodes))
+        raise ProposeError(
+            f"{task.name!r} ({names}): {error}, which the built-in author cannot write"
+        ) from error
+
+
+def live(graph: OpGraph) -> list[OpNode]:
+    """The operations that an output depends on, in order."""
+    wanted = set(graph.outputs)
+    kept: list[OpNode] = []
+    for node in reversed(graph.nodes):
+        if node.name in wanted:
+            kept.append(node)
+            wanted |= {ref.ref for argument in node.arguments for ref in _refs(argument.value)}
+    return kept[::-1]
+
+
+def _refs(value: Literal) -> list[Ref]:
+    items = value if isinstance(value, tuple) else (value,)
+    return [item for item in items if isinstance(item, Ref)]
 
 
 def _apply(builder: Builder, node: OpNode, values: dict[str, Result]) -> Result:

@@ -3,7 +3,7 @@
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.arguments import Arguments, Result
 from kernelwright.propose.author.plan.builder import Builder, Value, as_float
-from kernelwright.propose.author.plan.pointwise import Rule
+from kernelwright.propose.author.plan.reductions import Rule
 
 
 def _same(b: Builder, a: Arguments) -> Value:
@@ -63,6 +63,12 @@ def _expand(b: Builder, a: Arguments) -> Value:
     return b.reshaped(x, wide)
 
 
+def _broadcast(b: Builder, a: Arguments) -> Result:
+    values = a.tensors("tensors")
+    shape = b.axes.broadcast(*(v.shape for v in values))
+    return tuple(Value(v.expr, shape) for v in values)
+
+
 def _item(b: Builder, a: Arguments) -> Value:
     """`results[position]`, the one operation that takes a tuple."""
     results: Result = a.results()
@@ -80,6 +86,6 @@ VIEWS: dict[str, Rule] = {
     "aten.view.default": _view, "aten.reshape.default": _view, "aten._unsafe_view.default": _view,
     "aten.flatten.using_ints": _flatten, "aten.unsqueeze.default": _unsqueeze,
     "aten.squeeze.default": _squeeze, "aten.squeeze.dim": _squeeze, "aten.squeeze.dims": _squeeze,
-    "aten.expand.default": _expand,
+    "aten.expand.default": _expand, "aten.broadcast_tensors.default": _broadcast,
     **dict.fromkeys(("getitem", "operator.getitem", "_operator.getitem", "builtins.getitem"), _item),
 }  # fmt: skip

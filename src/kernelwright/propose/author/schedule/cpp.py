@@ -1,5 +1,6 @@
 """The schedule of a C++ kernel. Every field changes the source or the flags, none the result."""
 
+from math import prod
 from typing import Literal
 
 from kernelwright.propose.author.plan.plan import HEAVY, Plan
@@ -8,6 +9,10 @@ from kernelwright.records.base import Record
 
 CACHE_LIMIT = 32768
 """Longest row, in elements, that is kept on a thread's stack."""
+STREAMED_BYTES = 32 << 20
+"""Size of results from which on streaming stores are the better start."""
+BLOCKS = (1024, 2048, 4096, 8192, 16384)
+"""Elements of a block, worth trying."""
 
 
 class CppSchedule(Record):
@@ -41,8 +46,29 @@ class CppSchedule(Record):
 
 
 def cpp_default(plan: Plan) -> CppSchedule:
-    """Where a person would start: wide vectors where there is arithmetic to do."""
-    return CppSchedule(vector_bits=512 if plan.calls & HEAVY else 256)
+    """Where a person would start.
+
+    Wide vectors where there is arithmetic to hide, several sums where one would wait for itself, streaming
+    stores where the result is too large to stay in a cache.
+    """
+    heavy = bool(plan.calls & HEAVY)
+    written = sum(4 * prod(o.tensor.shape) for o in plan.stored)
+    return CppSchedule(
+        vector_bits=512 if heavy else 256,
+        block=min(_blocks(plan), key=lambda n: abs(n - 4096)),
+        accumulators=4 if plan.passes and not plan.flat else 1,
+        cache="keep" if plan.reused and plan.cols <= CACHE_LIMIT else "recompute",
+        division="reciprocal" if plan.divides_by_rows else "exact",
+        stores="streaming" if written >= STREAMED_BYTES else "plain",
+    )
+
+
+def _blocks(plan: Plan) -> tuple[int, ...]:
+    """Block sizes that differ: for rows, those shorter than a row and one that is not."""
+    if plan.flat:
+        return BLOCKS
+    shorter = [n for n in BLOCKS if n < plan.cols]
+    return (*shorter, *BLOCKS[len(shorter) : len(shorter) + 1])
 
 
 def cpp_space(plan: Plan) -> Space[CppSchedule]:
@@ -55,7 +81,7 @@ def cpp_space(plan: Plan) -> Space[CppSchedule]:
         Dial("vector_bits", (256, 512), "compute"): True,
         Dial("prefetch", ("hardware", "next"), "memory"): True,
         Dial("unroll", ("compiler", "loops"), "compute"): True,
-        Dial("block", (1024, 2048, 4096, 8192, 16384), "memory"): True,
+        Dial("block", _blocks(plan), "memory"): (plan.flat or bool(plan.passes)) and len(_blocks(plan)) > 1,
         Dial("accumulators", (1, 2, 4), "compute"): bool(plan.passes),
         Dial("order", ("rows", "columns"), "memory"): has_rows and not plan.passes,
         Dial("passes", ("separate", "online"), "memory"): plan.fusion is not None,

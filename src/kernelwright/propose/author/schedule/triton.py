@@ -39,6 +39,8 @@ class TritonSchedule(Record):
 
 def triton_default(plan: Plan) -> TritonSchedule:
     """Where a person would start: whole rows where they fit, blocks where they do not."""
+    if plan.flat and plan.totals:
+        return TritonSchedule(passes="separate", block=8192, warps=16, unroll=2, stages=1, waves=8)
     if plan.flat or plan.cols > WHOLE_LIMIT:
         return TritonSchedule(passes="separate")
     return TritonSchedule(warps=4 if plan.cols <= 2048 else 8)

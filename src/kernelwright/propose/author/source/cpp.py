@@ -12,7 +12,7 @@ from kernelwright.propose.author.source.cpp_expr import MEMORY, CppScope, to_mem
 from kernelwright.propose.author.source.cpp_math import FUNCTIONS, selected
 from kernelwright.propose.author.source.cpp_passes import CLAUSE, START, Passes, joined
 from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.writer import Writer
+from kernelwright.propose.author.source.writer import WIDTH, Writer
 from kernelwright.records.candidate import Candidate, Tunable
 
 FLAGS = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
@@ -99,14 +99,10 @@ class _File:
     def _constants(self, body: str) -> None:
         if "BLOCK" in body:
             self.writer.lines += ["#ifndef BLOCK", f"#define BLOCK {self.schedule.block}", "#endif", ""]
-        with self.writer.block("namespace {", "}  // namespace"):
-            self.writer._depth -= 1
-            sizes = {"NUMEL": self.plan.rows * self.plan.cols, "ROWS": self.plan.rows, "COLS": self.plan.cols}
-            for name, size in sizes.items():
-                if _mentions(body, name) or (name == "COLS" and _mentions(body, "at")):
-                    self.writer.line(f"constexpr std::int64_t {name} = {size};")
-            self.writer._depth += 1
-        self.writer.line()
+        sizes = {"NUMEL": self.plan.rows * self.plan.cols, "ROWS": self.plan.rows, "COLS": self.plan.cols}
+        used = [n for n in sizes if _mentions(body, n) or (n == "COLS" and _mentions(body, "at"))]
+        lines = [f"constexpr std::int64_t {name} = {sizes[name]};" for name in used]
+        self.writer.lines += ["namespace {", *lines, "}  // namespace", ""]
 
     # The entry: one loop over rows or blocks, then what is left to do with totals.
 
@@ -116,13 +112,10 @@ class _File:
             f"{MEMORY[o.tensor.dtype]}* __restrict {o.tensor.identifier}" for o in self.plan.outputs
         ]
         one_line = f'extern "C" void {self.plan.name}({", ".join(parameters)}) {{'
-        if len(one_line) <= 100:
-            self.writer.line(one_line)
-        else:
-            self.writer.line(f'extern "C" void {self.plan.name}(')
-            self.writer.line("    " + ",\n    ".join(parameters) + ") {")
-        with self.writer.block("", "}"):
-            self.writer.lines.pop()
+        if len(one_line) > WIDTH:
+            one_line = f'extern "C" void {self.plan.name}(\n    ' + ",\n    ".join(parameters) + ") {"
+        self.writer.line(one_line)
+        with self.writer.deeper("}"):
             self._totals_start()
             self._loop()
             self._totals_end()
@@ -150,7 +143,7 @@ class _File:
             return
         if self.schedule.threads == "half":
             self.writer.line("const int threads = (omp_get_max_threads() + 1) / 2;")
-        self.writer.flush(self._pragma())
+        self.writer.pragma("#pragma omp parallel for", *self._clauses())
         if self.plan.flat:
             self._flat_body()
         elif self.schedule.order == "columns" and not self.plan.passes:
@@ -159,18 +152,17 @@ class _File:
             with self.writer.block("for (std::int64_t row = 0; row < ROWS; ++row) {", "}"):
                 self._row_body()
 
-    def _pragma(self) -> str:
+    def _clauses(self) -> list[str]:
         s = self.schedule
-        chunk = f", {s.chunk}" if s.chunk else ""
-        text = f"#pragma omp parallel for schedule({s.distribution}{chunk})"
+        clauses = [f"schedule({s.distribution}{f', {s.chunk}' if s.chunk else ''})"]
         if s.order == "columns" and not self.plan.flat and not self.plan.passes:
-            text += " collapse(2)"
+            clauses.append("collapse(2)")
         if s.threads != "all":
-            text += " num_threads(1)" if s.threads == "one" else " num_threads(threads)"
+            clauses.append("num_threads(1)" if s.threads == "one" else "num_threads(threads)")
         if s.combine == "reduction":
-            for total, name in zip(self.plan.totals, self.totals, strict=True):
-                text += f" reduction({CLAUSE[total.op]} : {name})"
-        return text
+            pairs = zip(self.plan.totals, self.totals, strict=True)
+            clauses += [f"reduction({CLAUSE[total.op]} : {name})" for total, name in pairs]
+        return clauses
 
     def _flat_body(self) -> None:
         with self.writer.block("for (std::int64_t begin = 0; begin < NUMEL; begin += BLOCK) {", "}"):
@@ -193,7 +185,8 @@ class _File:
         self._prefetch("COLS")
         names = self.names.inner()
         kept: dict[str, str] = {}
-        if self.schedule.cache == "keep" and self.plan.cols <= CACHE_LIMIT:
+        online = self.schedule.passes == "online" and self.plan.fusion is not None
+        if self.schedule.cache == "keep" and self.plan.cols <= CACHE_LIMIT and not online:
             for node in self.plan.reused:
                 kept[node.key] = names.fresh("kept")
                 self.writer.line(f"alignas(64) float {kept[node.key]}[COLS];")
@@ -234,7 +227,7 @@ class _File:
             if total.op != "sum" and total.arg.kind == "float":
                 text = f"static_cast<double>({text})"
             if self.schedule.combine == "atomic":
-                self.writer.flush("#pragma omp atomic" if total.op == "sum" else "#pragma omp critical")
+                self.writer.pragma("#pragma omp atomic" if total.op == "sum" else "#pragma omp critical")
             self.writer.line(joined(total.op, name, text))
 
     def _store(self, names: Names, begin: str, end: str, kept: dict[str, str]) -> None:
@@ -261,7 +254,7 @@ class _File:
         return tensor.identifier if self.plan.flat else f"{tensor.identifier}_row"
 
     def _elements(self, stored: Sequence[Output], names: Names, begin: str, end: str, tile: str) -> None:
-        self.writer.flush("#pragma omp simd")
+        self.writer.pragma("#pragma omp simd")
         with self.writer.block(f"for (std::int64_t i = {begin}; i < {end}; ++i) {{", "}"):
             scope = CppScope(self.plan, self.writer, names.inner(), index="i")
             texts = scope.write([o.expr for o in stored])

@@ -113,8 +113,8 @@ class Passes:
         clauses = []
         for op in dict.fromkeys(r.op for r in group):
             names = [row[n] for row in copies for n, r in enumerate(group) if r.op == op]
-            clauses.append(f" reduction({CLAUSE[op]} : {', '.join(names)})")
-        self.writer.flush("#pragma omp simd" + "".join(clauses))
+            clauses.append(f"reduction({CLAUSE[op]} : {', '.join(names)})")
+        self.writer.pragma("#pragma omp simd", *clauses)
         with self.writer.block(f"for (std::int64_t i = {begin}; i < {end}; ++i) {{", "}"):
             for number, row in enumerate(copies):
                 index = "i" if number == 0 else f"i + {share}" if number == 1 else f"i + {number} * {share}"
@@ -178,7 +178,7 @@ def _variance(p: Passes, fusion: Fusion, first: str, second: str) -> None:
         w.line("const float part_mean = part_sum / static_cast<float>(end - begin);")
         scope = CppScope(p.plan, w, p.names.inner(), index="i")
         w.line("float part_square = 0.0f;")
-        w.flush("#pragma omp simd reduction(+ : part_square)")
+        w.pragma("#pragma omp simd reduction(+ : part_square)")
         with w.block("for (std::int64_t i = begin; i < end; ++i) {", "}"):
             (element,) = scope.write([fusion.element])
             w.line(f"const float distance = {element} - part_mean;")

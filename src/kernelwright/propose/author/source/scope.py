@@ -74,7 +74,8 @@ class Scope:
         every = [*roots, *later]
         self.uses = Counter(child.key for node in self._open(every) for child in node.children)
         self.uses.update(root.key for root in every)
-        return [self._text(root) for root in roots]
+        texts = [self._text(root) for root in roots]
+        return [self.name(r, t) if len(t) > LONGEST else t for r, t in zip(roots, texts, strict=True)]
 
     def hoist(self, roots: Sequence[Expr]) -> None:
         """Name what the elements of a row share, before a loop over them."""

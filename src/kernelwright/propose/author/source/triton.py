@@ -87,9 +87,17 @@ class _Module:
 
     def _settings(self) -> dict[str, int]:
         s = self.schedule
-        out = {"WARPS": s.warps, "STAGES": s.stages, "BLOCK": s.block}
+        out = {"WARPS": s.warps, "STAGES": self._stages(), "BLOCK": s.block}
         out |= {"WAVES": s.waves} if s.grid == "persistent" else {}
         return out | ({"UNROLL": s.unroll} if self.plan.flat else {"ROWS": s.rows})
+
+    def _stages(self) -> int:
+        """As many stages as shared memory has room for; whole rows are measured when they are launched."""
+        if self.whole:
+            return self.schedule.stages
+        together = self.schedule.unroll if self.plan.flat else self.schedule.rows
+        tile_bytes = 4 * len(self.main.reads) * self.schedule.block * together
+        return max(1, min(self.schedule.stages, STAGED_BYTES // tile_bytes))
 
     def _constants(self, kernel: str) -> str:
         settings = self._settings()
@@ -97,7 +105,6 @@ class _Module:
             settings.pop("BLOCK")
         lines = [f"{name} = {value}" for name, value in settings.items()]
         lines += ['EVICTION = tl.constexpr("evict_first")'] * ("EVICTION" in kernel)
-        lines += ['NAN = tl.constexpr(float("nan"))'] * ("NAN" in kernel)
         return "\n".join([*lines, 'INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"'])
 
     @property

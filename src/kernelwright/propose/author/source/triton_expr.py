@@ -40,7 +40,8 @@ def _expm1(x):
 def _log1p(x):
     """log(1 + x), with the digits that 1 + x loses put back."""
     total = 1.0 + x
-    return tl.log(total) + (x - (total - 1.0)) / total
+    lost = tl.where(total > 1e8, 0.0, x - (total - 1.0))
+    return tl.log(total) + lost / tl.maximum(total, 1e-30)
 ''',
     "_tanh": '''\
 @triton.jit
@@ -109,7 +110,7 @@ class TritonScope(Scope):
         inside = f"(row < rows) & ({index} >= 0) & ({index} < cols)"
         mask = self.names.fresh("found")
         self.writer.line(f"{mask} = {inside}")
-        return f"tl.load({pointer} + {row}{index}, mask={mask}, other=NAN)"
+        return f"tl.load({pointer} + {row}{index}, mask={mask}, other=float('nan'))"
 
     def operation(self, node: Call, operands: Sequence[str]) -> str:
         """An operator or a call."""

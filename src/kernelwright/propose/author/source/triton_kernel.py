@@ -11,8 +11,8 @@ from kernelwright.propose.author.source.triton_expr import TritonScope
 from kernelwright.propose.author.source.writer import Writer
 
 WORDS = frozenset({
-    "row", "rows", "cols", "numel", "column", "first", "step", "tile", "tiles", "inside", "start", "lanes", "x",
-    "part", "at", "larger", "power", "count", "distance", "gap", "spread",
+    "row", "rows", "cols", "numel", "column", "first", "step", "tile", "tiles", "inside", "start", "lanes",
+    "x", "part", "at", "larger", "power", "count", "distance", "gap", "spread",
 })  # fmt: skip
 """Identifiers of the kernels' frame."""
 START = {"sum": "0.0", "max": '-float("inf")', "min": 'float("inf")'}

@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+WIDTH = 100
+"""Columns of a line."""
+
 
 class Writer:
     """Collects lines; a block indents what is written inside it."""
@@ -16,14 +19,27 @@ class Writer:
         """One line at the present depth."""
         self.lines.append(self._step * self._depth + text if text else "")
 
-    def flush(self, text: str) -> None:
-        """One line at column zero, as preprocessor lines are."""
-        self.lines.append(text)
+    def pragma(self, directive: str, *clauses: str) -> None:
+        """A preprocessor line, at column zero; clauses that do not fit go to lines of their own."""
+        line = directive
+        for number, clause in enumerate(clauses, 1):
+            room = WIDTH if number == len(clauses) else WIDTH - len(" \\")
+            if len(line) + 1 + len(clause) > room:
+                self.lines.append(line + " \\")
+                line = "   "
+            line += " " + clause
+        self.lines.append(line)
 
     @contextmanager
     def block(self, head: str, tail: str = "") -> Iterator[None]:
         """Lines between `head` and `tail`, one step deeper."""
         self.line(head)
+        with self.deeper(tail):
+            yield
+
+    @contextmanager
+    def deeper(self, tail: str) -> Iterator[None]:
+        """Lines one step deeper, and then `tail`."""
         self._depth += 1
         yield
         self._depth -= 1

@@ -1,0 +1,214 @@
+"""Power and honesty of the clock: `python bench/clock.py cpu|cuda OUT.json`.
+
+For kernels of about 0.1, 4 and 30 ms on cpu, or 1 ms on the GPU: A against A, a hundred judgements, how many are called
+faster or slower; and A against a kernel that does 5 % more work, twenty judgements, how many are called right. The same
+contest, statistics and rule as in the referee; every block's sample is written down.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from provenance import provenance
+
+from kernelwright.evaluate.compile import cpp
+from kernelwright.evaluate.pipeline.court import Court
+from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.pipeline.machine_cuda import GPU_JAIL
+from kernelwright.evaluate.pipeline.session_cuda import CudaContestant
+from kernelwright.evaluate.profile import statistics
+from kernelwright.evaluate.profile.clock import Contest, Entrant
+from kernelwright.evaluate.profile.inputs import FreshInputs
+from kernelwright.evaluate.sandbox.arena import Arena
+from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.records.candidate import Candidate, Define
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target, Workload
+from kernelwright.records.tensor import TensorSpec
+
+SAME, SLOWER = 100, 20
+DRAWS = 4
+
+CPP = """\\
+#include <cstddef>
+// Adds COUNT elements, each after WORK steps of a recurrence that keeps it finite.
+extern "C" void work(const float* x, float* out) {
+    double total = 0.0;
+#pragma omp parallel for schedule(static) reduction(+ : total)
+    for (std::ptrdiff_t block = 0; block < COUNT / 1024; ++block) {
+        float part = 0.0f;
+#pragma omp simd reduction(+ : part)
+        for (int i = 0; i < 1024; ++i) {
+            float v = x[block * 1024 + i];
+            for (int step = 0; step < WORK; ++step) v = v * 0.5f + 0.25f;
+            part += v;
+        }
+        total += part;
+    }
+    *out = (float)total;
+}
+"""
+
+TRITON = """\\
+import torch
+import triton
+import triton.language as tl
+
+COUNT = 1048576
+BLOCK = 4096
+
+
+@triton.jit
+def read(x, out, count, stride, BLOCK: tl.constexpr):
+    program = tl.program_id(0).to(tl.int64)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(program * BLOCK, count, stride):
+        total += tl.load(x + start + tl.arange(0, BLOCK))
+    tl.store(out + program, tl.sum(total))
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        programs = 528
+        out = torch.empty(programs, device=x.device)
+        read[(programs,)](x, out, COUNT, programs * BLOCK, BLOCK, num_warps=8)
+        return out
+"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One kernel size: elements read by A, recurrence steps, blocks a judgement."""
+
+    label: str
+    count: int
+    work: int
+    blocks: int
+
+
+CPU_TRIALS = (
+    Trial("0.1 ms", 1 << 20, 1, 60),
+    Trial("4 ms", 48 << 20, 1, 60),
+    Trial("30 ms", 48 << 20, 160, 20),
+)
+CUDA_TRIALS = (Trial("1 ms", 1100 << 20, 1, 60),)
+
+
+def main(kind: str, out: Path) -> None:
+    """Hold the contests, print a table, write everything."""
+    court = Court(note=lambda text: None)
+    target = Target(
+        kind="cuda" if kind == "cuda" else "cpu", arch="sm_90" if kind == "cuda" else "native", present=True
+    )
+    rows = []
+    try:
+        machine, origin = court.machine(target), provenance(court.environment(target))
+        for trial in CUDA_TRIALS if kind == "cuda" else CPU_TRIALS:
+            rows.append(_row(machine, trial, kind))
+            sys.stderr.write(json.dumps({k: v for k, v in rows[-1].items() if k != "judgements"}) + "\n")
+    finally:
+        court.close()
+    out.write_text(json.dumps({**origin, "rows": rows}) + "\n")
+
+
+def _row(machine: Machine, trial: Trial, kind: str) -> dict[str, object]:
+    policy = Policy()
+    judgements = []
+    for slower, times in ((False, SAME), (True, SLOWER)):
+        with _pair(machine, trial, slower, kind) as contest:
+            for _ in range(times):
+                samples = contest.hold(trial.blocks, 60.0).us
+                found = statistics.versus(
+                    "eager", samples["eager"], samples["candidate"], policy.confidence, policy.minimum_effect
+                )
+                verdict = {"five_percent_slower": slower, "verdict": found.verdict, "ratio": found.speedup.model_dump()}
+                raw = {"a_us": _rounded(samples["eager"]), "b_us": _rounded(samples["candidate"])}
+                judgements.append({**verdict, **raw})
+    same = [j["verdict"] for j in judgements if not j["five_percent_slower"]]
+    slow = [j["verdict"] for j in judgements if j["five_percent_slower"]]
+    medians = sorted(us for j in judgements for us in j["a_us"])  # type: ignore[attr-defined]
+    return {
+        "kernel": trial.label,
+        "median_us": medians[len(medians) // 2],
+        "blocks": trial.blocks,
+        "a_against_a": {"judgements": len(same), "called_different": sum(v != "inconclusive" for v in same)},
+        "five_percent_slower": {"judgements": len(slow), "called_slower": slow.count("slower")},
+        "judgements": judgements,
+    }
+
+
+def _rounded(samples: list[float]) -> list[float]:
+    return [round(s, 3) for s in samples]
+
+
+@contextmanager
+def _pair(machine: Machine, trial: Trial, slower: bool, kind: str) -> Iterator[Contest]:
+    counts = (trial.count, int(trial.count * 1.05) >> 12 << 12 if slower else trial.count)
+    spec = TensorSpec(name="x", shape=(max(counts) >> 10, 1024), dtype="float32")
+    opened = _open_cuda(machine, spec, counts) if kind == "cuda" else _open_cpu(machine, spec, counts, trial.work)
+    with opened as (sides, view):
+        fresh = FreshInputs([spec], DRAWS, DRAWS, view, ())
+        entrants = [Entrant("eager", sides[0]), Entrant("candidate", sides[1])]
+        yield Contest(entrants, fresh.windows, lambda entrant, ran: None, fresh.undo, inside=kind == "cuda")
+
+
+@contextmanager
+def _open_cpu(machine: Machine, spec: TensorSpec, counts: tuple[int, int], work: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    arena = Arena([DRAWS * spec.nbytes])
+    torch.frombuffer(arena.memory(0), dtype=torch.float32).normal_()
+    sides = []
+    for count in counts:
+        defines = (Define(name="COUNT", value=count), Define(name="WORK", value=work))
+        candidate = Candidate(language="cpp", source=CPP, entry="work", defines=defines)
+        library = cpp.build(machine.warm, candidate, 60.0)
+        assert isinstance(library, cpp.Library), library
+        side = Contestant(machine.warm.spawn("cpp", Jail(directory="/")), 30.0)
+        output = {"name": "out", "shape": [], "dtype": "float32"}
+        load = {"do": "load", "starts": arena.layout(), "outputs": [output], "workspace_bytes": 0, "entry": "work",
+                "threads": machine.device.cores}  # fmt: skip
+        side.ask(load, [arena.descriptor, library.descriptor])
+        library.close()
+        sides.append(side)
+
+    def view(index: int, offset: int) -> torch.Tensor:
+        return torch.frombuffer(arena.memory(0), dtype=torch.float32, count=spec.numel, offset=offset).view(spec.shape)
+
+    yield sides, view
+    for side in sides:
+        side.close()
+    arena.close()
+
+
+@contextmanager
+def _open_cuda(machine: Machine, spec: TensorSpec, counts: tuple[int, int]):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    from kernelwright.evaluate.sandbox.cuda_arena import CudaArena  # noqa: PLC0415 (needs a GPU)
+
+    arena = CudaArena([DRAWS * spec.nbytes])
+    for draw in range(DRAWS):
+        arena.tensor(0, draw * spec.nbytes, spec).normal_()
+    torch.cuda.synchronize()
+    out = TensorSpec(name="out", shape=(528,), dtype="float32")
+    workload = Workload(inputs=(spec,), parameters=(), outputs=(out,))
+    sides = []
+    for count in counts:
+        candidate = Candidate(language="triton", source=TRITON, defines=(Define(name="COUNT", value=count),))
+        side = CudaContestant(machine.warm.spawn("cuda", GPU_JAIL), 60.0)
+        outbox = side.open_outbox(1 << 20)
+        load = {"do": "load", "sizes": arena.layout(), "outbox": side.outbox_bytes, "init": "",
+                "candidate": candidate.model_dump(mode="json"), "workload": workload.model_dump(mode="json"),
+                "outputs": [out.model_dump(mode="json")]}  # fmt: skip
+        side.ask(load, [*arena.descriptors, outbox])
+        sides.append(side)
+    yield sides, lambda index, offset: arena.tensor(index, offset, spec)
+    for side in sides:
+        side.close()
+    arena.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,142 @@
+"""One warm parent and a few admitted tasks, before which every cheat is judged three times.
+
+A source holds the honest kernel and the cheat, chosen by the macro CHEAT. `Bench.arms` judges the honest twin (it must be
+measured), the cheat (it must be caught: the test says how), and the cheat with its own defence switched off (it
+must get through, or the defence would be decoration).
+"""
+
+from pathlib import Path
+
+import pytest
+
+from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline.judge import judge
+from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.records.candidate import Candidate, Define
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target, TaskSource
+
+CPU = Target(kind="cpu", arch="native", present=True)
+WITH_THE_SESSION = {"regimes", "read_only_inputs", "random_parameters", "calibrated"}
+"""Defences that are settled when a task is admitted."""
+
+PRELUDE = """\
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <unistd.h>
+
+// Runs Python in the interpreter that called us: the candidate owns its whole process.
+[[maybe_unused]] static void python(const char* code) {
+    auto ensure = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Ensure"));
+    auto run = reinterpret_cast<int (*)(const char*)>(dlsym(RTLD_DEFAULT, "PyRun_SimpleString"));
+    auto release = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "PyGILState_Release"));
+    const int state = ensure();
+    run(code);
+    release(state);
+}
+"""
+
+
+def task(forward, shape=(64, 64), init="pass", extra=""):
+    return f"""
+import torch
+import torch.nn as nn
+{extra}
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {init}
+    def forward(self, x):
+        return {forward}
+def get_inputs():
+    return [torch.randn{shape}]
+"""
+
+
+TASKS = {
+    "affine": task("x * 3 + 1"),
+    "relu": task("torch.relu(x)"),
+    "sign": task("torch.sign(x)"),
+    "power": task("(x * x).mean()", (256, 256)),
+    "energy": task("(x * x).sum()", (1024, 1024)),
+    "weighted": task("x * self.weight + self.bias", init="self.weight = nn.Parameter(torch.ones(64)); "
+                     "self.bias = nn.Parameter(torch.zeros(64))"),
+    "odd": task("x * 3 + 1", (33,)),
+}  # fmt: skip
+
+
+class Bench:
+    """Judges sources; what was admitted once is used again."""
+
+    def __init__(self, warm):
+        self.warm, self.machine = warm, Machine(warm, 1)
+        self.sessions = {}
+
+    def session(self, name, policy, source=None):
+        key = name, frozenset(policy.disabled) & WITH_THE_SESSION
+        if key not in self.sessions:
+            text = TaskSource(name=name, format="kernelbench", source=source or TASKS[name])
+            self.sessions[key] = admit.open_session(self.warm, text, CPU, policy, 1)
+        self.sessions[key].policy = policy
+        return self.sessions[key]
+
+    def judge(self, source, name, cheat, disabled=(), task_source=None):
+        policy = Policy(search_blocks=4, baselines=("eager",), run_limit_s=20, disabled=tuple(disabled))
+        candidate = Candidate(
+            language="cpp", source=PRELUDE + source, entry="kernel", defines=(Define(name="CHEAT", value=cheat),)
+        )
+        return judge(self.session(name, policy, task_source), self.machine, candidate, "search")
+
+    def close(self):
+        for session in self.sessions.values():
+            session.close()
+
+
+class Arms:
+    """The three judgements of one cheat."""
+
+    def __init__(self, bench, defence):
+        self.bench, self.defence = bench, defence
+
+    def __call__(self, source, name, also=(), task_source=None):
+        """`also`: other defences that catch it as well, and are off in every arm."""
+        honest = self.bench.judge(source, name, 0, also, task_source)
+        assert honest.outcome == "measured", f"the honest twin: {honest}"
+        caught = self.bench.judge(source, name, 1, also, task_source)
+        through = self.bench.judge(source, name, 1, (*also, self.defence), task_source)
+        assert through.outcome == "measured", f"without {self.defence}: {through}"
+        assert self.defence in through.disabled
+        return honest, caught, through
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "defence(name): which defence of the referee a cheat is caught by")
+
+
+@pytest.fixture(scope="session")
+def bench():
+    with Warm(("kernelwright.evaluate.sides.reference", "torch.export", "torch._dynamo")) as warm:
+        made = Bench(warm)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def arms(bench, request):
+    return Arms(bench, request.node.get_closest_marker("defence").args[0])
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """A directory of the host's that every user could write to."""
+    for path in (tmp_path, *tmp_path.parents):
+        if path.owner() == Path.home().owner() and path != Path(path.anchor):
+            path.chmod(path.stat().st_mode | 0o001)
+    tmp_path.chmod(0o777)
+    return tmp_path

@@ -1,0 +1,207 @@
+"""Cheating the clock: its readings, and what is done before, after and beside it."""
+
+import time
+
+import pytest
+
+from kernelwright.evaluate.sandbox.contestant import Contestant
+
+WORK = """
+static void work(const float* x, float* out) {
+    for (int i = 0; i < 4096; ++i) out[i] = x[i] * 3 + 1;
+}
+[[maybe_unused]] static void hard_work(const float* x, float* out) {
+    for (int repeat = 0; repeat < 200; ++repeat) {
+        work(x, out);
+        asm volatile("" ::: "memory");
+    }
+}
+"""
+
+
+@pytest.fixture
+def slow_reader(monkeypatch):
+    """A grader that is late to read results: only the freeze keeps them as they were when the answer came."""
+    run = Contestant.run
+
+    def late(self, *arguments, **named):
+        ran = run(self, *arguments, **named)
+        time.sleep(0.05)
+        return ran
+
+    monkeypatch.setattr(Contestant, "run", late)
+
+
+@pytest.mark.defence("outside_clock")
+def test_a_clock_that_runs_slow(arms):
+    source = (
+        WORK
+        + """
+    extern "C" void kernel(const float* x, float* out) {
+    #if CHEAT
+        static bool once = (python("import time\\n"
+                                   "real, start = time.perf_counter_ns, time.perf_counter_ns()\\n"
+                                   "time.perf_counter_ns = lambda: start + (real() - start) // 8\\n"), true);
+        (void)once;
+    #endif
+        hard_work(x, out);
+    }
+    """
+    )
+    honest, caught, through = arms(source, "affine")
+    assert (caught.outcome, caught.because) == ("suspect", "clock_disagrees")
+    assert "its own clock misses" in caught.evidence
+    assert through.timing.latency_us < honest.timing.latency_us / 2
+
+
+DEFERRED = (
+    WORK
+    + """
+#include <condition_variable>
+#include <mutex>
+#include <queue>
+#include <thread>
+static std::mutex mutex;
+static std::condition_variable changed;
+static std::queue<std::pair<const float*, float*>> jobs;
+static bool busy = false;
+static void serve() {
+    for (;;) {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [] { return !jobs.empty(); });
+        auto [x, out] = jobs.front();
+        jobs.pop();
+        busy = true;
+        lock.unlock();
+        hard_work(x, out);
+        lock.lock();
+        busy = false;
+        changed.notify_all();
+    }
+}
+extern "C" void kernel(const float* x, float* out) {
+    static std::thread* worker = new std::thread(serve);
+    (void)worker;
+    std::unique_lock lock(mutex);
+    jobs.emplace(x, out);
+    changed.notify_all();
+#if !CHEAT
+    changed.wait(lock, [] { return jobs.empty() && !busy; });
+#endif
+}
+"""
+)
+
+
+@pytest.mark.defence("freeze")
+def test_work_left_to_a_thread(arms, slow_reader):
+    _, caught, _ = arms(DEFERRED, "affine")
+    assert caught.outcome == "incorrect"
+    assert caught.because in ("unwritten", "value", "timed_output")
+
+
+@pytest.mark.defence("freeze")
+def test_an_answer_before_the_work(arms, slow_reader):
+    source = (
+        WORK
+        + """
+    extern "C" void kernel(const float* x, float* out) {
+    #if CHEAT
+        static bool once = (python(
+            "import ctypes, gc\\n"
+            "from kernelwright.evaluate.sandbox import wire\\n"
+            "from kernelwright.evaluate.sides import cpp\\n"
+            "side = next(o for o in gc.get_objects() if type(o) is cpp.CppSide)\\n"
+            "function, send, pending = side._function, wire.send, []\\n"
+            "def late(end, message, descriptors=()):\\n"
+            "    send(end, message, descriptors)\\n"
+            "    for arguments in pending: function(*arguments)\\n"
+            "    pending.clear()\\n"
+            "side._function = lambda *arguments: pending.append(arguments)\\n"
+            "wire.send = late\\n"), true);
+        (void)once;
+    #endif
+        hard_work(x, out);
+    }
+    """
+    )
+    _, caught, _ = arms(source, "affine")
+    assert caught.outcome == "incorrect"
+    assert caught.because in ("unwritten", "value", "timed_output")
+
+
+@pytest.mark.defence("freeze")
+def test_a_timer_that_wakes_the_frozen(arms):
+    source = (
+        WORK
+        + """
+    #include <csignal>
+    #include <ctime>
+    #include <thread>
+    extern "C" void kernel(const float* x, float* out) {
+    #if CHEAT
+        static bool once = ([] {
+            signal(SIGCONT, [](int) {});  // a timer whose signal is ignored rings once only
+            sigevent event{};
+            event.sigev_notify = SIGEV_SIGNAL;
+            event.sigev_signo = SIGCONT;
+            timer_t timer;
+            timer_create(CLOCK_MONOTONIC, &event, &timer);
+            const itimerspec often{{0, 500000}, {0, 500000}};
+            timer_settime(timer, 0, &often, nullptr);
+            // Takes a core from whoever is timed next.
+            new std::thread([] { for (volatile long i = 0;; i = i + 1) {} });
+        }(), true);
+        (void)once;
+    #endif
+        work(x, out);
+    }
+    """
+    )
+    _, caught, _ = arms(source, "affine")
+    assert (caught.outcome, caught.because) == ("suspect", "tampering")
+    assert "while it was frozen" in caught.evidence
+
+
+@pytest.mark.defence("whole_cost")
+def test_work_before_the_first_call(arms):
+    source = (
+        WORK
+        + """
+    #include <ctime>
+    static double table[4096];
+    __attribute__((constructor)) static void prepare() {
+    #if CHEAT
+        while (clock() < 3 * CLOCKS_PER_SEC)
+    #endif
+            for (int i = 0; i < 4096; ++i) table[i] += std::sin(double(i));
+    }
+    extern "C" void kernel(const float* x, float* out) { work(x, out); }
+    """
+    )
+    _, caught, _ = arms(source, "affine")
+    assert (caught.outcome, caught.because) == ("suspect", "hidden_work")
+    assert "processor time" in caught.evidence
+
+
+@pytest.mark.defence("floor")
+def test_faster_than_memory(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+    #if CHEAT
+        static int calls = 0;
+        if (++calls > 11) return;  // the cases are over
+    #endif
+        double total = 0;
+        for (int block = 0; block < 256; ++block) {
+            float part = 0;
+    #pragma omp simd reduction(+ : part)
+            for (int i = 0; i < 4096; ++i) part += x[block * 4096 + i] * x[block * 4096 + i];
+            total += part;
+        }
+        *out = float(total);
+    }
+    """
+    _, caught, _ = arms(source, "energy", also=("timed_outputs",))
+    assert (caught.outcome, caught.because) == ("suspect", "below_floor")
+    assert "the floor is" in caught.evidence

@@ -1,0 +1,95 @@
+"""The author as a proposer: deterministic, stateless, in the right language, listed in the table."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from conftest import build, call, case, error, model
+
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.author import Author
+from kernelwright.propose.author.plan.lower import lower
+from kernelwright.propose.author.schedule.cpp import cpp_default
+from kernelwright.propose.author.schedule.triton import triton_default
+from kernelwright.propose.author.source.cpp import write_cpp
+from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.propose.proposer import Brief
+from kernelwright.propose.table import PROPOSERS
+from kernelwright.records.attempt import Attempt, Cost, Expansion
+from kernelwright.records.evaluation import BuildFailed
+from kernelwright.records.feedback import Feedback
+
+EXAMPLES = sorted((Path(__file__).parents[4] / "examples").glob("*.py"))
+
+
+def propose(task, seed=0, history=(), feedback=(), **expansion):
+    wanted = Expansion(**{"number": 0, "intent": "seed"} | expansion)
+    return asyncio.run(Author().propose(Brief(task, wanted, tuple(history), tuple(feedback), seed)))
+
+
+def attempt(proposal, number=0):
+    return Attempt(
+        number=number, expansion=Expansion(number=number, intent="seed"), proposal=proposal,
+        evaluation=BuildFailed(log=""), cost=Cost(),
+    )  # fmt: skip
+
+
+def test_the_table_lists_it():
+    assert isinstance(PROPOSERS["author"](), Author)
+
+
+def test_the_same_brief_gives_the_same_proposals(softmax):
+    assert propose(softmax.task, seed=7, count=3) == propose(softmax.task, seed=7, count=3)
+    assert len({p.candidate.id for p in propose(softmax.task, seed=7, count=4)}) == 4
+    assert len({propose(softmax.task, seed=s)[0].candidate.id for s in range(8)}) >= 7
+
+
+def test_it_writes_triton_for_cuda():
+    found = case(model("torch.softmax(x, -1)", "torch.randn(5, 33)"), "softmax", "cuda")
+    (proposal,) = propose(found.task)
+    assert (proposal.candidate.language, proposal.candidate.entry) == ("triton", "ModelNew")
+
+
+@pytest.mark.parametrize("intent", ["improve", "repair", "apply-technique"])
+def test_every_intent_answers_with_one_change_and_says_which(softmax, intent):
+    (first,) = propose(softmax.task)
+    words = Feedback(attempt=0, words="SUCCESS", works=True, speedup_eager=1.5, bottleneck="memory")
+    hint = "streaming-stores" if intent == "apply-technique" else ""
+    (child,) = propose(softmax.task, 3, [attempt(first)], [words], intent=intent, parents=(0,), hint=hint)
+    assert child.note
+    assert child.memo != first.memo
+    if hint:
+        assert "stores=streaming" in child.note
+        assert "fast::stream(" in child.candidate.source
+
+
+def test_a_chain_without_feedback_keeps_moving(softmax):
+    (proposal,) = propose(softmax.task)
+    seen = {proposal.candidate.id}
+    for seed in range(6):
+        (proposal,) = propose(softmax.task, seed, [attempt(proposal)], intent="improve", parents=(0,))
+        seen.add(proposal.candidate.id)
+    assert len(seen) >= 5
+
+
+def test_what_cannot_be_written_raises():
+    found = case(model("x @ x", "torch.randn(4, 4)"))
+    with pytest.raises(ProposeError, match=r"aten\.matmul"):
+        propose(found.task)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_every_example_is_written_right_in_both_languages(path, tmp_path):
+    text = path.read_text()
+    for long, short in (("4096", "260"), ("2048", "130"), ("8192", "300")):
+        text = text.replace(long, short)
+    found = case(text, path.stem)
+    plan = lower(found.task)
+    (entry,) = build([write_cpp(plan, cpp_default(plan))], tmp_path)
+    for got, wanted in zip(call(entry, found), found.reference(), strict=True):
+        assert error(got, wanted) < 1.5e-6
+    compile(write_triton(found.task, plan, triton_default(plan)).source, path.stem, "exec")
+
+
+def test_there_are_six_examples():
+    assert len(EXAMPLES) == 6
