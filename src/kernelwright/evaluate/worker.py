@@ -19,13 +19,13 @@ from kernelwright.records.task import Target, Task, TaskSource
 
 def main() -> None:
     """Answer jobs until the executor is gone."""
-    end = socket.socket(fileno=int(sys.argv[1]))
-    court = Court(note=lambda text: channel.write(end, b"N", text.encode()))
-    try:
-        while (frame := channel.read(end)) is not None:
-            channel.write(end, b"R", _answer(court, json.loads(frame[1])).encode())
-    finally:
-        court.close()
+    with socket.socket(fileno=int(sys.argv[1])) as end:
+        court = Court(note=lambda text: channel.write(end, b"N", text.encode()))
+        try:
+            while (frame := channel.read(end)) is not None:
+                channel.write(end, b"R", _answer(court, json.loads(frame[1])).encode())
+        finally:
+            court.close()
 
 
 def _answer(court: Court, job: dict[str, str]) -> str:

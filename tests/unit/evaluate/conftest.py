@@ -6,13 +6,16 @@ import pytest
 
 from kernelwright.evaluate.sandbox.spawn import Warm
 
+PRELOADED = ("kernelwright.evaluate.sides.reference", "kernelwright.evaluate.sides.tool", "torch._dynamo")
+"""What every child would import anew; none of it starts a thread."""
+
 
 @pytest.fixture(scope="session")
 def warm():
     """The warm parent, born with a secret in the environment that no child may see."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SECRET_KEY", "hunter2")
-        with Warm() as parent:
+        with Warm(PRELOADED) as parent:
             yield parent
 
 

@@ -30,11 +30,14 @@ RECORDS = sorted(
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.none() | st.booleans() | st.integers() | FINITE | TEXTS | st.lists(st.integers(), max_size=2)
+CHOSEN = {"Policy": {"baselines": st.sampled_from([("eager", "compile"), ("compile", "eager"), ("eager",)])}}
+"""Fields whose records are choosier than their annotations."""
 
 
 def build(record):
     """Valid instances of a record."""
-    return st.builds(record, **{n: of(f.annotation, f.metadata) for n, f in record.model_fields.items()})
+    values = {n: of(f.annotation, f.metadata) for n, f in record.model_fields.items()}
+    return st.builds(record, **(values | CHOSEN.get(record.__name__, {})))
 
 
 def of(annotation: Any, bounds=()):

@@ -72,8 +72,12 @@ def test_arguments_are_found_by_name_and_flops_add_up():
 
 
 @pytest.mark.parametrize(
-    "dial", [{"confidence": 1.0}, {"confidence": 0.5}, {"seeds": 0}, {"search_blocks": 3}, {"disabled": ("honesty",)}]
-)
+    "dial",
+    [
+        {"confidence": 1.0}, {"confidence": 0.5}, {"seeds": 0}, {"search_blocks": 3}, {"disabled": ("honesty",)},
+        {"baselines": ("compile",)}, {"baselines": ()}, {"baselines": ("eager", "eager")},
+    ],
+)  # fmt: skip
 def test_a_policy_that_means_nothing_is_refused(dial):
     with pytest.raises(ValidationError):
         Policy(**dial)

@@ -134,6 +134,8 @@ def _input(position: int, data: Message) -> TensorSpec | Scalar:
 
 
 def _refuse_unfit(answer: Message, name: str) -> None:
+    if answer["mutates_inputs"]:
+        raise TaskError(f"the reference of {name!r} writes to its inputs; let it work on a copy, such as x.clone()")
     if not answer["deterministic"]:
         raise TaskError(
             f"the reference of {name!r} is not deterministic: two calls on the same inputs differ. Remove randomness "

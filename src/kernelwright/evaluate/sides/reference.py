@@ -46,16 +46,18 @@ class ReferenceSide:
         self._inputs, self._described = self._describe_inputs(draws), True
         self._parameters = self._describe_parameters(model)
         before = [t.clone() for t in model.state_dict().values()]
+        given = [v.clone() for v in draws[0] if isinstance(v, torch.Tensor)]
         first, again, other = (self._results(model, d) for d in (draws[0], draws[0], draws[1]))
         outputs = [_spec(f"output{i}", t) for i, t in enumerate(first)]
-        same = all(torch.equal(a, b) or _both_nan(a, b) for a, b in zip(first, again, strict=True))
+        kept = [v for v in draws[0] if isinstance(v, torch.Tensor)]
         after = list(model.state_dict().values())
         return {
             "inputs": [i.model_dump(mode="json") for i in self._inputs],
             "parameters": [p.model_dump(mode="json") for p in self._parameters],
             "outputs": [o.model_dump(mode="json") for o in outputs],
-            "deterministic": same,
-            "mutates_state": any(not torch.equal(a, b) for a, b in zip(before, after, strict=True)),
+            "mutates_inputs": not _same(given, kept),
+            "deterministic": _same(first, again),
+            "mutates_state": not _same(before, after),
             "finite": all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
             "denied": list(self._denied),
             "init": _literal(self._arguments),
@@ -241,6 +243,12 @@ def _cut(value: object, spec: TensorSpec | Scalar) -> object:
     if not isinstance(value, torch.Tensor) or not isinstance(spec, TensorSpec):
         return value
     return value if tuple(value.shape) == spec.shape else cut(value, spec)
+
+
+def _same(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
+    return len(some) == len(others) and all(
+        torch.equal(a, b) or _both_nan(a, b) for a, b in zip(some, others, strict=True)
+    )
 
 
 def _both_nan(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -2,13 +2,14 @@
 
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
-from kernelwright.evaluate.sandbox.jail import LOST, NOBODY
+from kernelwright.evaluate.sandbox.jail import LOST
 
 TRIED = """
-import os, socket, subprocess, threading
+import mmap, os, socket, subprocess, threading
 from pathlib import Path
 
 def tried(action):
@@ -124,7 +125,9 @@ found = {
     assert found["process"] == 1
     assert found["seen"] == ["1"]
     if as_root:
-        assert found["user"] == [NOBODY] * 6
+        (user,) = set(found["user"])
+        assert user != 0
+        assert not any(line.split(":")[2] == str(user) for line in Path("/etc/passwd").read_text().splitlines())
         assert found["groups"] == []
         assert found["becomes root"] == "PermissionError"
 
@@ -174,32 +177,29 @@ found = {"thread": tried(threaded), "ran": len(seen), "fork": tried(forked),
     assert inside(code, may_execute=True) == {"thread": "done", "ran": 1, "fork": "done", "program": "done"}
 
 
-BOMB = """
-import time
-def bomb():
-    for _ in range(most):
-        if os.fork() == 0:
-            time.sleep(60)
-            os._exit(0)
-found = tried(bomb)
-"""
+def test_processes_are_counted_and_a_bomb_s_remains_do_not_harm_the_next_child(spawn):
+    def begin(count):
+        child = spawn("tool", may_execute=True)
+        script = f"i=0; while [ $i -lt {count} ]; do sleep 60 >/dev/null 2>&1 & i=$((i+1)); done"
+        answer = child.ask({"do": "execute", "argv": ["sh", "-c", script], "files": {}, "result": "none"}, 60).message
+        child.close()
+        return answer
 
-
-def test_processes_are_counted_and_a_bomb_s_remains_do_not_harm_the_next_child(inside):
-    most = 512 + 8 * (os.cpu_count() or 1)
-    assert inside(as_python(BOMB, most=most), may_execute=True) == "BlockingIOError"
-    assert inside(as_python(BOMB, most=8), may_execute=True) == "done"
+    bomb = begin(512 + 8 * (os.cpu_count() or 1))
+    assert bomb["status"] != 0
+    assert "fork" in bomb["log"].lower()
+    assert begin(8)["status"] == 0
 
 
 def test_memory_has_a_limit(inside):
-    code = as_python("found = tried(lambda: bytearray(3 << 29))")
-    assert inside(code, memory_bytes=1 << 30) == "MemoryError"
+    code = as_python("found = tried(lambda: mmap.mmap(-1, 3 << 29))")
+    assert inside(code, memory_bytes=1 << 30) in ("MemoryError", "OSError")
 
 
 @pytest.mark.parametrize(("part", "code"), [
     ("seccomp", "found = tried(lambda: os.fork() or os._exit(0))"),
     ("landlock", "found = tried(lambda: os.listdir('/var'))"),
-    ("limits", "found = tried(lambda: bytearray(3 << 29))"),
+    ("limits", "found = tried(lambda: mmap.mmap(-1, 3 << 29))"),
 ])  # fmt: skip
 def test_each_part_is_what_denies(inside, part, code):
     """Switched off, as only the tests of the defences do, it lets through what it denies otherwise."""

@@ -5,7 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.evaluate.verify.compare import Expected, error_of, floor, judge, scale_of
+from kernelwright.evaluate.verify.compare import Expected, error_of, floor, judge, longest_reduction, scale_of
+from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 K = 4.0
@@ -65,6 +66,40 @@ def test_the_floor_is_a_few_ulps_and_grows_with_the_logarithm(dtype):
 
 def test_integers_have_no_floor():
     assert floor(spec("int32"), 1 << 20) == 0
+
+
+def tensor(name, *shape):
+    return TensorSpec(name=name, shape=shape, dtype="float32")
+
+
+def graph(*nodes):
+    """A chain of operations on `x`: each a name, the shape of its result, and what it reads."""
+    made = [
+        OpNode(
+            name=f"n{i}", op=f"aten.{op}", arguments=tuple(Argument(name="self", value=Ref(ref=r)) for r in reads),
+            result=(tensor(f"n{i}", *shape),), bytes=0, flops=0,
+        )
+        for i, (op, shape, reads) in enumerate(nodes)
+    ]  # fmt: skip
+    return OpGraph(inputs=("x",), parameters=(), nodes=tuple(made), outputs=(made[-1].name,) if made else ())
+
+
+@pytest.mark.parametrize(
+    ("nodes", "longest"),
+    [
+        ([], 1),
+        ([("abs.default", (8, 32), ["x"])], 1),
+        ([("sum.dim_IntList", (8,), ["x"])], 32),
+        ([("sum.default", (), ["x"])], 256),
+        ([("_softmax.default", (8, 32), ["x"])], 32),
+        ([("native_layer_norm.default", (8, 32), ["x"])], 32),
+        # What is reduced and then spread again would be missed by comparing inputs with outputs alone.
+        ([("mean.default", (), ["x"]), ("sub.Tensor", (8, 32), ["x", "n0"])], 256),
+        ([("full.default", (8, 32), [])], 1),
+    ],
+)
+def test_the_longest_reduction_is_found_in_the_graph(nodes, longest):
+    assert longest_reduction(graph(*nodes), [tensor("x", 8, 32)]) == longest
 
 
 # --- verdicts with their evidence ----------------------------------------------------------------------------------

@@ -1,0 +1,86 @@
+"""Admission through the real sandbox: what can be judged, and what is refused for which reason."""
+
+import pytest
+
+from kernelwright.errors import TaskError
+from kernelwright.evaluate.pipeline import admit
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import DeclaredDomain, Target, TaskSource
+from kernelwright.records.tensor import Domain
+
+CPU = Target(kind="cpu", arch="native", present=True)
+ORDINARY = "[torch.randn(8, 16), torch.randn(8, 16)]"
+
+
+@pytest.fixture
+def opened(warm):
+    """Open a session for a forward given as an expression of x and y; it is closed behind the test."""
+    sessions = []
+
+    def begin(expression, inputs=ORDINARY, more="", **fields):
+        source = (
+            "import torch\nfrom torch import nn\n\n\nclass Model(nn.Module):\n"
+            f"    def forward(self, x, y=None):\n        {more}\n        return {expression}\n\n\n"
+            f"def get_inputs():\n    return {inputs}\n"
+        )
+        task = TaskSource(name="tiny", format="kernelbench", source=source, **fields)
+        sessions.append(admit.open_session(warm, task, CPU, Policy(seeds=3), threads=1))
+        return sessions[-1]
+
+    yield begin
+    for session in sessions:
+        session.close()
+
+
+def test_exact_operations_are_asked_for_equality_on_integers_and_declared_domains_win(opened):
+    session = opened("(x * y).sum(-1)", domains=(DeclaredDomain(position=1, domain=Domain.NON_NEGATIVE),))
+    assert [t.domain for t in session.inputs] == [Domain.REAL, Domain.NON_NEGATIVE]
+    exact = {case.regime: case.exact for case in session.cases}
+    assert exact.pop("small integers")
+    assert not any(exact.values())
+    (integers,) = (case for case in session.cases if case.regime == "small integers")
+    assert integers.expected[0].allowed == 0.0
+
+
+def test_a_copy_may_be_met_by_its_input(opened):
+    assert opened("x.clone(), y.contiguous()").cases
+
+
+@pytest.mark.parametrize(
+    ("expression", "inputs", "reason"),
+    [
+        ("x * 0 + y", ORDINARY, "does not depend on input 'x'"),
+        ("x * 1.0", "[torch.randn(8, 16)]", "the input itself would pass"),
+        ("x.mean() * 1.0", "[torch.randn(8, 16)]", "an input's mean would pass"),
+    ],
+)
+def test_what_a_trivial_answer_meets_is_refused(opened, expression, inputs, reason):
+    with pytest.raises(TaskError, match=reason):
+        opened(expression, inputs)
+
+
+@pytest.mark.parametrize(
+    ("expression", "more", "reason"),
+    [
+        ("x + y + torch.rand(8, 16)", "", "not deterministic"),
+        ("x / (y - y)", "", "NaN or infinity"),
+        ("x + y + missing", "", "NameError: name 'missing'"),
+        ("x + y", "x.add_(1)", "writes to its inputs"),
+        ("x + y", "import os; os._exit(3)", "exited with status 3"),
+        ("'text'", "", "returned a str"),
+        ("x + y", "self.register_buffer('steps', torch.zeros(1))", "changes its own parameters or buffers"),
+    ],
+)
+def test_a_reference_that_cannot_be_judged_is_refused(opened, expression, more, reason):
+    with pytest.raises(TaskError, match=reason) as refused:
+        opened(expression, more=more or "pass")
+    assert "'tiny'" in str(refused.value)
+
+
+def test_cached_baselines_are_kept_where_caches_belong(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = admit.cache_directory()
+    assert folder == tmp_path / "kernelwright" / "inductor"
+    jail = admit.reference_jail(Policy(), on_gpu=False)
+    assert jail.writable == (str(folder),)
+    assert jail.may_execute

@@ -1,0 +1,96 @@
+"""The referee's side of the worker: answers become records, errors become typed exceptions."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelwright import errors
+from kernelwright.evaluate import referee
+from kernelwright.evaluate.referee import Referee
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Refused
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target
+from kernelwright.testing.samples import sample_environment, sample_task
+
+WORKER = Path(__file__).with_name("scripted_worker.py")
+TASK = sample_task()
+CANDIDATE = Candidate(language="cpp", source="x")
+RIGHT = {
+    "admit": {"result": TASK.model_dump_json()},
+    "judge": {"result": Refused(reason="scripted").model_dump_json()},
+    "environment": {"result": sample_environment().model_dump_json()},
+}
+
+
+@pytest.fixture
+def play(monkeypatch):
+    """Ask a referee whose worker has these answers."""
+
+    def run(scene, answers, **more):
+        monkeypatch.setattr(referee, "COMMAND", (sys.executable, str(WORKER)))
+        monkeypatch.setenv("ANSWERS", json.dumps(answers))
+
+        async def whole():
+            judge = Referee(**more)
+            try:
+                return await scene(judge)
+            finally:
+                await judge.close()
+
+        return asyncio.run(whole())
+
+    return run
+
+
+def judged(judge):
+    return judge.evaluate(TASK, CANDIDATE)
+
+
+def test_answers_become_records_and_notes_are_passed_on(play):
+    notes = []
+
+    async def scene(judge):
+        task = await judge.admit(TASK.source, TASK.target)
+        return task, await judge.evaluate(task, CANDIDATE, "final"), await judge.environment()
+
+    task, found, environment = play(scene, RIGHT, on_note=notes.append)
+    assert task.id == TASK.id
+    assert found == Refused(reason="scripted")
+    assert environment == sample_environment()
+    assert json.loads(notes[1]) == ["candidate", "do", "effort", "policy", "task"]
+
+
+@pytest.mark.parametrize("name", ["TaskError", "MachineError", "RefereeError", "UsageError"])
+def test_an_error_is_raised_as_what_it_is(play, name):
+    answers = {"judge": {"error": name, "message": "the cure"}}
+    with pytest.raises(getattr(errors, name), match="the cure") as raised:
+        play(judged, answers)
+    assert type(raised.value).__name__ == name
+
+
+def test_an_error_that_nobody_knows_is_the_referee_s(play):
+    with pytest.raises(errors.RefereeError, match="odd"):
+        play(judged, {"judge": {"error": "Nonsense", "message": "odd"}})
+
+
+def test_a_worker_that_dies_is_the_referee_s_trouble_and_the_next_question_is_answered(play):
+    async def scene(judge):
+        with pytest.raises(errors.RefereeError, match="ended before it answered"):
+            await judge.evaluate(TASK, CANDIDATE)
+        return await judge.environment()
+
+    assert play(scene, {**RIGHT, "judge": None}) == sample_environment()
+
+
+def test_without_a_word_the_referee_judges_on_this_cpu_with_the_default_policy():
+    judge = Referee()
+    assert judge.policy == Policy()
+    assert judge._target == Target(kind="cpu", arch="native", present=True)
+
+
+def test_the_worker_is_started_as_a_module_of_ours():
+    assert (sys.executable, "-m", "kernelwright.evaluate.worker") == referee.COMMAND
