@@ -29,7 +29,8 @@ async def main(task_file: Path, target_name: str, out: Path) -> None:
     try:
         task = await referee.admit(read_task(task_file), resolve_target(target_name))
         environment = await referee.environment()
-        _, candidate = next(turns(task))
+        _, written = next(turns(task))
+        candidate = next(written.points())
         await referee.evaluate(task, candidate)  # compiles the baselines, once for the task
         rows = []
         for effort in ORDER:
