@@ -45,16 +45,18 @@ class ReferenceSide:
         self._inputs = self._describe_inputs(draws)
         self._parameters = self._describe_parameters(model)
         before = [t.clone() for t in model.state_dict().values()]
+        given = [t.clone() for t in draws[0] if isinstance(t, torch.Tensor)]
         first, again, other = (self._results(model, d) for d in (draws[0], draws[0], draws[1]))
         outputs = [_spec(f"output{i}", t) for i, t in enumerate(first)]
-        same = all(torch.equal(a, b) or _both_nan(a, b) for a, b in zip(first, again, strict=True))
+        same = _all_equal(first, again)
         after = list(model.state_dict().values())
         return {
             "inputs": [i.model_dump(mode="json") for i in self._inputs],
             "parameters": [p.model_dump(mode="json") for p in self._parameters],
             "outputs": [o.model_dump(mode="json") for o in outputs],
             "deterministic": same,
-            "mutates_state": any(not torch.equal(a, b) for a, b in zip(before, after, strict=True)),
+            "mutates_inputs": not _all_equal(given, [t for t in draws[0] if isinstance(t, torch.Tensor)]),
+            "mutates_state": not _all_equal(before, after),
             "finite": all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
             "denied": list(self._denied),
             "init": _literal(self._arguments),
@@ -240,6 +242,10 @@ def _cut(value: object, spec: TensorSpec | Scalar) -> object:
     if not isinstance(value, torch.Tensor) or not isinstance(spec, TensorSpec):
         return value
     return value if tuple(value.shape) == spec.shape else cut(value, spec)
+
+
+def _all_equal(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
+    return all(torch.equal(a, b) or _both_nan(a, b) for a, b in zip(one, other, strict=True))
 
 
 def _both_nan(a: torch.Tensor, b: torch.Tensor) -> bool:
