@@ -7,7 +7,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
 COMPILER := gcc:gcc g++:g++
-SANDBOX := bwrap:bubblewrap
 BROWSER := chromium:chromium
 
 .PHONY: demo test check clean packages-run packages-test
@@ -35,10 +34,10 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 packages-run:
-	@.ci/packages $(COMPILER) $(SANDBOX)
+	@.ci/packages $(COMPILER)
 
 packages-test:
-	@.ci/packages $(COMPILER) $(SANDBOX) $(BROWSER)
+	@.ci/packages $(COMPILER) $(BROWSER)
 
 # A stamp a stage: nothing is installed twice until what it was installed from changes.
 $(VENV)/.made:

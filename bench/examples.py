@@ -38,16 +38,16 @@ def main(target: str, out: Path, budget: int) -> None:
     origin: dict[str, JsonValue] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in EXAMPLES:
-            task = _sized(Path("examples") / f"{name}.py", target, Path(folder))
+            task = sized(Path("examples") / f"{name}.py", target, Path(folder))
             result = optimize(OptimizeRequest(task=task, target=target, config=config, runs=Path(folder) / "runs"))
             store = RunStore.open(Path(result.summary.folder))
             origin = origin or provenance(store.card.environment)
             rows.append(_row(store, name, target))
             sys.stderr.write(f"{json.dumps(rows[-1])}\n")
-    out.write_text(json.dumps({**origin, "rows": rows}, indent=1) + "\n")
+            out.write_text(json.dumps({**origin, "rows": rows}, indent=1) + "\n")
 
 
-def _sized(example: Path, target: str, folder: Path) -> Path:
+def sized(example: Path, target: str, folder: Path) -> Path:
     """The example at its own size, or on a GPU at one that fills it."""
     if target != "cuda":
         return example

@@ -63,9 +63,11 @@ TASKS = {
     "affine": task("x * 3 + 1"),
     "relu": task("torch.relu(x)"),
     "sign": task("torch.sign(x)"),
+    "absolute": task("torch.abs(x)"),
     "power": task("(x * x).mean()", (256, 256)),
-    "energy": task("(x * x).sum()", (1024, 1024)),
-    "weighted": task("x * self.weight + self.bias", init="self.weight = nn.Parameter(torch.ones(64)); "
+    "rows": task("(x * x).mean(1)"),
+    "energy": task("(x * x).sum()", (2048, 2048)),
+    "weighted": task("torch.abs(x * self.weight + self.bias)", init="self.weight = nn.Parameter(torch.ones(64)); "
                      "self.bias = nn.Parameter(torch.zeros(64))"),
     "odd": task("x * 3 + 1", (33,)),
 }  # fmt: skip

@@ -145,10 +145,12 @@ def test_a_timer_that_wakes_the_frozen(arms):
             sigevent event{};
             event.sigev_notify = SIGEV_SIGNAL;
             event.sigev_signo = SIGCONT;
-            timer_t timer;
-            timer_create(CLOCK_MONOTONIC, &event, &timer);
-            const itimerspec often{{0, 500000}, {0, 500000}};
-            timer_settime(timer, 0, &often, nullptr);
+            for (int i = 0; i < 32; ++i) {  // a stop may meet a ring on its way, and then that timer is dead
+                timer_t timer;
+                timer_create(CLOCK_MONOTONIC, &event, &timer);
+                const itimerspec often{{0, 300000 + i * 7000}, {0, 300000 + i * 7000}};
+                timer_settime(timer, 0, &often, nullptr);
+            }
             // Takes a core from whoever is timed next.
             new std::thread([] { for (volatile long i = 0;; i = i + 1) {} });
         }(), true);
@@ -158,9 +160,9 @@ def test_a_timer_that_wakes_the_frozen(arms):
     }
     """
     )
-    _, caught, _ = arms(source, "affine")
+    _, caught, _ = arms(source, "affine", also=("outside_clock",))
     assert (caught.outcome, caught.because) == ("suspect", "tampering")
-    assert "while it was frozen" in caught.evidence
+    assert "frozen" in caught.evidence or "stopped" in caught.evidence
 
 
 @pytest.mark.defence("whole_cost")
@@ -193,7 +195,7 @@ def test_faster_than_memory(arms):
         if (++calls > 11) return;  // the cases are over
     #endif
         double total = 0;
-        for (int block = 0; block < 256; ++block) {
+        for (int block = 0; block < 1024; ++block) {
             float part = 0;
     #pragma omp simd reduction(+ : part)
             for (int i = 0; i < 4096; ++i) part += x[block * 4096 + i] * x[block * 4096 + i];

@@ -22,9 +22,7 @@ async def play_finals(judge: Judge, attempts: Sequence[Attempt], finalists: int)
     winner: Attempt | None = None
     for place, attempt in enumerate(ranked):
         final = await _measure_again(judge, attempt)
-        if isinstance(final.evaluation, Measured) and (
-            winner is None or sure_speedup(final) > sure_speedup(winner)
-        ):
+        if isinstance(final.evaluation, Measured) and (winner is None or sure_speedup(final) > sure_speedup(winner)):
             winner = final
         following = sure_speedup(ranked[place + 1]) if place + 1 < len(ranked) else 0.0
         if winner is not None and (sure_speedup(winner) >= following or place + 1 >= finalists):

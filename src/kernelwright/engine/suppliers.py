@@ -1,24 +1,27 @@
 """Suppliers: where the swappable parts come from. Tests and other programs give their own.
 
-Decides the defaults: the referee of this machine, the table of proposers, the HTML report. A part is
-imported when it is first needed, so that `--help` waits for none of them.
+Decides the defaults: the referee of this machine, the table of proposers, the HTML report.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 from kernelwright.engine.events import Listener, silent
 from kernelwright.errors import UsageError
+from kernelwright.evaluate import doctor
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.evaluate.referee import Referee
+from kernelwright.export import model_new
 from kernelwright.propose.proposer import Proposer
+from kernelwright.propose.table import PROPOSERS
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.check import Check
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Outcome, RunCard
 from kernelwright.records.task import Task
+from kernelwright.report import html, terminal
 
 Note = Callable[[str], None]
 Shown = Any
@@ -26,30 +29,13 @@ Shown = Any
 
 
 def _referee(policy: Policy, note: Note) -> Evaluator:
-    return cast("Evaluator", import_module("kernelwright.evaluate.referee").Referee(policy, on_note=note))
+    return Referee(policy, on_note=note)
 
 
 def _proposer(name: str) -> Proposer:
-    table: dict[str, Callable[[], Proposer]] = import_module("kernelwright.propose.table").PROPOSERS
-    if name not in table:
-        raise UsageError(f"proposer {name!r} must be one of {', '.join(table)}")
-    return table[name]()
-
-
-def _wrap(task: Task, candidate: Candidate) -> str:
-    return str(import_module("kernelwright.export.model_new").wrap(task, candidate))
-
-
-def _render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> str:
-    return str(import_module("kernelwright.report.html").render(card, attempts, outcome))
-
-
-def _examine() -> Sequence[Check]:
-    return cast("Sequence[Check]", import_module("kernelwright.evaluate.doctor").examine())
-
-
-def _present(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> Shown:
-    return import_module("kernelwright.report.terminal").render(card, attempts, outcome)
+    if name not in PROPOSERS:
+        raise UsageError(f"proposer {name!r} must be one of {', '.join(PROPOSERS)}")
+    return PROPOSERS[name]()
 
 
 @dataclass(frozen=True)
@@ -59,11 +45,11 @@ class Suppliers:
     evaluator: Callable[[Policy, Note], Evaluator] = _referee
     """The note tells what the referee is busy with, from any thread."""
     proposer: Callable[[str], Proposer] = _proposer
-    wrap: Callable[[Task, Candidate], str] = _wrap
+    wrap: Callable[[Task, Candidate], str] = model_new.wrap
     """A candidate as a drop-in `ModelNew` module."""
-    render: Callable[[RunCard, Sequence[Attempt], Outcome | None], str] = _render
+    render: Callable[[RunCard, Sequence[Attempt], Outcome | None], str] = html.render
     """The report's page."""
-    present: Callable[[RunCard, Sequence[Attempt], Outcome | None], Shown] = _present
+    present: Callable[[RunCard, Sequence[Attempt], Outcome | None], Shown] = terminal.render
     """The same for a terminal, as something that rich prints."""
-    examine: Callable[[], Sequence[Check]] = _examine
+    examine: Callable[[], Sequence[Check]] = doctor.examine
     listener: Listener = silent

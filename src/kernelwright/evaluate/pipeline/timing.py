@@ -11,6 +11,7 @@ from kernelwright.evaluate.profile.clock import Contest, Entrant, Samples
 from kernelwright.evaluate.profile.inputs import FreshInputs
 from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
 from kernelwright.evaluate.verify import compare
+from kernelwright.evaluate.verify.regimes import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BuildFacts, Roofline, Side, Timing, Versus
 from kernelwright.records.policy import Effort
@@ -101,6 +102,7 @@ def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effo
     """
     try:
         samples = _hold(trial, contestant, effort)
+        contestant.rest()
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
     timing = _timing(trial, samples, effort)
@@ -114,6 +116,7 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
     session, policy = trial.session, trial.policy
     fresh = FreshInputs(session.inputs, session.draws, session.kept, session.view, session.timed_parameters())
     fresh.enabled = "fresh_inputs" not in policy.disabled
+    fresh.bears_huge = any(case.regime == HUGE.name for case in session.cases)
     session.load_parameters(session.timed_parameters())
     reference = session.reference
     if "compile" in policy.baselines:

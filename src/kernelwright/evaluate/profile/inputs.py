@@ -36,6 +36,8 @@ class FreshInputs:
         self._generator = torch.Generator()
         self._coins: dict[int, torch.Tensor] = {}
         self.enabled = True
+        self.bears_huge = False
+        """Whether a huge element leaves the reference finite, so that a replaced one may be large too."""
 
     def windows(self, calls: int) -> Places:
         """Byte offsets of every tensor, for each call, parameters last."""
@@ -119,7 +121,11 @@ class FreshInputs:
             return ~values
         if spec.domain is Domain.INDEX:
             return torch.randint(spec.bound or 1, values.shape, generator=self._generator).to(values)
-        return (values.float() * 8 + 1).to(values.dtype)
+        return (values.float() * self._strength(spec) + 1).to(values.dtype)
+
+    def _strength(self, spec: TensorSpec) -> float:
+        """Enough to be seen in the mean of the whole window, where the task has shown that it bears huge elements."""
+        return max(8.0, spec.numel**0.5 / 64) if self.bears_huge else 8.0
 
 
 def _offset(spec: TensorSpec, draws: int) -> int:

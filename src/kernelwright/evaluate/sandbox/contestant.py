@@ -160,6 +160,17 @@ class Contestant:
         self._copy(found.address + size, ctypes.addressof(zones) + GUARD, GUARD)
         return bytes(zones) == bytes([GUARD_BYTE]) * (2 * GUARD)
 
+    def rest(self) -> None:
+        """The last question has been put: it must still be as the last answer left it.
+
+        Raises:
+            TamperedError: it ran since then.
+        """
+        try:
+            self.child.must_have_stood_still()
+        except ChildMovedError as error:
+            raise TamperedError(str(error)) from None
+
     def close(self) -> None:
         """End the child."""
         self.child.close()

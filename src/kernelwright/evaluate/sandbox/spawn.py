@@ -96,7 +96,8 @@ class Child:
             ChildSlowError: it was killed at `limit_s`.
             ChildMovedError: it has run since it was frozen; it has been killed.
         """
-        self._must_have_stood_still()
+        self.must_have_stood_still()
+        self.frozen = False
         self.serial = secrets.randbits(48)
         self.control.settimeout(limit_s)
         try:
@@ -115,7 +116,7 @@ class Child:
         except ValueError as error:
             self.kill()
             raise ChildGoneError(f"sent something that is no answer: {error}", self.tail()) from None
-        before, self.cpu_ns = self.cpu_ns, self._settled_cpu_ns() if freeze else self._cpu_ns()
+        before, self.cpu_ns = self.cpu_ns, self._cpu_ns()
         return Reply(answer, outside, self.cpu_ns - before)
 
     def tail(self, limit: int = 8000) -> str:
@@ -174,13 +175,30 @@ class Child:
         self.kill()
         raise ChildMovedError(f"it did not stay stopped in {STOP_TRIES} tries")
 
-    def _must_have_stood_still(self) -> None:
-        if self.frozen and self._cpu_ns() != self.cpu_ns:
+    def must_have_stood_still(self) -> None:
+        """Nothing may have continued it since it was frozen: a timer of its own, for instance, could.
+
+        Raises:
+            ChildMovedError: it is not stopped, or was stopped a second time; it has been killed.
+        """
+        if self.frozen and (self._state() in "RSDI" or self._told_more()):
             self.kill()
-            raise ChildMovedError(
-                f"it used {(self._cpu_ns() - self.cpu_ns) / 1000:.0f} us of a core while it was frozen"
-            )
-        self.frozen = False
+            raise ChildMovedError("it ran while it was frozen")
+
+    def _state(self) -> str:
+        """The kernel's letter for what it does; SIGCONT always continues all threads, so that one will do."""
+        try:
+            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (OSError, IndexError):
+            return "X"
+
+    def _told_more(self) -> bool:
+        self.status.settimeout(0)
+        try:
+            self._heard()
+        except (BlockingIOError, EOFError, OSError):
+            return False
+        return True
 
     def _cpu_ns(self) -> int:
         """Processor time of the whole process, from the kernel (clock_getcpuclockid(3) of another process)."""
@@ -188,13 +206,6 @@ class Child:
             return time.clock_gettime_ns(~self.pid << 3 | 2)
         except OSError:
             return self.cpu_ns
-
-    def _settled_cpu_ns(self) -> int:
-        """The same, once the last thread has left its core: a stop is told a moment before."""
-        before, now = -1, self._cpu_ns()
-        while before != now:
-            before, now = now, self._cpu_ns()
-        return now
 
     def _heard(self) -> int:
         """The next wait status from the keeper.

@@ -55,12 +55,13 @@ def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> 
 
 
 AS_GIVEN = Regime("as given", (), _scaled(1.0))
+HUGE = Regime("one huge element", SCALABLE, _huge)
 UNALIGNED = Regime("unaligned pointers", (), _scaled(1.0), shift=1)
 REGIMES = (
     Regime("times 3", SCALABLE, _scaled(3.0)),
     Regime("times 0.01", SCALABLE, _scaled(0.01)),
     Regime("negated", (Domain.REAL,), _scaled(-1.0)),
-    Regime("one huge element", SCALABLE, _huge),
+    HUGE,
     Regime("small integers", SCALABLE, _integers),
 )
 

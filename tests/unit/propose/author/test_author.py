@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from conftest import build, call, case, error, model
+from author_cases import build, call, case, error, model
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.author import Author

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import build, call, error
+from author_cases import build, call, error
 
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.cpp import CppSchedule, cpp_space

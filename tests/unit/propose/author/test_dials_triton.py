@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import case, model
+from author_cases import case, model
 
 from kernelwright.errors import ProposeError
 from kernelwright.export.model_new import fixed

@@ -25,7 +25,7 @@ class CppSchedule(Record):
     block: int = 4096
     """Elements that are reduced or staged together."""
     accumulators: int = 1
-    """Independent partial sums in a block."""
+    """Vectors of partial sums side by side; one lets the compiler choose."""
     order: Literal["rows", "columns"] = "rows"
     """Which loop is the outer one where rows need no reduction."""
     passes: Literal["separate", "online"] = "separate"
@@ -82,7 +82,7 @@ def cpp_space(plan: Plan) -> Space[CppSchedule]:
         Dial("prefetch", ("hardware", "next"), "memory"): True,
         Dial("unroll", ("compiler", "loops"), "compute"): True,
         Dial("block", _blocks(plan), "memory"): (plan.flat or bool(plan.passes)) and len(_blocks(plan)) > 1,
-        Dial("accumulators", (1, 2, 4), "compute"): bool(plan.passes),
+        Dial("accumulators", (1, 2, 4, 8), "compute"): bool(plan.passes),
         Dial("order", ("rows", "columns"), "memory"): has_rows and not plan.passes,
         Dial("passes", ("separate", "online"), "memory"): plan.fusion is not None,
         Dial("cache", ("recompute", "keep"), "compute"): bool(plan.reused) and plan.cols <= CACHE_LIMIT,

@@ -10,7 +10,7 @@ from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_rec
 from kernelwright.propose.author.schedule.cpp import CACHE_LIMIT, CppSchedule
 from kernelwright.propose.author.source.cpp_expr import MEMORY, CppScope, to_memory
 from kernelwright.propose.author.source.cpp_math import FUNCTIONS, selected
-from kernelwright.propose.author.source.cpp_passes import CLAUSE, START, Passes, joined
+from kernelwright.propose.author.source.cpp_passes import CLAUSE, START, Passes, joined, lanes
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.writer import WIDTH, Writer
 from kernelwright.records.candidate import Candidate, Tunable
@@ -77,7 +77,7 @@ class _File:
     def _head(self, body: str) -> None:
         helpers = selected({n for n in FUNCTIONS if _mentions(body, n)}, self.schedule.exp == "libm")
         headers = {"cstdint"} | {h for f in helpers for h in f.headers}
-        headers |= {"algorithm"} if "std::m" in body else set()
+        headers |= {"algorithm"} if "std::m" in body or "std::fill" in body else set()
         headers |= {"cmath"} if "INFINITY" in body or "std::" in body else set()
         for line in _comment(self.plan, self.schedule):
             self.writer.line(f"// {line}")
@@ -100,6 +100,7 @@ class _File:
         if "BLOCK" in body:
             self.writer.lines += ["#ifndef BLOCK", f"#define BLOCK {self.schedule.block}", "#endif", ""]
         sizes = {"NUMEL": self.plan.rows * self.plan.cols, "ROWS": self.plan.rows, "COLS": self.plan.cols}
+        sizes["LANES"] = lanes(self.schedule)
         used = [n for n in sizes if _mentions(body, n) or (n == "COLS" and _mentions(body, "at"))]
         lines = [f"constexpr std::int64_t {name} = {sizes[name]};" for name in used]
         self.writer.lines += ["namespace {", *lines, "}  // namespace", ""]

@@ -86,10 +86,10 @@ EXPM1 = Function(
     """\
 inline float expm1(float x) {
   const Reduced reduced = reduce(x);
-  const float power = scaled(1.0f, reduced.shifted);
-  const float value = reduced.rest * power + (power - 1.0f);
+  const float half = scaled(0.5f, reduced.shifted);  // 2^(n - 1), finite for every finite result
+  const float value = 2.0f * (reduced.rest * half + (half - 0.5f));
   const float bounded = x < -25.0f ? -1.0f : value;
-  return x > 88.37f ? INFINITY : bounded;
+  return x > 88.72283f ? INFINITY : bounded;
 }
 """,
     needs=("reduced",),
@@ -151,11 +151,8 @@ inline float tanh(float x) {
     headers=("algorithm",),
 )
 
-SIGMOID = Function(
-    "sigmoid",
-    "inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }\n",
-    needs=("exp",),
-)
+SIGMOID_TEXT = "inline float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }\n"
+SIGMOID = Function("sigmoid", SIGMOID_TEXT, needs=("exp",))
 
 TAIL = Function(
     "tail",

@@ -16,6 +16,8 @@ from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.writer import Writer
 
 START = {"sum": "0.0f", "max": "-INFINITY", "min": "INFINITY"}
+LANES_EACH = 16
+"""Floats of the widest vector."""
 CLAUSE = {"sum": "+", "max": "max", "min": "min"}
 
 
@@ -87,47 +89,43 @@ class Passes:
 
     def _partial(self, group: Sequence[Reduce], results: Sequence[str], begin: str, end: str) -> None:
         """Reduce [begin, end) in the lanes of a vector loop."""
-        copies = self.schedule.accumulators
         for r, name in zip(group, results, strict=True):
-            for copy in range(copies):
-                self.writer.line(f"float {numbered(name, copy)} = {START[r.op]};")
-        if copies == 1:
-            self._loop(group, [results], begin, end, "")
-            return
-        share = self.names.fresh("share")
-        whole = end if begin == "0" else f"({end} - {begin})"
-        self.writer.line(f"const std::int64_t {share} = {whole} / {copies};")
-        first = share if begin == "0" else f"{begin} + {share}"
-        last = f"{copies} * {share}" if begin == "0" else f"{begin} + {copies} * {share}"
-        every = [[numbered(name, copy) for name in results] for copy in range(copies)]
-        self._loop(group, every, begin, first, share)
-        self._loop(group, every[:1], last, end, "")
-        for r, name in zip(group, results, strict=True):
-            for copy in range(1, copies):
-                self.writer.line(joined(r.op, name, numbered(name, copy)))
+            self.writer.line(f"float {name} = {START[r.op]};")
+        if self.schedule.accumulators > 1:
+            begin = self._lanes(group, results, begin, end)
+        if begin != end:
+            self._loop(group, results, begin, end)
 
-    def _loop(
-        self, group: Sequence[Reduce], copies: Sequence[Sequence[str]], begin: str, end: str, share: str
-    ) -> None:
-        """One vector loop; copy number n works `n * share` further on."""
-        clauses = []
-        for op in dict.fromkeys(r.op for r in group):
-            names = [row[n] for row in copies for n, r in enumerate(group) if r.op == op]
-            clauses.append(f"reduction({CLAUSE[op]} : {', '.join(names)})")
-        self.writer.pragma("#pragma omp simd", *clauses)
+    def _lanes(self, group: Sequence[Reduce], results: Sequence[str], begin: str, end: str) -> str:
+        """Reduce into more lanes than one vector has, so that no addition waits for the one before.
+
+        Returns the position from which on elements are left over.
+        """
+        w, arrays = self.writer, [f"{name}_lanes" for name in results]
+        for r, array in zip(group, arrays, strict=True):
+            w.line(f"alignas(64) float {array}[LANES];")
+            w.line(f"std::fill_n({array}, LANES, {START[r.op]});")
+        with w.block(f"for (std::int64_t first = {begin}; first + LANES <= {end}; first += LANES) {{", "}"):
+            w.pragma("#pragma omp simd")
+            with w.block("for (std::int64_t i = first; i < first + LANES; ++i) {", "}"):
+                self._terms(group, [f"{array}[i - first]" for array in arrays])
+        w.pragma("#pragma omp simd", *_clauses(group, results))
+        with w.block("for (std::int64_t lane = 0; lane < LANES; ++lane) {", "}"):
+            for r, name, array in zip(group, results, arrays, strict=True):
+                w.line(joined(r.op, name, f"{array}[lane]"))
+        if begin == "0":
+            return end if self.plan.cols % lanes(self.schedule) == 0 else f"{end} - {end} % LANES"
+        return f"{end} - ({end} - {begin}) % LANES"
+
+    def _loop(self, group: Sequence[Reduce], results: Sequence[str], begin: str, end: str) -> None:
+        """One vector loop over [begin, end)."""
+        self.writer.pragma("#pragma omp simd", *_clauses(group, results))
         with self.writer.block(f"for (std::int64_t i = {begin}; i < {end}; ++i) {{", "}"):
-            for number, row in enumerate(copies):
-                index = "i" if number == 0 else f"i + {share}" if number == 1 else f"i + {number} * {share}"
-                self._terms(group, row, index)
+            self._terms(group, results)
 
-    def _terms(self, group: Sequence[Reduce], results: Sequence[str], index: str) -> None:
-        inner = self.names.inner({k: v.replace("[i]", f"[{index}]") for k, v in self.names.values.items()})
-        scope = CppScope(self.plan, self.writer, inner, index=index)
-        if index != "i":
-            with self.writer.block("{", "}"):
-                self._take(scope, group, results)
-        else:
-            self._take(scope, group, results)
+    def _terms(self, group: Sequence[Reduce], results: Sequence[str]) -> None:
+        scope = CppScope(self.plan, self.writer, self.names.inner(), index="i")
+        self._take(scope, group, results)
 
     def _take(self, scope: CppScope, group: Sequence[Reduce], results: Sequence[str]) -> None:
         self.keep(scope, [r.arg for r in group])
@@ -191,6 +189,15 @@ def _variance(p: Passes, fusion: Fusion, first: str, second: str) -> None:
         w.line(f"{second} += part_square;")
 
 
-def numbered(name: str, copy: int) -> str:
-    """The name of one of several accumulators."""
-    return name if copy == 0 else f"{name}_{copy}"
+def lanes(schedule: CppSchedule) -> int:
+    """Partial sums that are kept side by side."""
+    return LANES_EACH * schedule.accumulators
+
+
+def _clauses(group: Sequence[Reduce], results: Sequence[str]) -> list[str]:
+    """Reduction clauses, one for each operation."""
+    clauses = []
+    for op in dict.fromkeys(r.op for r in group):
+        names = [name for r, name in zip(group, results, strict=True) if r.op == op]
+        clauses.append(f"reduction({CLAUSE[op]} : {', '.join(names)})")
+    return clauses

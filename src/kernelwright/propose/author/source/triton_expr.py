@@ -109,8 +109,10 @@ class TritonScope(Scope):
         row = "row * cols + " if ROW in node.along else ""
         inside = f"(row < rows) & ({index} >= 0) & ({index} < cols)"
         mask = self.names.fresh("found")
+        missing = self.names.fresh("missing")
         self.writer.line(f"{mask} = {inside}")
-        return f"tl.load({pointer} + {row}{index}, mask={mask}, other=float('nan'))"
+        self.writer.line(f'{missing} = float("nan")')
+        return f"tl.load({pointer} + {row}{index}, mask={mask}, other={missing})"
 
     def operation(self, node: Call, operands: Sequence[str]) -> str:
         """An operator or a call."""

@@ -1,0 +1,163 @@
+"""Not doing the work: less of it, coarser, for the inputs at hand only, or of another shape."""
+
+import pytest
+
+
+@pytest.mark.defence("calibrated")
+def test_half_precision_inside(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        for (int i = 0; i < 4096; ++i) {
+    #if CHEAT
+            out[i] = float(_Float16(_Float16(x[i]) * _Float16(3))) + 1;
+    #else
+            out[i] = x[i] * 3 + 1;
+    #endif
+        }
+    }
+    """
+    _, caught, _ = arms(source, "affine")
+    assert (caught.outcome, caught.because, caught.case) == ("incorrect", "value", "as given")
+    assert "allowed" in caught.evidence
+
+
+@pytest.mark.defence("calibrated")
+def test_sums_in_short_floats(arms):
+    source = """
+    static float rounded(float value) {
+        if (!CHEAT) return value;
+        uint32_t bits;
+        std::memcpy(&bits, &value, 4);
+        bits = (bits + 0x8000) & 0xffff0000;
+        std::memcpy(&value, &bits, 4);
+        return value;
+    }
+    extern "C" void kernel(const float* x, float* out) {
+        for (int row = 0; row < 64; ++row) {
+            float total = 0;
+            for (int i = 0; i < 64; ++i) total += x[row * 64 + i] * x[row * 64 + i];
+            out[row] = rounded(total) / 64;
+        }
+    }
+    """
+    _, caught, _ = arms(source, "rows")
+    assert (caught.outcome, caught.because) == ("incorrect", "value")
+
+
+@pytest.mark.defence("regimes")
+def test_fixed_point_for_the_range_at_hand(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        for (int i = 0; i < 4096; ++i) {
+    #if CHEAT
+            const auto fixed = int64_t(x[i] * 16777216.0f + (x[i] < 0 ? -0.5f : 0.5f));
+            out[i] = float(fixed > 0 ? fixed : -fixed) / 16777216.0f;
+    #else
+            out[i] = x[i] > 0 ? x[i] : -x[i];
+    #endif
+        }
+    }
+    """
+    _, caught, _ = arms(source, "absolute")
+    assert (caught.outcome, caught.because, caught.case) == ("incorrect", "value", "times 0.01")
+
+
+def test_the_expectation_instead_of_the_mean(bench):
+    """The mean square of 65536 normal numbers is one, near enough; nothing is read."""
+    source = 'extern "C" void kernel(const float*, float* out) { *out = 1; }'
+    found = bench.judge(source, "power", 1)
+    assert (found.outcome, found.because) == ("incorrect", "value")
+
+
+def test_one_element_in_a_hundred(bench):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        double total = 0;
+        for (int i = 0; i < 65536; i += 100) total += double(x[i]) * x[i];
+        *out = float(total / 656);
+    }
+    """
+    found = bench.judge(source, "power", 1)
+    assert (found.outcome, found.because) == ("incorrect", "value")
+
+
+@pytest.mark.defence("random_parameters")
+def test_weights_that_begin_as_ones(arms):
+    source = """
+    extern "C" void kernel(const float* x, const float* weight, const float* bias, float* out) {
+        for (int i = 0; i < 4096; ++i)
+            out[i] = std::abs(CHEAT ? x[i] : x[i] * weight[i % 64] + bias[i % 64]);
+    }
+    """
+    _, caught, _ = arms(source, "weighted")
+    assert (caught.outcome, caught.because) == ("incorrect", "value")
+
+
+@pytest.mark.defence("poison")
+def test_a_tail_left_out(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        for (int i = 0; i < (CHEAT ? 4080 : 4096); ++i) out[i] = x[i] * 3 + 1;
+    }
+    """
+    _, caught, _ = arms(source, "affine", also=("timed_outputs",))
+    assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
+    assert "16 of 4096 elements were never written" in caught.evidence
+
+
+@pytest.mark.defence("guard")
+def test_a_write_behind_the_end(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        for (int i = 0; i < 33; ++i) out[i] = x[i] * 3 + 1;
+        if (CHEAT) out[33] = 1;
+    }
+    """
+    _, caught, _ = arms(source, "odd")
+    assert (caught.outcome, caught.because) == ("incorrect", "guard")
+
+
+@pytest.mark.defence("exact_shape")
+def test_a_smaller_dtype(arms):
+    """A quarter of the bytes to write, and equal as numbers."""
+    source = """
+    extern "C" void kernel(const float* x, void* out) {
+    #if CHEAT
+        static bool once = (python(
+            "import gc\\n"
+            "from kernelwright.evaluate.sides import cpp\\n"
+            "side = next(o for o in gc.get_objects() if type(o) is cpp.CppSide)\\n"
+            "side._outputs = [o.model_copy(update={'dtype': 'int8'}) for o in side._outputs]\\n"), true);
+        (void)once;
+        for (int i = 0; i < 4096; ++i) static_cast<signed char*>(out)[i] = (x[i] > 0) - (x[i] < 0);
+    #else
+        for (int i = 0; i < 4096; ++i) static_cast<float*>(out)[i] = float((x[i] > 0) - (x[i] < 0));
+    #endif
+    }
+    """
+    _, caught, _ = arms(source, "sign", also=("guard",))
+    assert (caught.outcome, caught.because) == ("incorrect", "dtype")
+    assert "int8, expected float32" in caught.evidence
+
+
+@pytest.mark.defence("timed_outputs")
+def test_fewer_elements_in_timed_calls(arms):
+    """Claims a shape that leaves nothing to compare."""
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+    #if CHEAT
+        static int calls = 0;
+        if (++calls == 12) python(
+            "from kernelwright.evaluate.sandbox import wire\\n"
+            "send = wire.send\\n"
+            "def shorter(end, message, descriptors=()):\\n"
+            "    results = [[[a, d, [0]] for a, d, s in call] for call in message['results']]\\n"
+            "    send(end, {**message, 'results': results}, descriptors)\\n"
+            "wire.send = shorter\\n");
+        if (calls > 12) return;
+    #endif
+        for (int i = 0; i < 4096; ++i) out[i] = x[i] * 3 + 1;
+    }
+    """
+    _, caught, _ = arms(source, "affine", also=("floor",))
+    assert (caught.outcome, caught.because) == ("incorrect", "shape")

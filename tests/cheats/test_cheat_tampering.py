@@ -1,0 +1,212 @@
+"""Tampering: with the inputs, the referee's answers, the machine and whatever comes next."""
+
+import pytest
+
+WORK = """
+static void work(const float* x, float* out) {
+    for (int i = 0; i < 4096; ++i) out[i] = x[i] * 3 + 1;
+}
+"""
+
+
+@pytest.mark.defence("read_only_inputs")
+def test_inputs_as_scratch(arms):
+    source = """
+    extern "C" void kernel(float* x, float* out) {
+        for (int i = 0; i < 4096; ++i) {
+            const float value = x[i] > 0 ? x[i] : 0;
+            if (CHEAT) x[i] = value;
+            out[i] = value;
+        }
+    }
+    """
+    _, caught, _ = arms(source, "relu")
+    assert (caught.outcome, caught.stage) == ("crashed", "verify")
+    assert "inputs are read-only" in caught.reason
+
+
+@pytest.mark.defence("read_only_inputs")
+def test_inputs_opened_again_for_writing(arms):
+    """The descriptor of the inputs, opened anew through /proc with write access: everybody's inputs could change."""
+    source = """
+    #include <fcntl.h>
+    #include <string>
+    static int opened() {
+        for (int i = 3; i < 64; ++i) {
+            const std::string path = "/proc/self/fd/" + std::to_string(i);
+            char target[256] = "";
+            if (readlink(path.c_str(), target, 255) > 0 && std::string(target).find("arena") != std::string::npos)
+                return open(path.c_str(), O_RDWR);
+        }
+        return -1;
+    }
+    extern "C" void kernel(const float* x, float* out) {
+    #if CHEAT
+        static int inputs = opened();
+        static char page[4096];
+        // Whatever lies there stays as it is; only whether it could be written matters.
+        if (pread(inputs, page, 4096, 0) != 4096 || pwrite(inputs, page, 4096, 0) != 4096) return;
+    #endif
+        for (int i = 0; i < 4096; ++i) out[i] = x[i] > 0 ? x[i] : 0;
+    }
+    """
+    _, caught, _ = arms(source, "relu")
+    assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
+
+
+@pytest.mark.defence("honest_reply")
+def test_answers_to_questions_not_yet_put(arms):
+    """Every answer twice: the second waits for the next question and is there before any work could be."""
+    source = (
+        WORK
+        + """
+    extern "C" void kernel(const float* x, float* out) {
+    #if CHEAT
+        static int calls = 0;
+        if (++calls == 14) python(  // the first sample
+           
+            "from kernelwright.evaluate.sandbox import wire\\n"
+            "send = wire.send\\n"
+            "wire.send = lambda *arguments: (send(*arguments), send(*arguments))\\n");
+    #endif
+        work(x, out);
+    }
+    """
+    )
+    _, caught, _ = arms(source, "affine", also=("timed_outputs", "floor", "outside_clock"))
+    assert (caught.outcome, caught.because) == ("suspect", "tampering")
+    assert "another question" in caught.evidence
+
+
+@pytest.mark.defence("no_processes")
+def test_a_second_process(arms):
+    source = (
+        WORK
+        + """
+    #include <sys/mman.h>
+    #include <sys/wait.h>
+    extern "C" void kernel(const float* x, float* out) {
+    #if CHEAT
+        static void* shared = mmap(nullptr, 16384, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        const pid_t helper = fork();
+        if (helper < 0) return;
+        if (helper == 0) {
+            work(x, static_cast<float*>(shared));
+            _exit(0);
+        }
+        waitpid(helper, nullptr, 0);
+        std::memcpy(out, shared, 16384);
+    #else
+        work(x, out);
+    #endif
+    }
+    """
+    )
+    _, caught, _ = arms(source, "affine")
+    assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
+
+
+@pytest.mark.defence("no_processes")
+def test_a_program_of_the_hosts(arms):
+    source = (
+        WORK
+        + """
+    extern "C" void kernel(const float* x, float* out) {
+        static int status = CHEAT ? system("true") : 0;
+        if (status == 0) work(x, out);
+    }
+    """
+    )
+    _, caught, _ = arms(source, "affine")
+    assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
+
+
+@pytest.mark.defence("file_system")
+def test_something_left_for_the_next(arms, outside):
+    source = (
+        WORK
+        + f"""
+    static bool left() {{
+        FILE* file = fopen("{outside}/left", "w");
+        return file && fputs("for later", file) >= 0 && fclose(file) == 0;
+    }}
+    extern "C" void kernel(const float* x, float* out) {{
+        static const bool fine = CHEAT ? left() : true;
+        if (fine) work(x, out);
+    }}
+    """
+    )
+    existed = []
+    judged = arms.bench.judge
+    arms.bench.judge = lambda *a: (judged(*a), existed.append((outside / "left").exists()))[0]
+    try:
+        _, caught, _ = arms(source, "affine")
+    finally:
+        del arms.bench.judge
+    assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
+    assert existed == [False, False, True]
+
+
+@pytest.mark.defence("limits")
+def test_more_memory_than_there_is(arms):
+    source = (
+        WORK
+        + """
+    #include <sys/mman.h>
+    extern "C" void kernel(const float* x, float* out) {
+        static void* hoard = CHEAT ? mmap(nullptr, 64ul << 30, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : nullptr;
+        if (hoard != MAP_FAILED) work(x, out);
+    }
+    """
+    )
+    _, caught, _ = arms(source, "affine")
+    assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
+
+
+def test_the_comparison_is_out_of_reach(bench):
+    """Its own copy of torch agrees to everything; the grader has another."""
+    source = """
+    extern "C" void kernel(const float*, float* out) {
+        python("import torch\\n"
+               "torch.allclose = torch.equal = torch.isclose = lambda *a, **k: True\\n"
+               "torch.testing.assert_close = lambda *a, **k: None\\n"
+               "torch.Tensor.__eq__ = lambda self, other: torch.ones_like(self, dtype=torch.bool)\\n");
+        std::memset(out, 0, 16384);
+    }
+    """
+    found = bench.judge(source, "affine", 1)
+    assert (found.outcome, found.because) == ("incorrect", "value")
+
+
+@pytest.mark.parametrize("answer", [
+    '{"serial": message["serial"], "results": [], "ns": 1}',
+    '{"serial": message["serial"], "results": [[[0, "float32", [64, 64]]]], "ns": 1}',
+    '{"serial": message["serial"], "results": [[[1e400, "float32", [64, 64]]]], "ns": 1}',
+    '{"serial": message["serial"], "results": [[[-1, "float32", [64, 64]]]], "ns": 1}',
+    '{"serial": message["serial"], "results": "a string", "ns": None}',
+    '{"serial": message["serial"], "results": [[[id(message), "no dtype", [2**70]]]], "ns": 1}',
+    '{"serial": message["serial"], "results": [[[id(message), [], [64, 64]]]], "ns": 1}',
+    '{"serial": message["serial"]}',
+    "b'no JSON'", "b'[1]'", "b'[' * 100000", "b'\\\\xff' * 1000", "b'9' * 100000",
+])  # fmt: skip
+def test_no_answer_breaks_the_referee(bench, answer):
+    source = (
+        WORK
+        + f"""
+    extern "C" void kernel(const float* x, float* out) {{
+        work(x, out);
+        python("import json\\n"
+               "from kernelwright.evaluate.sandbox import wire\\n"
+               "def send(end, message, descriptors=()):\\n"
+               "    answer = {answer.replace('"', chr(39))}\\n"
+               "    end.send(answer if isinstance(answer, bytes) else json.dumps(answer).encode())\\n"
+               "wire.send = send\\n");
+    }}
+    """
+    )
+    found = bench.judge(source, "affine", 1)
+    assert found.outcome in ("suspect", "crashed", "incorrect"), found
+    assert bench.judge(WORK + 'extern "C" void kernel(const float* x, float* out) { work(x, out); }', "affine", 0).outcome == (
+        "measured"
+    )

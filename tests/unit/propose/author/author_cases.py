@@ -1,0 +1,159 @@
+"""Tasks from source text through torch.export, and C++ candidates through the system compiler."""
+
+import ctypes
+import operator
+import subprocess
+import warnings
+from dataclasses import dataclass
+
+import pytest
+
+from kernelwright.records.graph import Argument, Infinity, OpGraph, OpNode, Ref
+from kernelwright.records.task import Target, Task, TaskSource, Workload
+from kernelwright.records.tensor import Domain, TensorSpec
+
+torch = pytest.importorskip("torch")
+HEADER = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n\n\n"
+STRICT = ("-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror")
+
+
+@dataclass
+class Case:
+    """A task with the module and the inputs that it came from."""
+
+    task: Task
+    module: torch.nn.Module
+    inputs: list
+
+    def reference(self, inputs=None):
+        """The fp64 results."""
+        wide = [t.double() if t.is_floating_point() else t for t in (inputs or self.inputs)]
+        with torch.no_grad():
+            found = self.module.double()(*wide)
+        self.module.float()
+        return list(found) if isinstance(found, tuple) else [found]
+
+
+def case(source, name="task", kind="cpu", decompose=False):
+    scope = {}
+    exec(compile(source, name, "exec"), scope)
+    torch.manual_seed(0)
+    module = scope["Model"](*scope["get_init_inputs"]()).eval()
+    inputs = scope["get_inputs"]()
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        program = torch.export.export(module, tuple(inputs))
+        if decompose:
+            program = program.run_decompositions()
+        found = module(*inputs)
+    outputs = list(found) if isinstance(found, tuple) else [found]
+    graph, names = _graph(program)
+    workload = Workload(
+        inputs=tuple(_spec(n, t) for n, t in zip(names, inputs, strict=True)),
+        parameters=tuple(_spec(n, t) for n, t in module.state_dict().items()),
+        outputs=tuple(_spec(n, t) for n, t in zip(graph.outputs, outputs, strict=True)),
+    )
+    task = Task(
+        source=TaskSource(name=name, format="kernelbench", source=source),
+        target=Target(kind=kind, arch="native" if kind == "cpu" else "sm_90", present=True),
+        workload=workload,
+        graph=graph,
+    )
+    return Case(task, module, inputs)
+
+
+def model(forward, inputs, init="pass", init_inputs="[]", arguments="x", signature="self"):
+    """KernelBench-format text around one expression."""
+    return HEADER + (
+        f"class Model(nn.Module):\n    def __init__({signature}):\n"
+        f"        super().__init__()\n        {init}\n\n"
+        f"    def forward(self, {arguments}):\n        return {forward}\n\n\n"
+        f"def get_inputs():\n    return [{inputs}]\n\n\ndef get_init_inputs():\n    return {init_inputs}\n"
+    )
+
+
+def _dtype(tensor):
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _spec(name, tensor):
+    domain = Domain.REAL if tensor.is_floating_point() else Domain.INDEX
+    return TensorSpec(name=name, shape=tuple(tensor.shape), dtype=_dtype(tensor), domain=domain)
+
+
+def _graph(program):
+    signature = program.graph_signature
+    real = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+
+    def value(v):
+        if isinstance(v, torch.fx.Node):
+            return Ref(ref=real.get(v.name, v.name))
+        if isinstance(v, list | tuple):
+            return tuple(value(i) for i in v)
+        if isinstance(v, torch.dtype):
+            return str(v).removeprefix("torch.")
+        if isinstance(v, float) and abs(v) == float("inf"):
+            return Infinity(infinity=1 if v > 0 else -1)
+        return v if v is None or isinstance(v, bool | int | float | str) else str(v)
+
+    def node(n):
+        if n.target is operator.getitem:
+            op, pairs = "getitem", zip(("self", "index"), n.args, strict=True)
+        else:
+            named = [a.name for a in n.target._schema.arguments]
+            op, pairs = str(n.target), [*zip(named, n.args, strict=False), *n.kwargs.items()]
+        arguments = tuple(Argument(name=a, value=value(v)) for a, v in pairs)
+        return OpNode(name=n.name, op=op, arguments=arguments, result=(), bytes=0, flops=0)
+
+    calls = [n for n in program.graph.nodes if n.op == "call_function"]
+    names = [n.name for n in program.graph.nodes if n.op == "placeholder" and n.name not in real]
+    (end,) = (n for n in program.graph.nodes if n.op == "output")
+    return OpGraph(
+        inputs=tuple(names),
+        parameters=tuple(real.values()),
+        nodes=tuple(node(n) for n in calls if "assert_tensor_metadata" not in str(n.target)),
+        outputs=tuple(real.get(n.name, n.name) for n in end.args[0]),
+    ), names
+
+
+def build(candidates, folder, optimize="-O1"):
+    """Compiled entries, built side by side."""
+    running = []
+    for number, candidate in enumerate(candidates):
+        source = folder / f"k{number}.cpp"
+        source.write_text(candidate.source)
+        defines = [f"-D{d.name}={d.value}" for d in candidate.defines]
+        library = source.with_suffix(".so")
+        command = ["g++", *STRICT, *candidate.flags, *defines, optimize, str(source), "-o", str(library)]
+        running.append((candidate, library, subprocess.Popen(command, stderr=subprocess.PIPE, text=True)))
+        if len(running) % 4 == 0:
+            running[-4][2].wait()
+    entries = []
+    for candidate, library, process in running:
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors + candidate.source
+        entries.append(getattr(ctypes.CDLL(str(library)), candidate.entry))
+    return entries
+
+
+def call(entry, case, inputs=None):
+    """The kernel's outputs, poisoned before, with every buffer off by one element from alignment."""
+    tensors = [*(inputs or case.inputs), *case.module.state_dict().values()]
+    shifted = [_shifted(t) for t in tensors]
+    outputs = [_shifted(torch.empty(o.shape, dtype=getattr(torch, o.dtype)).fill_(float("nan")))
+               for o in case.task.workload.outputs]  # fmt: skip
+    entry(*(ctypes.c_void_p(t.data_ptr()) for t in (*shifted, *outputs)))
+    return outputs
+
+
+def _shifted(tensor):
+    room = torch.empty(tensor.numel() + 1, dtype=tensor.dtype)
+    room[1:] = tensor.reshape(-1)
+    return room[1:].reshape(tensor.shape)
+
+
+def error(found, wanted):
+    """Largest error relative to |r| + median |r|."""
+    wanted = wanted.double()
+    scale = wanted.abs() + wanted.abs().median()
+    return float(((found.double() - wanted).abs() / scale.clamp_min(1e-30)).nan_to_num(nan=1e9).max())
