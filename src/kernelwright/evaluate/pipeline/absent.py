@@ -7,8 +7,9 @@ is claimed, by anything.
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.spawn import ChildSlowError
 from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, Verified
+from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, TimedOut, Verified
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
 
@@ -63,6 +64,8 @@ def _interpret(trial: Trial, facts: BuildFacts) -> Evaluation:
             verify_case(trial, child, case, guarded=False)
     except ChildRaisedError as raised:
         return _fault(trial, raised, facts)
+    except ChildSlowError:
+        return TimedOut(stage=trial.stage, limit_s=INTERPRET_LIMIT_S)
     finally:
         child.close()
     how = f"Triton's interpreter on {session.presented.reduction or 'full shapes'}"

@@ -9,8 +9,9 @@ from kernelwright.evaluate.pipeline.session_cuda import CudaContestant, CudaSess
 from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError
+from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation
+from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, TimedOut
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
 
@@ -79,6 +80,10 @@ def _first_call(trial: Trial, contestant: CudaContestant) -> BuildFacts:
         if raised.name in BUILD_ERRORS:
             raise OutcomeReached(BuildFailed(log=raised.log)) from None
         raise OutcomeReached(Crashed(stage="compile", reason=raised.name, log=raised.log)) from None
+    except ChildGoneError as gone:
+        raise OutcomeReached(Crashed(stage="compile", reason=gone.reason, log=gone.log)) from None
+    except ChildSlowError:
+        raise OutcomeReached(TimedOut(stage="compile", limit_s=trial.policy.run_limit_s)) from None
     return BuildFacts(compiler="triton", seconds=ran.outside_ns / 1e9)
 
 

@@ -41,14 +41,24 @@ class InterpretedSide:
         inside = time.perf_counter_ns() - start
         if isinstance(result, Fault):
             return {"error": f"fault {result.kind}", "log": result.log}
+        if changed := self._changed(offsets):
+            return {"error": "fault input_written", "log": f"it writes to {changed}, which is read-only on a device"}
         self._kept = [t.contiguous() for t in result]
         return {"ns": inside, "results": [[described(t) for t in self._kept]]}
 
     def _arguments(self, offsets: list[int]) -> Arguments:
-        copies = [self._view.tensor(i, o, s).clone() for (i, o), s in zip(enumerate(offsets), self._specs, strict=True)]
-        tensors = iter(copies)
+        self._copies = [t.clone() for t in self._shared(offsets)]
+        tensors = iter(self._copies)
         inputs = [i.value if isinstance(i, Scalar) else next(tensors) for i in self._workload.inputs]
         return Arguments(inputs, {p.name: next(tensors) for p in self._workload.parameters})
+
+    def _changed(self, offsets: list[int]) -> str:
+        """Names of the inputs and parameters that are not what they were."""
+        triples = zip(self._specs, self._copies, self._shared(offsets), strict=True)
+        return ", ".join(repr(s.name) for s, mine, given in triples if not torch.equal(mine, given))
+
+    def _shared(self, offsets: list[int]) -> list[torch.Tensor]:
+        return [self._view.tensor(i, o, s) for (i, o), s in zip(enumerate(offsets), self._specs, strict=True)]
 
     @property
     def _specs(self) -> tuple[TensorSpec, ...]:
