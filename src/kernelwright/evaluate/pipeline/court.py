@@ -24,7 +24,7 @@ from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
-GPU_MODULES = ("triton", "torch._dynamo")
+GPU_MODULES = ("triton", "torch._dynamo", "kernelwright.evaluate.triton.driver")
 """Imported once by the GPU's warm parent: a module that only names torch.compiler costs seconds otherwise."""
 GPU_ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 """Read when torch._dynamo is imported: a confined process has no pool of compilers."""
