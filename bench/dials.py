@@ -41,7 +41,7 @@ async def main(target_name: str, out: Path) -> None:
             task = await referee.admit(source, target)
             origin = origin or provenance(await referee.environment())
             started: Ratio | None = None
-            for turn, candidate in _turns(task):
+            for turn, candidate in turns(task):
                 found = await referee.evaluate(task, next(candidate.points()))
                 started = started or _speedup(found)
                 rows.append(_row(name, turn, found, started))
@@ -51,7 +51,7 @@ async def main(target_name: str, out: Path) -> None:
         await referee.close()
 
 
-def _turns(task: Task) -> Iterator[tuple[str, Candidate]]:
+def turns(task: Task) -> Iterator[tuple[str, Candidate]]:
     """The start, and every schedule that differs from it in one dial."""
     plan = lower(task)
     if task.target.kind == "cpu":

@@ -1,6 +1,6 @@
 """What judging one candidate costs: `python bench/judging.py TASK.py TARGET OUT.json`.
 
-The built-in author's first kernel for the task is judged three times with everything about the task known, and
+The kernel that the built-in author starts from is judged three times with everything about the task known, and
 once more for good. Written down: wall time from the candidate's text to its verdict, seconds by stage, speedups, and
 the share of the read bandwidth that the same run measured.
 """
@@ -11,13 +11,11 @@ import sys
 import time
 from pathlib import Path
 
+from dials import turns
 from provenance import provenance
 
 from kernelwright.engine.target import resolve_target
 from kernelwright.evaluate.referee import Referee
-from kernelwright.propose.proposer import Brief
-from kernelwright.propose.table import PROPOSERS
-from kernelwright.records.attempt import Expansion
 from kernelwright.records.evaluation import Evaluation, Measured
 from kernelwright.records.policy import Effort
 from kernelwright.tasks.table import read_task
@@ -31,8 +29,8 @@ async def main(task_file: Path, target_name: str, out: Path) -> None:
     try:
         task = await referee.admit(read_task(task_file), resolve_target(target_name))
         environment = await referee.environment()
-        brief = Brief(task, Expansion(number=0, intent="seed"), (), (), 0)
-        candidate = (await PROPOSERS["author"]().propose(brief))[0].candidate
+        _, written = next(turns(task))
+        candidate = next(written.points())
         await referee.evaluate(task, candidate)  # compiles the baselines, once for the task
         rows = []
         for effort in ORDER:

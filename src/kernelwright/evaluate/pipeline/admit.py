@@ -135,14 +135,14 @@ def _input(position: int, data: Message) -> TensorSpec | Scalar:
 
 def _refuse_unfit(answer: Message, name: str) -> None:
     if answer["mutates_inputs"]:
-        raise TaskError(f"the reference of {name!r} writes to its inputs; let it work on a copy, such as x.clone()")
+        raise TaskError(f"the reference of {name!r} writes to its inputs: have forward work on a clone of them")
+    if answer["mutates_state"]:
+        raise TaskError(f"the reference of {name!r} changes its own parameters or buffers; call .eval() in __init__")
     if not answer["deterministic"]:
         raise TaskError(
             f"the reference of {name!r} is not deterministic: two calls on the same inputs differ. Remove randomness "
             "such as dropout in training mode; no kernel could be told right from wrong."
         )
-    if answer["mutates_state"]:
-        raise TaskError(f"the reference of {name!r} changes its own parameters or buffers; call .eval() in __init__")
     if not answer["finite"]:
         raise TaskError(f"the reference of {name!r} gives NaN or infinity on its own inputs")
 

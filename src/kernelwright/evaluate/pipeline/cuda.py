@@ -41,6 +41,8 @@ def cuda_stages(trial: Trial, effort: Effort) -> Evaluation:
         with trial.timed("load"):
             _load(trial, contestant, session)
         with trial.timed("compile"):
+            # Foreign code runs in this call as well, so that what ends it is a crash and no failed build.
+            trial.stage = "load"
             facts = _first_call(trial, contestant)
         with trial.timed("verify"):
             for case in session.cases:

@@ -14,6 +14,7 @@ from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran, Tam
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.spawn import Child
 from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.verify.regimes import Regime
 from kernelwright.records.tensor import TensorSpec
 
 OUTBOX = 4 << 30
@@ -131,6 +132,16 @@ class CudaSession(Session):
         offsets = [draw * t.nbytes for t in self.inputs]
         self.reference.ask({"do": "draw", "seed": self._new_seed(), "offsets": offsets})
         return [self.view(i, o) for i, o in enumerate(offsets)]
+
+    def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
+        offsets = super()._place_regime(slot, regime, drawn)
+        # Another process reads next: what this one has queued must be done.
+        torch.cuda.synchronize()
+        return offsets
+
+    def _place_parameters(self) -> None:
+        super()._place_parameters()
+        torch.cuda.synchronize()
 
     def _place_initial(self) -> None:
         self.reference.ask({"do": "state", "offsets": [0] * len(self.parameters)})

@@ -6,6 +6,7 @@
 import ctypes
 import os
 import platform
+import signal
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -19,6 +20,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1, 2, 4, 16384, 1 << 18
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 1, 4, 38, 22
 SECCOMP_MODE_FILTER = 2
 
+ABORTED = int(signal.SIGABRT)
 X86_64 = platform.machine() == "x86_64"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -53,6 +55,11 @@ def syscall(number: int, *arguments: object) -> int:
     return _check(_libc.syscall(ctypes.c_long(number), *arguments), f"syscall {number}")
 
 
+def exit_on_abort() -> None:
+    """Have abort(3) exit with status ABORTED: the first process of a namespace survives the signal itself."""
+    _libc.signal(signal.SIGABRT, _libc._exit)  # noqa: SLF001 (the C function's own name)
+
+
 class _Iovec(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
 
@@ -78,3 +85,4 @@ _libc.process_vm_readv.argtypes = (
     ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong,
 )  # fmt: skip
 _libc.syscall.restype = ctypes.c_long
+_libc.signal.argtypes, _libc.signal.restype = (ctypes.c_int, ctypes.c_void_p), ctypes.c_void_p

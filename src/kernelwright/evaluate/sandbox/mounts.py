@@ -33,8 +33,8 @@ def private(directory: str, size: int, trees: Iterable[str]) -> None:
 
 
 def reachable(path: str) -> bool:
-    """Whether every user may enter all directories above `path`."""
-    return _first_closed(path) is None
+    """Whether every user may enter all directories above `path`, if there is such a path."""
+    return not Path(path).exists() or _first_closed(path) is None
 
 
 def _closed(trees: Iterable[str]) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelwright.errors import MachineError, RefereeError
-from kernelwright.evaluate.sandbox import wire
+from kernelwright.evaluate.sandbox import kernel, wire
 from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
 
 SAME_ALLOCATOR = {
@@ -228,6 +228,8 @@ class Child:
             return "was killed together with its keeper"
         if os.WIFSIGNALED(self.code):
             return f"killed by {signal.Signals(os.WTERMSIG(self.code)).name}"
+        if os.WEXITSTATUS(self.code) == kernel.ABORTED:
+            return "aborted"
         return f"exited with status {os.WEXITSTATUS(self.code)} before it answered"
 
 

@@ -81,6 +81,7 @@ def _become_child(side: str, jail: Jail, isolated: bool, control: int, log: int)
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.close(log)
+        kernel.exit_on_abort()
         denied = enter(jail, isolated)
         grader = socket.socket(fileno=control)
         # Said before there is any foreign code that could say it.

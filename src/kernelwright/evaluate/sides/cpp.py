@@ -34,7 +34,10 @@ class CppSide:
         with path.open("wb") as file:
             os.sendfile(file.fileno(), library_file, 0, os.fstat(library_file).st_size)
         library = ctypes.CDLL(str(path))
-        self._function = getattr(library, str(message["entry"]))
+        try:
+            self._function = getattr(library, str(message["entry"]))
+        except AttributeError:
+            raise LookupError(f'no function {message["entry"]!r}: define it, and as extern "C"') from None
         self._function.restype = None
         count = len(self._view.starts) + len(self._outputs) + (self._workspace_bytes > 0)
         self._function.argtypes = [ctypes.c_void_p] * count

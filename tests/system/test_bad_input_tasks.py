@@ -1,0 +1,77 @@
+"""Tasks that cannot be judged: refused with the reason and the cure, in one message; the next task is admitted."""
+
+import pytest
+from bad_input import AFFINE, Asked
+
+from kernelwright.errors import TaskError
+
+
+@pytest.fixture(scope="module")
+def asked():
+    made = Asked()
+    yield made
+    made.close()
+
+
+def written(forward="return x * 3 + 1", inputs="torch.randn(64, 64)", init="", before="", argument="x"):
+    return f"""
+import torch
+import torch.nn as nn
+{before}
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {init or "pass"}
+    def forward(self, {argument}):
+        {forward}
+def get_inputs():
+    return [{inputs}]
+"""
+
+
+BAD = {
+    "a syntax error": (AFFINE + "\ndef broken(:\n", "SyntaxError"),
+    "no Model": (AFFINE.replace("class Model", "class Modell"), "no attribute 'Model'"),
+    "a Model that is none": (written(before="class Other: pass").replace("(nn.Module)", "(Other)"), "not a torch.nn.Module"),
+    "no inputs": (AFFINE.replace("get_inputs", "get_outputs"), "no attribute 'get_inputs'"),
+    "inputs that raise": (written(inputs="torch.randn(64, -64)"), "negative dimension"),
+    "a forward that raises": (written("return x @ torch.ones(3)"), "size mismatch"),
+    "inputs of another kind": (written(inputs="'text'"), "is a str"),
+    "a result of another kind": (written("return {'y': x}"), "returned a dict"),
+    "randomness": (written("return x + torch.randn_like(x)"), "not deterministic"),
+    "dropout": (written("return self.drop(x)", init="self.drop = nn.Dropout(0.5)"), "Remove randomness"),
+    "zeros that pass": (written("return torch.softmax(x * 0, 0) * 0"), "does not depend on input 'x'"),
+    "a constant that passes": (written("return torch.relu(x) * 1e-30 + 1"), "does not depend on input 'x'"),
+    "the input itself": (written("return torch.relu(x)", inputs="torch.rand(64, 64)"), "the input itself would pass"),
+    "an input that does not matter": (
+        written("return x * 3 + 1", inputs="torch.randn(64, 64), torch.randn(64, 64)", argument="x, unused"),
+        "does not depend on input 'unused'; remove it",
+    ),
+    "an input written in place": (written("return x.mul_(3).add_(1)"), "writes to its inputs: have forward work on a clone"),
+    "a state that changes": (
+        written("self.count += 1\n        return x * 3 + self.count", init="self.register_buffer('count', torch.zeros(1))"),
+        ".eval()",
+    ),
+    "infinity": (written("return x / 0"), "NaN or infinity"),
+    "an exit": (written("import os; os._exit(0)"), "exited with status 0"),
+    "a crash": (written("import ctypes; ctypes.string_at(8)"), "SIGSEGV"),
+    "a task of another shape each time": (
+        written(inputs="torch.randn(torch.initial_seed() % 1000 % 7 + 60, 64)"),
+        "shape",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_task_is_refused_in_one_message(asked, name):
+    source, reason = BAD[name]
+    with pytest.raises(TaskError) as caught:
+        asked.admit(source, name)
+    message = str(caught.value)
+    assert reason in message
+    assert repr(name) in message
+    assert len(message) < 1200
+
+
+def test_and_the_next_is_admitted(asked):
+    assert asked.admit(AFFINE).workload.outputs[0].shape == (64, 64)
