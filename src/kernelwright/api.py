@@ -195,9 +195,7 @@ def _write(file: Path, text: str) -> Path:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise StoreError(
-            f"{file} cannot be written ({error.strerror}): check the path and the disk"
-        ) from None
+        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
     return file
 
 

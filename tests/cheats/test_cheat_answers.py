@@ -6,6 +6,7 @@ import socket
 import threading
 
 import pytest
+
 from conftest import task
 
 SECRET = random.Random().uniform(2, 3)

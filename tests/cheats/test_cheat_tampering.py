@@ -64,7 +64,7 @@ def test_answers_to_questions_not_yet_put(arms):
     #if CHEAT
         static int calls = 0;
         if (++calls == 14) python(  // the first sample
-           
+
             "from kernelwright.evaluate.sandbox import wire\\n"
             "send = wire.send\\n"
             "wire.send = lambda *arguments: (send(*arguments), send(*arguments))\\n");
@@ -207,6 +207,6 @@ def test_no_answer_breaks_the_referee(bench, answer):
     )
     found = bench.judge(source, "affine", 1)
     assert found.outcome in ("suspect", "crashed", "incorrect"), found
-    assert bench.judge(WORK + 'extern "C" void kernel(const float* x, float* out) { work(x, out); }', "affine", 0).outcome == (
-        "measured"
-    )
+    assert bench.judge(
+        WORK + 'extern "C" void kernel(const float* x, float* out) { work(x, out); }', "affine", 0
+    ).outcome == ("measured")

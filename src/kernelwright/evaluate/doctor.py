@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Literal
 
 from kernelwright.errors import MachineError, RefereeError
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
-from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError, Warm
+from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.check import Check
 
 LIMIT_S = 60.0

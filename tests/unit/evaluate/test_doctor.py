@@ -11,8 +11,8 @@ import pytest
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate import doctor
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import LOST
-from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError
 
 HERE = """
 import json, sys

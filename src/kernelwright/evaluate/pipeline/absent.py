@@ -5,9 +5,9 @@ is claimed, by anything.
 """
 
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.sandbox.child import ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.spawn import ChildSlowError
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, TimedOut, Verified
 from kernelwright.records.measure import BuildFacts

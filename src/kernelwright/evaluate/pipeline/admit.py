@@ -12,9 +12,10 @@ import torch
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.pipeline.session import Presented, Session
 from kernelwright.evaluate.pipeline.session_cuda import CudaContestant, CudaSession
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
-from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError, Warm
+from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.triton.reduce import Reduction
 from kernelwright.evaluate.verify import compare

@@ -24,7 +24,6 @@ from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
-
 GPU_MODULES = ("triton", "torch._dynamo")
 """Imported once by the GPU's warm parent: a module that only names torch.compiler costs seconds otherwise."""
 GPU_ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}

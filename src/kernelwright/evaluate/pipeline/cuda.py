@@ -4,16 +4,20 @@ There is no build of its own: Triton compiles at the first launch, inside the ca
 before the first result is a failed build.
 """
 
+from typing import TYPE_CHECKING
+
 from kernelwright.evaluate.pipeline.absent import described
 from kernelwright.evaluate.pipeline.session_cuda import CudaContestant, CudaSession
 from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError
-from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, TimedOut
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
+
+if TYPE_CHECKING:
+    from kernelwright.evaluate.sandbox.wire import Message
 
 BUILD_ERRORS = (
     "CompilationError",

@@ -13,8 +13,8 @@ from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
-from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Refused, Suspect, TimedOut
 from kernelwright.records.policy import Effort

@@ -1,5 +1,7 @@
 """The GPU under the referee: its name, its ceiling measured with a yardstick kernel, its floor."""
 
+from typing import TYPE_CHECKING
+
 import torch
 
 from kernelwright.evaluate.pipeline.machine import Machine
@@ -8,10 +10,12 @@ from kernelwright.evaluate.profile import ceiling_cuda
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
-from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.run import Device
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
+
+if TYPE_CHECKING:
+    from kernelwright.evaluate.sandbox.wire import Message
 
 GPU_JAIL = Jail(directory="/", may_execute=True, memory_bytes=1 << 40, tmpfs_bytes=1 << 30)
 

@@ -247,7 +247,7 @@ class Session:
         for i, (want, show) in enumerate(zip(wanted, shown, strict=True)):
             scale = compare.scale_of(want)
             error = float(compare.error_of(show, want, scale).max()) if want.numel() else 0.0
-            bitwise = exact and error == 0.0 or not self.task.workload.outputs[i].floating
+            bitwise = (exact and error == 0.0) or not self.task.workload.outputs[i].floating
             allowed = 0.0 if bitwise or self.task.comparator.kind == "exact" else self.allowed(i, error)
             expected.append(Expected(want, scale, error, allowed))
         return expected

@@ -10,9 +10,9 @@ import torch
 
 from kernelwright.evaluate.pipeline.session import LINE, Session
 from kernelwright.evaluate.profile.clock import MOST_CALLS
+from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran, TamperedError, found_in, whole
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
-from kernelwright.evaluate.sandbox.spawn import Child
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify.regimes import Regime
 from kernelwright.records.tensor import TensorSpec

@@ -15,7 +15,7 @@ import torch
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.sandbox import kernel
-from kernelwright.evaluate.sandbox.spawn import Child, ChildGoneError, ChildMovedError, ChildSlowError, Reply
+from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildMovedError, ChildSlowError, Reply
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.tensor import ITEM_BYTES, DType
 

@@ -39,13 +39,13 @@ def unshare(flags: int) -> None:
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    """mount(2)."""
+    """Mount a file system."""
     encoded = [None if s is None else s.encode() for s in (source, target, kind, data)]
     _check(_libc.mount(encoded[0], encoded[1], encoded[2], ctypes.c_ulong(flags), encoded[3]), "mount")
 
 
 def prctl(option: int, argument: int, pointer: object = 0) -> None:
-    """prctl(2) with the arguments this package needs."""
+    """Change a property of this process."""
     third = pointer if not isinstance(pointer, int) else ctypes.c_ulong(pointer)
     _check(_libc.prctl(option, ctypes.c_ulong(argument), third, 0, 0), "prctl")
 
@@ -57,7 +57,7 @@ def syscall(number: int, *arguments: object) -> int:
 
 def exit_on_abort() -> None:
     """Have abort(3) exit with status ABORTED: the first process of a namespace survives the signal itself."""
-    _libc.signal(signal.SIGABRT, _libc._exit)  # noqa: SLF001 (the C function's own name)
+    _libc.signal(signal.SIGABRT, _libc._exit)
 
 
 class _Iovec(ctypes.Structure):

@@ -25,7 +25,7 @@ def timed(
     torch.cuda.synchronize()
     begin.record()
     if busy_cycles:
-        torch.cuda._sleep(busy_cycles)  # noqa: SLF001 (torch has no public spin kernel)
+        torch.cuda._sleep(busy_cycles)
     host = time.perf_counter_ns()
     start.record()
     results = [function(*arguments) for arguments in calls]

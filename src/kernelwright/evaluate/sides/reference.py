@@ -11,10 +11,10 @@ import socket
 import time
 import types
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from pydantic import JsonValue
 
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import export, session
@@ -22,6 +22,9 @@ from kernelwright.evaluate.sides.memory import ArenaView, described
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 Call = Callable[..., object]
 
@@ -258,7 +261,7 @@ def _both_nan(a: torch.Tensor, b: torch.Tensor) -> bool:
 def _seed(seed: int) -> None:
     torch.manual_seed(seed)
     random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002 (the task's own code may draw from the old generator)
+    np.random.seed(seed % 2**32)
 
 
 COMMANDS = ("load", "graph", "draw", "state", "reduce", "arrange", "parameters", "prepare", "run")

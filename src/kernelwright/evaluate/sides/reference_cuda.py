@@ -15,7 +15,6 @@ from kernelwright.evaluate.sides.cuda_calls import publish, timed
 from kernelwright.evaluate.sides.reference import COMMANDS, ReferenceSide, tensors_of
 from kernelwright.records.tensor import TensorSpec
 
-
 CACHE_BYTES = 16 << 30
 """What this process may keep of freed device memory between two calls."""
 

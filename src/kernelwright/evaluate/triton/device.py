@@ -187,7 +187,6 @@ def _torch_cuda(device: Hardware) -> dict[str, object]:
     )
     return {
         "is_available": lambda: True,
-        "device": lambda _device=None: nullcontext(),
         "device_of": lambda _tensor=None: nullcontext(),
         "device_count": lambda: 1,
         "current_device": lambda: 0,

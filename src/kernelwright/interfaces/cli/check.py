@@ -24,9 +24,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
     ] = None,
     entry: Annotated[str | None, typer.Option(help="The kernel's function. Default: the only one.")] = None,
     workspace_bytes: Annotated[int, typer.Option(min=0, help="Workspace that the kernel gets.")] = 0,
-    isolation: Annotated[
-        Literal["auto", "strict"], typer.Option(help="strict: refuse a weaker sandbox.")
-    ] = "auto",
+    isolation: Annotated[Literal["auto", "strict"], typer.Option(help="strict: refuse a weaker sandbox.")] = "auto",
     quick: Annotated[bool, typer.Option("--quick", help="As short as in a search.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
@@ -52,12 +50,8 @@ def check(  # noqa: PLR0913  a flag is a parameter
 def _show(summary: api.CheckSummary) -> None:
     style = "green" if summary.right else "red"
     OUTPUT.print(f"[bold {style}]{summary.outcome}[/] {escape(plain(summary.reason))}".rstrip())
-    OUTPUT.print(
-        f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}"
-    )
+    OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
     for line in figure_lines(summary):
         OUTPUT.print(line)
     for case in summary.errors:
-        OUTPUT.print(
-            f"case              {escape(case.regime)}: error {case.error:.3g}, allowed {case.allowed:.3g}"
-        )
+        OUTPUT.print(f"case              {escape(case.regime)}: error {case.error:.3g}, allowed {case.allowed:.3g}")

@@ -38,8 +38,7 @@ def _copy(result: OptimizeResult, output: Path) -> None:
         output.write_text(result.kernel.read_text(encoding="utf-8"), encoding="utf-8")
     except OSError as error:
         raise StoreError(
-            f"-o {output} cannot be written ({error.strerror}): "
-            f"choose another file; the kernel is in {result.kernel}"
+            f"-o {output} cannot be written ({error.strerror}): choose another file; the kernel is in {result.kernel}"
         ) from None
 
 

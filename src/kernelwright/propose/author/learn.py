@@ -97,9 +97,7 @@ class Past:
 class Learner(Generic[S]):
     """Chooses the next schedule in one space. `home` is where a person would start."""
 
-    def __init__(
-        self, space: Space[S], language: str, home: S, seed: int, fingerprint: Fingerprint[S] = repr
-    ) -> None:
+    def __init__(self, space: Space[S], language: str, home: S, seed: int, fingerprint: Fingerprint[S] = repr) -> None:
         self.space = space
         self.language = language
         self.home = home
@@ -212,9 +210,7 @@ class Learner(Generic[S]):
             return []
         at = values.index(last.value)
         beside = {values[i] for i in (at - 1, at + 1) if 0 <= i < len(values)}
-        ahead = [
-            t for t in effective if t.dial == last.dial and t.value in beside and t.name not in base.tried
-        ]
+        ahead = [t for t in effective if t.dial == last.dial and t.value in beside and t.name not in base.tried]
         return ahead if len(ahead) == 1 else []
 
     def _weight(self, base: Base, schedule: S, turn: Turn, tried: set[str]) -> float:

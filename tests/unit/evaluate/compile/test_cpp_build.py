@@ -7,7 +7,7 @@ import pytest
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.compile import cpp
-from kernelwright.evaluate.sandbox.spawn import ChildSlowError
+from kernelwright.evaluate.sandbox.child import ChildSlowError
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.evaluation import BuildFailed, Refused
 

@@ -12,8 +12,9 @@ import pytest
 
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.sandbox import wire
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError, Warm
+from kernelwright.evaluate.sandbox.spawn import Warm
 
 
 def state(pid):

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from kernelwright.errors import RefereeError
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError, Reply
 from kernelwright.evaluate.sandbox.contestant import (
     GUARD,
     GUARD_BYTE,
@@ -16,7 +17,6 @@ from kernelwright.evaluate.sandbox.contestant import (
     Found,
     TamperedError,
 )
-from kernelwright.evaluate.sandbox.spawn import ChildGoneError, ChildSlowError, Reply
 
 
 class ScriptedChild:

@@ -164,8 +164,6 @@ def launch_cast(repair, x, out, name):
 def awkward(seed, count=SIZE):
     """bfloat16 values of every size, with zeros, infinities and NaN."""
     generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(count, generator=generator) * torch.exp2(
-        torch.randint(-20, 20, (count,), generator=generator)
-    )
+    x = torch.randn(count, generator=generator) * torch.exp2(torch.randint(-20, 20, (count,), generator=generator))
     x[:6] = torch.tensor([0.0, -0.0, float("inf"), -float("inf"), float("nan"), 1.0])
     return x.bfloat16()

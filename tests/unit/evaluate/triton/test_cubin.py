@@ -14,9 +14,7 @@ Resource usage:
 
 
 def test_usage_is_of_the_named_kernel():
-    assert parse_usage(RESOURCES, "wanted") == Usage(
-        registers=255, stack_bytes=32, local_bytes=16, shared_bytes=1024
-    )
+    assert parse_usage(RESOURCES, "wanted") == Usage(registers=255, stack_bytes=32, local_bytes=16, shared_bytes=1024)
     assert parse_usage(RESOURCES, "absent") is None
 
 
@@ -27,7 +25,5 @@ def test_spills_count_stores_and_loads():
 
 
 def test_a_message_loses_commands_and_paths():
-    text = (
-        "`ptxas` failed\nptxas /some/where/tmpab12_x.ptx, line 4; error : too big\n  \nRepro command: ptxas"
-    )
+    text = "`ptxas` failed\nptxas /some/where/tmpab12_x.ptx, line 4; error : too big\n  \nRepro command: ptxas"
     assert compiler_message(text) == "`ptxas` failed\nptxas kernel.ptx, line 4; error : too big"

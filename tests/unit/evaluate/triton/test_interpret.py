@@ -119,9 +119,7 @@ def test_an_atomic_counter_makes_an_order(run):
         )
         .replace("(x, partial, n,", "(x, partial, count, out, n,")
         .replace("(x, partial, x.numel(),", "(x, partial, torch.zeros(1, dtype=torch.int32), out, x.numel(),")
-        .replace(
-            "        final_kernel[(1,)](partial, out, programs, B=triton.next_power_of_2(programs))\n", ""
-        )
+        .replace("        final_kernel[(1,)](partial, out, programs, B=triton.next_power_of_2(programs))\n", "")
     )
     x = torch.rand(64, 1001)
     torch.testing.assert_close(run(source, x)[0].double(), x.double().sum(), rtol=1e-5, atol=0)
@@ -138,9 +136,7 @@ def test_shifting_in_place_is_a_race(run):
 
 
 def test_a_failed_device_assert(run):
-    source = ADD.replace(
-        "    inside = at < n\n", "    inside = at < n\n    tl.device_assert(n < 5, 'n is large')\n"
-    )
+    source = ADD.replace("    inside = at < n\n", "    inside = at < n\n    tl.device_assert(n < 5, 'n is large')\n")
     fault = run(source, torch.randn(9), torch.randn(9))
     assert (fault.kind, "n is large" in fault.log) == ("assertion", True)
     assert isinstance(run(source, torch.randn(3), torch.randn(3)), tuple)

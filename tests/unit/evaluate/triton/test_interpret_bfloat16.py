@@ -6,11 +6,7 @@ from interpreted_kernels import SIZE, awkward, launch, launch_cast
 
 
 def same(a, b):
-    return (
-        a.shape == b.shape
-        and torch.equal(a.isnan(), b.isnan())
-        and torch.equal(a.nan_to_num(), b.nan_to_num())
-    )
+    return a.shape == b.shape and torch.equal(a.isnan(), b.isnan()) and torch.equal(a.nan_to_num(), b.nan_to_num())
 
 
 def wrong_when_raw(raw, expected, *call):
@@ -67,9 +63,7 @@ def test_half_and_fma_and_masked_other(repaired):
         "fma": (x.double() * y.double() + x.double()).bfloat16(),
         "other": torch.where(torch.arange(SIZE) < 7, x, torch.tensor(1.5).bfloat16()),
     }.items():
-        assert same(
-            repaired(launch, True, "binary", (x, y, torch.zeros_like(x)), {"OP": op, "N": SIZE}), expected
-        ), op
+        assert same(repaired(launch, True, "binary", (x, y, torch.zeros_like(x)), {"OP": op, "N": SIZE}), expected), op
 
 
 @pytest.mark.parametrize("op", ["lt", "ge", "eq", "ne"])
@@ -129,14 +123,10 @@ def test_reductions(op, raw, repaired):
 def test_a_sum_rounds_as_often_as_the_device(repaired):
     x = torch.ones(16, 512).bfloat16()
     x[:, 0] = 256.0
-    got = repaired(
-        launch, True, "reduce", (x, torch.zeros(16, dtype=torch.bfloat16)), {"OP": "sum", "N": 512}
-    )
+    got = repaired(launch, True, "reduce", (x, torch.zeros(16, dtype=torch.bfloat16)), {"OP": "sum", "N": 512})
     assert same(got, torch.full((16,), 768.0).bfloat16())  # 767 is not a bfloat16
     x = torch.randn(16, 512).bfloat16()
-    got = repaired(
-        launch, True, "reduce", (x, torch.zeros(16, dtype=torch.bfloat16)), {"OP": "sum", "N": 512}
-    )
+    got = repaired(launch, True, "reduce", (x, torch.zeros(16, dtype=torch.bfloat16)), {"OP": "sum", "N": 512})
     error = (got.double() - x.double().sum(1)).abs()
     assert (error <= 9 * 2.0**-8 * x.double().abs().sum(1)).all()
 
@@ -200,9 +190,7 @@ def test_maximum_leaves_out_nan_as_the_device_does(dtype, raw, repaired):
     assert wrong_when_raw(raw, torch.fmax(x, y), launch, False, *call)
 
 
-@pytest.mark.parametrize(
-    ("op", "function"), [("erf", torch.erf), ("exp", torch.exp), ("sigmoid", torch.sigmoid)]
-)
+@pytest.mark.parametrize(("op", "function"), [("erf", torch.erf), ("exp", torch.exp), ("sigmoid", torch.sigmoid)])
 def test_special_functions(op, function, repaired):
     x = torch.randn(SIZE)
     torch.testing.assert_close(

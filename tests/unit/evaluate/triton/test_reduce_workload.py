@@ -36,9 +36,7 @@ def shapes(specs):
 
 
 def test_rows_shrink_to_a_prime_and_columns_stay():
-    got = reduce(
-        function("F.mse_loss(a, b)"), [spec("a", 4096, 4096), spec("b", 4096, 4096)], outputs=[spec("o")]
-    )
+    got = reduce(function("F.mse_loss(a, b)"), [spec("a", 4096, 4096), spec("b", 4096, 4096)], outputs=[spec("o")])
     assert shapes(got.workload.inputs) == [(61, 4096), (61, 4096)]
     assert got.description == "61x4096 of 4096x4096"
 
@@ -50,9 +48,7 @@ def test_aligned_sizes_are_powers_of_two():
 
 
 def test_a_product_shrinks_every_side():
-    got = reduce(
-        function("a @ b"), [spec("a", 4096, 4096), spec("b", 4096, 4096)], outputs=[spec("o", 4096, 4096)]
-    )
+    got = reduce(function("a @ b"), [spec("a", 4096, 4096), spec("b", 4096, 4096)], outputs=[spec("o", 4096, 4096)])
     (a, b), (out,) = shapes(got.workload.inputs), shapes(got.workload.outputs)
     assert a == b == out
     assert 200 < a[0] < 512
@@ -80,9 +76,7 @@ def test_an_index_bound_stays():
 
 def test_images_shrink_in_height_and_width():
     weights = [spec("layer.weight", 64, 64, 3, 3), spec("layer.bias", 64)]
-    got = reduce(
-        module("nn.Conv2d(64, 64, 3)"), [spec("a", 16, 64, 256, 256)], weights, [spec("o", 16, 64, 254, 254)]
-    )
+    got = reduce(module("nn.Conv2d(64, 64, 3)"), [spec("a", 16, 64, 256, 256)], weights, [spec("o", 16, 64, 254, 254)])
     assert shapes(got.workload.inputs) == [(3, 64, 37, 37)]
     assert shapes(got.workload.outputs) == [(3, 64, 35, 35)]
 

@@ -17,9 +17,7 @@ def f(BLOCK=BLOCK):
 
 def test_every_spelling_is_set_and_the_rest_stays():
     new = define(TEXT, [Define(name=n, value=v) for n, v in (("BLOCK", 8), ("WARPS", 16), ("STAGES", 77))])
-    assert new == TEXT.replace("= 1024", "= 8").replace("= 4;", "= 16;").replace(
-        "constexpr(2)", "constexpr(77)"
-    )
+    assert new == TEXT.replace("= 1024", "= 8").replace("= 4;", "= 16;").replace("constexpr(2)", "constexpr(77)")
 
 
 def test_what_counts_as_an_integer():
@@ -38,8 +36,6 @@ def test_a_name_that_is_no_integer_is_refused(name):
 def test_a_default_argument_sees_the_new_value(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     text = "BLOCK = 1\ndef f(block=BLOCK):\n    return block\n"
-    first, second = (
-        load_module(private_path("kernel"), text, [Define(name="BLOCK", value=v)]) for v in (2, 3)
-    )
+    first, second = (load_module(private_path("kernel"), text, [Define(name="BLOCK", value=v)]) for v in (2, 3))
     assert (first.f(), second.f()) == (2, 3)
     assert tmp_path in __import__("pathlib").Path(first.__file__).parents

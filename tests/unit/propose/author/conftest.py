@@ -23,9 +23,7 @@ def layer_norm():
 
 @pytest.fixture(scope="session")
 def mse():
-    source = model(
-        "torch.mean((x - y) ** 2)", "torch.randn(33, 1001), torch.randn(33, 1001)", arguments="x, y"
-    )
+    source = model("torch.mean((x - y) ** 2)", "torch.randn(33, 1001), torch.randn(33, 1001)", arguments="x, y")
     return case(source, "mse")
 
 

@@ -69,9 +69,7 @@ RAW_OR_NOT = [(name, False) for name in FAMILIES] + [(name, True) for name in ("
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    cases = [
-        case(model(f, i, arguments=a), n, decompose=d) for n, d in RAW_OR_NOT for f, a, i in [FAMILIES[n]]
-    ]
+    cases = [case(model(f, i, arguments=a), n, decompose=d) for n, d in RAW_OR_NOT for f, a, i in [FAMILIES[n]]]
     candidates = [write_cpp(lower(c.task), CppSchedule()) for c in cases]
     entries = build(candidates, tmp_path_factory.mktemp("families"))
     return dict(zip(RAW_OR_NOT, zip(cases, entries, strict=True), strict=True))
@@ -102,9 +100,7 @@ def test_huge_values_stay_finite(built, name):
 
 
 def test_extreme_arguments_behave_as_in_torch(tmp_path):
-    source = model(
-        "torch.exp(x), torch.log1p(x), torch.tanh(x), torch.sigmoid(x), F.gelu(x), torch.expm1(x)", X
-    )
+    source = model("torch.exp(x), torch.log1p(x), torch.tanh(x), torch.sigmoid(x), F.gelu(x), torch.expm1(x)", X)
     found = case(source, "extremes")
     (entry,) = build([write_cpp(lower(found.task), CppSchedule())], tmp_path)
     values = torch.tensor([0.0, -1.0, 88.6, 89.0, -87.0, -104.0, 1e30, -1e30, 1e-30, 12.0, -12.0])
@@ -170,8 +166,6 @@ def test_label_smoothing_is_refused():
 
 
 def test_a_tensor_and_its_transpose_are_not_confused():
-    source = model(
-        "x.softmax(-1) + y.softmax(-1).amax(-1)", "torch.randn(6, 6), torch.randn(6, 6)", arguments="x, y"
-    )
+    source = model("x.softmax(-1) + y.softmax(-1).amax(-1)", "torch.randn(6, 6), torch.randn(6, 6)", arguments="x, y")
     with pytest.raises(ProposeError):
         lower(case(source).task)

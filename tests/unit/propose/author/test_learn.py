@@ -55,9 +55,7 @@ def attempt(number, step, defines=()):
 
 
 def words(number, speedup, works=True, bottleneck="unknown"):
-    return Feedback(
-        attempt=number, words="SUCCESS", works=works, speedup_eager=speedup, bottleneck=bottleneck
-    )
+    return Feedback(attempt=number, words="SUCCESS", works=works, speedup_eager=speedup, bottleneck=bottleneck)
 
 
 def learner(seed=0, home=ORIGIN):

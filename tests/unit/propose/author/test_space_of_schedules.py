@@ -5,9 +5,7 @@ import pytest
 from kernelwright.propose.author.schedule.cpp import CppSchedule
 from kernelwright.propose.author.schedule.space import Dial, Space, Turn
 
-SPACE = Space(
-    CppSchedule, (Dial("stores", ("plain", "streaming"), "memory"), Dial("block", (1024, 4096), "memory"))
-)
+SPACE = Space(CppSchedule, (Dial("stores", ("plain", "streaming"), "memory"), Dial("block", (1024, 4096), "memory")))
 
 
 def test_turns_are_every_single_change():
@@ -19,9 +17,7 @@ def test_a_value_outside_the_record_cannot_be_turned_to():
         SPACE.turned(CppSchedule(), Turn("stores", "sideways"))
 
 
-@pytest.mark.parametrize(
-    "hint", ["streaming-stores", "streaming", "use streaming stores", "stores=streaming"]
-)
+@pytest.mark.parametrize("hint", ["streaming-stores", "streaming", "use streaming stores", "stores=streaming"])
 def test_hints_name_values(hint):
     assert SPACE.named(hint) == Turn("stores", "streaming")
 

@@ -67,9 +67,7 @@ class Builder:
         rank = len(value.shape)
         chosen = {d % rank for d in dims} if dims else set(range(rank))
         over = tuple(axis for d in sorted(chosen) for axis in value.shape[d])
-        shape = tuple(
-            () if d in chosen else dim for d, dim in enumerate(value.shape) if keep or d not in chosen
-        )
+        shape = tuple(() if d in chosen else dim for d, dim in enumerate(value.shape) if keep or d not in chosen)
         expr = as_float(value.expr)
         return Value(Reduce(op, expr, over) if over else expr, shape)
 

@@ -62,9 +62,7 @@ def lower(task: Task) -> Plan:
         return _Finish(task, builder.axes, results).plan()
     except ProposeError as error:
         names = ", ".join(dict.fromkeys(n.op for n in nodes))
-        raise ProposeError(
-            f"{task.name!r} ({names}): {error}, which the built-in author cannot write"
-        ) from error
+        raise ProposeError(f"{task.name!r} ({names}): {error}, which the built-in author cannot write") from error
 
 
 def live(graph: OpGraph) -> list[OpNode]:

@@ -143,12 +143,7 @@ class Plan:
 
 def is_row_division(node: Expr) -> bool:
     """Whether `node` divides an element by a value of its row."""
-    return (
-        isinstance(node, Call)
-        and node.op == "div"
-        and COL in node.args[0].axes
-        and node.args[1].axes == {ROW}
-    )
+    return isinstance(node, Call) and node.op == "div" and COL in node.args[0].axes and node.args[1].axes == {ROW}
 
 
 def with_reciprocals(plan: Plan) -> Plan:

@@ -109,9 +109,7 @@ class _File:
 
     def _entry(self) -> None:
         parameters = [f"const {MEMORY[t.dtype]}* __restrict {t.identifier}" for t in self.plan.arguments]
-        parameters += [
-            f"{MEMORY[o.tensor.dtype]}* __restrict {o.tensor.identifier}" for o in self.plan.outputs
-        ]
+        parameters += [f"{MEMORY[o.tensor.dtype]}* __restrict {o.tensor.identifier}" for o in self.plan.outputs]
         one_line = f'extern "C" void {self.plan.name}({", ".join(parameters)}) {{'
         if len(one_line) > WIDTH:
             one_line = f'extern "C" void {self.plan.name}(\n    ' + ",\n    ".join(parameters) + ") {"
@@ -123,8 +121,7 @@ class _File:
 
     def _totals_start(self) -> None:
         self.totals = [
-            self.names.fresh(f"total_{t.op}" if len(self.plan.totals) > 1 else "total")
-            for t in self.plan.totals
+            self.names.fresh(f"total_{t.op}" if len(self.plan.totals) > 1 else "total") for t in self.plan.totals
         ]
         for total, name in zip(self.plan.totals, self.totals, strict=True):
             start = "0.0" if total.op == "sum" else START[total.op]
@@ -247,9 +244,7 @@ class _File:
             self._elements(stored, names, "first", "last", "_tile")
             for output in stored:
                 target = self._target(output.tensor)
-                self.writer.line(
-                    f"fast::stream({target} + first, {output.tensor.identifier}_tile, last - first);"
-                )
+                self.writer.line(f"fast::stream({target} + first, {output.tensor.identifier}_tile, last - first);")
 
     def _target(self, tensor: Tensor) -> str:
         return tensor.identifier if self.plan.flat else f"{tensor.identifier}_row"
@@ -260,11 +255,7 @@ class _File:
             scope = CppScope(self.plan, self.writer, names.inner(), index="i")
             texts = scope.write([o.expr for o in stored])
             for output, text in zip(stored, texts, strict=True):
-                place = (
-                    f"{output.tensor.identifier}{tile}[i - first]"
-                    if tile
-                    else f"{self._target(output.tensor)}[i]"
-                )
+                place = f"{output.tensor.identifier}{tile}[i - first]" if tile else f"{self._target(output.tensor)}[i]"
                 self.writer.line(f"{place} = {to_memory(output.tensor.dtype, text)};")
 
 

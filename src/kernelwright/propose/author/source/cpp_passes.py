@@ -147,9 +147,7 @@ class Passes:
         CppScope(self.plan, self.writer, self.names).hoist([fusion.element])
         first, second = self.names.fresh(f"row_{fusion.first.op}"), self.names.fresh("row_sum")
         (_softmax if fusion.kind == "softmax" else _variance)(self, fusion, first, second)
-        self.names.values[fusion.first.key] = (
-            first if fusion.kind == "softmax" else f"static_cast<float>({first})"
-        )
+        self.names.values[fusion.first.key] = first if fusion.kind == "softmax" else f"static_cast<float>({first})"
         self.names.values[fusion.second.key] = f"static_cast<float>({second})"
 
 

@@ -72,9 +72,7 @@ class _Module:
         ours = {"_kernel", "_finish", "_run", "_fits", "_programs", "ModelNew", *HELPERS, *self._settings()}
         clash = sorted(ours & self.found.names)
         if clash:
-            raise ProposeError(
-                f"the task's source has names that the kernel's file needs: {', '.join(clash)}"
-            )
+            raise ProposeError(f"the task's source has names that the kernel's file needs: {', '.join(clash)}")
 
     def _head(self) -> str:
         lines = [f'"""{self.task.name}: {self._idea()}"""', ""]
@@ -128,9 +126,7 @@ class _Module:
                 w.line("return tiles")
             else:
                 w.line('known = torch.cuda.is_available() and device.type == "cuda"')
-                w.line(
-                    "count = torch.cuda.get_device_properties(device).multi_processor_count if known else 1"
-                )
+                w.line("count = torch.cuda.get_device_properties(device).multi_processor_count if known else 1")
                 w.line("return min(tiles, WAVES * count)")
         w.lines += ["", ""]
         w.line("@torch.compiler.disable")
@@ -180,9 +176,7 @@ class _Module:
             shape = f"(*{first}.shape[:{lead}]{ones})"
         else:
             shape = repr(tensor.shape)
-        return (
-            f"{tensor.identifier} = torch.empty({shape}, dtype=torch.{tensor.dtype}, device={first}.device)"
-        )
+        return f"{tensor.identifier} = torch.empty({shape}, dtype=torch.{tensor.dtype}, device={first}.device)"
 
     def _calls(self) -> None:
         w, first = self.writer, self.witness.identifier
@@ -203,9 +197,7 @@ class _Module:
                 outputs = [o.tensor.identifier for o in self.plan.scalars]
                 count = "1" if atomic else "programs"
                 size = "SIZE=1" if atomic else "SIZE=triton.next_power_of_2(programs)"
-                self._call(
-                    "_finish[(1,)]", [*self.main.totals, *reads, *outputs, count, *self.main.sizes, size]
-                )
+                self._call("_finish[(1,)]", [*self.main.totals, *reads, *outputs, count, *self.main.sizes, size])
 
     def _call(self, head: str, given: list[str]) -> None:
         with self.writer.block(f"{head}(", ")"):

@@ -33,9 +33,7 @@ class MainKernel:
         self.plan = plan
         self.schedule = schedule
         self.writer = Writer("    ")
-        self.reads = used(
-            plan, [o.expr for o in (*plan.stored, *plan.per_row)] + [t.arg for t in plan.totals]
-        )
+        self.reads = used(plan, [o.expr for o in (*plan.stored, *plan.per_row)] + [t.arg for t in plan.totals])
         self.writes = [o.tensor for o in (*plan.stored, *plan.per_row)]
         self.names = Names({*WORDS, *(t.identifier for t in self.reads)})
         self.totals = [self.names.fresh(f"total_{t.op}") for t in plan.totals]
@@ -43,9 +41,7 @@ class MainKernel:
     @property
     def pointers(self) -> list[str]:
         """Names of the pointer arguments."""
-        return [f"{t.identifier}_ptr" for t in (*self.reads, *self.writes)] + [
-            f"{t}_ptr" for t in self.totals
-        ]
+        return [f"{t.identifier}_ptr" for t in (*self.reads, *self.writes)] + [f"{t}_ptr" for t in self.totals]
 
     @property
     def sizes(self) -> list[str]:
