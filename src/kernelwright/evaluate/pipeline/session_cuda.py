@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import torch
 
-from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.pipeline.session import LINE, Session
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.child import Child
-from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran, TamperedError
+from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran, TamperedError, found_in, whole
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify.regimes import Regime
@@ -47,25 +47,21 @@ class CudaContestant(Contestant):
         reply = self._put(message, (), None)
         exported = self._put({"do": "export"}, (), None)
         try:
-            inside = int(reply.message["ns"])
-            busy_ns = min(int(reply.message["busy_ns"]), reply.outside_ns)
-            results = tuple(
-                tuple(Found(int(a), d, tuple(int(s) for s in shape)) for a, d, shape in call)
-                for call in exported.message["results"]
-            )
+            inside = max(1, whole(reply.message["ns"]))
+            outside = max(1, reply.outside_ns - whole(reply.message["busy_ns"]))
+            results = found_in(exported.message, len(calls))
         except (KeyError, TypeError, ValueError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
-        if len(results) != len(calls):
-            raise TamperedError(f"{len(calls)} calls were asked for and {len(results)} answered")
-        return Ran(results, reply.outside_ns - busy_ns, inside, reply.cpu_ns)
+        return Ran(results, outside, inside, reply.cpu_ns)
 
     def read(self, found: Found, start: int = 0, count: int | None = None) -> torch.Tensor:
         """Copy a result out of the outbox."""
         if found.address < 0 or self.outbox is None:
             raise TamperedError(f"a result of shape {found.shape} and dtype {found.dtype} does not fit the outbox")
-        spec = TensorSpec(name="", shape=found.shape, dtype=found.dtype)
-        whole = self.outbox.tensor(0, found.address, spec)
-        return whole.clone() if count is None else whole.view(-1)[start : start + count].clone()
+        if found.address % LINE or found.address + found.nbytes > self.outbox_bytes:
+            raise TamperedError(f"a result of {found.nbytes} bytes at {found.address} lies outside the outbox")
+        result = self.outbox.tensor(0, found.address, TensorSpec(name="", shape=found.shape, dtype=found.dtype))
+        return result.clone() if count is None else result.view(-1)[start : start + count].clone()
 
     def guards_intact(self, found: Found) -> bool:
         """There are none on the device: the child's results are its own allocations."""

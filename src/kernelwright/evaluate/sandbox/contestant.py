@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 import torch
 
@@ -82,6 +83,37 @@ class Ran:
                 raise TamperedError(f"two results of one sample share the memory at {start:#x}")
 
 
+def whole(value: object, least: int = 0) -> int:
+    """A number of an answer, in the range of honest ones: no arithmetic of ours overflows on it.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not isinstance(value, int) or not least <= value < 1 << 62:
+        raise ValueError(f"{str(value)[:40]!r} is no number from {least} on")
+    return value
+
+
+def legible(value: object) -> str:
+    """Text of an answer as it can be stored: half a surrogate pair, which JSON can spell, cannot be."""
+    return str(value).encode(errors="replace").decode()
+
+
+def found_in(answer: Message, calls: int) -> tuple[tuple[Found, ...], ...]:
+    """The results that an answer describes, one list a call; an address of -1 says that there is none.
+
+    Raises:
+        KeyError, TypeError, ValueError: it does not describe as many.
+    """
+    results = tuple(
+        tuple(Found(whole(a, -1), cast("DType", legible(d)), tuple(map(whole, shape))) for a, d, shape in call)
+        for call in answer["results"]
+    )
+    if len(results) != calls:
+        raise ValueError(f"{calls} calls were asked for and {len(results)} answered")
+    return results
+
+
 class Contestant:
     """A child with results to read. `limit_s` bounds each question."""
 
@@ -116,15 +148,10 @@ class Contestant:
         message: Message = {"do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant}
         reply = self._put(message, (), None)
         try:
-            results = tuple(
-                tuple(Found(int(a), d, tuple(int(s) for s in shape)) for a, d, shape in call)
-                for call in reply.message["results"]
-            )
-            inside = int(reply.message["ns"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            results = found_in(reply.message, len(calls))
+            inside = max(1, whole(reply.message["ns"]))
+        except (KeyError, TypeError, ValueError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
-        if len(results) != len(calls):
-            raise TamperedError(f"{len(calls)} calls were asked for and {len(results)} answered")
         return Ran(results, reply.outside_ns, inside, reply.cpu_ns)
 
     def _put(self, message: Message, descriptors: Sequence[int], limit_s: float | None) -> Reply:
@@ -179,7 +206,7 @@ class Contestant:
         if self.serials and answer.get("serial") != self.child.serial:
             raise TamperedError(f"answer {answer.get('serial')!r} came for another question than ours")
         if "error" in answer:
-            raise ChildRaisedError(str(answer["error"]), str(answer.get("log", ""))[-LOG:])
+            raise ChildRaisedError(legible(answer["error"]), legible(answer.get("log", ""))[-LOG:])
 
     def _copy(self, address: int, into: int, length: int) -> None:
         try:

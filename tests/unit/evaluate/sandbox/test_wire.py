@@ -56,7 +56,7 @@ def test_silence_ends_at_the_limit(ends):
         wire.receive(ends[1])
 
 
-@pytest.mark.parametrize("data", [b"[1, 2]", b"5", b"null", b"no json", b"\xff\xfe", b"{"])
+@pytest.mark.parametrize("data", [b"[1, 2]", b"5", b"null", b"no json", b"\xff\xfe", b"{", b"[" * 50_000])
 def test_what_is_no_json_object_is_refused(ends, data):
     ends[0].send(data)
     with pytest.raises(ValueError, match=r".+"):
