@@ -161,8 +161,9 @@ def test_a_timer_that_wakes_the_frozen(arms):
     """
     )
     _, caught, _ = arms(source, "affine", also=("outside_clock",))
-    assert (caught.outcome, caught.because) == ("suspect", "tampering")
-    assert "frozen" in caught.evidence or "stopped" in caught.evidence
+    assert caught.outcome == "suspect"
+    # Or it kept its own stop from being seen: then the clock, and the core, were its own all the while.
+    assert caught.because == "hidden_work" or "frozen" in caught.evidence or "stopped" in caught.evidence
 
 
 @pytest.mark.defence("whole_cost")

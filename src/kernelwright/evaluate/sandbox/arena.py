@@ -41,6 +41,8 @@ class Arena:
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
         if not writable:
             fcntl.fcntl(self._file, F_ADD_SEALS, SEALS)
+            # Whoever may write to a file may also have its pages swapped out.
+            os.fchmod(self._file, 0o400)
         mode = os.O_RDWR if writable else os.O_RDONLY
         self.descriptor = os.open(f"/proc/self/fd/{self._file}", mode | os.O_CLOEXEC)
 

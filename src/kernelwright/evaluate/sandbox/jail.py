@@ -4,6 +4,7 @@ Decides the order: namespaces, private tmpfs, limits, identity, no_new_privs, La
 the host denies is named, never skipped in silence. Refuses to know what the child is for.
 """
 
+import contextlib
 import os
 import resource
 import signal
@@ -78,9 +79,14 @@ def enter(jail: Jail, isolated: bool) -> list[str]:
         _limit(jail)
     if "nobody" in jail.off or not _become_nobody(root, jail.user):
         denied.append("nobody")
+    if "nobody" not in jail.off:
+        _drop_capabilities(jail)
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     if not _landlock(jail):
         denied.append("landlock")
+    elif isolated and "nobody" in denied and _alone_in_user_namespace():
+        # Without root there is no other user to become: no capability, and Landlock, stand for it.
+        denied.remove("nobody")
     if not _seccomp(jail):
         denied.append("seccomp")
     return [part for part in denied if part not in jail.off]
@@ -95,6 +101,9 @@ def _private_mounts(jail: Jail) -> bool:
 
 
 def _settle(jail: Jail) -> None:
+    # Where memory runs out, it is the child that is killed.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
     os.chdir(jail.directory)
     os.environ.clear()
     home = jail.directory
@@ -135,6 +144,18 @@ def _become_nobody(root: bool, user: int) -> bool:
     # Changing the user clears the death signal and the dumpable flag; the first is wanted again.
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     return True
+
+
+def _drop_capabilities(jail: Jail) -> None:
+    """A new user has none already; who stayed root keeps what the reference needs for its cache, which is nobody's."""
+    with contextlib.suppress(OSError):
+        os.chown(jail.directory, os.getuid(), os.getgid())
+    with contextlib.suppress(OSError):
+        kernel.keep_capabilities([kernel.CAP_DAC_OVERRIDE] if jail.writable and os.getuid() == 0 else [])
+
+
+def _alone_in_user_namespace() -> bool:
+    return Path("/proc/self/uid_map").read_text().split()[2:] == ["1"]
 
 
 def _landlock(jail: Jail) -> bool:
