@@ -92,7 +92,7 @@ class Trial:
 
 
 CPU_TRIALS = (
-    Trial("0.1 ms", 1 << 20, 1, 60),
+    Trial("0.1 ms", 5 << 19, 1, 60),
     Trial("4 ms", 48 << 20, 1, 60),
     Trial("30 ms", 48 << 20, 160, 20),
 )

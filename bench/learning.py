@@ -1,4 +1,6 @@
-"""Is learning real? `python bench/learning.py TARGET OUT.json [BUDGET] [SEEDS]`.
+"""Is learning real? `python bench/learning.py TARGET OUT.json [BUDGET SEEDS [TASK,TASK…]]`.
+
+`python bench/learning.py join OUT.json PART.json…` puts parts that were measured on one device together.
 
 Every example, several seeds, the same budget of proposals: `tritongym` with feedback against the same strategy with
 the feedback withheld. A run's best is measured once more before it counts, so that neither arm profits from having
@@ -53,12 +55,12 @@ class Remembering(Referee):
         return versus.speedup.median if versus else 0.0
 
 
-async def main(target_name: str, out: Path, budget: int, seeds: int) -> None:
+async def main(target_name: str, out: Path, budget: int, seeds: int, names: tuple[str, ...]) -> None:
     """Run both arms, print what happens, write everything."""
     referee = Remembering(Policy(baselines=("eager",)))
     target, pairs, origin = resolve_target(target_name), [], {}
     try:
-        for name in EXAMPLES:
+        for name in names:
             task = await referee.admit(read_task(Path("examples") / f"{name}.py"), target)
             environment = await referee.environment()
             origin = origin or provenance(environment)
@@ -95,6 +97,8 @@ async def _best(referee: Remembering, task: Task, best: Attempt | None, bests: d
 
 def _summary(pairs: list[dict[str, object]]) -> dict[str, object]:
     both = [(p["feedback"], p["withheld"]) for p in pairs if p["feedback"] and p["withheld"]]
+    if not both:
+        return {"ratio": None}
     logs = np.log([float(str(a)) / float(str(b)) for a, b in both])
     generator = np.random.default_rng(0)
     means = np.exp(logs[generator.integers(0, logs.size, (4000, logs.size))].mean(axis=1))
@@ -108,10 +112,13 @@ def _summary(pairs: list[dict[str, object]]) -> dict[str, object]:
         "pairs_counted": int(logs.size),
         "runs_that_found_a_kernel": found_by,
     }
-    sys.stderr.write(json.dumps(summary) + "\n")
     return summary
 
 
 if __name__ == "__main__":
-    budget, seeds = (int(sys.argv[3]), int(sys.argv[4])) if len(sys.argv) > 4 else (8, 5)
-    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), budget, seeds))
+    if sys.argv[1] == "join":
+        join(Path(sys.argv[2]), [Path(p) for p in sys.argv[3:]])
+    else:
+        budget, seeds = (int(sys.argv[3]), int(sys.argv[4])) if len(sys.argv) > 4 else (8, 5)
+        names = tuple(sys.argv[5].split(",")) if len(sys.argv) > 5 else EXAMPLES
+        asyncio.run(main(sys.argv[1], Path(sys.argv[2]), budget, seeds, names))
