@@ -79,11 +79,19 @@ async def main(target_name: str, out: Path, budget: int, seeds: int, names: tupl
                     pair[arm] = await _best(referee, task, best, bests)
                 pairs.append(pair)
                 sys.stderr.write(json.dumps(pair) + "\n")
+                settings = {**origin, "target": target_name, "budget": budget, "seeds": seeds}
+                out.write_text(json.dumps({**settings, **_summary(pairs), "pairs": pairs}, indent=1) + "\n")
     finally:
         await referee.close()
-    out.write_text(
-        json.dumps({**origin, "budget": budget, "seeds": seeds, **_summary(pairs), "pairs": pairs}, indent=1) + "\n"
-    )
+
+
+def join(out: Path, parts: list[Path]) -> None:
+    """One document from several; the settings are the first one's."""
+    documents = [json.loads(p.read_text()) for p in parts]
+    pairs = [pair for d in documents for pair in d["pairs"]]
+    document = {**documents[0], **_summary(pairs), "pairs": pairs}
+    sys.stderr.write(json.dumps({k: v for k, v in document.items() if k != "pairs"}) + "\n")
+    out.write_text(json.dumps(document, indent=1) + "\n")
 
 
 async def _best(referee: Remembering, task: Task, best: Attempt | None, bests: dict[str, float]) -> float:
@@ -105,14 +113,13 @@ def _summary(pairs: list[dict[str, object]]) -> dict[str, object]:
     low, high = np.quantile(means, [0.025, 0.975])
     found_by = {arm: sum(bool(p[arm]) for p in pairs) for arm in ("feedback", "withheld")}
     mean = float(np.exp(logs.mean()))
-    summary = {
+    return {
         "ratio": {"geometric_mean": mean, "low": float(low), "high": float(high), "confidence": 0.95},
         "pairs_won": int((logs > 0.005).sum()),
         "pairs_lost": int((logs < -0.005).sum()),
         "pairs_counted": int(logs.size),
         "runs_that_found_a_kernel": found_by,
     }
-    return summary
 
 
 if __name__ == "__main__":
