@@ -34,9 +34,7 @@ from kernelwright.records.run import Device, Environment, Outcome, RunCard
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
 
-HOSTILE = (
-    '</pre></script><img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>'
-)
+HOSTILE = '</pre></script><img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>'
 NASTY = HOSTILE + " \x1b[31m red \u202e reversed \ud800 \x00 {{ 7*7 }} [bold]markup[/]"
 
 REFERENCE = '''"""Mean squared error."""
@@ -108,9 +106,7 @@ def card(present: bool = True, name: str = "mse_loss") -> RunCard:
         created="2026-01-01T12:00:00Z",
         task=task(present, name),
         environment=Environment(
-            device=Device(
-                kind="cpu", name="Example CPU, 2 threads", cores=2, memory_gbps=21.4, cache_bytes=33_554_432
-            ),
+            device=Device(kind="cpu", name="Example CPU, 2 threads", cores=2, memory_gbps=21.4, cache_bytes=33_554_432),
             versions={"python": "3.11.2", "torch": "2.13.0", "gcc": "12.2.0", "kernelwright": "0.1.0"},
             isolation=(
                 "own network and IPC namespaces",
@@ -165,8 +161,7 @@ def measured(eager: float = 3.1, compiled: float = 1.01, final: bool = False, **
     latency = 22_600 / eager
     medians = (("candidate", latency), ("eager", latency * eager), ("compile", latency * compiled))
     sides = tuple(
-        Side(name=n, samples_us=tuple(m * drawn.lognormvariate(0, 0.03) for _ in range(blocks)))
-        for n, m in medians
+        Side(name=n, samples_us=tuple(m * drawn.lognormvariate(0, 0.03) for _ in range(blocks))) for n, m in medians
     )
     return Measured(
         seconds=STAGES,
@@ -176,9 +171,7 @@ def measured(eager: float = 3.1, compiled: float = 1.01, final: bool = False, **
             latency_us=latency,
             sides=sides,
             versus=(
-                Versus(
-                    baseline="eager", speedup=ratio(eager), verdict="faster" if eager > 1.03 else "slower"
-                ),
+                Versus(baseline="eager", speedup=ratio(eager), verdict="faster" if eager > 1.03 else "slower"),
                 Versus(
                     baseline="compile",
                     speedup=ratio(compiled),
@@ -203,9 +196,7 @@ def measured(eager: float = 3.1, compiled: float = 1.01, final: bool = False, **
 def triton_facts() -> BuildFacts:
     """Facts of a cross-compiled Triton kernel."""
     kernels = (
-        KernelFacts(
-            name="mse_partial", registers=38, spill_bytes=0, shared_bytes=128, warps=8, occupancy=0.75
-        ),
+        KernelFacts(name="mse_partial", registers=38, spill_bytes=0, shared_bytes=128, warps=8, occupancy=0.75),
         KernelFacts(name="mse_finish", registers=20, spill_bytes=0, shared_bytes=64),
     )
     return BuildFacts(compiler="triton 3.7.1 for sm_90", seconds=3.2, binary_bytes=21_920, kernels=kernels)
@@ -270,9 +261,7 @@ def long_run(count: int = 60) -> list[Attempt]:
     for n in range(count):
         level += max(0.0, drawn.gauss(0.02, 0.05))
         good = drawn.random() < 0.72 or n in (0, count - 1)
-        value: Evaluation = (
-            measured(level * drawn.uniform(0.75, 1.05), 0.9) if good else drawn.choice(failures)
-        )
+        value: Evaluation = measured(level * drawn.uniform(0.75, 1.05), 0.9) if good else drawn.choice(failures)
         parents = (drawn.randrange(n),) if n else ()
         found.append(attempt(n, value, parents, known=2 if n == 17 else None))
     return found

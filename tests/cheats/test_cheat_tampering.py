@@ -207,6 +207,6 @@ def test_no_answer_breaks_the_referee(bench, answer):
     )
     found = bench.judge(source, "affine", 1)
     assert found.outcome in ("suspect", "crashed", "incorrect"), found
-    assert bench.judge(WORK + 'extern "C" void kernel(const float* x, float* out) { work(x, out); }', "affine", 0).outcome == (
-        "measured"
-    )
+    assert bench.judge(
+        WORK + 'extern "C" void kernel(const float* x, float* out) { work(x, out); }', "affine", 0
+    ).outcome == ("measured")

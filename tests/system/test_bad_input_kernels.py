@@ -94,7 +94,10 @@ def test_a_compile_that_takes_for_ever(judge):
     long v = T<40, 1>::v;
     """
     found = judge(kernel("", bomb))
-    assert (found.outcome, found.outcome == "timed_out" and found.stage) in (("timed_out", "compile"), ("build_failed", False))
+    assert (found.outcome, found.outcome == "timed_out" and found.stage) in (
+        ("timed_out", "compile"),
+        ("build_failed", False),
+    )
 
 
 def test_a_binary_of_gigabytes(judge):

@@ -45,12 +45,16 @@ def one_message(done, code, *words):
 
 def test_the_command_without_a_compiler(files, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    one_message(command(files, "check", "task.py", "kernel.cpp", "--quick"), 4, "no C++ compiler was found: install one")
+    one_message(
+        command(files, "check", "task.py", "kernel.cpp", "--quick"), 4, "no C++ compiler was found: install one"
+    )
 
 
 def test_the_command_and_a_task_that_is_none(files):
     (files / "task.py").write_text(AFFINE.replace("x * 3 + 1", "x + torch.randn_like(x)"))
-    one_message(command(files, "check", "task.py", "kernel.cpp", "--quick"), 3, "not deterministic", "Remove randomness")
+    one_message(
+        command(files, "check", "task.py", "kernel.cpp", "--quick"), 3, "not deterministic", "Remove randomness"
+    )
 
 
 def test_the_command_and_a_file_that_is_not_there(files):

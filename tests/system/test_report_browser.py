@@ -70,9 +70,7 @@ class Opened:
 
     def overflow(self):
         """Pixels by which the page is wider than its window."""
-        return self.page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
+        return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
 @pytest.mark.parametrize("size", WIDTHS)

@@ -128,9 +128,7 @@ def test_resume_refuses_another_machine(kernelwright, task):
             here = await super().environment()
             return here.model_copy(update={"versions": {"python": "3.99"}})
 
-    folder = kernelwright("optimize", task, *CPU, "--json", evaluator=ScriptedEvaluator(breaks=9)).json[
-        "folder"
-    ]
+    folder = kernelwright("optimize", task, *CPU, "--json", evaluator=ScriptedEvaluator(breaks=9)).json["folder"]
     said = kernelwright("resume", folder, evaluator=Elsewhere())
     assert said.code == 5
     assert "python was 3.11, is 3.99" in said.err

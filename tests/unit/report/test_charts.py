@@ -44,9 +44,7 @@ def test_scale_maps_and_clamps():
     assert Scale(0, 10, 100, 0)(2.5) == 75
 
 
-@pytest.mark.parametrize(
-    "scale", [Scale(0, 26, 0, 1), Scale(0.5, 4, 0, 1, log=True), Scale(1e-9, 1e9, 0, 1, log=True)]
-)
+@pytest.mark.parametrize("scale", [Scale(0, 26, 0, 1), Scale(0.5, 4, 0, 1, log=True), Scale(1e-9, 1e9, 0, 1, log=True)])
 def test_ticks_are_few_and_inside(scale):
     ticks = scale.ticks()
     assert 2 <= len(ticks) <= 9

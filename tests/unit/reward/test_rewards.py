@@ -17,9 +17,7 @@ def test_tritongym_rewards_every_outcome(outcome, reward):
     assert REWARDS["tritongym"](sample_attempt(0, outcome, 2.0), None, None) == pytest.approx(reward)
 
 
-@pytest.mark.parametrize(
-    "evaluation", [Crashed(stage="compile", reason="-"), TimedOut(stage="compile", limit_s=1)]
-)
+@pytest.mark.parametrize("evaluation", [Crashed(stage="compile", reason="-"), TimedOut(stage="compile", limit_s=1)])
 def test_a_compiler_that_dies_is_a_kernel_that_does_not_compile(evaluation):
     attempt = sample_attempt().model_copy(update={"evaluation": evaluation})
     assert REWARDS["tritongym"](attempt, None, None) == -10
@@ -33,9 +31,7 @@ def test_log_speedup_is_the_same_step_for_each_doubling(speedup, reward):
 @pytest.mark.parametrize("name", REWARDS)
 def test_no_wrong_kernel_earns_as_much_as_a_right_one(name):
     scores = {o: REWARDS[name](sample_attempt(0, o, 2.0), None, None) for o in OUTCOMES}
-    wrong = max(
-        scores[o] for o in ("refused", "build_failed", "crashed", "timed_out", "incorrect", "suspect")
-    )
+    wrong = max(scores[o] for o in ("refused", "build_failed", "crashed", "timed_out", "incorrect", "suspect"))
     assert wrong < scores["compiled"] <= scores["verified"] < scores["measured"]
 
 

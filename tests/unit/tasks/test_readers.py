@@ -86,9 +86,7 @@ def test_declared_domains_are_read_by_position(write):
     )
 
 
-@pytest.mark.parametrize(
-    "literal", ["{0: 'colour'}", "{0: f()}", "[1]", "{0: ('index', 1, 2)}", "{'x': 'real'}", "3"]
-)
+@pytest.mark.parametrize("literal", ["{0: 'colour'}", "{0: f()}", "[1]", "{0: ('index', 1, 2)}", "{'x': 'real'}", "3"])
 def test_domains_that_make_no_sense_are_refused(write, literal):
     with pytest.raises(TaskError, match=r"line \d+: DOMAINS must be a literal"):
         read_task(write(f"{SOURCE}DOMAINS = {literal}\n"))

@@ -82,7 +82,9 @@ def build(
         if "address" not in answer:
             return BuildFailed(log=log or f"the compiler exited with status {answer['status']} and said nothing")
         if int(answer["bytes"]) > LARGEST_BINARY:
-            return BuildFailed(log=f"the shared object has {answer['bytes']} bytes; at most {LARGEST_BINARY} are loaded")
+            return BuildFailed(
+                log=f"the shared object has {answer['bytes']} bytes; at most {LARGEST_BINARY} are loaded"
+            )
         facts = BuildFacts(compiler=argv[0], seconds=seconds, warnings=log, binary_bytes=int(answer["bytes"]))
         return Library(_fetch(child, int(answer["address"]), int(answer["bytes"])), facts)
     finally:

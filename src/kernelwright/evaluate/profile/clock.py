@@ -100,4 +100,3 @@ class Contest:
         ran = entrant.contestant.run(calls, checked=False, variant=entrant.variant)
         self.after(entrant, ran)
         return ran
-

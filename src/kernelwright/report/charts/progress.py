@@ -45,9 +45,7 @@ def progress(attempts: Sequence[Attempt], final: Ratio | None, width: int) -> Ma
 def describe(attempts: Sequence[Attempt], final: Ratio | None) -> str:
     """The chart in words."""
     found = ", ".join(f"{n} {words.outcome(name)}" for name, n in tally.counts(attempts).items())
-    steps = "; ".join(
-        f"attempt {s.attempt}: {words.times(s.speedup)}" for s in tally.staircase(attempts)[-12:]
-    )
+    steps = "; ".join(f"attempt {s.attempt}: {words.times(s.speedup)}" for s in tally.staircase(attempts)[-12:])
     told = f"{words.attempts(len(attempts))}: {found}." if attempts else "No attempts."
     best = f" Best so far, as speedup over eager: {steps}." if steps else " Nothing was timed."
     last = f" Final measurement: {words.times(final.median)}." if final else ""
@@ -86,9 +84,7 @@ def _speed(axes: _Axes, measured: Sequence[Attempt], final: Ratio | None, width:
 def _stairs(axes: _Axes, steps: Sequence[tally.Step], right: float) -> Markup:
     path = []
     for i, step in enumerate(steps):
-        path.append(
-            f"{'V' if i else 'M'}{'' if i else f'{axes.x(step.attempt):.1f} '}{axes.y(step.speedup):.1f}"
-        )
+        path.append(f"{'V' if i else 'M'}{'' if i else f'{axes.x(step.attempt):.1f} '}{axes.y(step.speedup):.1f}")
         end = axes.x(steps[i + 1].attempt) if i + 1 < len(steps) else right
         path.append(f"H{end:.1f}")
     return svg.element("path", d="".join(path), class_="stairs")
@@ -116,9 +112,7 @@ def _lanes(attempts: Sequence[Attempt], lanes: Sequence[str], axes: _Axes, width
             svg.rule(LEFT, y, width - RIGHT, y, "lane"),
         ]
         parts += [
-            _link(a, _tick(axes.x(a.number), y, axes.radius, a))
-            for a in attempts
-            if a.evaluation.outcome == name
+            _link(a, _tick(axes.x(a.number), y, axes.radius, a)) for a in attempts if a.evaluation.outcome == name
         ]
     return parts
 
