@@ -57,7 +57,8 @@ def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:
 
 def _explained(reason: str) -> str:
     if "SIGSEGV" in reason or "SIGBUS" in reason:
-        return f"{reason}: it touched memory outside its buffers, or wrote to an input (inputs are read-only)"
+        # The first process of a namespace cannot die of SIGABRT, so that the C library's abort ends in this one.
+        return f"{reason}: it touched memory outside its buffers, wrote to an input (inputs are read-only), or aborted"
     return reason
 
 

@@ -121,7 +121,8 @@ class FreshInputs:
             return ~values
         if spec.domain is Domain.INDEX:
             return torch.randint(spec.bound or 1, values.shape, generator=self._generator).to(values)
-        return (values.float() * self._strength(spec) + 1).to(values.dtype)
+        # No larger than the regime of a huge element, which the reference has borne at this dtype.
+        return (values.float() * self._strength(spec) + 1).clamp(-1e4, 1e4).to(values.dtype)
 
     def _strength(self, spec: TensorSpec) -> float:
         """Enough to be seen in the mean of the whole window, where the task has shown that it bears huge elements."""
