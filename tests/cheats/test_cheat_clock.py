@@ -207,8 +207,4 @@ def test_faster_than_memory(arms):
     """
     _, caught, _ = arms(source, "energy", also=("timed_outputs",))
     assert (caught.outcome, caught.because) == ("suspect", "below_floor")
-<<<<<<< HEAD
-    assert "the physical floor is" in caught.evidence
-=======
     assert "floor is" in caught.evidence
->>>>>>> cheats

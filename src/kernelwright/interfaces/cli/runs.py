@@ -27,9 +27,5 @@ def runs(
     for summary in found:
         best = ratio(summary.best.speedup_eager, summary.best.verdict) if summary.best else "-"
         state = "complete" if summary.complete else "can be resumed"
-<<<<<<< HEAD
         where = f"{summary.folder:<{width}}  {summary.target.name:<6}"
         print(f"{where} {summary.attempts:>5} attempts  {best}  {state}")
-=======
-        print(f"{summary.folder:<{width}}  {summary.target.name:<6} {summary.attempts:>5} attempts  {best}  {state}")
->>>>>>> cheats
