@@ -12,7 +12,8 @@ from kernelwright.propose.author.plan.expr import COL, ROW
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
 from kernelwright.propose.author.schedule.triton import TritonSchedule
 from kernelwright.propose.author.source.triton_expr import HELPERS
-from kernelwright.propose.author.source.triton_kernel import MainKernel, finish_kernel, finish_reads
+from kernelwright.propose.author.source.triton_finish import finish_kernel, finish_reads
+from kernelwright.propose.author.source.triton_kernel import MainKernel
 from kernelwright.propose.author.source.writer import Writer
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.task import Task
@@ -21,6 +22,8 @@ OURS = ("import os", "import torch", "import triton", "import triton.language as
 STAGED_BYTES = 160 * 1024
 """Shared memory that loads in flight may take."""
 MOST_WARPS = 16
+SHARES = 4096
+"""Programs' shares of a total that are added up at a time."""
 
 
 def write_triton(task: Task, plan: Plan, schedule: TritonSchedule) -> Candidate:
@@ -72,9 +75,7 @@ class _Module:
         ours = {"_kernel", "_finish", "_run", "_fits", "_programs", "ModelNew", *HELPERS, *self._settings()}
         clash = sorted(ours & self.found.names)
         if clash:
-            raise ProposeError(
-                f"the task's source has names that the kernel's file needs: {', '.join(clash)}"
-            )
+            raise ProposeError(f"the task's source has names that the kernel's file needs: {', '.join(clash)}")
 
     def _head(self) -> str:
         lines = [f'"""{self.task.name}: {self._idea()}"""', ""]
@@ -87,9 +88,9 @@ class _Module:
 
     def _settings(self) -> dict[str, int]:
         s = self.schedule
-        out = {"WARPS": s.warps, "STAGES": self._stages(), "BLOCK": s.block}
-        out |= {"WAVES": s.waves} if s.grid == "persistent" else {}
-        return out | ({"UNROLL": s.unroll} if self.plan.flat else {"ROWS": s.rows})
+        values = {"STAGES": self._stages(), "UNROLL": s.unroll, "ROWS": s.rows, "BLOCK": s.block}
+        used = {name: value for name, value in values.items() if name in self.main.constants}
+        return {"WARPS": s.warps} | used | ({"WAVES": s.waves} if s.grid == "persistent" else {})
 
     def _stages(self) -> int:
         """As many stages as shared memory has room for; whole rows are measured when they are launched."""
@@ -128,9 +129,7 @@ class _Module:
                 w.line("return tiles")
             else:
                 w.line('known = torch.cuda.is_available() and device.type == "cuda"')
-                w.line(
-                    "count = torch.cuda.get_device_properties(device).multi_processor_count if known else 1"
-                )
+                w.line("count = torch.cuda.get_device_properties(device).multi_processor_count if known else 1")
                 w.line("return min(tiles, WAVES * count)")
         w.lines += ["", ""]
         w.line("@torch.compiler.disable")
@@ -157,6 +156,7 @@ class _Module:
         w.line(f"programs = _programs(triton.cdiv(rows, ROWS), {first}.device)")
         if self.whole:
             w.line("block = triton.next_power_of_2(cols)")
+        if self.whole and "STAGES" in self.main.constants:
             wide = sum(1 for t in self.main.reads if len(t.along) == 2)
             w.line(f"stages = max(1, min(STAGES, {STAGED_BYTES} // ({4 * wide} * ROWS * block)))")
 
@@ -180,9 +180,7 @@ class _Module:
             shape = f"(*{first}.shape[:{lead}]{ones})"
         else:
             shape = repr(tensor.shape)
-        return (
-            f"{tensor.identifier} = torch.empty({shape}, dtype=torch.{tensor.dtype}, device={first}.device)"
-        )
+        return f"{tensor.identifier} = torch.empty({shape}, dtype=torch.{tensor.dtype}, device={first}.device)"
 
     def _calls(self) -> None:
         w, first = self.writer, self.witness.identifier
@@ -202,10 +200,10 @@ class _Module:
                 reads = [t.identifier for t in finish_reads(self.plan)]
                 outputs = [o.tensor.identifier for o in self.plan.scalars]
                 count = "1" if atomic else "programs"
-                size = "SIZE=1" if atomic else "SIZE=triton.next_power_of_2(programs)"
-                self._call(
-                    "_finish[(1,)]", [*self.main.totals, *reads, *outputs, count, *self.main.sizes, size]
-                )
+                size = "1" if atomic else f"min({SHARES}, triton.next_power_of_2(programs))"
+                sizes = ["numel"] if self.plan.flat else ["rows", "cols"]
+                given = [*self.main.totals, *reads, *outputs, count, *sizes, f"SIZE={size}"]
+                self._call("_finish[(1,)]", given)
 
     def _call(self, head: str, given: list[str]) -> None:
         with self.writer.block(f"{head}(", ")"):
