@@ -30,6 +30,7 @@ TURNS = {
 FUSED = {
     "online": ("softmax", {"passes": "online", "block": 256, "rows": 2}),
     "welford": ("layer_norm", {"passes": "online", "block": 256, "rows": 4, "grid": "persistent"}),
+    "read once more": ("layer_norm", {"passes": "separate", "eviction": "evict-first", "block": 256}),
     "backwards": ("layer_norm", {"passes": "separate", "order": "alternate", "block": 256}),
     "labels": ("cross_entropy", {"passes": "online", "block": 128, "rows": 2, "combine": "atomic"}),
     "whole labels": ("cross_entropy", {"rows": 4}),

@@ -36,8 +36,8 @@ class TritonSchedule(Record):
     """Whether every other pass runs backwards, to find the last blocks still in the cache."""
     combine: Literal["two-stage", "atomic"] = "two-stage"
     """How programs' shares of a total meet: through a buffer and a second kernel, or by atomics."""
-    eviction: Literal["normal", "evict-first"] = "normal"
-    """Cache hint of loads that are not needed again."""
+    eviction: Literal["normal", "evict-first", "evict-last"] = "evict-last"
+    """Cache hint of loads: every one is kept longest, or the last one of an element is dropped first."""
     division: Literal["exact", "reciprocal"] = "exact"
 
 
@@ -46,7 +46,8 @@ def triton_default(plan: Plan) -> TritonSchedule:
 
     Measured on an H200: many programs that load everything at once, and leave the overlap to the
     scheduler of the device, beat fewer that loop, pipelined or not. Only a total over everything wants a
-    loop, since it keeps its sums in registers.
+    loop, since it keeps its sums in registers. Keeping what is read longest in the cache gains up to 4 %,
+    also where it is read once: what is written leaves sooner instead.
     """
     if plan.flat and plan.totals:
         return TritonSchedule(passes="separate", block=8192, warps=16, unroll=2, grid="persistent", waves=8)
@@ -73,7 +74,7 @@ def triton_space(plan: Plan) -> Space[TritonSchedule]:
         Dial("warps", (2, 4, 8, 16), "latency"),
         Dial("grid", ("tiles", "persistent"), "latency"),
         Dial("waves", (1, 2, 4, 8, 16), "latency"),
-        Dial("eviction", ("normal", "evict-first"), "memory"),
+        Dial("eviction", ("evict-last", "normal", "evict-first"), "memory"),
         Dial("stages", (1, 2, 3, 4), "memory"),
     ]
     if not plan.flat:

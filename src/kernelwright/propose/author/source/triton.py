@@ -105,7 +105,8 @@ class _Module:
         if self.whole:
             settings.pop("BLOCK")
         lines = [f"{name} = {value}" for name, value in settings.items()]
-        lines += ['EVICTION = tl.constexpr("evict_first")'] * ("EVICTION" in kernel)
+        policy = self.schedule.eviction.replace("-", "_")
+        lines += [f'EVICTION = tl.constexpr("{policy}")'] * ("EVICTION" in kernel)
         return "\n".join([*lines, 'INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"'])
 
     @property

@@ -74,7 +74,8 @@ class TritonScope(Scope):
         """
         nodes = [node for node in walk(*roots) if self.mask is not None or COL not in node.axes]
         loads = [node for node in nodes if isinstance(node, Load) and not _waits(node)]
-        self.write(sorted(loads, key=lambda load: 0 if load.at else -len(load.along)))
+        loads.sort(key=lambda load: 0 if load.at else -len(load.along))
+        self.write(loads)
 
     def declare(self, name: str, text: str, node: Expr) -> None:
         """An assignment."""

@@ -146,8 +146,10 @@ class MainKernel:
             self.writer.line(f"lanes = tl.where({mask}, {text}, {START[total.op]})")
             self.writer.line(joined(total.op, name, "lanes"))
 
-    def _hint(self) -> str:
-        return EVICT if self.schedule.eviction == "evict-first" else ""
+    def _hint(self, again: bool = False) -> str:
+        """Of a load; `again` where another pass will load the same."""
+        wanted = self.schedule.eviction
+        return EVICT if wanted == "evict-last" or (wanted == "evict-first" and not again) else ""
 
     def _store(self, scope: TritonScope, outputs: Sequence[Output], place: str, mask: str) -> None:
         texts = scope.write([o.expr for o in outputs])
@@ -187,12 +189,12 @@ class MainKernel:
         if self.plan.stored:
             TritonScope(self.plan, self.writer, self.names).hoist([o.expr for o in self.plan.stored])
             with self._columns(number):
-                scope = self._block_scope(self._hint())
+                scope = self._block_scope(again=False)
                 scope.fetch([o.expr for o in self.plan.stored])
                 self._store(scope, self.plan.stored, "at", "inside")
 
-    def _block_scope(self, hint: str = "") -> TritonScope:
-        return TritonScope(self.plan, self.writer, self.names.inner(), mask="inside", hint=hint)
+    def _block_scope(self, again: bool = True) -> TritonScope:
+        return TritonScope(self.plan, self.writer, self.names.inner(), mask="inside", hint=self._hint(again))
 
     @contextmanager
     def _columns(self, number: int) -> Iterator[None]:
