@@ -16,7 +16,6 @@ from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_d
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Define
 
-torch = pytest.importorskip("torch")
 TURNS = {
     "block": ("mse", {"block": 512}), "rows": ("softmax", {"rows": 4}), "warps": ("softmax", {"warps": 4}),
     "stages": ("mse", {"stages": 4, "grid": "persistent"}),
@@ -94,6 +93,8 @@ def cases():
 
 @pytest.fixture(scope="module")
 def judged(cases, tmp_path_factory):
+    import torch  # noqa: PLC0415 (this file is read where torch is not)
+
     folder = tmp_path_factory.mktemp("triton")
     paths = {}
     for name, (task, dials) in {**TURNS, **FUSED}.items():
