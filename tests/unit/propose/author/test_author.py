@@ -50,6 +50,16 @@ def test_it_writes_triton_for_cuda():
     assert (proposal.candidate.language, proposal.candidate.entry) == ("triton", "ModelNew")
 
 
+def test_a_run_for_the_gpu_begins_with_the_default_and_goes_on_with_others():
+    found = case(model("torch.softmax(x, -1)", "torch.randn(5, 3300)"), "softmax", "cuda")
+    plan = lower(found.task)
+    first = {p.candidate.id for s in range(4) for p in propose(found.task, seed=s)}
+    assert first == {write_triton(found.task, plan, triton_default(plan)).id}
+    later = {p.candidate.id for s in range(8) for p in propose(found.task, seed=s, number=1)}
+    assert len(later) >= 6
+    assert not later & first
+
+
 @pytest.mark.parametrize("intent", ["improve", "repair", "apply-technique"])
 def test_every_intent_answers_with_one_change_and_says_which(softmax, intent):
     (first,) = propose(softmax.task)

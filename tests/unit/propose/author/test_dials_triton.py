@@ -18,19 +18,22 @@ from kernelwright.records.candidate import Define
 
 TURNS = {
     "block": ("mse", {"block": 512}), "rows": ("softmax", {"rows": 4}), "warps": ("softmax", {"warps": 4}),
-    "stages": ("mse", {"stages": 4}), "unroll": ("mse", {"unroll": 4}),
-    "grid": ("softmax", {"grid": "tiles"}),
-    "waves": ("mse", {"waves": 1}), "passes": ("softmax", {"passes": "separate"}),
+    "stages": ("mse", {"stages": 4, "grid": "persistent"}),
+    "unroll": ("mse", {"unroll": 4, "grid": "persistent"}),
+    "grid": ("softmax", {"grid": "persistent"}), "waves": ("mse", {"waves": 1, "grid": "persistent"}),
+    "passes": ("softmax", {"passes": "separate"}),
     "order": ("softmax", {"order": "alternate", "passes": "separate", "block": 256}),
     "combine": ("mse", {"combine": "atomic"}),
     "eviction": ("mse", {"eviction": "evict-first"}), "division": ("softmax", {"division": "reciprocal"}),
 }  # fmt: skip
 FUSED = {
     "online": ("softmax", {"passes": "online", "block": 256, "rows": 2}),
-    "welford": ("layer_norm", {"passes": "online", "block": 256, "rows": 4, "grid": "tiles"}),
+    "welford": ("layer_norm", {"passes": "online", "block": 256, "rows": 4, "grid": "persistent"}),
+    "read once more": ("layer_norm", {"passes": "separate", "eviction": "evict-first", "block": 256}),
     "backwards": ("layer_norm", {"passes": "separate", "order": "alternate", "block": 256}),
     "labels": ("cross_entropy", {"passes": "online", "block": 128, "rows": 2, "combine": "atomic"}),
     "whole labels": ("cross_entropy", {"rows": 4}),
+    "looping labels": ("cross_entropy", {"rows": 2, "grid": "persistent", "stages": 2}),
     "gelu": ("gelu", {"eviction": "evict-first", "passes": "separate", "block": 512}),
     "activations": ("activations", {"passes": "separate"}),
     "rows": ("rows", {"rows": 2}),
@@ -121,8 +124,9 @@ def test_a_dial_alone_changes_the_source(cases, dial):
     name, dials = TURNS[dial]
     plan = lower(cases[name].task)
     assert dial in triton_space(plan).by_name
-    base = {"passes": "separate"} if dial == "order" else {}
-    changed = write_triton(cases[name].task, plan, TritonSchedule(**(base | dials)))
+    base = {**dials}
+    del base[dial]
+    changed = write_triton(cases[name].task, plan, TritonSchedule(**dials))
     assert changed.source != write_triton(cases[name].task, plan, TritonSchedule(**base)).source
 
 

@@ -8,6 +8,10 @@ from kernelwright.records.base import Record
 
 WHOLE_LIMIT = 32768
 """Longest row, in elements, that one program holds at once."""
+SMALL_TILE = 1024
+"""Elements below which a program takes several rows: with fewer, its overhead shows."""
+LANES = 32
+MOST_WARPS = 16
 
 
 class TritonSchedule(Record):
@@ -18,11 +22,11 @@ class TritonSchedule(Record):
     rows: int = 1
     """Rows that a program takes at a time. A power of two."""
     warps: int = 8
-    stages: int = 2
+    stages: int = 1
     """Loads that a loop keeps in flight, in iterations."""
     unroll: int = 1
     """Blocks that a flat reduction loads before it adds."""
-    grid: Literal["tiles", "persistent"] = "persistent"
+    grid: Literal["tiles", "persistent"] = "tiles"
     """One program for each tile, or as many as the device holds, each taking many tiles."""
     waves: int = 4
     """Programs for each multiprocessor in a persistent grid."""
@@ -32,18 +36,35 @@ class TritonSchedule(Record):
     """Whether every other pass runs backwards, to find the last blocks still in the cache."""
     combine: Literal["two-stage", "atomic"] = "two-stage"
     """How programs' shares of a total meet: through a buffer and a second kernel, or by atomics."""
-    eviction: Literal["normal", "evict-first"] = "normal"
-    """Cache hint of loads that are not needed again."""
+    eviction: Literal["normal", "evict-first", "evict-last"] = "evict-last"
+    """Cache hint of loads: every one is kept longest, or the last one of an element is dropped first."""
     division: Literal["exact", "reciprocal"] = "exact"
 
 
 def triton_default(plan: Plan) -> TritonSchedule:
-    """Where a person would start: whole rows where they fit, blocks where they do not."""
+    """Where a person would start: one small tile a program, whole rows where they fit.
+
+    Measured on an H200: many programs that load everything at once, and leave the overlap to the
+    scheduler of the device, beat fewer that loop, pipelined or not. Only a total over everything wants a
+    loop, since it keeps its sums in registers. Keeping what is read longest in the cache gained up to 4 %,
+    even where everything is read once and every call had other inputs.
+    """
     if plan.flat and plan.totals:
-        return TritonSchedule(passes="separate", block=8192, warps=16, unroll=2, stages=1, waves=8)
-    if plan.flat or plan.cols > WHOLE_LIMIT:
-        return TritonSchedule(passes="separate")
-    return TritonSchedule(warps=4 if plan.cols <= 2048 else 8)
+        return TritonSchedule(passes="separate", block=8192, warps=16, unroll=2, grid="persistent", waves=8)
+    if plan.flat:
+        return TritonSchedule(passes="separate", block=SMALL_TILE, warps=_warps(SMALL_TILE, 8))
+    if plan.cols > WHOLE_LIMIT:
+        fused = "online" if plan.fusion else "separate"
+        return TritonSchedule(passes=fused, block=8192, warps=16, order="alternate")
+    block = 1 << (plan.cols - 1).bit_length()
+    rows = max(1, SMALL_TILE // block)
+    each = 16 if plan.passes else 8
+    return TritonSchedule(rows=rows, warps=_warps(rows * block, each))
+
+
+def _warps(tile: int, each: int) -> int:
+    """Warps that give a thread `each` elements of a tile, and four at least."""
+    return max(4, min(MOST_WARPS, tile // (LANES * each)))
 
 
 def triton_space(plan: Plan) -> Space[TritonSchedule]:
@@ -53,12 +74,12 @@ def triton_space(plan: Plan) -> Space[TritonSchedule]:
         Dial("warps", (2, 4, 8, 16), "latency"),
         Dial("grid", ("tiles", "persistent"), "latency"),
         Dial("waves", (1, 2, 4, 8, 16), "latency"),
-        Dial("eviction", ("normal", "evict-first"), "memory"),
+        Dial("eviction", ("evict-last", "normal", "evict-first"), "memory"),
         Dial("stages", (1, 2, 3, 4), "memory"),
     ]
     if not plan.flat:
         whole = ("whole",) * (plan.cols <= WHOLE_LIMIT)
-        dials.append(Dial("rows", (1, 2, 4, 8), "latency"))
+        dials.append(Dial("rows", (1, 2, 4, 8, 16), "latency"))
         dials.append(Dial("passes", (*whole, "separate", *("online",) * (plan.fusion is not None)), "memory"))
     if plan.flat and plan.totals:
         dials.append(Dial("unroll", (1, 2, 4), "memory"))

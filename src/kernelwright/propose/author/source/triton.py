@@ -12,7 +12,8 @@ from kernelwright.propose.author.plan.expr import COL, ROW
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
 from kernelwright.propose.author.schedule.triton import TritonSchedule
 from kernelwright.propose.author.source.triton_expr import HELPERS
-from kernelwright.propose.author.source.triton_kernel import MainKernel, finish_kernel, finish_reads
+from kernelwright.propose.author.source.triton_finish import finish_kernel, finish_reads
+from kernelwright.propose.author.source.triton_kernel import MainKernel
 from kernelwright.propose.author.source.writer import Writer
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.task import Task
@@ -21,6 +22,8 @@ OURS = ("import os", "import torch", "import triton", "import triton.language as
 STAGED_BYTES = 160 * 1024
 """Shared memory that loads in flight may take."""
 MOST_WARPS = 16
+SHARES = 4096
+"""Programs' shares of a total that are added up at a time."""
 
 
 def write_triton(task: Task, plan: Plan, schedule: TritonSchedule) -> Candidate:
@@ -85,9 +88,9 @@ class _Module:
 
     def _settings(self) -> dict[str, int]:
         s = self.schedule
-        out = {"WARPS": s.warps, "STAGES": self._stages(), "BLOCK": s.block}
-        out |= {"WAVES": s.waves} if s.grid == "persistent" else {}
-        return out | ({"UNROLL": s.unroll} if self.plan.flat else {"ROWS": s.rows})
+        values = {"STAGES": self._stages(), "UNROLL": s.unroll, "ROWS": s.rows, "BLOCK": s.block}
+        used = {name: value for name, value in values.items() if name in self.main.constants}
+        return {"WARPS": s.warps} | used | ({"WAVES": s.waves} if s.grid == "persistent" else {})
 
     def _stages(self) -> int:
         """As many stages as shared memory has room for; whole rows are measured when they are launched."""
@@ -102,7 +105,8 @@ class _Module:
         if self.whole:
             settings.pop("BLOCK")
         lines = [f"{name} = {value}" for name, value in settings.items()]
-        lines += ['EVICTION = tl.constexpr("evict_first")'] * ("EVICTION" in kernel)
+        policy = self.schedule.eviction.replace("-", "_")
+        lines += [f'EVICTION = tl.constexpr("{policy}")'] * ("EVICTION" in kernel)
         return "\n".join([*lines, 'INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"'])
 
     @property
@@ -153,6 +157,7 @@ class _Module:
         w.line(f"programs = _programs(triton.cdiv(rows, ROWS), {first}.device)")
         if self.whole:
             w.line("block = triton.next_power_of_2(cols)")
+        if self.whole and "STAGES" in self.main.constants:
             wide = sum(1 for t in self.main.reads if len(t.along) == 2)
             w.line(f"stages = max(1, min(STAGES, {STAGED_BYTES} // ({4 * wide} * ROWS * block)))")
 
@@ -196,8 +201,10 @@ class _Module:
                 reads = [t.identifier for t in finish_reads(self.plan)]
                 outputs = [o.tensor.identifier for o in self.plan.scalars]
                 count = "1" if atomic else "programs"
-                size = "SIZE=1" if atomic else "SIZE=triton.next_power_of_2(programs)"
-                self._call("_finish[(1,)]", [*self.main.totals, *reads, *outputs, count, *self.main.sizes, size])
+                size = "1" if atomic else f"min({SHARES}, triton.next_power_of_2(programs))"
+                sizes = ["numel"] if self.plan.flat else ["rows", "cols"]
+                given = [*self.main.totals, *reads, *outputs, count, *sizes, f"SIZE={size}"]
+                self._call("_finish[(1,)]", given)
 
     def _call(self, head: str, given: list[str]) -> None:
         with self.writer.block(f"{head}(", ")"):

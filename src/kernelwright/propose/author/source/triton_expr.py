@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelwright.propose.author.plan.expr import COL, ROW, Call, Const, Count, Expr, Load
+from kernelwright.propose.author.plan.expr import COL, ROW, Call, Const, Count, Expr, Load, Reduce, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.source.scope import Scope
 
@@ -67,6 +67,16 @@ class TritonScope(Scope):
     GRIP = {op: grip for op, grip in Scope.GRIP.items() if op != "where"} | {"normal_cdf": 3, "float": 5}
     INLINE_LOADS = False
 
+    def fetch(self, roots: Sequence[Expr]) -> None:
+        """Name what the roots read from memory, the largest first, so that all of it is under way at once.
+
+        Nothing is read that waits for a reduction, nor, where no tile is at hand, anything along columns.
+        """
+        nodes = [node for node in walk(*roots) if self.mask is not None or COL not in node.axes]
+        loads = [node for node in nodes if isinstance(node, Load) and not _waits(node)]
+        loads.sort(key=lambda load: 0 if load.at else -len(load.along))
+        self.write(loads)
+
     def declare(self, name: str, text: str, node: Expr) -> None:
         """An assignment."""
         self.writer.line(f"{name} = {text}")
@@ -115,5 +125,12 @@ class TritonScope(Scope):
         return f"tl.load({pointer} + {row}{index}, mask={mask}, other={missing})"
 
     def operation(self, node: Call, operands: Sequence[str]) -> str:
-        """An operator or a call."""
+        """An operator or a call. A division by a constant is a product, as in PyTorch on a GPU."""
+        if node.op == "div" and isinstance(divisor := node.args[1], Const) and divisor.value:
+            return PATTERNS["mul"].format(operands[0], repr(1.0 / divisor.value))
         return PATTERNS[node.op].format(*operands)
+
+
+def _waits(load: Load) -> bool:
+    """Whether a reduction decides what is read."""
+    return any(isinstance(node, Reduce) for node in walk(load))

@@ -1,4 +1,4 @@
-"""The kernels of a plan: the main one, and the one that finishes its totals."""
+"""The kernel of a plan that reads the inputs: tiles, passes over their rows, and the shares of totals."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +33,8 @@ class MainKernel:
         self.plan = plan
         self.schedule = schedule
         self.writer = Writer("    ")
-        self.reads = used(plan, [o.expr for o in (*plan.stored, *plan.per_row)] + [t.arg for t in plan.totals])
+        self._ends = [o.expr for o in (*plan.stored, *plan.per_row)] + [t.arg for t in plan.totals]
+        self.reads = used(plan, self._ends)
         self.writes = [o.tensor for o in (*plan.stored, *plan.per_row)]
         self.names = Names({*WORDS, *(t.identifier for t in self.reads)})
         self.totals = [self.names.fresh(f"total_{t.op}") for t in plan.totals]
@@ -45,13 +46,29 @@ class MainKernel:
 
     @property
     def sizes(self) -> list[str]:
-        """Names of the sizes among the arguments."""
-        return ["numel"] if self.plan.flat else ["rows", "cols"]
+        """Names of the sizes that are known when the kernel runs."""
+        return ["numel"] if self.plan.flat else ["rows"]
 
     @property
     def constants(self) -> list[str]:
-        """Names of the compile-time arguments."""
-        return ["BLOCK", "STAGES", "UNROLL"] if self.plan.flat else ["ROWS", "BLOCK", "STAGES"]
+        """Names of the compile-time arguments: with `cols` among them, masks that are always true vanish."""
+        tile = ["BLOCK"] if self.plan.flat else ["cols", "ROWS", "BLOCK"]
+        return tile + ["STAGES"] * (self.over_tiles or self.over_columns) + ["UNROLL"] * self.unrolled
+
+    @property
+    def over_columns(self) -> bool:
+        """Whether loops run over the blocks of a row."""
+        return not self.plan.flat and self.schedule.passes != "whole"
+
+    @property
+    def over_tiles(self) -> bool:
+        """Whether a loop over tiles keeps their loads in flight."""
+        return self.schedule.grid == "persistent" and not self.over_columns
+
+    @property
+    def unrolled(self) -> bool:
+        """Whether a loop over tiles is unrolled."""
+        return self.plan.flat and self.over_tiles and self.schedule.unroll > 1
 
     def text(self, name: str) -> str:
         """The kernel."""
@@ -67,20 +84,22 @@ class MainKernel:
         return w.text()
 
     def _idea(self) -> str:
+        if self.plan.flat and self.schedule.grid == "tiles":
+            return "One program takes BLOCK elements."
         if self.plan.flat:
             return "One program takes blocks of BLOCK elements, as far apart as there are programs."
         if self.schedule.passes == "whole":
-            return "One program holds ROWS whole rows at a time; each element is read once."
-        return "One program takes ROWS rows at a time, in blocks of BLOCK columns."
+            return "One program holds ROWS whole rows; each element is read once."
+        return "One program takes ROWS rows, in blocks of BLOCK columns."
 
     def _body(self) -> None:
         for total, name in zip(self.plan.totals, self.totals, strict=True):
             shape = "[BLOCK]" if self.plan.flat else "[ROWS, 1]"
             self.writer.line(f"{name} = tl.full({shape}, {START[total.op]}, tl.float32)")
-        self.writer.line("tiles = tl.cdiv(numel, BLOCK)" if self.plan.flat else "tiles = tl.cdiv(rows, ROWS)")
         if self.schedule.grid == "persistent":
-            stages = ", num_stages=STAGES" if self.plan.flat or self.schedule.passes == "whole" else ""
-            unroll = ", loop_unroll_factor=UNROLL" if self.plan.flat and self.schedule.unroll > 1 else ""
+            self.writer.line(f"tiles = {'tl.cdiv(numel, BLOCK)' if self.plan.flat else 'tl.cdiv(rows, ROWS)'}")
+            stages = ", num_stages=STAGES" * self.over_tiles
+            unroll = ", loop_unroll_factor=UNROLL" * self.unrolled
             self.writer.line("first = tl.program_id(0)")
             self.writer.line("step = tl.num_programs(0)")
             with self.writer.block(f"for tile in tl.range(first, tiles, step{stages}{unroll}):"):
@@ -108,6 +127,7 @@ class MainKernel:
         self.writer.line("at = tl.cast(tile, tl.int64) * BLOCK + tl.arange(0, BLOCK)")
         self.writer.line("inside = at < numel")
         scope = TritonScope(self.plan, self.writer, self.names, mask="inside", hint=self._hint())
+        scope.fetch(self._ends)
         for total in self.plan.totals:
             for node in walk(total.arg):
                 if isinstance(node, Reduce):
@@ -126,8 +146,10 @@ class MainKernel:
             self.writer.line(f"lanes = tl.where({mask}, {text}, {START[total.op]})")
             self.writer.line(joined(total.op, name, "lanes"))
 
-    def _hint(self) -> str:
-        return EVICT if self.schedule.eviction == "evict-first" else ""
+    def _hint(self, again: bool = False) -> str:
+        """Of a load; `again` where another pass will load the same."""
+        wanted = self.schedule.eviction
+        return EVICT if wanted == "evict-last" or (wanted == "evict-first" and not again) else ""
 
     def _store(self, scope: TritonScope, outputs: Sequence[Output], place: str, mask: str) -> None:
         texts = scope.write([o.expr for o in outputs])
@@ -139,6 +161,7 @@ class MainKernel:
     def _whole_rows(self) -> None:
         self._place("tl.arange(0, BLOCK)[None, :]")
         scope = TritonScope(self.plan, self.writer, self.names, mask="inside", hint=self._hint())
+        scope.fetch(self._ends)
         ends = [o.expr for o in self.plan.stored]
         for group in self.plan.passes:
             texts = scope.write([r.arg for r in group], later=ends)
@@ -154,6 +177,7 @@ class MainKernel:
     def _blocked_rows(self) -> None:
         fusion = self.plan.fusion if self.schedule.passes == "online" else None
         number = 0
+        TritonScope(self.plan, self.writer, self.names).fetch(self._ends)
         for group in self.plan.passes:
             if fusion is not None and fusion.first in group:
                 self._fused(fusion, number)
@@ -165,11 +189,12 @@ class MainKernel:
         if self.plan.stored:
             TritonScope(self.plan, self.writer, self.names).hoist([o.expr for o in self.plan.stored])
             with self._columns(number):
-                scope = self._block_scope(self._hint())
+                scope = self._block_scope(again=False)
+                scope.fetch([o.expr for o in self.plan.stored])
                 self._store(scope, self.plan.stored, "at", "inside")
 
-    def _block_scope(self, hint: str = "") -> TritonScope:
-        return TritonScope(self.plan, self.writer, self.names.inner(), mask="inside", hint=hint)
+    def _block_scope(self, again: bool = True) -> TritonScope:
+        return TritonScope(self.plan, self.writer, self.names.inner(), mask="inside", hint=self._hint(again))
 
     @contextmanager
     def _columns(self, number: int) -> Iterator[None]:
@@ -192,7 +217,9 @@ class MainKernel:
         for r, lane in zip(group, lanes, strict=True):
             self.writer.line(f"{lane} = tl.full([ROWS, BLOCK], {START[r.op]}, tl.float32)")
         with self._columns(number):
-            texts = self._block_scope().write([r.arg for r in group])
+            scope = self._block_scope()
+            scope.fetch([r.arg for r in group])
+            texts = scope.write([r.arg for r in group])
             for r, lane, text in zip(group, lanes, texts, strict=True):
                 self.writer.line(f"lanes = tl.where(column < cols, {text}, {START[r.op]})")
                 self.writer.line(joined(r.op, lane, "lanes"))
@@ -250,37 +277,6 @@ VARIANCE = (
     "{first} += part",
 )
 """One block of the pairwise update: squared distances from the mean of all blocks so far."""
-
-
-def finish_kernel(plan: Plan, totals: Sequence[str], name: str) -> str:
-    """The kernel that adds up the programs' shares and makes the scalar results of them."""
-    w = Writer("    ")
-    reads = used(plan, [o.expr for o in plan.scalars], stop=True)
-    sizes = ["numel"] if plan.flat else ["rows", "cols"]
-    pointers = [f"{t.identifier}_ptr" for t in (*reads, *(o.tensor for o in plan.scalars))]
-    w.line("@triton.jit")
-    with w.block(f"def {name}(", "):"):
-        for argument in (*(f"{t}_ptr" for t in totals), *pointers, "programs", *sizes):
-            w.line(f"{argument},")
-        w.line("SIZE: tl.constexpr,")
-    names = Names({"slot", "inside", *totals})
-    with w.block('    """One program adds up what the others left, in double."""'):
-        w.line("slot = tl.arange(0, SIZE)")
-        for total, text in zip(plan.totals, totals, strict=True):
-            load = f"tl.load({text}_ptr + slot, mask=slot < programs, other={START[total.op]})"
-            w.line(f"shares = {load}.to(tl.float64)")
-            w.line(f"{text} = tl.{total.op}(shares, axis=0).to(tl.float32)")
-            names.values[total.key] = text
-        scope = TritonScope(plan, w, names)
-        texts = scope.write([o.expr for o in plan.scalars])
-        for output, text in zip(plan.scalars, texts, strict=True):
-            w.line(f"tl.store({output.tensor.identifier}_ptr, {text})")
-    return w.text()
-
-
-def finish_reads(plan: Plan) -> list[Tensor]:
-    """Arguments that the finishing kernel reads."""
-    return used(plan, [o.expr for o in plan.scalars], stop=True)
 
 
 def used(plan: Plan, roots: Sequence[Expr], stop: bool = False) -> list[Tensor]:

@@ -1,0 +1,60 @@
+"""Where the Triton author starts, by the shape of the work."""
+
+import pytest
+from author_cases import case, model
+
+from kernelwright.propose.author.plan.lower import lower
+from kernelwright.propose.author.schedule.triton import triton_default
+from kernelwright.propose.author.source.triton import write_triton
+
+
+def found(forward, columns, arguments="x", rows=64):
+    inputs = ", ".join([f"torch.randn({rows}, {columns})"] * len(arguments.split(", ")))
+    return case(model(forward, inputs, arguments=arguments), "task", "cuda").task
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "warps"),
+    [(100, 8, 4), (128, 8, 4), (1024, 1, 4), (4096, 1, 8), (8192, 1, 16), (32768, 1, 16)],
+)
+def test_a_row_that_fits_is_held_whole_and_short_rows_go_together(columns, rows, warps):
+    schedule = triton_default(lower(found("x.softmax(-1)", columns)))
+    assert (schedule.passes, schedule.grid) == ("whole", "tiles")
+    assert (schedule.rows, schedule.warps) == (rows, warps)
+
+
+def test_a_longer_row_goes_in_blocks_with_fused_passes_where_they_can_be():
+    assert triton_default(lower(found("x.softmax(-1)", 40000, rows=2))).passes == "online"
+    assert triton_default(lower(found("x / x.amax(-1, keepdim=True)", 40000, rows=2))).passes == "separate"
+
+
+def test_only_a_total_of_everything_loops_over_its_tiles():
+    assert triton_default(lower(found("F.mse_loss(x, y)", 100, "x, y"))).grid == "persistent"
+    assert triton_default(lower(found("F.silu(x) * y", 100, "x, y"))).grid == "tiles"
+
+
+def test_what_memory_holds_is_asked_for_before_anything_is_worked_out():
+    task = case(
+        model("F.cross_entropy(x, y)", "torch.randn(4, 512), torch.randint(0, 512, (4,))", arguments="x, y"),
+        "t",
+        "cuda",
+    ).task
+    plan = lower(task)
+    kernel = write_triton(task, plan, triton_default(plan)).source.split("def _kernel")[1].split("@triton.jit")[0]
+    assert kernel.rindex("tl.load") < kernel.index("tl.max(")
+    assert kernel.index("x_ptr + at") < kernel.index("y_ptr + row")
+
+
+def test_a_constant_divisor_is_a_factor():
+    task = found("(x / 0.8).softmax(-1)", 512)
+    plan = lower(task)
+    source = write_triton(task, plan, triton_default(plan)).source
+    assert "x_value * 1.25" in source
+    assert "/ 0.8" not in source.split("@triton.jit")[1]
+
+
+def test_what_a_schedule_does_not_use_is_not_written():
+    task = found("x.softmax(-1)", 512)
+    plan = lower(task)
+    source = write_triton(task, plan, triton_default(plan)).source
+    assert not {"STAGES", "WAVES", "UNROLL", "tiles ="} & set(source.replace("(", " ").split())
