@@ -1,8 +1,22 @@
-"""Triton's driver helper, built once: imported by the GPU's warm parent, so that no candidate waits for a C compiler here.
+"""Triton made ready once: imported by the GPU's warm parent, so that no candidate pays for it again.
 
-It is a module of functions and starts no CUDA context, which a forked child could not use. Import for the side effect.
+Builds the driver's helper, which takes a C compiler, and compiles one small kernel, which brings the compiler's own parts
+into memory. Neither starts a CUDA context or a thread, which a forked child could not use. Import for the side effect.
 """
 
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.driver import CudaUtils
+from triton.compiler import ASTSource
 
 HELPER = CudaUtils()
+
+
+@triton.jit
+def _sum(x, out, SIZE: tl.constexpr):
+    tl.store(out, tl.sum(tl.load(x + tl.arange(0, SIZE)), axis=0))
+
+
+SOURCE = ASTSource(_sum, signature={"x": "*fp32", "out": "*fp32", "SIZE": "constexpr"}, constexprs={(2,): 256})
+COMPILED = triton.compile(SOURCE, target=GPUTarget("cuda", 80, 32))
