@@ -13,8 +13,8 @@ from triton.compiler import ASTSource
 HELPER = CudaUtils()
 
 
-@triton.jit
-def _sum(x, out, SIZE: tl.constexpr):
+@triton.jit  # type: ignore[untyped-decorator]
+def _sum(x, out, SIZE: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, N803
     tl.store(out, tl.sum(tl.load(x + tl.arange(0, SIZE)), axis=0))
 
 
