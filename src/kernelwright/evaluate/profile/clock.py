@@ -17,8 +17,6 @@ Calls = list[tuple[int, ...]]
 
 SAMPLE_NS = 3_000_000
 """Shortest sample worth timing from outside, where waking a process costs tens of microseconds."""
-DEVICE_SAMPLE_NS = 1_000_000
-"""The same for the events of a device, which no process has to be woken for."""
 MOST_CALLS = 48
 ROUNDS = 3
 
@@ -70,7 +68,7 @@ class Contest:
                 ran = self._run(entrant, calls)
                 fastest = min(fastest, ran.inside_ns if self.inside else ran.outside_ns)
             self.round_over()
-        return max(1, min(self.most_calls, round((DEVICE_SAMPLE_NS if self.inside else SAMPLE_NS) / fastest)))
+        return max(1, min(self.most_calls, round(SAMPLE_NS / fastest)))
 
     def hold(self, blocks: int, limit_s: float) -> Samples:
         """Time up to `blocks` blocks, and at least eight, within about `limit_s` seconds."""
