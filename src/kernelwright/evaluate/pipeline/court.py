@@ -63,6 +63,9 @@ class Court:
         """
         if policy.isolation == "strict":
             self._must_confine(target)
+        if target.kind == "cuda" and target.present:
+            # One task's inputs may take half of the device's memory.
+            self._close_sessions()
         self._note("running the reference: inputs, fp64 results, tolerance")
         session = admit.open_session(self.machine(target).warm, source, target, policy, len(os.sched_getaffinity(0)))
         task = session.presented.task
@@ -100,10 +103,14 @@ class Court:
 
     def close(self) -> None:
         """End every child and the warm parent."""
-        for session in self._sessions.values():
-            session.close()
+        self._close_sessions()
         for machine in self._machines.values():
             machine.warm.close()
+
+    def _close_sessions(self) -> None:
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
 
     def _must_confine(self, target: Target) -> None:
         lost = "; ".join(f"{part}, so that {LOST[part]}" for part in self._denied(target))
