@@ -71,7 +71,7 @@ class Contest:
         return max(1, min(self.most_calls, round(SAMPLE_NS / fastest)))
 
     def hold(self, blocks: int, limit_s: float) -> Samples:
-        """Time up to `blocks` blocks, and at least eight, within about `limit_s` seconds; fewer of a kernel of many seconds."""
+        """Time up to `blocks` blocks within about `limit_s` seconds: at least eight, fewer of a kernel of many seconds."""
         count = self.calls_per_sample()
         us: dict[str, list[float]] = {e.name: [] for e in self.entrants}
         walls: list[float] = []
