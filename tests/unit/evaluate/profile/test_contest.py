@@ -147,13 +147,18 @@ def test_every_side_gets_the_same_number_of_calls():
 
 def test_the_limit_ends_it_but_not_before_eight_blocks():
     second = stage(**dict.fromkeys(NAMES, lambda turn: 1_000_000_000))  # nine seconds a block
-    assert len(second.contest.hold(60, 5.0).us["candidate"]) == 8
+    assert len(second.contest.hold(60, 30.0).us["candidate"]) == 8
     longer = stage(**dict.fromkeys(NAMES, lambda turn: 1_000_000_000))
     assert len(longer.contest.hold(60, 9.0 * 20).us["candidate"]) == 20
 
 
+def test_three_blocks_are_enough_of_a_kernel_of_many_seconds():
+    slow = stage(**dict.fromkeys(NAMES, lambda turn: 10_000_000_000))  # ninety seconds a block
+    assert len(slow.contest.hold(60, 5.0).us["candidate"]) == 3
+
+
 def test_fewer_blocks_than_eight_can_be_asked_for():
-    assert len(stage().contest.hold(4, 0.0).us["eager"]) == 4
+    assert len(stage().contest.hold(4, 1.0).us["eager"]) == 4
 
 
 def test_blocks_are_as_many_as_asked_for_within_the_limit():
