@@ -196,6 +196,7 @@ class Learner(Generic[S]):
         tried = set(base.tried)
         effective = [t for t in self.space.turns(schedule) if self._changes(schedule, t)]
         picks: list[tuple[Turn, ...]] = [(turn,) for turn in self._onward(base, effective)]
+        picks += self._homeward(base, schedule)
         while len(picks) < count and effective:
             tried |= {turn.name for turns in picks for turn in turns}
             fresh = [t for t in effective if t.name not in tried]
@@ -206,6 +207,14 @@ class Learner(Generic[S]):
                 first, second = draw.choices(effective, k=2)
                 picks.append((first, second) if first.dial != second.dial else (first,))
         return picks[:count]
+
+    def _homeward(self, base: Base, schedule: S) -> list[tuple[Turn, ...]]:
+        """From a start that nothing was tried on: all the way home at once, to see which of the two is better."""
+        if base.tried or base.onward:
+            return []
+        away = [Turn(d.name, getattr(self.home, d.name)) for d in self.space.dials]
+        turns = tuple(t for t in away if getattr(schedule, t.dial) != t.value)
+        return [turns] if self.fingerprint(self.space.turned(schedule, *turns)) != self.fingerprint(schedule) else []
 
     def _changes(self, schedule: S, turn: Turn) -> bool:
         return self.fingerprint(self.space.turned(schedule, turn)) != self.fingerprint(schedule)

@@ -118,6 +118,11 @@ def test_a_direction_that_paid_is_continued():
     assert learner().improve(Past((parent,), (words(1, 1.5),), 2)).schedule == Dials(a=4)
 
 
+def test_from_a_fresh_start_the_first_turn_is_home():
+    parent = attempt(0, learner(3).start())
+    assert learner(3).improve(Past((parent,), (words(0, 1.0),), 1)).schedule == Dials()
+
+
 def test_a_turn_that_did_not_pay_is_taken_back():
     parent = made(Dials(a=2), "a=2", Dials(b=4), 1.0)
     step = learner().improve(Past((parent,), (words(1, 0.5),), 2))
@@ -128,7 +133,7 @@ def test_the_bottleneck_decides_what_is_turned():
     chosen = []
     for seed in range(100):
         parent = attempt(0, learner(seed).start())
-        past = Past((parent,), (words(0, 1.0, bottleneck="latency"),), 1)
+        past = Past((parent,), (words(0, 1.0, bottleneck="latency"),), 2)
         chosen.append(learner().improve(past).memo.turned[0])
     assert sum(name[0] in "ef" for name in chosen) > 45
 
