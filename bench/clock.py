@@ -94,7 +94,7 @@ class Trial:
 CPU_TRIALS = (
     Trial("0.1 ms", 5 << 18, 1, 60),
     Trial("4 ms", 48 << 20, 1, 60),
-    Trial("30 ms", 48 << 20, 40, 12),
+    Trial("30 ms", 48 << 20, 40, 8),
 )
 CUDA_TRIALS = (Trial("1 ms", 1100 << 20, 1, 60),)
 
