@@ -4,6 +4,9 @@
 order: input tensors, parameters and buffers in state_dict order, outputs, and last a workspace
 pointer when `workspace_bytes` is not zero. Every dimension is a constant of the source; pointers are
 aligned to their element only. `triton`: the file *is* the `ModelNew` module.
+`cuda`: plain `__global__` kernels with a launch plan in words (docs/candidate.md). `cuda_host`: a `.cu` file
+whose `extern "C"` host function launches its kernels; pointers as in `cpp`, last the stream. `python`: a `ModelNew` module that
+builds its own extension with `load_inline`, as KernelBench's candidates do.
 
 A tunable is a constant that the source leaves open: a macro under `#ifndef` in C++, a module-level
 integer in Triton. The engine sets it through `at`.
@@ -16,7 +19,10 @@ from typing import Literal
 
 from kernelwright.records.base import Record, identity
 
-Language = Literal["cpp", "triton"]
+Language = Literal["cpp", "triton", "cuda", "cuda_host", "python"]
+
+SUFFIXES: dict[Language, str] = {"cpp": ".cpp", "triton": ".py", "cuda": ".cu", "cuda_host": ".cu", "python": ".py"}
+"""File ending by language."""
 
 
 class Define(Record):
@@ -53,7 +59,7 @@ class Candidate(Record):
     @property
     def suffix(self) -> str:
         """File ending of the source."""
-        return ".cpp" if self.language == "cpp" else ".py"
+        return SUFFIXES[self.language]
 
     def at(self, defines: tuple[Define, ...]) -> "Candidate":
         """The same kernel with its tunables fixed: nothing is left open."""
