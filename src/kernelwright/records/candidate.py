@@ -5,8 +5,8 @@ order: input tensors, parameters and buffers in state_dict order, outputs, and l
 pointer when `workspace_bytes` is not zero. Every dimension is a constant of the source; pointers are
 aligned to their element only. `triton`: the file *is* the `ModelNew` module.
 `cuda`: plain `__global__` kernels with a launch plan in words (docs/candidate.md). `cuda_host`: a `.cu` file
-whose `extern "C"` host function launches its kernels; pointers as in `cpp`, last the stream. `python`: a `ModelNew` module that
-builds its own extension with `load_inline`, as KernelBench's candidates do.
+whose `extern "C"` host function launches its kernels; pointers as in `cpp`, last the stream. `python`: a `ModelNew`
+module that builds its own extension with `load_inline`, as KernelBench's candidates do.
 
 A tunable is a constant that the source leaves open: a macro under `#ifndef` in C++, a module-level
 integer in Triton. The engine sets it through `at`.

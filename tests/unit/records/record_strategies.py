@@ -46,7 +46,7 @@ def of(annotation: Any, bounds=()):
     if annotation is JsonValue:
         return JSON
     if origin is Annotated:
-        return of(inner[0], inner[1:])
+        return of(inner[0], [bound for given in inner[1:] for bound in getattr(given, "metadata", [given])])
     if origin is Literal:
         return st.sampled_from(inner)
     if annotation == Leaf or (origin in (Union, UnionType) and set(inner) > set(get_args(Leaf))):
@@ -55,10 +55,18 @@ def of(annotation: Any, bounds=()):
     if origin in (Union, UnionType):
         return st.one_of(*(of(part) for part in inner))
     if origin is tuple:
-        return st.lists(of(inner[0]), max_size=2).map(tuple)
+        return sequence(inner, bounds)
     if origin is dict:
         return st.dictionaries(TEXTS, of(inner[1]), max_size=2)
     return plain(annotation, bounds)
+
+
+def sequence(inner, bounds):
+    """Values of a tuple's annotation."""
+    if inner[-1] is not Ellipsis:
+        return st.tuples(*(of(part) for part in inner))
+    least = limit(bounds, annotated_types.MinLen, "min_length") or 0
+    return st.lists(of(inner[0]), min_size=least, max_size=2).map(tuple)
 
 
 def plain(kind, bounds):
@@ -70,7 +78,8 @@ def plain(kind, bounds):
     if kind is str:
         return TEXTS
     if kind is int:
-        return st.integers(min_value=limit(bounds, annotated_types.Ge, "ge"), max_value=1 << 62)
+        at_least, at_most = limit(bounds, annotated_types.Ge, "ge"), limit(bounds, annotated_types.Le, "le")
+        return st.integers(min_value=at_least, max_value=1 << 62 if at_most is None else at_most)
     if kind is float:
         at_least, above = limit(bounds, annotated_types.Ge, "ge"), limit(bounds, annotated_types.Gt, "gt")
         below = limit(bounds, annotated_types.Lt, "lt")
