@@ -119,3 +119,5 @@ class BuildFacts(Record):
     warnings: str = ""
     binary_bytes: int | None = None
     kernels: tuple[KernelFacts, ...] = ()
+    chosen: str = ""
+    """Which of several ways to launch it was the fastest on the device, such as an autotuner's configuration."""

@@ -48,6 +48,8 @@ class Policy(Record):
     compile_limit_s: float = 120.0
     run_limit_s: float = 30.0
     """Longest that one call to a candidate may take before its group is killed."""
+    patience: float = Field(default=200.0, gt=1)
+    """On a GPU, a kernel that takes this many times as long as eager, and 1.5 s more, is ended."""
     memory_bytes: int = 16 << 30
     """Address space that a candidate process may add."""
     library_calls: Literal["report", "forbid"] = "report"

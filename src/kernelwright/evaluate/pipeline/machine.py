@@ -1,6 +1,7 @@
 """The machine under the referee: its warm parent, its device, and the ceilings measured on it, once each."""
 
 import platform
+import threading
 from pathlib import Path
 
 import torch
@@ -23,6 +24,8 @@ class Machine:
 
     def __init__(self, warm: Warm, cores: int) -> None:
         self.warm = warm
+        self.turn = threading.RLock()
+        """Held by whoever uses the device: nothing else may run beside a clock."""
         self._bandwidth: dict[str, float] = {}
         self.device = Device(kind="cpu", name=_cpu_name(), cores=cores, cache_bytes=_last_cache())
 
@@ -46,6 +49,10 @@ class Machine:
     def floor_us(self, size: int, flops: int) -> float:
         """Microseconds that no honest kernel can undercut."""
         return ceiling.floor_us(size, flops, self.ceiling_gbps(size), self.device.cores)
+
+    def close(self) -> None:
+        """End the warm parent and with it every child."""
+        self.warm.close()
 
     def prepare_compiled(self, session: Session) -> None:
         """Compile the torch.compile baseline, once for a session; minutes where the compiler cache is cold."""

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.machine import Machine
-from kernelwright.evaluate.pipeline.session_cuda import CudaContestant
 from kernelwright.evaluate.profile import ceiling_cuda
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.spares import Spares
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.run import Device
 from kernelwright.records.task import Workload
@@ -17,6 +18,8 @@ from kernelwright.records.tensor import TensorSpec
 if TYPE_CHECKING:
     from kernelwright.evaluate.sandbox.wire import Message
 
+LAUNCHER_JAIL = Jail(directory="/", memory_bytes=1 << 40)
+"""No program is started there: the code arrives compiled."""
 GPU_JAIL = Jail(directory="/", may_execute=True, memory_bytes=1 << 40, tmpfs_bytes=1 << 30)
 
 
@@ -26,9 +29,32 @@ class CudaMachine(Machine):
     def __init__(self, warm: Warm, cores: int) -> None:
         super().__init__(warm, cores)
         found = torch.cuda.get_device_properties(0)
+        self._spares: dict[str, Spares] = {}
         self.device = Device(
             kind="cuda", name=found.name, cores=found.multi_processor_count, cache_bytes=found.L2_cache_size
         )
+
+    def spares(self, side: str) -> Spares:
+        """Children of this kind that wait for work, `launcher` or `cuda`, with what each may do."""
+        if side not in self._spares:
+            jail = LAUNCHER_JAIL if side == "launcher" else self.host_jail(())
+            self._spares[side] = Spares(self.warm, side, jail)
+        return self._spares[side]
+
+    def settle(self) -> None:
+        """Wait until no child is being born: it would disturb the clock."""
+        for waiting in self._spares.values():
+            waiting.settle()
+
+    def host_jail(self, off: tuple[str, ...]) -> Jail:
+        """For a candidate's own host code, less the parts that a test switched off."""
+        return GPU_JAIL.model_copy(update={"off": off})
+
+    def close(self) -> None:
+        """End the waiting children, and the warm parent."""
+        for waiting in self._spares.values():
+            waiting.close()
+        super().close()
 
     def ceiling_gbps(self, size: int, again: bool = False) -> float:
         """Read bandwidth in 10^9 bytes a second; the same for every size, since inputs come from device memory."""

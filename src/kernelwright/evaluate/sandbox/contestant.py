@@ -118,7 +118,7 @@ class Contestant:
     """A child with results to read. `limit_s` bounds each question."""
 
     def __init__(self, child: Child, limit_s: float) -> None:
-        self.child, self._limit_s = child, limit_s
+        self.child, self.limit_s = child, limit_s
         self.freeze = True
         self.serials = True
         """Whether an answer must name its question; only a test of the defence lets another pass."""
@@ -156,7 +156,7 @@ class Contestant:
 
     def _put(self, message: Message, descriptors: Sequence[int], limit_s: float | None) -> Reply:
         try:
-            reply = self.child.ask(message, limit_s or self._limit_s, descriptors, self.freeze)
+            reply = self.child.ask(message, limit_s or self.limit_s, descriptors, self.freeze)
             self._check(reply.message)
         except ChildMovedError as error:
             raise TamperedError(str(error)) from None

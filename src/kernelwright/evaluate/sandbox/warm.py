@@ -20,6 +20,7 @@ SIDES = {
     "cpp": "kernelwright.evaluate.sides.cpp",
     "cross": "kernelwright.evaluate.sides.cross",
     "interpreted": "kernelwright.evaluate.sides.interpreted",
+    "launcher": "kernelwright.evaluate.sides.launcher",
     "cuda": "kernelwright.evaluate.sides.cuda",
     "reference_cuda": "kernelwright.evaluate.sides.reference_cuda",
     "tool": "kernelwright.evaluate.sides.tool",

@@ -26,6 +26,13 @@ class CudaSide:
         self._denied = denied
         self._results: list[object] = []
 
+    def open(self, message: Message) -> Message:
+        """Create the context, before there is a candidate."""
+        torch.cuda.init()
+        torch.zeros(1, device="cuda")
+        timed(lambda: None, [()], 1000)
+        return {}
+
     def load(self, message: Message) -> Message:
         """Import the module and build the model on the device."""
         candidate = Candidate.model_validate(message["candidate"])
@@ -76,6 +83,6 @@ class CudaSide:
 
 
 def serve(control: socket.socket, denied: list[str]) -> None:
-    """Answer `load`, `parameters`, `run` and `export`."""
+    """Answer `open`, `load`, `parameters`, `run` and `export`."""
     side = CudaSide(denied)
-    session.serve(control, {n: getattr(side, n) for n in ("load", "parameters", "run", "export")})
+    session.serve(control, {n: getattr(side, n) for n in ("open", "load", "parameters", "run", "export")})

@@ -55,8 +55,11 @@ class CudaReferenceSide(ReferenceSide):
         return {**clocks, "results": [[] for _ in calls]}
 
     def export(self, message: Message) -> Message:
-        """Copy the last results to the outbox."""
+        """Copy the last results to the outbox; `narrow` rounds fp64 to single precision, which takes half the room."""
         results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
+        if message["narrow"]:
+            self._kept = []
+            results = [[t.float() if t.dtype == torch.float64 else t for t in call] for call in results]
         published = publish(self._outbox, results, self._capacity)
         if torch.cuda.memory_reserved() > CACHE_BYTES:
             # The fp64 variant's intermediates are several times the inputs; other processes need that memory.

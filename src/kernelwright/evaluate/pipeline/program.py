@@ -1,0 +1,32 @@
+"""From a candidate's text to a program for the GPU: everything of its judgement that needs no device.
+
+Decides which compile stage a language goes through, and that open tunables become plans of one program, of which the
+launcher keeps the fastest.
+"""
+
+from kernelwright.evaluate.compile import cuda, triton
+from kernelwright.evaluate.compile.program import Program
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial
+
+
+def program_of(trial: Trial) -> Program | None:
+    """The program; None where the candidate's own host code must run.
+
+    Raises:
+        OutcomeReached: it does not build.
+        as the compile stages.
+    """
+    presented, target = trial.session.presented, trial.session.task.target
+    if trial.candidate.language not in ("cuda", "triton"):
+        return None
+    warm, limit, workload = trial.machine.warm, trial.policy.compile_limit_s, presented.task.workload
+    with trial.timed("compile"):
+        if trial.candidate.language == "cuda":
+            built = cuda.build(warm, trial.candidate, workload, target.arch, limit)
+        else:
+            built = triton.capture(warm, trial.candidate, presented.init_source(), workload, target.arch, limit)
+    if isinstance(built, triton.Dynamic):
+        return None
+    if not isinstance(built, Program):
+        raise OutcomeReached(built)
+    return built
