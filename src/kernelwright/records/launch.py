@@ -70,6 +70,9 @@ class Launch(Record):
     """Dynamic shared memory of one block."""
     cluster: Dim3 = (1, 1, 1)
     cooperative: bool = False
+    programmatic: bool = False
+    """Whether it may begin before the launch before it has ended (programmatic stream serialization): its kernel waits for
+    that itself. Right without it as well."""
     arguments: tuple[Argument, ...] = ()
 
 
