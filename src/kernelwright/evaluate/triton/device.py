@@ -145,8 +145,9 @@ def _on_cpu(value: object) -> object:
 def absent_gpu(device: Hardware) -> Iterator[RecordingDriver]:
     """Within it, `torch.cuda` and Triton's driver answer for `device`; launches land in the driver."""
     driver = RecordingDriver(device)
-    triton.runtime.driver.set_active(driver)
     with ExitStack() as stack:
+        # Set as it was, since asking Triton to do so looks for a GPU.
+        stack.enter_context(replaced(triton.runtime.driver, _active=driver))
         stack.enter_context(replaced(torch.cuda, **_torch_cuda(device)))
         stack.enter_context(replaced(Autotuner, do_bench=property(lambda _tuner: _bench)))
         methods = {"data_ptr": lambda tensor: driver.address(tensor), "device": _pretended_device()}
