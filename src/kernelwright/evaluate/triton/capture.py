@@ -86,8 +86,10 @@ def capture(candidate: Candidate, task_source: str, workload: Workload, device: 
             strict.default = "run"
             subject.ahead.wait()
             unaligned = subject.plans(aligned=False)
-    if boundary.fault or (strict.fault and strict.fault.kind == "unsupported"):
-        return boundary.fault or strict.fault
+    if boundary.fault:
+        return boundary.fault
+    if strict.fault and strict.fault.kind == "unsupported":
+        return strict.fault
     return Captured(
         modules=subject.modules.cubins,
         plans=plans,

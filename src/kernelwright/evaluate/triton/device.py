@@ -6,6 +6,7 @@ recorded. Not covered: streams, events, graphs and memory statistics raise as on
 where there is one as well: no CUDA context is ever made.
 """
 
+import importlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -145,6 +146,8 @@ def _on_cpu(value: object) -> object:
 def absent_gpu(device: Hardware) -> Iterator[RecordingDriver]:
     """Within it, `torch.cuda` and Triton's driver answer for `device`; launches land in the driver."""
     driver = RecordingDriver(device)
+    # Tensors without memory import it, and it must not remember what is replaced here.
+    importlib.import_module("torch._dynamo")
     with ExitStack() as stack:
         # Set as it was, since asking Triton to do so looks for a GPU.
         stack.enter_context(replaced(triton.runtime.driver, _active=driver))

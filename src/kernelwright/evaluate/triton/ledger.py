@@ -25,7 +25,17 @@ SPACE, APART = 1 << 44, 1 << 38
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted")
 FILLED = ("zeros", "zeros_like", "new_zeros", "full", "full_like", "new_full", "ones", "ones_like", "new_ones")
 ON_HOST_BY_DEFAULT = ("empty", "empty_strided", "empty_permuted", "zeros", "full", "ones")
-METADATA = ("sym_size", "sym_stride", "sym_numel", "sym_storage_offset", "is_contiguous", "size", "stride", "numel", "dim")
+METADATA = (
+    "sym_size",
+    "sym_stride",
+    "sym_numel",
+    "sym_storage_offset",
+    "is_contiguous",
+    "size",
+    "stride",
+    "numel",
+    "dim",
+)
 VALUE_OF = {"_local_scalar_dense": "asks for a value", "item": "asks for a value", "is_nonzero": "asks for a value"}
 
 _CAPTURES = itertools.count(1)
@@ -132,7 +142,7 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
             return result
         if name in ("zero_", "fill_"):
             self._fill(args, name)
-        elif not (func.namespace == "aten" and (func.is_view or name in METADATA)):
+        elif not (func.namespace == "prim" or (func.namespace == "aten" and (func.is_view or name in METADATA))):
             self.refuse(f"{VALUE_OF.get(name, 'computes')} outside its kernels: {name}")
         return func(*args, **named)
 
@@ -168,4 +178,3 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
 
 def _is_zero(value: object) -> bool:
     return isinstance(value, bool | int | float) and value == 0
-

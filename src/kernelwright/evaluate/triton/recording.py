@@ -108,7 +108,9 @@ class Recording:
         allocations = ledger.allocations
         return LaunchPlan(
             launches=tuple(_placed(launch, places) for launch in self._launches),
-            workspaces=tuple(Workspace(nbytes=max(allocations[n].nbytes, 1), zeroed=allocations[n].zeroed) for n in used),
+            workspaces=tuple(
+                Workspace(nbytes=max(allocations[n].nbytes, 1), zeroed=allocations[n].zeroed) for n in used
+            ),
             zeroed_outputs=tuple(k for n, k in results.items() if allocations[n].zeroed),
             label=label,
         )

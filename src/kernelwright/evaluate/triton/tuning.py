@@ -102,7 +102,7 @@ class Tuners:
     def _number(self, tuner: Foreign, named: dict[str, object], count: int) -> int:
         """The tuner's place; the same kernel with another tuning key is another one."""
         given = {k: v for k, v in {**tuner.nargs, **named}.items() if k in tuner.arg_names}
-        dtypes = [str(v.dtype) for v in given.values() if hasattr(v, "dtype")]  # type: ignore[attr-defined]
+        dtypes = [str(v.dtype) for v in given.values() if hasattr(v, "dtype")]
         key = (id(tuner), *(repr(given.get(k)) for k in tuner.keys), *dtypes)
         if key not in self._known:
             self._known[key] = len(self.counts)

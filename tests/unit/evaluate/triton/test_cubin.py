@@ -2,6 +2,7 @@
 
 from kernelwright.evaluate.triton.cubin import compiler_message, registers, spill_bytes
 
+
 def test_registers_are_those_of_the_thread():
     assert registers("ptxas info    : Used 26 registers, used 1 barriers, 400 bytes cmem[0]") == 26
     assert registers("") is None
