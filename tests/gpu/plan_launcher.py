@@ -6,9 +6,11 @@ import struct
 import torch
 from cuda.bindings import driver
 
-from kernelwright.records.launch import Null, Number, Pointer
+from kernelwright.records.launch import Null, Number, TensorMap
 
 ALIGNED, MAP_BYTES = 64, 128
+INTERLEAVE_NONE, PROMOTION_128B = 0, 2
+"""What Triton encodes its tensor maps with, from cuda.h."""
 FORMATS = {
     "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
     "f16": "e", "f32": "f", "f64": "d",
@@ -77,38 +79,29 @@ class PlanLauncher:
 
     def _bytes(self, argument):
         """A buffer with the argument, and the address in it, aligned as a tensor map must be."""
-        data = self._content(argument)
-        buffer = ctypes.create_string_buffer(len(data) + ALIGNED)
+        data = b"" if isinstance(argument, TensorMap) else self._content(argument)
+        buffer = ctypes.create_string_buffer(max(len(data), MAP_BYTES) + ALIGNED)
         address = -(-ctypes.addressof(buffer) // ALIGNED) * ALIGNED
         ctypes.memmove(address, data, len(data))
+        if isinstance(argument, TensorMap):
+            self._encode(argument, address)
         return buffer, address
 
     def _content(self, argument):
         if isinstance(argument, Number):
             return pack(argument)
-        if isinstance(argument, Null):
-            return bytes(8)
-        if isinstance(argument, Pointer):
-            return struct.pack("<Q", self._address(argument))
-        return self._tensor_map(argument)
+        return bytes(8) if isinstance(argument, Null) else struct.pack("<Q", self._address(argument))
 
     def _address(self, pointer):
         return self._buffers[pointer.buffer][pointer.index].data_ptr() + pointer.offset
 
-    def _tensor_map(self, wanted):
-        found = check(
-            driver.cuTensorMapEncodeTiled(
-                driver.CUtensorMapDataType(wanted.dtype),
-                len(wanted.shape),
-                self._address(wanted.pointer),
-                [driver.cuuint64_t(n) for n in wanted.shape],
-                [driver.cuuint64_t(n) for n in wanted.strides_bytes],
-                [driver.cuuint32_t(n) for n in wanted.box],
-                [driver.cuuint32_t(1)] * len(wanted.shape),
-                driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-                driver.CUtensorMapSwizzle(wanted.swizzle),
-                driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                driver.CUtensorMapFloatOOBfill(int(wanted.nan_fill)),
-            )
-        )
-        return ctypes.string_at(int(found.getPtr()), MAP_BYTES)
+    def _encode(self, wanted, address):
+        """Through ctypes, since the bindings keep a tensor map where it is not aligned."""
+        rank, wide, narrow = len(wanted.shape), ctypes.c_uint64, ctypes.c_uint32
+        strides = (*wanted.strides_bytes, 0)  # the last one is not read
+        failed = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
+            ctypes.c_void_p(address), wanted.dtype, narrow(rank), ctypes.c_void_p(self._address(wanted.pointer)),
+            (wide * rank)(*wanted.shape), (wide * rank)(*strides), (narrow * rank)(*wanted.box),
+            (narrow * rank)(*[1] * rank), INTERLEAVE_NONE, wanted.swizzle, PROMOTION_128B, int(wanted.nan_fill),
+        )  # fmt: skip
+        assert not failed, failed

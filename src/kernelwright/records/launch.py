@@ -40,7 +40,10 @@ class Number(Record):
 
 
 class TensorMap(Record):
-    """A descriptor for the bulk tensor copy engine (`cuTensorMapEncodeTiled`), dimensions innermost first."""
+    """A descriptor for the bulk tensor copy engine (`cuTensorMapEncodeTiled`), dimensions innermost first.
+
+    What it does not say is fixed: no interleave, element strides of one, promotion to 128 bytes of the second-level cache.
+    """
 
     kind: Literal["tensor_map"] = "tensor_map"
     pointer: Pointer
