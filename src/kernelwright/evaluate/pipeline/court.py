@@ -11,7 +11,7 @@ import torch
 import kernelwright
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.compile import cpp
-from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline import absent, admit
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
@@ -76,9 +76,10 @@ class Court:
         """Judge one candidate; a final meets inputs that were drawn for it."""
         session = self._session(task, policy)
         session.policy = policy
-        wanted = "cpp" if task.target.kind == "cpu" else "triton"
-        if candidate.language != wanted:
-            return Refused(reason=f"target {task.target.name} takes {wanted} candidates, not {candidate.language}")
+        taken = languages(task.target)
+        if candidate.language not in taken:
+            reason = f"target {task.target.name} takes {' or '.join(taken)} candidates, not {candidate.language}"
+            return Refused(reason=reason)
         if task.target.present and "compile" in policy.baselines and "compile" not in session.prepared:
             self._note("compiling the torch.compile baseline, once for this task")
         if effort == "final" and task.target.present:
@@ -136,6 +137,13 @@ class Court:
                     "Start a new run."
                 )
         return self._sessions[task.id]
+
+
+def languages(target: Target) -> tuple[str, ...]:
+    """What candidates for a target may be written in."""
+    if target.kind == "cpu":
+        return ("cpp",)
+    return ("triton",) if target.present else absent.LANGUAGES
 
 
 def versions() -> dict[str, str]:
