@@ -21,7 +21,9 @@ OUTCOME_MEANING: dict[str, str] = {
 
 BASELINE: dict[str, str] = {"eager": "eager PyTorch", "compile": "torch.compile"}
 
-LANGUAGE: dict[str, str] = {"cpp": "C++", "triton": "Triton"}
+LANGUAGE: dict[str, str] = {
+    "cpp": "C++", "triton": "Triton", "cuda": "CUDA C++", "cuda_host": "CUDA C++", "python": "CUDA C++ in Python",
+}  # fmt: skip
 
 SIDE: dict[str, str] = {"candidate": "this kernel", "eager": "eager", "compile": "torch.compile"}
 

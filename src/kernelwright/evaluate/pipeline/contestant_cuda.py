@@ -113,6 +113,7 @@ class PlanContestant(CudaContestant):
             "do": "load", **arena, "outbox": self.outbox_bytes, "inputs": inputs,
             "output_bytes": [o.nbytes for o in self._outputs],
             "plans": [p.model_dump(mode="json") for p in program.plans],
+            "unaligned_plans": [p.model_dump(mode="json") for p in program.unaligned_plans],
         }  # fmt: skip
         try:
             return self.ask(message, [*descriptors, outbox, *modules])

@@ -11,7 +11,7 @@ import torch
 import kernelwright
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.compile import cpp
-from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline import absent, admit
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
@@ -29,8 +29,8 @@ GPU_MODULES = ("triton", "torch._dynamo", "kernelwright.evaluate.triton.driver")
 GPU_ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 """Read when torch._dynamo is imported: a confined process has no pool of compilers."""
 
-LANGUAGES = {"cpu": ("cpp",), "cuda": ("triton", "cuda", "cuda_host", "python")}
-"""What a target takes."""
+PRESENT = ("triton", "cuda", "cuda_host", "python")
+"""Languages of candidates for a GPU that is here."""
 
 
 class Court:
@@ -78,7 +78,7 @@ class Court:
 
     def judge(self, task: Task, candidate: Candidate, policy: Policy, effort: Effort) -> Evaluation:
         """Judge one candidate; a final meets inputs that were drawn for it. Safe to call from several threads."""
-        taken = LANGUAGES[task.target.kind]
+        taken = languages(task.target)
         if candidate.language not in taken:
             names = " or ".join(taken)
             return Refused(reason=f"target {task.target.name} takes {names} candidates, not {candidate.language}")
@@ -151,6 +151,13 @@ class Court:
             # The order of this dict is that of use.
             self._sessions[task.id] = self._sessions.pop(task.id)
             return self._sessions[task.id]
+
+
+def languages(target: Target) -> tuple[str, ...]:
+    """What candidates for a target may be written in."""
+    if target.kind == "cpu":
+        return ("cpp",)
+    return PRESENT if target.present else absent.LANGUAGES
 
 
 def versions() -> dict[str, str]:

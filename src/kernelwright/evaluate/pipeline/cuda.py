@@ -16,6 +16,7 @@ from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError
+from kernelwright.evaluate.verify.regimes import UNALIGNED
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, TimedOut
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
@@ -52,6 +53,9 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
             facts = _chosen(session, contestant, program)
         with trial.timed("verify"):
             for case in session.cases:
+                if case.regime == UNALIGNED.name and program.aligned_only:
+                    trial.skipped.append(f"{case.regime}: {program.aligned_only}")
+                    continue
                 verify_case(trial, contestant, case)
         with trial.timed("measure"):
             machine.settle()

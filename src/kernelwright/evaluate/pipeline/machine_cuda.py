@@ -11,6 +11,7 @@ from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spares import Spares
 from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.knowledge.hardware import Hardware, hardware
 from kernelwright.records.run import Device
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
@@ -33,6 +34,17 @@ class CudaMachine(Machine):
         self.device = Device(
             kind="cuda", name=found.name, cores=found.multi_processor_count, cache_bytes=found.L2_cache_size
         )
+
+    @property
+    def hardware(self) -> Hardware:
+        """The architecture's facts, with those of the very device."""
+        found = torch.cuda.get_device_properties(0)
+        update = {
+            "device": found.name,
+            "multiprocessors": found.multi_processor_count,
+            "cache_bytes": found.L2_cache_size,
+        }
+        return hardware(f"sm_{found.major}{found.minor}").model_copy(update=update)
 
     def spares(self, side: str) -> Spares:
         """Children of this kind that wait for work, `launcher` or `cuda`, with what each may do."""

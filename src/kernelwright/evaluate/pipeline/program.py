@@ -5,7 +5,8 @@ launcher keeps the fastest.
 """
 
 from kernelwright.evaluate.compile import cuda, triton
-from kernelwright.evaluate.compile.program import Program
+from kernelwright.evaluate.compile.program import Dynamic, Program
+from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial
 
 
@@ -19,13 +20,15 @@ def program_of(trial: Trial) -> Program | None:
     presented, target = trial.session.presented, trial.session.task.target
     if trial.candidate.language not in ("cuda", "triton"):
         return None
+    assert isinstance(trial.machine, CudaMachine)
     warm, limit, workload = trial.machine.warm, trial.policy.compile_limit_s, presented.task.workload
     with trial.timed("compile"):
         if trial.candidate.language == "cuda":
-            built = cuda.build(warm, trial.candidate, workload, target.arch, limit)
+            built = cuda.build(warm, trial.candidate, workload, target.arch, limit, trial.jail().off)
         else:
-            built = triton.capture(warm, trial.candidate, presented.init_source(), workload, target.arch, limit)
-    if isinstance(built, triton.Dynamic):
+            device = trial.machine.hardware
+            built = triton.capture(warm, trial.candidate, presented.init_source(), workload, device, limit)
+    if isinstance(built, Dynamic):
         return None
     if not isinstance(built, Program):
         raise OutcomeReached(built)

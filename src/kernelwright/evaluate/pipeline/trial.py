@@ -51,13 +51,15 @@ class Trial:
     stage: Stage = "compile"
     seconds: list[StageSeconds] = field(default_factory=list)
     cases: list[CaseError] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    """Cases that this candidate cannot be asked, with the reason."""
     tier: Literal[1, 2] = 2
     """1 once it is certain that no host code of the candidate's runs."""
 
     @property
     def accuracy(self) -> Accuracy:
         """What has been judged so far."""
-        return Accuracy(cases=tuple(self.cases), dropped=tuple(self.session.dropped))
+        return Accuracy(cases=tuple(self.cases), dropped=(*self.session.dropped, *self.skipped))
 
     def jail(self) -> Jail:
         """The confinement of a candidate's process."""

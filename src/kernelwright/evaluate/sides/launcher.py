@@ -18,6 +18,8 @@ from kernelwright.evaluate.sides.cuda_calls import timed
 from kernelwright.evaluate.sides.launch_plan import Bound, Places, bind
 from kernelwright.records.launch import LaunchPlan
 
+ALIGNED = 16
+"""Bytes that a plan may take for granted unless it is made for less."""
 TRIES = 7
 """Calls of each plan when the fastest of several is looked for, the first two unmeasured."""
 
@@ -45,10 +47,9 @@ class LauncherSide:
         self._output_bytes = [int(n) for n in message["output_bytes"]]
         self._inputs = int(message["inputs"])
         self._modules = [_module(d) for d in message["descriptors"][count + 1 :]]
-        self._bound: list[Bound | None] = []
         self._faults: list[str] = []
-        for described in message["plans"]:
-            self._try(LaunchPlan.model_validate(described))
+        self._bound = [self._tried_to_bind(d) for d in message["plans"]]
+        self._unaligned = {b.plan.label: b for d in message["unaligned_plans"] if (b := self._tried_to_bind(d))}
         if not any(self._bound):
             raise RuntimeError(self._faults[0])
         self._chosen = next(i for i, b in enumerate(self._bound) if b)
@@ -59,7 +60,7 @@ class LauncherSide:
         times: list[float] = []
         for index, bound in enumerate(self._bound):
             self._chosen = index
-            times.append(float("inf") if bound is None else self._tried(message))
+            times.append(float("inf") if bound is None else self._timed(message))
         self._chosen = times.index(min(times))
         return {"chosen": self._chosen, "us": [round(t, 3) for t in times]}
 
@@ -70,25 +71,30 @@ class LauncherSide:
 
     def run(self, message: Message) -> Message:
         """Launch once for every list of offsets; results are in the outbox."""
-        bound = self._bound[self._chosen]
-        assert bound is not None
         stream = torch.cuda.current_stream().cuda_stream
         left_out = message.get("left_out")
-        calls = [
-            (bound.call(self._places(offsets, outs), left_out),)
-            for offsets, outs in zip(message["calls"], message["outs"], strict=True)
-        ]
+        places = [self._places(*call) for call in zip(message["calls"], message["outs"], strict=True)]
+        calls = [(self._for(p).call(p, left_out),) for p in places]
         _, clocks = timed(lambda call: call(stream), calls, int(message["busy_cycles"]))
         return {**clocks, "results": []}
 
-    def _try(self, plan: LaunchPlan) -> None:
+    def _tried_to_bind(self, described: Message) -> Bound | None:
+        plan = LaunchPlan.model_validate(described)
         try:
-            self._bound.append(bind(plan, self._modules, self._output_bytes))
+            return bind(plan, self._modules, self._output_bytes)
         except (MachineError, ValueError) as fault:
-            self._bound.append(None)
             self._faults.append(f"{plan.label or 'the plan'}: {fault}")
+            return None
 
-    def _tried(self, message: Message) -> float:
+    def _for(self, places: Places) -> Bound:
+        """The chosen plan, in its form for inputs that lie where these do."""
+        bound = self._bound[self._chosen]
+        assert bound is not None
+        if any(pointer % ALIGNED for pointer in places["input"]):
+            return self._unaligned.get(bound.plan.label, bound)
+        return bound
+
+    def _timed(self, message: Message) -> float:
         best = float("inf")
         for attempt in range(TRIES):
             taken = self.run({**message, "busy_cycles": 100_000})["ns"] / 1000
