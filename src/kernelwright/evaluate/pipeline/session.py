@@ -18,6 +18,7 @@ from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify import compare, regimes
 from kernelwright.evaluate.verify.compare import Expected
 from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
+from kernelwright.records.measure import BaselineName, Ratio
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
@@ -76,7 +77,10 @@ class Session:
         self.dropped: list[str] = []
         self._loaded: tuple[int, ...] = ()
         self._placed = False
-        self.prepared: set[str] = set()
+        self.prepared: dict[str, str] = {}
+        """Baselines that were asked for: why each one cannot be made, or nothing."""
+        self.known: dict[BaselineName, Ratio] = {}
+        """How many times eager's time each other baseline takes, from the last contest in which it was timed."""
         self.refresh()
 
     def refresh(self) -> None:

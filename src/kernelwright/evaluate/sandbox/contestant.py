@@ -65,6 +65,10 @@ class Ran:
     inside_ns: int
     cpu_ns: int = 0
     """Processor time of all its threads for this sample, from the kernel."""
+    each_ns: tuple[int, ...] = ()
+    """Time of each call on the device, where every call is timed by itself."""
+    queued_ns: int = 0
+    """Longest that the child says it took to put one call on the device's queue."""
 
     @property
     def hidden_ns(self) -> int:

@@ -43,6 +43,7 @@ class ReferenceSide:
     def load(self, message: Message) -> Message:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(int(message["threads"]))
+        _full_precision()
         self._source = str(message["source"])
         model = self._build()
         draws = [self._draw(seed) for seed in (1, 2)]
@@ -106,6 +107,11 @@ class ReferenceSide:
                 for i, tensor in enumerate(model.state_dict().values()):
                     tensor.copy_(self._view.tensor(first + i, int(message["offsets"][i]), self._parameters[i]))
         return {}
+
+    def flags(self, message: Message) -> Message:
+        """What the precision of every variant depends on, as the task's own code left it."""
+        matmul = torch.get_float32_matmul_precision()
+        return {"precision": f"float32_matmul_precision={matmul}, cudnn.allow_tf32={torch.backends.cudnn.allow_tf32}"}
 
     def prepare(self, message: Message) -> Message:
         """Build a variant: `fp64` or `compile`. Compiling happens at its first run."""
@@ -264,7 +270,13 @@ def _seed(seed: int) -> None:
     np.random.seed(seed % 2**32)
 
 
-COMMANDS = ("load", "graph", "draw", "state", "reduce", "arrange", "parameters", "prepare", "run")
+def _full_precision() -> None:
+    """TF32 nowhere, which torch leaves on in convolutions; a task that wants it says so in its own code."""
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+
+
+COMMANDS = ("load", "graph", "draw", "state", "reduce", "arrange", "parameters", "prepare", "flags", "run")
 
 
 def serve(control: socket.socket, denied: list[str]) -> None:
