@@ -6,7 +6,7 @@ from kernelwright.records.base import Record
 
 Verdict = Literal["faster", "slower", "inconclusive"]
 BaselineName = Literal["eager", "compile", "compile_max", "graph"]
-"""`compile`: torch.compile as it comes; `compile_max`: with max-autotune, without CUDA graphs; `graph`: a CUDA graph of eager."""
+"""`compile`: torch.compile as it comes; `compile_max`: max-autotune without CUDA graphs; `graph`: a CUDA graph of eager."""
 SideName = Literal["candidate", "eager", "compile", "compile_max", "graph"]
 
 

@@ -73,10 +73,3 @@ class Policy(Record):
         if "eager" not in value or len(set(value)) != len(value):
             raise ValueError(f"baselines are {list(value)}: name eager, and each one once")
         return value
-
-    @field_validator("final_baselines")
-    @classmethod
-    def _each_once(cls, value: tuple[BaselineName, ...]) -> tuple[BaselineName, ...]:
-        if len(set(value)) != len(value):
-            raise ValueError(f"final_baselines are {list(value)}: name each one once")
-        return value

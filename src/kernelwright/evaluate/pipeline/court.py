@@ -12,6 +12,7 @@ import kernelwright
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline.baselines import asked
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
@@ -79,8 +80,9 @@ class Court:
         wanted = "cpp" if task.target.kind == "cpu" else "triton"
         if candidate.language != wanted:
             return Refused(reason=f"target {task.target.name} takes {wanted} candidates, not {candidate.language}")
-        if task.target.present and "compile" in policy.baselines and "compile" not in session.prepared:
-            self._note("compiling the torch.compile baseline, once for this task")
+        compiled = {"compile", "compile_max"} & set(asked(policy, effort, task.target))
+        if task.target.present and compiled - set(session.prepared):
+            self._note("compiling the torch.compile baselines, once for this task")
         if effort == "final" and task.target.present:
             self._note("final: fresh inputs, head to head")
             session.refresh()

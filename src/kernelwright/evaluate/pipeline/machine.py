@@ -9,6 +9,7 @@ from kernelwright.errors import RefereeError
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.profile import ceiling
+from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
@@ -61,6 +62,10 @@ class Machine:
                 session.reference.ask({**message, "do": "run", "checked": False}, limit_s=COMPILE_LIMIT_S)
             session.prepared[variant] = str(answer.get("missing", ""))
         return session.prepared.get(variant, "")
+
+    def watch(self) -> Watch:
+        """Eyes on the device for one contest; a CPU is not watched."""
+        return Watch()
 
     def _measure(self, level: ceiling.Level) -> float:
         candidate = ceiling.probe(level)

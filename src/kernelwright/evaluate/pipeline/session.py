@@ -8,6 +8,7 @@ import ctypes
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -18,10 +19,12 @@ from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify import compare, regimes
 from kernelwright.evaluate.verify.compare import Expected
 from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
-from kernelwright.records.measure import BaselineName, Ratio
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
+
+if TYPE_CHECKING:
+    from kernelwright.records.measure import BaselineName, Ratio
 
 Pair = tuple[list[torch.Tensor], list[torch.Tensor]]
 """Results of the fp64 and of the eager reference on the same inputs."""

@@ -56,7 +56,9 @@ class CudaContestant(Contestant):
         self.calls += len(calls)
         reply = self._put(message, (), None)
         # Nobody looks at results of the other baselines.
-        exported = {"results": [[] for _ in calls]} if variant in UNSEEN else self._put({"do": "export"}, (), None).message
+        exported = (
+            {"results": [[] for _ in calls]} if variant in UNSEEN else self._put({"do": "export"}, (), None).message
+        )
         try:
             inside = max(1, whole(reply.message["ns"]))
             each = tuple(whole(ns) for ns in reply.message.get("each_ns", ()))

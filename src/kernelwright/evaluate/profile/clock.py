@@ -22,6 +22,8 @@ SAMPLE_NS = 3_000_000
 """Shortest sample worth timing from outside, where waking a process costs tens of microseconds."""
 MOST_CALLS = 48
 ROUNDS = 3
+DISAGREES_US = 20.0
+"""Microseconds a call that waking and answering may differ by, from one question to the next."""
 LEAST_BUSY_NS, MOST_BUSY_NS = 30_000, 5_000_000
 """How long the device may be kept busy before a call, so that twice the longest queueing of any side hides there."""
 
@@ -123,13 +125,12 @@ class Contest:
         names = [e.name for e in self.entrants]
         if self.pace.rehearsed:
             self._block(count, _Tally(names))
-        tally, begin, held = _Tally(names), time.perf_counter(), 0
-        while len(tally.us[names[0]]) < blocks:
+        tally, begin = _Tally(names), time.perf_counter()
+        while (held := len(tally.us[names[0]])) < blocks:
             spent_s = max(time.perf_counter() - begin, tally.outside_ns / 1e9)
             if _enough(held, spent_s, limit_s):
                 break
             best = self._block(count, tally)
-            held += 1
             if self.watch.spoiled():
                 continue
             for name, value in best.items():
@@ -185,10 +186,6 @@ class Contest:
         ran = entrant.contestant.run(calls, checked=False, variant=entrant.variant)
         self.after(entrant, ran)
         return ran
-
-
-DISAGREES_US = 20.0
-"""Microseconds a call that waking and answering may differ by, from one question to the next."""
 
 
 def _enough(blocks: int, spent_s: float, limit_s: float) -> bool:

@@ -13,7 +13,7 @@ from kernelwright.records.measure import Conditions
 
 CLOCK_DROP = 0.03
 """A multiprocessor clock this share under the contest's highest spoils a block."""
-MOST_REPEATS = 8
+MOST_REPEATS = 4
 """Blocks that one contest may measure again; after that they count, marked."""
 MANY_MARKED = 0.25
 WIDER = 2.0

@@ -57,15 +57,14 @@ def _ratio(logs: "np.ndarray[tuple[int], np.dtype[np.float64]]", confidence: flo
         raise ValueError(f"an interval needs two blocks at least, not {logs.size}")
     alpha = (1 - confidence) / looks
     ordered = np.sort(logs)
-    rank = _rank(logs.size, alpha)
+    middle, rank = float(np.median(ordered)), _rank(logs.size, alpha)
     if rank:
-        middle, low, high = float(np.median(ordered)), float(ordered[rank - 1]), float(ordered[-rank])
+        low, high = float(ordered[rank - 1]), float(ordered[-rank])
     else:
         # Too few blocks for any order statistic (nine at 99 % in three looks): the logs are then taken to be normal.
-        middle = float(np.mean(ordered))
         half = _student(alpha, logs.size - 1) * float(np.std(ordered, ddof=1)) / math.sqrt(logs.size)
-        middle, low, high = float(np.median(ordered)), middle - half, middle + half
-        low, high = min(low, middle), max(high, middle)
+        mean = float(np.mean(ordered))
+        low, high = min(mean - half, middle), max(mean + half, middle)
     return Ratio(median=math.exp(middle), low=math.exp(low), high=math.exp(high), confidence=confidence)
 
 

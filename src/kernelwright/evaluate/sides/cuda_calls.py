@@ -15,7 +15,9 @@ LINE = 512
 _clocks: list[DeviceClock] = []
 
 
-def timed(function: Callable[..., object], calls: Sequence[Sequence[object]], how: Message) -> tuple[list[object], Message]:
+def timed(
+    function: Callable[..., object], calls: Sequence[Sequence[object]], how: Message
+) -> tuple[list[object], Message]:
     """Results of `function` on each call's arguments, with the times that the grader's question asks for."""
     return clocked(lambda i: function(*calls[i]), len(calls), how)
 
