@@ -16,6 +16,9 @@ class Event:
     def record(self):
         self.log.append("event")
 
+    def synchronize(self):
+        self.log.append("wait for it")
+
     def elapsed_time(self, other):
         return 0.0125
 
@@ -31,6 +34,7 @@ def log(monkeypatch):
 
     clock = DeviceClock.__new__(DeviceClock)
     clock._flush = Flush()
+    clock._asking_ns = 10**12
     monkeypatch.setattr(cuda_calls, "_clocks", [clock])
     monkeypatch.setattr(torch, "sum", lambda flush: done.append("read"))
     monkeypatch.setattr(torch.cuda, "Event", lambda enable_timing: Event(done))
@@ -48,7 +52,8 @@ def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
     assert clocks["each_ns"] == [12_500, 12_500]
     assert clocks["ns"] == 25_000
     around = ["wait", "reset", "write", "read", "spin 198", "event"]
-    assert log == ["wait", *around, "call 1", "event", "wait", *around, "call 2", "event", "wait"]
+    after = ["event", "wait for it", "wait"]
+    assert log == ["wait", *around, "call 1", *after, *around, "call 2", *after]
 
 
 def test_a_call_that_is_waited_for_is_not_prepared(log):
@@ -68,3 +73,16 @@ def test_a_device_that_cannot_reset_persisting_lines_is_an_error_unless_it_has_n
     monkeypatch.setattr(device_clock.driver, "cuCtxResetPersistingL2Cache", lambda: (broken,))
     with pytest.raises(RuntimeError, match="could not be reset"):
         cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
+
+
+def test_what_another_stream_still_does_is_part_of_the_call(log, monkeypatch):
+    cuda_calls.the_clock()._asking_ns = 10_000
+    now = [0]
+
+    def wait():
+        now[0] += 400_000
+
+    monkeypatch.setattr(torch.cuda, "synchronize", wait)
+    monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
+    _, clocks = cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
+    assert clocks["each_ns"] == [12_500 + 400_000]
