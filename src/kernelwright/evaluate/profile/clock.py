@@ -125,6 +125,7 @@ class Contest:
         names = [e.name for e in self.entrants]
         if self.pace.rehearsed:
             self._block(count, _Tally(names))
+        self.watch.begin()
         tally, begin = _Tally(names), time.perf_counter()
         while (held := len(tally.us[names[0]])) < blocks:
             spent_s = max(time.perf_counter() - begin, tally.outside_ns / 1e9)

@@ -1,10 +1,12 @@
 """The device's clocks, temperature, power and throttling around blocks, read through NVML. Nothing is ever set.
 
-Decides which blocks are measured again: those in which the device said that it was throttled, or ran at a clock well under
-the highest that this contest has seen. Both sides of a block are dropped together, for a reason that neither of them
-signs. NVML is optional (package nvidia-ml-py); without it nothing is read, and the reason is recorded.
+Decides which blocks are measured again: those in which the device counted time of being slowed down, or after which it says
+that it is throttled, or runs at a clock well under the highest that this contest has seen. Both sides of a block are
+dropped together, for a reason that neither of them signs. NVML is optional (package nvidia-ml-py); without it nothing is
+read, and the reason is recorded.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +20,12 @@ MOST_REPEATS = 4
 MANY_MARKED = 0.25
 WIDER = 2.0
 """Times the minimum effect that a verdict needs where more than a quarter of the blocks are marked."""
+VIOLATED_SHARE = 0.05
+"""Of the time since the reading before: being slowed down for longer spoils a block."""
+IDLE = 0x001
+"""NVML's bit of a device with nothing to do, whose clock says nothing of the block before."""
+VIOLATIONS = {"power violation": "NVML_PERF_POLICY_POWER", "thermal violation": "NVML_PERF_POLICY_THERMAL"}
+"""Counters of time, by NVML's names: they also know what happened during a block."""
 THROTTLING: dict[int, str] = {
     0x004: "software power cap",
     0x008: "hardware slowdown",
@@ -38,32 +46,48 @@ class Reading:
     power_w: float
     reasons: int = 0
     """NVML's bit field."""
+    at_ns: int = 0
+    violated_ns: tuple[int, ...] = ()
+    """Of `VIOLATIONS`, since the driver was loaded; empty where the device does not count."""
+
+    def violations_since(self, before: "Reading") -> tuple[str, ...]:
+        """What slowed the device down for a noteworthy share of the time since another reading."""
+        most = VIOLATED_SHARE * (self.at_ns - before.at_ns)
+        pairs = zip(VIOLATIONS, self.violated_ns, before.violated_ns, strict=False)
+        return tuple(name for name, now, then in pairs if now - then > most)
 
 
 @dataclass
 class Watch:
     """Reads the device after each block of one contest, and keeps the readings of those that count."""
 
-    read: Callable[[], Reading] | None = None
-    note: str = "no device to read"
+    read: Callable[[], Reading | None] | None = None
+    note: str = "nothing was read"
     readings: list[Reading] = field(default_factory=list)
     marked: list[int] = field(default_factory=list)
     repeated: int = 0
-    _seen: int = 0
+    _seen: set[str] = field(default_factory=set)
     _highest: int = 0
+    _before: Reading | None = None
+
+    def begin(self) -> None:
+        """The first block that counts begins now."""
+        self._before = self.read() if self.read else None
 
     def spoiled(self) -> bool:
         """Whether the block that has just ended must be measured again; otherwise it counts."""
-        if self.read is None:
+        now = self.read() if self.read else None
+        if now is None:
             return False
-        now = self.read()
-        self._seen |= now.reasons
+        reasons = {*throttled(now.reasons), *(now.violations_since(self._before) if self._before else ())}
         self._highest = max(self._highest, now.sm_mhz)
-        bad = bool(throttled(now.reasons)) or now.sm_mhz < (1 - CLOCK_DROP) * self._highest
-        if bad and self.repeated < MOST_REPEATS:
+        slowed = not now.reasons & IDLE and now.sm_mhz < (1 - CLOCK_DROP) * self._highest
+        self._seen |= reasons
+        self._before = now
+        if (reasons or slowed) and self.repeated < MOST_REPEATS:
             self.repeated += 1
             return True
-        if bad:
+        if reasons or slowed:
             self.marked.append(len(self.readings))
         self.readings.append(now)
         return False
@@ -80,10 +104,10 @@ class Watch:
             memory_mhz=tuple(r.memory_mhz for r in self.readings),
             temperature_c=tuple(r.temperature_c for r in self.readings),
             power_w=tuple(r.power_w for r in self.readings),
-            throttled=throttled(self._seen),
+            throttled=tuple(n for n in (*THROTTLING.values(), *VIOLATIONS) if n in self._seen),
             marked=tuple(self.marked),
             repeated=self.repeated,
-            note="" if self.read else self.note,
+            note="" if self.readings else self.note,
         )
 
 
@@ -100,11 +124,19 @@ def watch(uuid: str) -> Watch:
         return Watch(note="NVML is not read: the package nvidia-ml-py is not installed")
     try:
         pynvml.nvmlInit()
-        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid if uuid.startswith("GPU-") else f"GPU-{uuid}")
+        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}")
         _read(pynvml, handle)
     except pynvml.NVMLError as error:
         return Watch(note=f"NVML does not answer: {error}")
-    return Watch(read=lambda: _read(pynvml, handle))
+    return Watch(read=lambda: _read_again(pynvml, handle))
+
+
+def _read_again(nvml: Any, handle: object) -> Reading | None:  # noqa: ANN401 (an untyped module)
+    """A device that answered once and does not now costs a reading, not a verdict."""
+    try:
+        return _read(nvml, handle)
+    except nvml.NVMLError:
+        return None
 
 
 def _read(nvml: Any, handle: object) -> Reading:  # noqa: ANN401 (an untyped module)
@@ -114,4 +146,14 @@ def _read(nvml: Any, handle: object) -> Reading:  # noqa: ANN401 (an untyped mod
         temperature_c=nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
         power_w=nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
         reasons=nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle),
+        at_ns=time.perf_counter_ns(),
+        violated_ns=_violated(nvml, handle),
     )
+
+
+def _violated(nvml: Any, handle: object) -> tuple[int, ...]:  # noqa: ANN401
+    try:
+        policies = [getattr(nvml, name) for name in VIOLATIONS.values()]
+        return tuple(int(nvml.nvmlDeviceGetViolationStatus(handle, policy).violationTime) for policy in policies)
+    except nvml.NVMLError:
+        return ()

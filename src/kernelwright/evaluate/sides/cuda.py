@@ -9,7 +9,7 @@ import torch
 
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.evaluate.sides import session
+from kernelwright.evaluate.sides import precision, session
 from kernelwright.evaluate.sides.cuda_calls import publish, timed
 from kernelwright.evaluate.sides.memory import tensor_specs
 from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
@@ -35,6 +35,7 @@ class CudaSide:
         self._view = CudaView(arena, message["sizes"], writable=False)
         self._capacity = int(message["outbox"])
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
+        precision.full()
         task = load_module(private_path("task"), str(message["init"]))
         entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
         self._model = construct(entry, task).cuda()

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.evaluate.sides import export, session
+from kernelwright.evaluate.sides import export, precision, session
 from kernelwright.evaluate.sides.memory import ArenaView, described
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
 from kernelwright.records.task import Workload
@@ -43,7 +43,7 @@ class ReferenceSide:
     def load(self, message: Message) -> Message:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(int(message["threads"]))
-        _full_precision()
+        precision.full()
         self._source = str(message["source"])
         model = self._build()
         draws = [self._draw(seed) for seed in (1, 2)]
@@ -110,8 +110,7 @@ class ReferenceSide:
 
     def flags(self, message: Message) -> Message:
         """What the precision of every variant depends on, as the task's own code left it."""
-        matmul = torch.get_float32_matmul_precision()
-        return {"precision": f"float32_matmul_precision={matmul}, cudnn.allow_tf32={torch.backends.cudnn.allow_tf32}"}
+        return {"precision": precision.told()}
 
     def prepare(self, message: Message) -> Message:
         """Build a variant: `fp64` or `compile`. Compiling happens at its first run."""
@@ -268,12 +267,6 @@ def _seed(seed: int) -> None:
     torch.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed % 2**32)
-
-
-def _full_precision() -> None:
-    """TF32 nowhere, which torch leaves on in convolutions; a task that wants it says so in its own code."""
-    torch.set_float32_matmul_precision("highest")
-    torch.backends.cudnn.allow_tf32 = False
 
 
 COMMANDS = ("load", "graph", "draw", "state", "reduce", "arrange", "parameters", "prepare", "flags", "run")

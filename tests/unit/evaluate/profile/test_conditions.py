@@ -64,9 +64,21 @@ def test_idle_and_chosen_clocks_are_no_throttling():
     assert throttled(0x1 | 0x2 | 0x10 | 0x100) == ()
 
 
-def test_a_device_that_wakes_up_is_measured_again():
-    on = scripted(reading(345), reading(1980), reading(345), reading(1980))
+def test_a_slow_device_is_measured_again_unless_it_is_only_idle():
+    on = scripted(reading(345), reading(1980), reading(345), reading(345, reasons=0x1))
     assert [on.spoiled() for _ in range(4)] == [False, False, True, False]
+
+
+def test_time_of_being_slowed_down_is_counted_during_the_block():
+    def counted(at_ns, power, thermal=0):
+        return Reading(1980, 3201, 41, 690.0, 0, at_ns, (power, thermal))
+
+    on = scripted(
+        counted(0, 500), counted(1000, 540), counted(2000, 700), counted(3000, 700, 51), counted(4000, 700, 51)
+    )
+    on.begin()
+    assert [on.spoiled() for _ in range(4)] == [False, True, True, False]
+    assert on.conditions().throttled == ("power violation", "thermal violation")
 
 
 def test_without_the_package_there_is_a_note_and_no_reading(monkeypatch):
@@ -82,13 +94,19 @@ class FakeNvml(types.ModuleType):
     """A device that answers, or a driver that does not."""
 
     NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
+    NVML_PERF_POLICY_POWER, NVML_PERF_POLICY_THERMAL = 0, 1
 
     class NVMLError(Exception):
         pass
 
-    def __init__(self, answers=True):
+    def __init__(self, answers=True, counts=True):
         super().__init__("pynvml")
-        self.answers, self.asked = answers, []
+        self.answers, self.counts, self.asked = answers, counts, []
+
+    def nvmlDeviceGetViolationStatus(self, handle, policy):  # noqa: N802
+        if not self.counts:
+            raise self.NVMLError("not supported")
+        return types.SimpleNamespace(violationTime=100 + policy)
 
     def nvmlInit(self):  # noqa: N802
         if not self.answers:
@@ -113,9 +131,33 @@ def test_nvml_is_read_by_the_device_s_own_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", fake)
     on = watch("1234-5678")
     assert fake.asked == ["GPU-1234-5678"]
-    assert on.read() == Reading(1755, 3201, 55, 698.5, 0x4)
+    found = on.read()
+    assert found == Reading(1755, 3201, 55, 698.5, 0x4, found.at_ns, (100, 101))
+
+
+def test_a_device_that_does_not_count_violations_is_read_all_the_same(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(counts=False))
+    on = watch("GPU-1")
+    assert on.read().violated_ns == ()
+    on.begin()
+    assert on.spoiled(), "its bits still count"
 
 
 def test_a_driver_that_does_not_answer_is_noted(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(answers=False))
     assert watch("GPU-1").conditions().note == "NVML does not answer: driver not loaded"
+
+
+def test_a_device_that_stops_answering_costs_readings_and_no_verdict(monkeypatch):
+    fake = FakeNvml()
+    monkeypatch.setitem(sys.modules, "pynvml", fake)
+    on = watch("GPU-1")
+
+    def lost(handle):
+        raise fake.NVMLError("GPU is lost")
+
+    fake.nvmlDeviceGetPowerUsage = lost
+    on.begin()
+    assert not on.spoiled()
+    assert on.conditions().sm_mhz == ()
+    assert on.conditions().note

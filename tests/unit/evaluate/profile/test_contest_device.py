@@ -68,7 +68,7 @@ def test_it_ends_when_it_is_settled():
 
 def test_spoiled_blocks_are_measured_again_for_both_sides():
     readings = iter(
-        [Reading(1980, 3201, 40, 300.0), Reading(1500, 3201, 40, 300.0)] + [Reading(1980, 3201, 40, 300.0)] * 9
+        [Reading(1980, 3201, 40, 300.0)] * 2 + [Reading(1500, 3201, 40, 300.0)] + [Reading(1980, 3201, 40, 300.0)] * 9
     )
     sides = (OnDevice(lambda turn, call: 9_000_000 if turn == WARMING + 2 else 1_000_000), OnDevice())
     watch = Watch(read=lambda: next(readings))
