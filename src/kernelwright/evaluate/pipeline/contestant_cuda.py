@@ -25,9 +25,10 @@ LINE = 512
 GUARD = 4096
 """Bytes of guard zone before and behind each result of the launcher's."""
 GUARD_BYTE = 0xA5
-BUSY_NS_PER_CALL = 60_000
-CYCLES_PER_NS = 1.98
-"""Of torch's spin kernel, roughly: how long the stream is kept busy so that all calls are queued first."""
+UNSEEN = ("compile", "compile_max", "graph", "nothing")
+"""Variants of the reference whose results nobody reads."""
+BUSY_NS = 300_000
+"""How long the device spins before a call, until it is known how long each side takes to queue one."""
 
 
 class CudaContestant(Contestant):
@@ -37,6 +38,7 @@ class CudaContestant(Contestant):
         super().__init__(child, limit_s)
         self.outbox: CudaArena | None = None
         self.outbox_bytes = 0
+        self.busy_ns = BUSY_NS
 
     def open_outbox(self, size: int) -> int:
         """Allocate it; returns the descriptor for the child."""
@@ -46,16 +48,41 @@ class CudaContestant(Contestant):
 
     def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
         """As `Contestant.run`; results are copied to the outbox in a question of their own, after the clock."""
-        reply = self._put(self._order(calls, checked, variant), (), None)
-        # Large results of fp64 come back in single precision: there is no room for them otherwise.
-        exported = self._put({"do": "export", "narrow": variant == "fp64" and self.narrow}, (), None)
+        return self._ran(calls, checked, variant, "none" if checked or variant == "fp64" else "each")
+
+    def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
+        """As a program calls that needs every result: the device is waited for after each call, the L2 is warm."""
+        return self._ran(calls, False, variant, "waiting")
+
+    def _ran(self, calls: Sequence[Sequence[int]], checked: bool, variant: str, clock: str) -> Ran:
+        self.calls += len(calls)
+        message: Message = {
+            "do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant,
+            "clock": clock, "busy_ns": self.busy_ns, **self._beside(len(calls), checked),
+        }  # fmt: skip
+        reply = self._put(message, (), None)
         try:
             inside = max(1, whole(reply.message["ns"]))
-            outside = max(1, reply.outside_ns - whole(reply.message["busy_ns"]))
-            results = found_in(exported.message, len(calls))
+            each = tuple(whole(ns) for ns in reply.message.get("each_ns", ()))
+            queued = whole(reply.message.get("queued_ns", 0))
+            if clock == "each" and (len(each) != len(calls) or max(1, sum(each)) != inside):
+                raise ValueError(f"{len(each)} times of {len(calls)} calls")
+            results = self._results(len(calls), variant)
         except (KeyError, TypeError, ValueError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
-        return Ran(results, outside, inside, reply.cpu_ns)
+        return Ran(results, reply.outside_ns, inside, reply.cpu_ns, each, queued)
+
+    def _beside(self, calls: int, checked: bool) -> Message:
+        """What else a question to compute says."""
+        return {}
+
+    def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:
+        """Where the results of the last question lie."""
+        if variant in UNSEEN:
+            return tuple(() for _ in range(calls))
+        # Large results of fp64 come back in single precision: there is no room for them otherwise.
+        message: Message = {"do": "export", "narrow": variant == "fp64" and self.narrow}
+        return found_in(self._put(message, (), None).message, calls)
 
     narrow = False
     """Whether fp64 results are too large to be kept as they are."""
@@ -75,12 +102,6 @@ class CudaContestant(Contestant):
         if self.outbox is not None:
             self.outbox.close()
             self.outbox = None
-
-    def _order(self, calls: Sequence[Sequence[int]], checked: bool, variant: str) -> Message:
-        busy = 0 if checked else round(len(calls) * BUSY_NS_PER_CALL * CYCLES_PER_NS)
-        return {
-            "do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant, "busy_cycles": busy,
-        }  # fmt: skip
 
     def _lies(self, found: Found) -> torch.Tensor:
         """The result where it lies."""
@@ -133,24 +154,20 @@ class PlanContestant(CudaContestant):
 
     def choose(self, offsets: Sequence[int]) -> tuple[int, list[float]]:
         """Which plan is the fastest on these inputs, and microseconds of each."""
-        message = {"do": "choose", "calls": [list(offsets)], "outs": [self._starts(0)]}
+        message: Message = {"do": "choose", "calls": [list(offsets)], "outs": [self._starts(0)]}
         answer = self.ask(message)
         return int(answer["chosen"]), [float(t) for t in answer["us"]]
 
-    def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
-        """As `Contestant.run`; results lie in the outbox, one call after the other."""
-        self.calls += len(calls)
-        starts = [self._starts(i) for i in range(len(calls))]
+    def _beside(self, calls: int, checked: bool) -> Message:
         if checked:
-            self._poison(len(calls))
-        message = {**self._order(calls, checked, variant), "outs": starts, "left_out": self.left_out}
-        reply = self._put(message, (), None)
-        outside = max(1, reply.outside_ns - whole(reply.message["busy_ns"]))
-        results = tuple(
-            tuple(Found(start, o.dtype, o.shape) for start, o in zip(call, self._outputs, strict=True))
-            for call in starts
+            self._poison(calls)
+        return {"outs": [self._starts(i) for i in range(calls)], "left_out": self.left_out}
+
+    def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:
+        return tuple(
+            tuple(Found(start, o.dtype, o.shape) for start, o in zip(self._starts(i), self._outputs, strict=True))
+            for i in range(calls)
         )
-        return Ran(results, outside, max(1, whole(reply.message["ns"])), reply.cpu_ns)
 
     def read(self, found: Found, start: int = 0, count: int | None = None) -> torch.Tensor:
         """A whole result where it lies, since nothing can write to it until the next question; or a copy of a part."""

@@ -12,6 +12,7 @@ import kernelwright
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline import absent, admit
+from kernelwright.evaluate.pipeline.baselines import asked
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
@@ -83,8 +84,9 @@ class Court:
             names = " or ".join(taken)
             return Refused(reason=f"target {task.target.name} takes {names} candidates, not {candidate.language}")
         session = self._session(task, policy)
-        if task.target.present and "compile" in policy.baselines and "compile" not in session.prepared:
-            self._note("compiling the torch.compile baseline, once for this task")
+        compiled = {"compile", "compile_max"} & set(asked(policy, effort, task.target))
+        if task.target.present and compiled - set(session.prepared):
+            self._note("compiling the torch.compile baselines, once for this task")
         if effort == "final" and task.target.present:
             self._note("final: fresh inputs, head to head")
         return judge(lambda: self._session(task, policy), self.machine(task.target), candidate, policy, effort)

@@ -6,7 +6,8 @@ import torch
 
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.machine import Machine
-from kernelwright.evaluate.profile import ceiling_cuda
+from kernelwright.evaluate.profile import ceiling_cuda, conditions
+from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spares import Spares
@@ -77,6 +78,10 @@ class CudaMachine(Machine):
     def floor_us(self, size: int, flops: int) -> float:
         """Microseconds that no honest kernel can undercut."""
         return ceiling_cuda.floor_us(size, flops)
+
+    def watch(self) -> Watch:
+        """Eyes on this GPU, where NVML is there."""
+        return conditions.watch(str(torch.cuda.get_device_properties(0).uuid))
 
     def _read_bandwidth(self) -> float:
         free, _ = torch.cuda.mem_get_info()

@@ -4,10 +4,15 @@ Decides which compile stage a language goes through, and that open tunables beco
 launcher keeps the fastest.
 """
 
+from typing import TYPE_CHECKING
+
 from kernelwright.evaluate.compile import cuda, triton
 from kernelwright.evaluate.compile.program import Dynamic, Program
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial
+
+if TYPE_CHECKING:
+    from kernelwright.records.evaluation import BuildFailed, Refused
 
 
 def program_of(trial: Trial) -> Program | None:
@@ -23,6 +28,7 @@ def program_of(trial: Trial) -> Program | None:
     assert isinstance(trial.machine, CudaMachine)
     warm, limit, workload = trial.machine.warm, trial.policy.compile_limit_s, presented.task.workload
     with trial.timed("compile"):
+        built: Program | Dynamic | BuildFailed | Refused
         if trial.candidate.language == "cuda":
             built = cuda.build(warm, trial.candidate, workload, target.arch, limit, trial.jail().off)
         else:

@@ -8,6 +8,7 @@ import ctypes
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -21,6 +22,9 @@ from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
+
+if TYPE_CHECKING:
+    from kernelwright.records.measure import BaselineName, Ratio
 
 LINE = 64
 """Alignment of a slot in bytes."""
@@ -73,9 +77,12 @@ class Session:
         self.dropped: list[str] = []
         self._loaded: tuple[int, ...] = ()
         self._placed = False
-        self.prepared: set[str] = set()
         self.eager_s = float("inf")
         """The quickest of eager's calls so far."""
+        self.prepared: dict[str, str] = {}
+        """Baselines that were asked for: why each one cannot be made, or nothing."""
+        self.known: dict[BaselineName, Ratio] = {}
+        """How many times eager's time each other baseline takes, from the last contest in which it was timed."""
         self.refresh()
 
     def refresh(self) -> None:

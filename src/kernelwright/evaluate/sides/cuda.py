@@ -9,8 +9,8 @@ import torch
 
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.evaluate.sides import session
-from kernelwright.evaluate.sides.cuda_calls import publish, timed
+from kernelwright.evaluate.sides import precision, session
+from kernelwright.evaluate.sides.cuda_calls import publish, the_clock, timed
 from kernelwright.evaluate.sides.memory import tensor_specs
 from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
@@ -30,7 +30,7 @@ class CudaSide:
         """Create the context, before there is a candidate."""
         torch.cuda.init()
         torch.zeros(1, device="cuda")
-        timed(lambda: None, [()], 1000)
+        the_clock()
         return {}
 
     def load(self, message: Message) -> Message:
@@ -42,6 +42,7 @@ class CudaSide:
         self._view = CudaView(arena, message["sizes"], writable=False)
         self._capacity = int(message["outbox"])
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
+        precision.full()
         task = load_module(private_path("task"), str(message["init"]))
         entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
         self._model = construct(entry, task).cuda()
@@ -62,7 +63,7 @@ class CudaSide:
         if message["checked"]:
             self._poison()
         with torch.no_grad():
-            self._results, clocks = timed(self._model, calls, int(message["busy_cycles"]))
+            self._results, clocks = timed(self._model, calls, message)
         return {**clocks, "results": [[] for _ in calls]}
 
     def export(self, message: Message) -> Message:

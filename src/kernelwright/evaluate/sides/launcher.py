@@ -14,10 +14,12 @@ from kernelwright.errors import MachineError
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView, check
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import session
-from kernelwright.evaluate.sides.cuda_calls import timed
+from kernelwright.evaluate.sides.cuda_calls import clocked, the_clock
 from kernelwright.evaluate.sides.launch_plan import Bound, Places, bind
 from kernelwright.records.launch import LaunchPlan
 
+BUSY_NS = 50_000
+"""How long the device spins before a call while plans are compared."""
 ALIGNED = 16
 """Bytes that a plan may take for granted unless it is made for less."""
 TRIES = 7
@@ -31,8 +33,7 @@ class LauncherSide:
         """Create the context, before there is anything to launch."""
         torch.cuda.init()
         torch.zeros(1, device="cuda")
-        # The first event, sleep and synchronisation bring their own machinery into memory.
-        timed(lambda: None, [()], 1000)
+        the_clock()
         return {}
 
     def load(self, message: Message) -> Message:
@@ -74,8 +75,8 @@ class LauncherSide:
         stream = torch.cuda.current_stream().cuda_stream
         left_out = message.get("left_out")
         places = [self._places(*call) for call in zip(message["calls"], message["outs"], strict=True)]
-        calls = [(self._for(p).call(p, left_out),) for p in places]
-        _, clocks = timed(lambda call: call(stream), calls, int(message["busy_cycles"]))
+        calls = [self._for(p).call(p, left_out) for p in places]
+        _, clocks = clocked(lambda i: calls[i](stream), len(calls), message)
         return {**clocks, "results": []}
 
     def _tried_to_bind(self, described: Message) -> Bound | None:
@@ -97,7 +98,7 @@ class LauncherSide:
     def _timed(self, message: Message) -> float:
         best = float("inf")
         for attempt in range(TRIES):
-            taken = self.run({**message, "busy_cycles": 100_000})["ns"] / 1000
+            taken = self.run({**message, "clock": "each", "busy_ns": BUSY_NS})["ns"] / 1000
             best = taken if attempt == 2 else min(best, taken)
         return best
 
