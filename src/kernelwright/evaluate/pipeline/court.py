@@ -25,8 +25,17 @@ from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
-GPU_MODULES = ("triton", "torch._dynamo", "kernelwright.evaluate.triton.driver")
-"""Imported once by the GPU's warm parent: a module that only names torch.compiler costs seconds otherwise."""
+GPU_MODULES = (
+    "torch._dynamo",
+    "kernelwright.evaluate.triton.driver",
+    "kernelwright.evaluate.triton.rehearsal",
+    "kernelwright.evaluate.sides.cross",
+    "kernelwright.evaluate.sides.cuda",
+    "kernelwright.evaluate.sides.launcher",
+    "kernelwright.evaluate.sides.nvrtc",
+    "kernelwright.evaluate.sides.reference_cuda",
+)
+"""Imported once by the GPU's warm parent, so that no child pays for them."""
 GPU_ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 """Read when torch._dynamo is imported: a confined process has no pool of compilers."""
 
