@@ -84,7 +84,7 @@ class Bench:
         key = name, frozenset(policy.disabled) & WITH_THE_SESSION
         if key not in self.sessions:
             text = TaskSource(name=name, format="kernelbench", source=source or TASKS[name])
-            self.sessions[key] = admit.open_session(self.warm, text, CPU, policy, 1)
+            self.sessions[key] = admit.open_session(self.warm, text, CPU, policy, print)
         self.sessions[key].policy = policy
         return self.sessions[key]
 
