@@ -157,6 +157,8 @@ class Profile(Record):
     tier: Tier
     device: str
     """Name of the device, or the architecture that was compiled for."""
+    multiprocessors: int | None = None
+    """Of the device; None on a CPU."""
     kernels: tuple[KernelProfile, ...] = ()
     """In the order of their share, the largest first; the compiler's order where there are no times."""
     device_us: float | None = None

@@ -40,6 +40,8 @@ class Jail(Record):
     writable: tuple[str, ...] = ()
     """Trees beside its own directory; only the reference's compiler cache so far."""
     may_execute: bool = False
+    loopback: bool = False
+    """Processes in it may talk to each other over 127.0.0.1 of their own network namespace, as profilers do."""
     memory_bytes: int = 16 << 30
     """Address space that it may add to what it was born with."""
     tmpfs_bytes: int = 256 << 20
@@ -74,6 +76,9 @@ def enter(jail: Jail, isolated: bool) -> list[str]:
     denied = [] if isolated else ["namespaces"]
     if not (isolated and _private_mounts(jail)):
         denied.append("tmpfs")
+    if isolated and jail.loopback:
+        with contextlib.suppress(OSError):
+            kernel.raise_loopback()
     _settle(jail)
     if "limits" not in jail.off:
         _limit(jail)

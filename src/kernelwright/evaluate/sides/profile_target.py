@@ -1,0 +1,29 @@
+"""What ncu starts: `python -m kernelwright.evaluate.sides.profile_target ORDER.json`.
+
+Calls a candidate a few times and marks the last call for the profiler. It runs foreign code, in the jail that ncu was
+started in. Decides nothing about what is counted.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+
+from kernelwright.evaluate.sides.subject import WARM_CALLS, subject
+
+
+def main() -> None:
+    """Warm up, then one call between the profiler's marks."""
+    call = subject(json.loads(Path(sys.argv[1]).read_text()))
+    for _ in range(WARM_CALLS):
+        call()
+    torch.cuda.synchronize()
+    torch.cuda.profiler.start()
+    call()
+    torch.cuda.synchronize()
+    torch.cuda.profiler.stop()
+
+
+if __name__ == "__main__":
+    main()
