@@ -120,7 +120,9 @@ def unseen(task: Task, candidate: Candidate, build: BuildFacts | None) -> Profil
 class Profiler:
     """One machine's profilers: what works on it is found out once."""
 
-    def __init__(self, machine: Machine, versions: Callable[[], dict[str, str]], ladder: Sequence[Rung] = LADDER) -> None:
+    def __init__(
+        self, machine: Machine, versions: Callable[[], dict[str, str]], ladder: Sequence[Rung] = LADDER
+    ) -> None:
         self._machine, self._versions, self._ladder = machine, versions, ladder
         self._rung = 0
         self._unknown: frozenset[str] = frozenset()

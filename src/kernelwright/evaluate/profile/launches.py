@@ -132,9 +132,7 @@ class Sum:
         if not blocks or kernel.grid is None:
             return kernel
         waves = kernel.grid[0] * kernel.grid[1] * kernel.grid[2] / (blocks * self.chip.multiprocessors)
-        return kernel.model_copy(
-            update={"occupancy_theoretical": blocks * warps / self.chip.warps, "waves": waves}
-        )
+        return kernel.model_copy(update={"occupancy_theoretical": blocks * warps / self.chip.warps, "waves": waves})
 
 
 def chip_of(arch: str, multiprocessors: int) -> Hardware | None:

@@ -28,7 +28,7 @@ class Metric:
     """Names to try first from compute capability 10 on."""
 
     def names(self, capability: tuple[int, int]) -> tuple[str, ...]:
-        """ncu's names in the order in which they should be tried on this chip."""
+        """Names of ncu's in the order in which they should be tried on this chip."""
         return (*self.blackwell, *self.ncu) if capability >= (10, 0) else (*self.ncu, *self.blackwell)
 
 
@@ -72,7 +72,10 @@ OF_COUNTERS = (
     ),
     Metric(
         "dram_share",
-        ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "dram__throughput.avg.pct_of_peak_sustained_elapsed"),
+        (
+            "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+            "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+        ),
         PERCENT,
     ),
     Metric("dram_gbps", ("dram__bytes.sum.per_second",), 1e-9),
@@ -90,9 +93,7 @@ OF_COUNTERS = (
     Metric("store_bytes_per_sector", ("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio",)),
     Metric("load_sectors", ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",)),
     Metric("store_sectors", ("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",)),
-    Metric(
-        "load_sectors_per_request", ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",)
-    ),
+    Metric("load_sectors_per_request", ("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",)),
     Metric("local_sectors", ("l1tex__t_sectors_pipe_lsu_mem_local.sum",)),
     Metric("shared_wavefronts", ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",)),
     Metric("bank_conflicts", ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",)),
@@ -150,4 +151,3 @@ def wanted(capability: tuple[int, int], unknown: frozenset[str] = frozenset()) -
         if name is not None:
             asked[name] = metric
     return asked
-

@@ -66,6 +66,9 @@ def leave_namespaces(jail: Jail) -> bool:
             Path("/proc/self/gid_map").write_text(f"0 {group} 1")
     except OSError:
         return False
+    if jail.loopback:
+        with contextlib.suppress(OSError):
+            kernel.raise_loopback()
     return True
 
 
@@ -76,9 +79,6 @@ def enter(jail: Jail, isolated: bool) -> list[str]:
     denied = [] if isolated else ["namespaces"]
     if not (isolated and _private_mounts(jail)):
         denied.append("tmpfs")
-    if isolated and jail.loopback:
-        with contextlib.suppress(OSError):
-            kernel.raise_loopback()
     _settle(jail)
     if "limits" not in jail.off:
         _limit(jail)

@@ -42,7 +42,7 @@ def _copy() -> float:
     free, _ = torch.cuda.mem_get_info()
     source = torch.empty(min(COPY_BYTES, free // 4), dtype=torch.uint8, device="cuda").fill_(1)
     target = torch.empty_like(source)
-    return 2 * source.numel() / _fastest_us(lambda: target.copy_(source)) / 1e3
+    return float(2 * source.numel()) / _fastest_us(lambda: target.copy_(source)) / 1e3
 
 
 def _product(dtype: torch.dtype, tf32: bool) -> float:
@@ -50,7 +50,7 @@ def _product(dtype: torch.dtype, tf32: bool) -> float:
     left = torch.randn(SIDE, SIDE, device="cuda").to(dtype)
     right = torch.randn(SIDE, SIDE, device="cuda").to(dtype)
     out = torch.empty(SIDE, SIDE, dtype=dtype, device="cuda")
-    return 2 * SIDE**3 / _fastest_us(lambda: torch.mm(left, right, out=out)) / 1e6
+    return float(2 * SIDE**3) / _fastest_us(lambda: torch.mm(left, right, out=out)) / 1e6
 
 
 def _launch() -> float:
@@ -76,5 +76,5 @@ def _fastest_us(run: Callable[[], object], busy_cycles: int = 0) -> float:
         run()
         end.record()
         torch.cuda.synchronize()
-        best = min(best, start.elapsed_time(end) * 1e3)
+        best = min(best, float(start.elapsed_time(end)) * 1e3)
     return best

@@ -61,9 +61,7 @@ def draw(spec: TensorSpec, device: str) -> torch.Tensor:
     return torch.randn(spec.shape, device=device).to(dtype)
 
 
-def _module(
-    order: "Message", workload: Workload, inputs: list[torch.Tensor], parameters: list[torch.Tensor]
-) -> Call:
+def _module(order: "Message", workload: Workload, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:
     candidate = Candidate.model_validate(order["candidate"])
     task = load_module(private_path("task"), str(order["init"]))
     entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
@@ -80,9 +78,7 @@ def _module(
     return call
 
 
-def _library(
-    order: "Message", workload: Workload, inputs: list[torch.Tensor], parameters: list[torch.Tensor]
-) -> Call:
+def _library(order: "Message", workload: Workload, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:
     function = getattr(ctypes.CDLL(str(Path(LIBRARY).resolve())), str(order["entry"]))
     held = [*inputs, *parameters, *_outputs(workload)]
     size = int(order.get("workspace_bytes", 0))
@@ -90,12 +86,14 @@ def _library(
         held.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
     pointers = [ctypes.c_void_p(t.data_ptr()) for t in held]
     stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-    return lambda keep=held: function(*pointers, stream)
+
+    def call(keep: object = held) -> object:
+        return function(*pointers, stream)
+
+    return call
 
 
-def _program(
-    order: "Message", workload: Workload, inputs: list[torch.Tensor], parameters: list[torch.Tensor]
-) -> Call:
+def _program(order: "Message", workload: Workload, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:
     # The driver's bindings are there where a GPU is.
     from cuda.bindings import driver  # noqa: PLC0415
 
@@ -111,7 +109,11 @@ def _program(
     bound = bind(plan, modules, [o.nbytes for o in workload.outputs])
     held = {"input": inputs, "parameter": parameters, "output": outputs}
     enqueue = bound.call({kind: [t.data_ptr() for t in tensors] for kind, tensors in held.items()})
-    return lambda keep=held: enqueue(torch.cuda.current_stream().cuda_stream)
+
+    def call(keep: object = held) -> object:
+        return enqueue(torch.cuda.current_stream().cuda_stream)
+
+    return call
 
 
 def _outputs(workload: Workload) -> list[torch.Tensor]:
