@@ -107,7 +107,8 @@ def launch(evidence: Evidence) -> Finding | None:
 
 def latency(evidence: Evidence) -> Finding | None:
     """Neither memory nor arithmetic is busy, and there are no counters to say why."""
-    if evidence.counted or evidence.bandwidth is None:
+    # Without counters, time that launches take cannot be told from time that warps wait.
+    if evidence.counted or evidence.bandwidth is None or launch(evidence) is not None:
         return None
     achieved, ceiling = evidence.bandwidth
     reached, words = achieved / ceiling, _share(evidence)
