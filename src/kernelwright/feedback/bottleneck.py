@@ -15,6 +15,8 @@ from kernelwright.records.profile import Profile
 
 ASSUMED_GAIN = 0.1
 """Where a finding without a gain stands among the others."""
+SYMPTOM = 0.5
+"""Waiting is a symptom: a cause that could give this much of what it could give stands before it."""
 LEAST_GAIN = 0.02
 """A finding that could give less of the call's time is kept only if it is the first: it explains, and helps nobody."""
 MOST = 5
@@ -91,7 +93,8 @@ def _once(call: list[Finding], kernels: list[Finding]) -> list[Finding]:
 
 
 def _rank(finding: Finding) -> float:
-    return ASSUMED_GAIN if finding.gain is None else finding.gain
+    gain = ASSUMED_GAIN if finding.gain is None else finding.gain
+    return SYMPTOM * gain if finding.bottleneck == "latency" else gain
 
 
 def _words(evidence: Evidence, findings: tuple[Finding, ...]) -> str:
