@@ -6,7 +6,7 @@ Refuses to know which profiler saw them.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.errors import MachineError
@@ -25,7 +25,7 @@ LIBRARY = re.compile(
 )
 """Names of kernels of PyTorch, torch.compile, cuBLAS, cuDNN, CUTLASS as they ship it, CUB, NCCL, and the driver's copies."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#(?!include|define|if|endif|pragma)[^\n]*", re.DOTALL | re.MULTILINE)
-_GLOBAL = re.compile(r"__global__(?:\s|\w|<[^<>]*>|\*|::|__\w+\([^()]*\)|\([^()]*\))*?\b(\w+)\s*\(", re.DOTALL)
+_CALLED = re.compile(r"\b(\w+)\s*\(")
 _JIT = re.compile(r"@(?:\w+\.)*jit\b(?:.*?)\n\s*def\s+(\w+)\s*\(", re.DOTALL)
 
 
@@ -49,7 +49,15 @@ def declared(candidate: Candidate, plan: LaunchPlan | None = None) -> frozenset[
     if plan is not None:
         return frozenset(launch.kernel for launch in plan.launches)
     text = _COMMENT.sub(" ", candidate.source) if candidate.language != "triton" else candidate.source
-    return frozenset((*_GLOBAL.findall(text), *_JIT.findall(candidate.source)))
+    return frozenset((*_global_names(text), *_JIT.findall(candidate.source)))
+
+
+def _global_names(text: str) -> Iterator[str]:
+    """The function that follows each `__global__`; attributes such as `__launch_bounds__(256)` stand between."""
+    for part in text.split("__global__")[1:]:
+        name = next((m[1] for m in _CALLED.finditer(part) if not m[1].startswith("__")), None)
+        if name is not None:
+            yield name
 
 
 def is_own(name: str, own: frozenset[str]) -> bool:
@@ -73,7 +81,8 @@ def plain_name(name: str) -> str:
         for index in range(len(name) - 1, -1, -1):
             depth += (name[index] == ")") - (name[index] == "(")
             if not depth:
-                return name[:index].strip() or name
+                # Arguments follow their function at once; `Memset (Device)` has none.
+                return name if not index or name[index - 1] == " " else name[:index]
     return name
 
 

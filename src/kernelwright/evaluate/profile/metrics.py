@@ -144,10 +144,11 @@ CUDAFORGE = {
 
 
 def wanted(capability: tuple[int, int], unknown: frozenset[str] = frozenset()) -> dict[str, Metric]:
-    """What to ask ncu for on this chip: its name, and the metric that it gives. `unknown` names are passed over."""
+    """What to ask ncu for on this chip: its name, and the metric that it gives. `unknown` ones, by full or base name, are passed over."""
     asked: dict[str, Metric] = {}
     for metric in METRICS:
-        name = next((n for n in metric.names(capability) if n not in unknown), None)
+        known = (n for n in metric.names(capability) if not {n, n.partition(".")[0]} & unknown)
+        name = next(known, None)
         if name is not None:
             asked[name] = metric
     return asked

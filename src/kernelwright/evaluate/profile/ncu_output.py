@@ -19,7 +19,7 @@ UNITS = {
 """Factor to seconds, bytes, per cent or a plain number; `scale_of` adds decimal prefixes and rates."""
 PREFIXES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?")
-_UNKNOWN = re.compile(r"Failed to find metric (?:regex:\^?)?([A-Za-z0-9_.]+?)(?:[(\s,]|\\\.|\.\(|$)")
+_UNKNOWN = re.compile(r"Failed to find metric (?:regex:)?\^?([A-Za-z0-9_.\\]+)")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def read(text: str) -> Output:
     """Read what ncu wrote, to its log and to the terminal together."""
     lines = text.splitlines()
     complaints = [line.removeprefix("==ERROR==").strip() for line in lines if line.startswith("==ERROR==")]
-    unknown = frozenset(m[1].rstrip(".") for line in complaints for m in _UNKNOWN.finditer(line))
+    unknown = frozenset(m[1].replace("\\", "").rstrip(".") for line in complaints for m in _UNKNOWN.finditer(line))
     instances = tuple(_instances([line for line in lines if not line.startswith("==")]))
     problem = complaints[0] if complaints else ""
     if not problem and not instances:
