@@ -8,7 +8,9 @@ from kernelwright.records.measure import BuildFacts, KernelFacts, Roofline
 from kernelwright.records.profile import Ceilings, Counters, KernelProfile, Profile, compiled
 from kernelwright.testing.samples import sample_measured, sample_profile
 
-H200 = Ceilings(read_gbps=4400.0, copy_gbps=4300.0, fp32_tflops=51.0, tf32_tflops=400.0, bf16_tflops=790.0, launch_us=1.5)
+H200 = Ceilings(
+    read_gbps=4400.0, copy_gbps=4300.0, fp32_tflops=51.0, tf32_tflops=400.0, bf16_tflops=790.0, launch_us=1.5
+)
 
 QUIET = Counters(
     sm_active_share=0.98, issue_share=0.5, sm_share=0.5, fma_share=0.3, tensor_share=0.0, dram_share=0.5, dram_gbps=2200.0,
@@ -96,7 +98,9 @@ def test_every_finding_has_numbers_and_one_suggestion(name):
 
 
 def test_findings_are_ranked_by_what_they_could_give():
-    found = diagnose(counted(LOW, load_bytes_per_sector=4.0, l2_share=0.55, **{k: v for k, v in IDLE.items() if k != "l2_share"}))
+    found = diagnose(
+        counted(LOW, load_bytes_per_sector=4.0, l2_share=0.55, **{k: v for k, v in IDLE.items() if k != "l2_share"})
+    )
     gains = [f.gain for f in found.findings if f.gain is not None]
     assert gains == sorted(gains, reverse=True)
     assert 2 <= len(found.findings) <= MOST

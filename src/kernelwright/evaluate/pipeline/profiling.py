@@ -8,9 +8,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 
+import kernelwright
 from kernelwright.errors import KernelwrightError, MachineError
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.machine import Machine
@@ -242,6 +244,8 @@ class Profiler:
         path = os.pathsep.join(p for p in sys.path if p)
         return Jail(
             directory="/",
+            # A started interpreter looks our package up in the folder that it lies in.
+            readable=(str(Path(kernelwright.__file__).parents[1]),),
             may_execute=True,
             memory_bytes=1 << 40,
             tmpfs_bytes=1 << 30,

@@ -144,7 +144,10 @@ CUDAFORGE = {
 
 
 def wanted(capability: tuple[int, int], unknown: frozenset[str] = frozenset()) -> dict[str, Metric]:
-    """What to ask ncu for on this chip: its name, and the metric that it gives. `unknown` ones, by full or base name, are passed over."""
+    """What to ask ncu for on this chip: its name, and the metric that it gives.
+
+    Names in `unknown`, whole or up to the first dot, are passed over.
+    """
     asked: dict[str, Metric] = {}
     for metric in METRICS:
         known = (n for n in metric.names(capability) if not {n, n.partition(".")[0]} & unknown)

@@ -139,7 +139,9 @@ def test_no_time_no_share():
 def test_a_trace_keeps_its_times_and_takes_the_counters():
     traced = KernelProfile(name="k<float>", own=True, duration_us=5.0, grid=(2, 1, 1), block=(32, 1, 1))
     copied = KernelProfile(name="Memcpy DtoD", own=False, duration_us=1.0)
-    counted = traced.model_copy(update={"name": "ns::k<float>", "duration_us": 9.0, "counters": Counters(dram_share=0.5)})
+    counted = traced.model_copy(
+        update={"name": "ns::k<float>", "duration_us": 9.0, "counters": Counters(dram_share=0.5)}
+    )
     merged = with_counters((traced, copied), (counted, KernelProfile(name="other")))
     assert [(k.name, k.duration_us, k.counters.dram_share) for k in merged] == [
         ("k<float>", 5.0, 0.5),
@@ -147,7 +149,15 @@ def test_a_trace_keeps_its_times_and_takes_the_counters():
     ]
 
 
-GOOD = {"name": "k", "us": 12.5, "count": 3, "grid": [4, 1, 1], "block": [32, 1, 1], "registers": 24, "shared_bytes": 16}
+GOOD = {
+    "name": "k",
+    "us": 12.5,
+    "count": 3,
+    "grid": [4, 1, 1],
+    "block": [32, 1, 1],
+    "registers": 24,
+    "shared_bytes": 16,
+}
 
 
 def test_a_trace_is_read():
@@ -156,14 +166,24 @@ def test_a_trace_is_read():
 
 @pytest.mark.parametrize(
     "bad",
-    [{"us": "1"}, {"us": -1.0}, {"us": float("nan")}, {"us": 1e30}, {"us": None}, {"count": 0}, {"count": "3"}, {"count": 1 << 40}],
+    [
+        {"us": "1"},
+        {"us": -1.0},
+        {"us": float("nan")},
+        {"us": 1e30},
+        {"us": None},
+        {"count": 0},
+        {"count": "3"},
+        {"count": 1 << 40},
+    ],
 )
 def test_an_entry_without_sane_time_or_count_is_left_out(bad):
     assert trace.seen_in([{**GOOD, **bad}, GOOD]) == trace.seen_in([GOOD])
 
 
 @pytest.mark.parametrize(
-    "odd", [{"grid": [0, 1, 1]}, {"grid": [1, 1]}, {"grid": "123"}, {"grid": None}, {"grid": [1, 1, True]}, {"registers": -1}]
+    "odd",
+    [{"grid": [0, 1, 1]}, {"grid": [1, 1]}, {"grid": "123"}, {"grid": None}, {"grid": [1, 1, True]}, {"registers": -1}],
 )
 def test_an_odd_shape_is_not_known(odd):
     (found,) = trace.seen_in([{**GOOD, **odd}])

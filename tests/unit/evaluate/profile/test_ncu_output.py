@@ -6,24 +6,56 @@ from kernelwright.evaluate.profile import ncu, ncu_output
 from kernelwright.evaluate.profile.launches import Sum
 from kernelwright.evaluate.profile.ncu_output import number, read, scale_of
 
-HEAD = '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC"'
-ROW = '"{id}","7","python","127.0.0.1","{name}","1","7","(256, 1, 1)","(1,024, 1, 1)","0","9.0"'
+LAUNCH = (
+    "Process ID",
+    "Process Name",
+    "Host Name",
+    "Kernel Name",
+    "Context",
+    "Stream",
+    "Block Size",
+    "Grid Size",
+    "Device",
+    "CC",
+)
+NAMES = (
+    "dram__bytes_read.sum", "gpu__time_duration.sum", "launch__registers_per_thread",
+    "sm__warps_active.avg.pct_of_peak_sustained_active", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio",
+)  # fmt: skip
+
+
+def line(*cells):
+    return ",".join(f'"{cell}"' for cell in cells)
+
+
+def launch(number, name, *values):
+    return line(number, 7, "python", "127.0.0.1", name, 1, 7, "(256, 1, 1)", "(1024, 1, 1)", 0, "9.0", *values)
+
+
+HEAD = line("ID", *LAUNCH)
 RAW = f"""==PROF== Connected to process 7 (/usr/bin/python3.12)
 a line of the program's own, with "quotes" and, commas
 ==PROF== Profiling "scale" - 0: 0%....50%....100% - 12 passes
 ==WARNING== Profiling kernels launched by child processes requires the --target-processes all option.
-{HEAD},"dram__bytes_read.sum","gpu__time_duration.sum","launch__registers_per_thread","sm__warps_active.avg.pct_of_peak_sustained_active","smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio"
-"","","","","","","","","","","","Mbyte","us","register/thread","%","byte/sector"
-{ROW.format(id=0, name="void scale<float, 4>(float *, int)").replace("1,024", "1024")},"1,234.5","12.5","40","87.5","31.9"
-{ROW.format(id=1, name="void scale<float, 4>(float *, int)").replace("1,024", "1024")},"1,234.5","13.5","40","88.5","n/a"
-{ROW.format(id=2, name="at::native::fill(int)").replace("1,024", "1024")},"0","2.0","16","(!) nan","0"
+{line("ID", *LAUNCH, *NAMES)}
+{line("", *[""] * len(LAUNCH), "Mbyte", "us", "register/thread", "%", "byte/sector")}
+{launch(0, "void scale<float, 4>(float *, int)", "1,234.5", "12.5", "40", "87.5", "31.9")}
+{launch(1, "void scale<float, 4>(float *, int)", "1,234.5", "13.5", "40", "88.5", "n/a")}
+{launch(2, "at::native::fill(int)", "0", "2.0", "16", "(!) nan", "0")}
 ==PROF== Disconnected from process 7
 """
-LONG = """==PROF== Connected
-"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"
-"0","7","python","h","k","1","7","(32, 2, 1)","(4, 5, 6)","0","8.9","Command line profiler metrics","gpu__time_duration.sum","nsecond","2,500"
-"0","7","python","h","k","1","7","(32, 2, 1)","(4, 5, 6)","0","8.9","Command line profiler metrics","dram__bytes.sum.per_second","Gbyte/second","1.5"
-"0","7","python","h","k","1","7","(32, 2, 1)","(4, 5, 6)","0","8.9","Command line profiler metrics","lts__t_sector_hit_rate.pct","%","n/a"
+LONG_HEAD = line("ID", *LAUNCH, "Section Name", "Metric Name", "Metric Unit", "Metric Value")
+
+
+def long(name, unit, value):
+    return line(0, 7, "python", "h", "k", 1, 7, "(32, 2, 1)", "(4, 5, 6)", 0, "8.9", "Command line", name, unit, value)
+
+
+LONG = f"""==PROF== Connected
+{LONG_HEAD}
+{long("gpu__time_duration.sum", "nsecond", "2,500")}
+{long("dram__bytes.sum.per_second", "Gbyte/second", "1.5")}
+{long("lts__t_sector_hit_rate.pct", "%", "n/a")}
 """
 
 
@@ -83,7 +115,9 @@ def test_launches_of_one_kernel_become_one_entry():
     assert (fill.own, fill.occupancy_achieved) == (False, None)
 
 
-@pytest.mark.parametrize("text", ["", "==PROF== Connected to process 1\n", "nothing of interest\n", HEAD, f"{HEAD}\n\"\"\n"])
+@pytest.mark.parametrize(
+    "text", ["", "==PROF== Connected to process 1\n", "nothing of interest\n", HEAD, f'{HEAD}\n""\n']
+)
 def test_nothing_profiled_is_a_problem_in_words(text):
     found = read(text)
     assert found.instances == ()
@@ -127,7 +161,9 @@ def test_a_quote_that_the_program_left_open_swallows_nothing():
     assert len(read(RAW.replace('with "quotes"', 'with "an open quote')).instances) == 3
 
 
-@pytest.mark.parametrize("row", ['"9","7"', '"x","7","python","h","k","1","7","(1, 1, 1)","(1, 1, 1)","0","9.0","1","1","1","1","1"'])
+@pytest.mark.parametrize(
+    "row", ['"9","7"', '"x","7","python","h","k","1","7","(1, 1, 1)","(1, 1, 1)","0","9.0","1","1","1","1","1"']
+)
 def test_rows_that_are_none_are_passed_over(row):
     assert len(read(RAW + row + "\n").instances) == 3
 
@@ -138,5 +174,11 @@ def test_a_forged_grid_is_no_grid():
 
 
 def test_hostile_text_is_read_without_harm():
-    for junk in ("\x00" * 100, '"' * 5000, "," * 5000 + '"', "==ERROR==" * 1000, '"ID","Kernel Name"\n"1","k"\n"","s"\n'):
+    for junk in (
+        "\x00" * 100,
+        '"' * 5000,
+        "," * 5000 + '"',
+        "==ERROR==" * 1000,
+        '"ID","Kernel Name"\n"1","k"\n"","s"\n',
+    ):
         assert isinstance(ncu_output.read(junk).problem, str)
