@@ -94,7 +94,6 @@ class Court:
         """Where the candidate's time goes, as well as this machine can tell. What it has been judged as plays no part."""
         if not task.target.present:
             return unseen(task, candidate, build)
-        self._note("profiling")
         session, machine = self._session(task, policy), self.machine(task.target)
         profiler = self._profilers.setdefault(machine.device.kind, Profiler(machine, versions))
         return profiler.profile(Request(task, candidate, policy, session.presented.init_source(), build))

@@ -1,12 +1,12 @@
 """`kernelwright profile TASK KERNEL`: where a kernel's time goes, and what holds it back."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from kernelwright import api
 from kernelwright.interfaces.cli.app import ERRORS, OUTPUT, suppliers_of
@@ -14,28 +14,15 @@ from kernelwright.interfaces.cli.guard import interruptible
 from kernelwright.interfaces.cli.screen import Screen
 from kernelwright.interfaces.cli.words import figure_lines, plain
 from kernelwright.records.policy import Policy
-from kernelwright.records.profile import Ceilings, KernelProfile, Profile
+from kernelwright.records.profile import Ceilings, KernelProfile
 
-COLUMNS = (
-    "kernel",
-    "launches",
-    "us",
-    "share",
-    "own",
-    "registers",
-    "spilled",
-    "warps",
-    "memory",
-    "fp32",
-    "tensor",
-    "waves",
-)
 TIERS = {
     "counters": "hardware counters",
     "trace": "a trace of the launches",
     "compiler": "the compiler's own facts",
 }
 LONGEST_NAME = 48
+NOTHING = "-"
 
 
 def profile(  # noqa: PLR0913  a flag is a parameter
@@ -72,8 +59,8 @@ def _show(summary: api.ProfileSummary) -> None:
     OUTPUT.print(f"profile           from {TIERS[found.tier]}; {_ceilings(found.ceilings)}")
     for note in found.notes:
         OUTPUT.print(f"note              {escape(plain(note))}")
-    if found.kernels:
-        OUTPUT.print(_table(found))
+    for line in _table(found.kernels) if found.kernels else ():
+        OUTPUT.print(escape(line))
     for line in summary.statement.words.splitlines():
         OUTPUT.print(escape(plain(line)))
 
@@ -91,38 +78,50 @@ def _ceilings(found: Ceilings) -> str:
     return f"{found.origin} ceilings: {told or 'none'}"
 
 
-def _table(found: Profile) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name == "kernel" else "right", no_wrap=True)
-    for kernel in found.kernels:
-        table.add_row(*_row(kernel))
-    return table
-
-
-def _row(kernel: KernelProfile) -> tuple[str, ...]:
-    seen = kernel.counters
-    warps = f"{_percent(kernel.occupancy_achieved)}/{_percent(kernel.occupancy_theoretical)}"
-    owner = {True: "yes", False: "no", None: "-"}[kernel.own]
-    return (
-        escape(plain(kernel.name)[:LONGEST_NAME]),
-        _number(kernel.launches, 0),
-        _number(kernel.duration_us, 1),
-        _percent(kernel.share),
-        owner,
-        _number(kernel.registers, 0),
-        _number(kernel.spill_bytes, 0),
-        warps,
-        _percent(seen.dram_share),
-        _percent(seen.fma_share),
-        _percent(seen.tensor_share),
-        _number(kernel.waves, 2),
-    )
+def _table(kernels: Sequence[KernelProfile]) -> list[str]:
+    """Lines of columns, without those that nothing is known of; a terminal of any width shows them whole."""
+    rows = [[show(kernel) for show in COLUMNS.values()] for kernel in kernels]
+    known = [i for i in range(len(COLUMNS)) if any(row[i] != NOTHING for row in rows)]
+    table = [[list(COLUMNS)[i] for i in known], *([row[i] for i in known] for row in rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(known))]
+    # Names stand to the left, figures to the right.
+    return [
+        "  ".join(
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in table
+    ]
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0%}"
+    return NOTHING if value is None else f"{value:.0%}"
 
 
 def _number(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
+    return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def _warps(kernel: KernelProfile) -> str:
+    """Achieved and possible occupancy."""
+    if kernel.occupancy_achieved is None:
+        return _percent(kernel.occupancy_theoretical)
+    return f"{_percent(kernel.occupancy_achieved)} of {_percent(kernel.occupancy_theoretical)}"
+
+
+COLUMNS: dict[str, Callable[[KernelProfile], str]] = {
+    "kernel": lambda k: plain(k.name)[:LONGEST_NAME],
+    "launches": lambda k: _number(k.launches, 0),
+    "us": lambda k: _number(k.duration_us, 1),
+    "share": lambda k: _percent(k.share),
+    "own": lambda k: {True: "yes", False: "no", None: NOTHING}[k.own],
+    "registers": lambda k: _number(k.registers, 0),
+    "shared": lambda k: _number(k.shared_bytes, 0),
+    "spilled": lambda k: _number(k.spill_bytes, 0),
+    "warps": _warps,
+    "memory": lambda k: _percent(k.counters.dram_share),
+    "fp32": lambda k: _percent(k.counters.fma_share),
+    "tensor": lambda k: _percent(k.counters.tensor_share),
+    "waves": lambda k: _number(k.waves, 2),
+}
+"""What is shown of a kernel, by the column's head."""
