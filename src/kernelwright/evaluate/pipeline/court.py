@@ -15,7 +15,8 @@ from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
-from kernelwright.evaluate.pipeline.profiling import Profiler, Request, unseen
+from kernelwright.evaluate.pipeline.profile_request import Request, unseen
+from kernelwright.evaluate.pipeline.profiling import Profiler
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm

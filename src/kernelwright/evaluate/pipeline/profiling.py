@@ -1,33 +1,23 @@
 """Profiling one candidate, tier by tier: the compiler's facts, a trace, hardware counters. Nothing here ends a run.
 
-Decides in which jail a profiler may work: the full one first, then with fewer parts, which the profile says. Foreign host
-code never gets the referee's user. A profile advises whoever proposes next; no verdict rests on it.
+Decides which tier answers, and that a profile says what it lacks and in which jail it was taken. A profile advises whoever
+proposes next; no verdict rests on it.
 """
 
-import os
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 
-import kernelwright
-from kernelwright.errors import KernelwrightError, MachineError
-from kernelwright.evaluate.compile.program import Program
+from kernelwright.errors import KernelwrightError
 from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.pipeline.profile_jail import LADDER, Opened, Rung, must_be_nobody, prepare
+from kernelwright.evaluate.pipeline.profile_request import Request
 from kernelwright.evaluate.profile import ceiling_cache, ncu, ncu_output, trace
-from kernelwright.evaluate.profile.launches import Sum, chip_of, declared, with_counters
+from kernelwright.evaluate.profile.launches import Sum, chip_of, with_counters
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
-from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.knowledge.hardware import hardware
-from kernelwright.records.candidate import Candidate
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
 from kernelwright.records.measure import BuildFacts
-from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Ceilings, KernelProfile, Profile, compiled
-from kernelwright.records.task import Task
 
 TRACE_LIMIT_S = 120.0
 FAILURES = (
@@ -35,88 +25,6 @@ FAILURES = (
     ValueError,
 )  # fmt: skip
 """Whatever a profiled process, or our reading of it, can come to."""
-
-
-@dataclass(frozen=True)
-class Rung:
-    """A jail to try a profiler in."""
-
-    off: tuple[str, ...]
-    """Parts that are left out."""
-    words: str
-    foreign: bool
-    """Whether a candidate's own host code may run in it; device code alone makes no system call."""
-
-
-LADDER = (
-    Rung((), "", foreign=True),
-    Rung(("limits",), "without limits on memory and processes", foreign=True),
-    Rung(("limits", "namespaces"), "in the referee's network and process namespaces", foreign=True),
-    Rung(("limits", "namespaces", "seccomp"), "without a filter of system calls", foreign=True),
-    Rung(("limits", "namespaces", "seccomp", "nobody"), "as the referee's own user", foreign=False),
-)
-"""From the full jail to the weakest; a machine remembers the first in which ncu counts."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is to be profiled."""
-
-    task: Task
-    candidate: Candidate
-    policy: Policy = field(default_factory=Policy)
-    init: str = ""
-    """The task's file as a candidate's process may see it: its constructor arguments."""
-    build: BuildFacts | None = None
-    program: Program | None = None
-    """Device code with plans: host code is ours."""
-    plan: int = 0
-    """Which of the program's plans was the fastest."""
-    library: bytes | None = None
-    """A shared object with the candidate's own host code."""
-
-    def order(self) -> Message:
-        """What the profiled process is told."""
-        told: Message = {"kind": "module", "workload": self.task.workload.model_dump(mode="json")}
-        if self.program is not None:
-            plan = self.program.plans[self.plan].model_dump(mode="json")
-            return {**told, "kind": "program", "plan": plan, "modules": len(self.program.modules)}
-        if self.library is not None:
-            size = self.candidate.workspace_bytes
-            return {**told, "kind": "library", "entry": self.candidate.entry, "workspace_bytes": size}
-        return {**told, "candidate": self.candidate.model_dump(mode="json"), "init": self.init}
-
-    def binaries(self) -> tuple[bytes, ...]:
-        """Files that go with the order."""
-        if self.program is not None:
-            return self.program.modules
-        return (self.library,) if self.library is not None else ()
-
-    def own(self) -> frozenset[str]:
-        """Names of the candidate's own kernels."""
-        return declared(self.candidate, self.program.plans[self.plan] if self.program is not None else None)
-
-    @property
-    def runnable(self) -> bool:
-        """Whether there is something to run: the languages of CUDA C++ need what was built of them."""
-        built = self.program is not None or self.library is not None
-        return self.task.target.kind == "cuda" and (built or self.candidate.language in ("triton", "python"))
-
-
-def unseen(task: Task, candidate: Candidate, build: BuildFacts | None) -> Profile:
-    """For a device that is not here: the compiler's facts beside the vendor's figures."""
-    facts = hardware(task.target.arch)
-    published = Ceilings(
-        origin="published",
-        read_gbps=facts.bandwidth_gbps,
-        fp32_tflops=facts.fp32_tflops,
-        tf32_tflops=facts.tf32_tflops,
-        bf16_tflops=facts.bf16_tflops,
-    )
-    note = f"{task.target.arch} is not here: nothing was run, and ceilings are published ones of {facts.device}"
-    placed = {"bytes": task.workload.compulsory_bytes, "flops": task.graph.flops, "ceilings": published}
-    placed["multiprocessors"] = facts.multiprocessors
-    return compiled(task.id, candidate.id, task.target.arch, build, note).model_copy(update=placed)
 
 
 class Profiler:
@@ -169,7 +77,7 @@ class Profiler:
         if known is not None:
             return known
         try:
-            with _opened(self._machine, self._jail(LADDER[0]), TRACE_LIMIT_S) as child:
+            with Opened(self._machine, LADDER[0], TRACE_LIMIT_S) as child:
                 answer = child.ask({"do": "rates"})
             notes += [str(n) for n in answer.get("notes", ())]
             known = Ceilings.model_validate({n: v for n, v in answer.items() if n in Ceilings.model_fields})
@@ -189,8 +97,8 @@ class Profiler:
             return ()
 
     def _traced(self, request: Request) -> tuple[KernelProfile, ...]:
-        with _opened(self._machine, self._jail(self._ladder[0]), TRACE_LIMIT_S) as child:
-            _prepare(child, request)
+        with Opened(self._machine, self._ladder[0], TRACE_LIMIT_S) as child:
+            prepare(child, request)
             answer = child.ask({"do": "trace"})
         return self._sum(request, max(1, int(answer["calls"]))).kernels(trace.seen_in(answer["events"]))
 
@@ -227,9 +135,9 @@ class Profiler:
         """One profiled run; again without the metrics that this chip turns out not to know."""
         try:
             for _ in range(ncu.TRIES):
-                with _opened(self._machine, self._jail(rung), ncu.LIMIT_S) as child:
-                    _must_be_nobody(child, rung, request)
-                    _prepare(child, request)
+                with Opened(self._machine, rung, ncu.LIMIT_S) as child:
+                    must_be_nobody(child, rung, request)
+                    prepare(child, request)
                     argv = ncu.command(tool, (), _capability(), self._unknown)
                     answer = child.ask({"do": "count", "argv": argv, "log": ncu.LOG})
                 output = ncu_output.read(f"{answer['written']}\n{answer['said']}")
@@ -240,60 +148,8 @@ class Profiler:
             return ncu_output.Output((), False, False, frozenset(), _words(failure))
         return output
 
-    def _jail(self, rung: Rung) -> Jail:
-        path = os.pathsep.join(p for p in sys.path if p)
-        return Jail(
-            directory="/",
-            # A started interpreter looks our package up in the folder that it lies in.
-            readable=(str(Path(kernelwright.__file__).parents[1]),),
-            may_execute=True,
-            memory_bytes=1 << 40,
-            tmpfs_bytes=1 << 30,
-            loopback=True,
-            off=rung.off,
-            environment={"PYTHONPATH": path, "LC_ALL": "C", "PATH": "/usr/local/cuda/bin:/usr/bin:/bin"},
-        )
-
     def _sum(self, request: Request, calls: int) -> Sum:
         return Sum(request.own(), calls, chip_of(request.task.target.arch, self._machine.device.cores))
-
-
-class _opened:  # noqa: N801 (a context manager)
-    """A single-use child of the side `profiled`, closed whatever happens."""
-
-    def __init__(self, machine: Machine, jail: Jail, limit_s: float) -> None:
-        self._machine, self._jail, self._limit_s = machine, jail, limit_s
-
-    def __enter__(self) -> Contestant:
-        self._child = Contestant(self._machine.warm.spawn("profiled", self._jail), self._limit_s)
-        # Its own tools work on while it waits for them; nothing is timed.
-        self._child.freeze = False
-        return self._child
-
-    def __exit__(self, *_: object) -> None:
-        self._child.close()
-
-
-def _must_be_nobody(child: Contestant, rung: Rung, request: Request) -> None:
-    """A part that was left out may cost another: foreign host code never runs as the referee's user for a profile."""
-    if rung.off and "nobody" in child.child.denied and request.program is None:
-        raise MachineError(f"{rung.words}, this host would run foreign code as the referee's own user")
-
-
-def _prepare(child: Contestant, request: Request) -> None:
-    descriptors = [_file(image) for image in request.binaries()]
-    try:
-        child.ask({"do": "prepare", "order": request.order()}, descriptors)
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-
-def _file(image: bytes) -> int:
-    descriptor = os.memfd_create("binary", os.MFD_CLOEXEC)
-    with os.fdopen(os.dup(descriptor), "wb") as file:
-        file.write(image)
-    return descriptor
 
 
 def _with_spills(kernels: Sequence[KernelProfile], build: BuildFacts | None) -> tuple[KernelProfile, ...]:

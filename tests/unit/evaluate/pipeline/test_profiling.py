@@ -6,8 +6,10 @@ import pytest
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.pipeline import profiling
-from kernelwright.evaluate.pipeline.profiling import LADDER, Profiler, Request, unseen
+from kernelwright.evaluate.pipeline import profile_jail, profiling
+from kernelwright.evaluate.pipeline.profile_jail import LADDER
+from kernelwright.evaluate.pipeline.profile_request import Request, unseen
+from kernelwright.evaluate.pipeline.profiling import Profiler
 from kernelwright.evaluate.profile import ncu
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
@@ -50,7 +52,7 @@ class Bench:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.setattr(ncu, "find", lambda: "/usr/bin/ncu")
         monkeypatch.setattr(profiling, "_capability", lambda: (9, 0))
-        monkeypatch.setattr(profiling, "Contestant", lambda child, limit: child)
+        monkeypatch.setattr(profile_jail, "Contestant", lambda child, limit: child)
         device = Device(kind="cuda", name="H200", cores=132)
         warm = SimpleNamespace(spawn=self.spawn)
         self.machine = SimpleNamespace(warm=warm, device=device, ceiling_gbps=lambda size: 4400.0)
