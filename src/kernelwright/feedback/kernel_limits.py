@@ -99,9 +99,10 @@ def occupancy(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
 def spills(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
     """Registers go through local memory; only if that traffic is seen where it can be."""
     seen = kernel.counters
-    if seen.local_sectors is not None and seen.load_sectors is not None:
-        total = seen.local_sectors + seen.load_sectors + (seen.store_sectors or 0.0)
-        share = seen.local_sectors / total if total else 0.0
+    if seen.local_load_sectors is not None and seen.load_sectors is not None:
+        local = seen.local_load_sectors + (seen.local_store_sectors or 0.0)
+        total = local + seen.load_sectors + (seen.store_sectors or 0.0)
+        share = local / total if total else 0.0
         if share < SPILL_TRAFFIC:
             return None
         gain: float | None = share * max(busy_share(kernel, ceilings) or 0.0, seen.stall_long_scoreboard or 0.0)

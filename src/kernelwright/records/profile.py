@@ -52,8 +52,9 @@ class Counters(Record):
     store_sectors: float | None = None
     load_sectors_per_request: float | None = None
     """Sectors for each warp-wide load: 4 for coalesced 4-byte accesses, 16 for 16-byte ones."""
-    local_sectors: float | None = None
-    """Sectors moved for local memory, where registers are spilled to; loads and stores."""
+    local_load_sectors: float | None = None
+    """Sectors of local memory, where registers are spilled to, that were loaded."""
+    local_store_sectors: float | None = None
     shared_wavefronts: float | None = None
     """Passes that shared memory took."""
     bank_conflicts: float | None = None

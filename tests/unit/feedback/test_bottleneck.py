@@ -15,7 +15,7 @@ H200 = Ceilings(
 QUIET = Counters(
     sm_active_share=0.98, issue_share=0.5, sm_share=0.5, fma_share=0.3, tensor_share=0.0, dram_share=0.5, dram_gbps=2200.0,
     dram_read_bytes=5e8, dram_write_bytes=5e8, l1_share=0.4, l2_share=0.4, load_bytes_per_sector=32.0,
-    store_bytes_per_sector=32.0, load_sectors=1.6e7, store_sectors=1.6e7, local_sectors=0.0, shared_wavefronts=1e6,
+    store_bytes_per_sector=32.0, load_sectors=1.6e7, store_sectors=1.6e7, local_load_sectors=0.0, local_store_sectors=0.0, shared_wavefronts=1e6,
     bank_conflicts=1e4, stall_long_scoreboard=0.3, stall_short_scoreboard=0.05, stall_mio_throttle=0.02,
     stall_barrier=0.05, limit_registers=8.0, limit_shared=16.0, limit_blocks=32.0,
 )  # fmt: skip
@@ -55,7 +55,7 @@ SICK = {
     "memory": counted(dram_share=0.85, dram_gbps=4100.0),
     "compute": counted(fma_share=0.82, sm_share=0.82),
     "occupancy": counted(LOW, **IDLE),
-    "spills": counted(local_sectors=1.2e7, stall_long_scoreboard=0.6),
+    "spills": counted(local_load_sectors=6e6, local_store_sectors=6e6, stall_long_scoreboard=0.6),
     "uncoalesced": counted(load_bytes_per_sector=4.0, l2_share=0.8),
     "bank_conflicts": counted(bank_conflicts=9e5, stall_short_scoreboard=0.4, stall_mio_throttle=0.2),
     "tail": counted({"waves": 1.1}, **WORN),
@@ -67,7 +67,7 @@ WELL = {
     # As few warps as a warp-specialised matrix product has: the tensor cores are busy all the same.
     "occupancy": counted(LOW, tensor_share=0.85, sm_share=0.85),
     # A few spilled registers outside of the loop, as the compiler counts them.
-    "spills": counted({"spill_bytes": 16}, local_sectors=2e5),
+    "spills": counted({"spill_bytes": 16}, local_load_sectors=2e5),
     # A gather that is a thousandth of the traffic.
     "uncoalesced": counted(store_bytes_per_sector=4.0, store_sectors=1.6e4),
     "bank_conflicts": counted(bank_conflicts=9e5, stall_short_scoreboard=0.05, l1_share=0.2),

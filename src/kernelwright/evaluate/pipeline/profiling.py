@@ -141,9 +141,10 @@ class Profiler:
                     argv = ncu.command(tool, (), _capability(), self._unknown)
                     answer = child.ask({"do": "count", "argv": argv, "log": ncu.LOG})
                 output = ncu_output.read(f"{answer['written']}\n{answer['said']}")
-                if not output.unknown - self._unknown:
+                lacking = output.unknown | ncu.unanswered(output, _capability(), self._unknown)
+                if not lacking - self._unknown:
                     break
-                self._unknown |= output.unknown
+                self._unknown |= lacking
         except FAILURES as failure:
             return ncu_output.Output((), False, False, frozenset(), _words(failure))
         return output

@@ -52,6 +52,14 @@ def seen_in(output: Output, capability: tuple[int, int], unknown: frozenset[str]
     return [_seen(instance, asked) for instance in output.instances]
 
 
+def unanswered(output: Output, capability: tuple[int, int], unknown: frozenset[str]) -> frozenset[str]:
+    """Names for which ncu printed no number for any kernel, of metrics that have another name to try."""
+    asked = wanted(capability, unknown)
+    answered = {name for instance in output.instances for name in instance.values}
+    others = {name for name, m in asked.items() if len({*m.ncu, *m.blackwell} - unknown) > 1}
+    return frozenset(others - answered) if output.instances else frozenset()
+
+
 def refusal(output: Output) -> str:
     """Why there are no counters, with the cure; empty when there are."""
     if output.denied:

@@ -11,6 +11,7 @@ from kernelwright.evaluate.pipeline.profile_jail import LADDER
 from kernelwright.evaluate.pipeline.profile_request import Request, unseen
 from kernelwright.evaluate.pipeline.profiling import Profiler
 from kernelwright.evaluate.profile import ncu
+from kernelwright.evaluate.profile.metrics import wanted
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
 from kernelwright.records.candidate import Candidate
@@ -24,8 +25,19 @@ from kernelwright.testing.samples import sample_task
 CUDA = sample_task(Target(kind="cuda", arch="sm_90", present=True))
 TRITON = Candidate(language="triton", source="import triton\n\n@triton.jit\ndef scale(x):\n    pass\n")
 DENIED = "==ERROR== ERR_NVGPUCTRPERM - no permission\n"
-HEAD = '"ID","Kernel Name","Block Size","Grid Size","dram__bytes_read.sum","sm__warps_active.avg.pct_of_peak_sustained_active"'
-COUNTED = f'{HEAD}\n"","","","","byte","%"\n"0","scale","(256, 1, 1)","(8, 1, 1)","4,096","50"\n'
+ALL = tuple(wanted((9, 0)))
+
+
+def counted(lacking=""):
+    """What ncu prints when it knows all metrics but one; bytes are 4096, all else is 50."""
+    names = [n for n in ALL if n != lacking]
+    values = ["4,096" if n.startswith("dram__bytes_read") else "50" for n in names]
+    rows = [["ID", "Kernel Name", "Block Size", "Grid Size", *names], ["", "", "", "", *[""] * len(names)]]
+    rows.append(["0", "scale", "(256, 1, 1)", "(8, 1, 1)", *values])
+    return "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows) + "\n"
+
+
+COUNTED = counted()
 EVENT = {
     "name": "scale",
     "us": 30.0,
@@ -200,6 +212,19 @@ def test_metrics_that_the_chip_lacks_are_left_out_and_remembered(bench):
     assert bench.jails == [(), ()]
     bench.profile()
     assert len(bench.jails) == 3
+
+
+def test_a_metric_without_a_number_is_asked_for_by_its_next_name(bench):
+    first = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"
+    bench.counts = lambda jail: counted(first)
+    bench.profile()
+    asked = [
+        message["argv"][message["argv"].index("--metrics") + 1] for name, message, _ in bench.asked if name == "count"
+    ]
+    assert first in asked[0]
+    assert first not in asked[1]
+    assert "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active" in asked[1]
+    assert len(asked) == 2, "the last name that there is stays"
 
 
 def test_without_ncu_there_is_a_trace_and_a_cure(bench, monkeypatch):
