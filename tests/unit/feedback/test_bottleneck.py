@@ -11,6 +11,8 @@ from kernelwright.testing.samples import sample_measured, sample_profile
 H200 = Ceilings(
     read_gbps=4400.0, copy_gbps=4300.0, fp32_tflops=51.0, tf32_tflops=400.0, bf16_tflops=790.0, launch_us=1.5
 )
+    read_gbps=4400.0, copy_gbps=4300.0, fp32_tflops=51.0, tf32_tflops=400.0, bf16_tflops=790.0, launch_us=1.5
+)
 
 QUIET = Counters(
     sm_active_share=0.98, issue_share=0.5, sm_share=0.5, fma_share=0.3, tensor_share=0.0, dram_share=0.5, dram_gbps=2200.0,
