@@ -11,13 +11,12 @@ from kernelwright.testing.samples import sample_measured, sample_profile
 H200 = Ceilings(
     read_gbps=4400.0, copy_gbps=4300.0, fp32_tflops=51.0, tf32_tflops=400.0, bf16_tflops=790.0, launch_us=1.5
 )
-    read_gbps=4400.0, copy_gbps=4300.0, fp32_tflops=51.0, tf32_tflops=400.0, bf16_tflops=790.0, launch_us=1.5
-)
 
 QUIET = Counters(
     sm_active_share=0.98, issue_share=0.5, sm_share=0.5, fma_share=0.3, tensor_share=0.0, dram_share=0.5, dram_gbps=2200.0,
     dram_read_bytes=5e8, dram_write_bytes=5e8, l1_share=0.4, l2_share=0.4, load_bytes_per_sector=32.0,
-    store_bytes_per_sector=32.0, load_sectors=1.6e7, store_sectors=1.6e7, local_load_sectors=0.0, local_store_sectors=0.0, shared_wavefronts=1e6,
+    store_bytes_per_sector=32.0, load_sectors=1.6e7, store_sectors=1.6e7, local_load_sectors=0.0,
+    local_store_sectors=0.0, shared_wavefronts=1e6,
     bank_conflicts=1e4, stall_long_scoreboard=0.3, stall_short_scoreboard=0.05, stall_mio_throttle=0.02,
     stall_barrier=0.05, limit_registers=8.0, limit_shared=16.0, limit_blocks=32.0,
 )  # fmt: skip
