@@ -1,8 +1,8 @@
 """What can be profiled on this machine: `python bench/profiling.py OUT.json [ladder]`.
 
-Four Triton kernels on one task, each with a known flaw or none, are judged in no way and profiled: tier, kernels,
-counters, statement, and seconds. With `ladder`, an own program is first counted in every jail with one part left out, which
-says what ncu needs here.
+Triton kernels with host code of their own, and CUDA kernels under our launcher, each with a known flaw or none, are
+judged in no way and profiled: tier, kernels, counters, statement, and seconds. With `ladder`, an own program is first
+counted in every jail with one part left out, which says what ncu needs here.
 """
 
 import json
@@ -10,17 +10,23 @@ import sys
 import time
 from pathlib import Path
 
+from cuda.bindings import nvrtc
+
 from kernelwright.engine.target import find_gpu
+from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.court import GPU_ENVIRONMENT, GPU_MODULES, versions
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.profile_jail import Rung
 from kernelwright.evaluate.pipeline.profile_request import Request
 from kernelwright.evaluate.pipeline.profiling import Profiler
+from kernelwright.evaluate.sandbox.cuda_arena import check
 from kernelwright.evaluate.sandbox.jail import LOST
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph
+from kernelwright.records.launch import Launch, LaunchPlan, Pointer
+from kernelwright.records.measure import BuildFacts
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
 
@@ -87,6 +93,45 @@ class ModelNew(torch.nn.Module):
 }
 
 
+PROGRAMS = {
+    "bank conflicts": (
+        """extern "C" __global__ void conflicts(const float* x, float* y) {
+    __shared__ float tile[32][32];
+    long row = (long)blockIdx.x * 1024;
+    tile[threadIdx.x][threadIdx.y] = x[row + threadIdx.y * 32 + threadIdx.x];
+    __syncthreads();
+    float sum = 0.0f;
+    for (int i = 0; i < 256; ++i) sum += tile[threadIdx.x][(threadIdx.y + i) % 32];
+    y[row + threadIdx.y * 32 + threadIdx.x] = sum;
+}""",
+        "conflicts", (65536, 1, 1), (32, 32, 1), (),
+    ),
+    "spills": (
+        """extern "C" __global__ void spilled(const float* x, float* y) {
+    float held[96];
+    long i = (long)blockIdx.x * 256 + threadIdx.x;
+    for (int k = 0; k < 96; ++k) held[k] = x[(i * 96 + k) % 67108864];
+    for (int pass = 0; pass < 8; ++pass)
+        for (int k = 0; k < 96; ++k) held[k] = held[k] * held[(k + 7) % 96] + held[(k + 41) % 96];
+    float sum = 0.0f;
+    for (int k = 0; k < 96; ++k) sum += held[k];
+    y[i] = sum;
+}""",
+        "spilled", (4096, 1, 1), (256, 1, 1), (b"--maxrregcount=32",),
+    ),
+    "arithmetic": (
+        """extern "C" __global__ void arithmetic(const float* x, float* y) {
+    long i = (long)blockIdx.x * 256 + threadIdx.x;
+    float a = x[i], b = a + 1.0f, c = a + 2.0f, d = a + 3.0f;
+    for (int k = 0; k < 512; ++k) { a = a * a + b; b = b * b + c; c = c * c + d; d = d * d + a; }
+    y[i] = a + b + c + d;
+}""",
+        "arithmetic", (262144, 1, 1), (256, 1, 1), (),
+    ),
+}  # fmt: skip
+"""Source, kernel, grid, block and options of NVRTC."""
+
+
 def main(out: Path, ladder: bool) -> None:
     """Profile, print, write."""
     arch = find_gpu()
@@ -105,7 +150,9 @@ def main(out: Path, ladder: bool) -> None:
         if ladder:
             document["jails"] = _jails(machine, task)
         profiler = Profiler(machine, versions)
-        document["profiles"] = {name: _profiled(profiler, task, name) for name in KERNELS}
+        requests = {name: Request(task, _candidate(name)) for name in KERNELS}
+        requests |= {name: _program(task, name, arch) for name in PROGRAMS}
+        document["profiles"] = {name: _profiled(profiler, name, request) for name, request in requests.items()}
     out.write_text(json.dumps(document, indent=1) + "\n")
 
 
@@ -122,9 +169,23 @@ def _jails(machine: CudaMachine, task: Task) -> dict[str, object]:
     return found
 
 
-def _profiled(profiler: Profiler, task: Task, name: str) -> dict[str, object]:
+def _program(task: Task, name: str, arch: str) -> Request:
+    """Compiled by NVRTC here; the plan is one launch from x to y."""
+    source, kernel, grid, block, options = PROGRAMS[name]
+    program = check(nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []))
+    flags = [f"--gpu-architecture={arch}".encode(), *options]
+    check(nvrtc.nvrtcCompileProgram(program, len(flags), flags))
+    image = b" " * check(nvrtc.nvrtcGetCUBINSize(program))
+    check(nvrtc.nvrtcGetCUBIN(program, image))
+    places = (Pointer(buffer="input", index=0), Pointer(buffer="output", index=0))
+    plan = LaunchPlan(launches=(Launch(kernel=kernel, grid=grid, block=block, arguments=places),))
+    built = Program((image,), (plan,), BuildFacts(compiler="nvrtc", seconds=0.0))
+    return Request(task, Candidate(language="cuda", source=source), program=built)
+
+
+def _profiled(profiler: Profiler, name: str, request: Request) -> dict[str, object]:
     start = time.perf_counter()
-    profile = profiler.profile(Request(task, _candidate(name)))
+    profile = profiler.profile(request)
     seconds = time.perf_counter() - start
     statement = diagnose(profile)
     sys.stderr.write(f"\n== {name}: {profile.tier}, {seconds:.1f} s, {profile.notes}\n{profile.ceilings}\n")

@@ -75,7 +75,9 @@ def _counters() -> Check:
     output = ncu_output.read(done.stdout + done.stderr) if done else ncu_output.read("")
     refusal = ncu.refusal(output)
     if refusal:
-        return Check(name="counters", status="lost", detail=f"{tool} counts nothing: kernels are only traced", cure=refusal)
+        return Check(
+            name="counters", status="lost", detail=f"{tool} counts nothing: kernels are only traced", cure=refusal
+        )
     return _for_whom(tool)
 
 

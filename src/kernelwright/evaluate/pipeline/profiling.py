@@ -66,7 +66,11 @@ class Profiler:
     def ceilings(self, notes: list[str]) -> Ceilings:
         """Measured once, and kept on disk; read bandwidth is always that of this run."""
         if self._ceilings is None:
-            read = self._machine.ceiling_gbps(1 << 40)
+            try:
+                read = self._machine.ceiling_gbps(1 << 40)
+            except FAILURES as failure:
+                notes.append(f"the read bandwidth could not be measured: {_words(failure)}")
+                return Ceilings()
             rates = self._rates(notes) if self._machine.device.kind == "cuda" else Ceilings()
             self._ceilings = rates.model_copy(update={"read_gbps": read})
         return self._ceilings

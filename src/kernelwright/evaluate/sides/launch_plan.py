@@ -42,7 +42,9 @@ class Bound:
     def call(self, places: Places, left_out: int | None = None) -> Enqueue:
         """One call with these addresses; `left_out` skips one launch, to see whether it matters."""
         places = {**places, "workspace": [w.data_ptr() for w in self.workspaces]}
-        zeroed = [(w.data_ptr(), s.nbytes) for w, s in zip(self.workspaces, self.plan.workspaces, strict=True) if s.zeroed]
+        zeroed = [
+            (w.data_ptr(), s.nbytes) for w, s in zip(self.workspaces, self.plan.workspaces, strict=True) if s.zeroed
+        ]
         zeroed += [(places["output"][i], self.output_bytes[i]) for i in self.plan.zeroed_outputs]
         prepared = [
             _prepared(function, launch, places)
@@ -161,5 +163,4 @@ def _tensor_map(argument: TensorMap, places: Places) -> Any:  # noqa: ANN401
     room = ctypes.create_string_buffer(128 + 64)
     start = -ctypes.addressof(room) % 64
     ctypes.memmove(ctypes.addressof(room) + start, int(encoded.getPtr()), 128)
-    view = (ctypes.c_char * 128).from_buffer(room, start)
-    return view
+    return (ctypes.c_char * 128).from_buffer(room, start)

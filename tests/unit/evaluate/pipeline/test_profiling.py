@@ -121,6 +121,16 @@ def test_ceilings_are_measured_once_and_kept_on_disk(bench):
     assert [name for name, *_ in bench.asked].count("rates") == 2
 
 
+def test_a_ceiling_that_cannot_be_measured_is_not_known(bench):
+    def broken(size):
+        raise RefereeError("the bandwidth yardstick did not build")
+
+    bench.machine.ceiling_gbps = broken
+    found = bench.profile()
+    assert (found.tier, found.ceilings.read_gbps, found.ceilings.copy_gbps) == ("counters", None, None)
+    assert any("yardstick did not build" in n for n in found.notes)
+
+
 FAILURES = [
     ChildGoneError("killed by SIGKILL", "last words"), ChildSlowError(), ChildRaisedError("CompilationError", "at 3:1"),
     TamperedError("another question"), RefereeError("the warm parent is gone"), OSError("no memory"),
