@@ -22,7 +22,7 @@ LEAST_GAIN = 0.02
 MOST = 5
 """Findings in a statement: a reader acts on the first ones."""
 WAITING: tuple[Bottleneck, ...] = ("tail", "occupancy", "latency")
-"""Classes that cannot hold back a kernel that is at a ceiling."""
+"""Classes that cannot hold back a kernel that is at a ceiling; nor can what nobody has seen cost anything there."""
 UNKNOWN = "No single limit stands out."
 
 
@@ -73,7 +73,7 @@ def _of_kernels(evidence: Evidence) -> Iterator[Finding]:
         waiting = kernel_limits.latency(kernel, evidence.ceilings, explained)
         for finding in (*found, *([waiting] if waiting is not None else [])):
             gain = None if finding.gain is None else min(1.0, finding.gain) * evidence.weight(kernel)
-            if not (finding.bottleneck in WAITING and _at_a_ceiling(evidence)):
+            if not (_at_a_ceiling(evidence) and (gain is None or finding.bottleneck in WAITING)):
                 yield finding.model_copy(update={"gain": gain})
 
 

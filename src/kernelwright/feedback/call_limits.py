@@ -35,6 +35,8 @@ def memory(evidence: Evidence) -> Finding | None:
     reached, wasted = achieved / ceiling, _wasted(evidence)
     if reached >= NEAR_CEILING:
         told = f"Memory-bound: it reaches {_share(evidence)}; only moving fewer bytes can help much."
+        if reached > 1:
+            told = f"Memory-bound: it reaches {_share(evidence)}, so that part of its data comes from a cache."
         advice = "Keep intermediate results in registers, use a narrower dtype inside, or fuse with what comes next."
         return Finding(bottleneck="memory", gain=max(0.0, 1 - reached), evidence=told, suggestion=advice)
     traffic = evidence.traffic

@@ -8,6 +8,11 @@ Bottleneck = Literal[
     "memory", "compute", "latency", "occupancy", "launch", "spills", "uncoalesced", "bank_conflicts", "tail", "unknown"
 ]
 
+BROADER: dict[Bottleneck, Bottleneck] = {
+    "occupancy": "latency", "spills": "latency", "bank_conflicts": "latency", "tail": "latency", "uncoalesced": "memory",
+}  # fmt: skip
+"""The class that a particular cause belongs to, for who tells only the broad ones apart."""
+
 
 class Finding(Record):
     """One thing that holds a kernel back."""

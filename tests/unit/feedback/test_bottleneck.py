@@ -1,9 +1,12 @@
 """Each class of bottleneck is recognised in the profile that shows it, and not in its honest twin, in every tier."""
 
+from typing import get_args
+
 import pytest
 
 from kernelwright.feedback import kernel_limits
 from kernelwright.feedback.bottleneck import LEAST_GAIN, MOST, UNKNOWN, bottleneck, diagnose
+from kernelwright.records.feedback import BROADER, Bottleneck
 from kernelwright.records.measure import BuildFacts, KernelFacts, Roofline
 from kernelwright.records.profile import Ceilings, Counters, KernelProfile, Profile, compiled
 from kernelwright.testing.samples import sample_measured, sample_profile
@@ -183,6 +186,7 @@ def test_a_trace_is_enough_for_most_classes(found, first):
         (profile(kernel(us=250.0, waves=1.2), tier="trace"), "tail"),
         (profile(kernel(us=250.0, occupancy_theoretical=0.125, occupancy_achieved=None), tier="trace"), "occupancy"),
         (profile(kernel(us=450.0, waves=1.0), tier="trace"), "tail"),
+        (profile(kernel(us=250.0, spill_bytes=256), tier="trace"), "spills"),
         (profile(kernel(us=450.0, spill_bytes=0), tier="trace"), "spills"),
         (traced(3000.0, flops=100_000_000, bytes=200_000_000), "compute"),
     ],
@@ -232,6 +236,17 @@ def test_the_words_count_the_findings_and_name_library_time():
     words = diagnose(sample_profile()).words
     assert words.startswith("90% of the device time is in its own kernels.\n1. ")
     assert "at most" in words
+
+
+def test_data_from_a_cache_is_told():
+    assert "comes from a cache" in diagnose(traced(150.0)).words
+    assert "comes from a cache" not in diagnose(traced(250.0)).words
+
+
+def test_each_particular_cause_has_its_broader_class():
+    broad = {"memory", "compute", "latency", "launch", "unknown"}
+    assert set(BROADER) == set(get_args(Bottleneck)) - broad
+    assert set(BROADER.values()) <= broad
 
 
 def test_a_class_is_told_once_of_the_call_or_of_its_kernels():
