@@ -79,15 +79,15 @@ def must_be_nobody(child: Contestant, rung: Rung, request: Request) -> None:
         raise MachineError(f"{rung.words}, this host would run foreign code as the referee's own user")
 
 
-def prepare(child: Contestant, request: Request) -> None:
-    """Hand the order and the binaries over.
+def prepare(child: Contestant, request: Request, traces: bool = False) -> None:
+    """Hand the order and the binaries over; `traces` has a started target trace itself.
 
     Raises:
         as `Contestant.ask`.
     """
     descriptors = [_file(image) for image in request.binaries()]
     try:
-        child.ask({"do": "prepare", "order": request.order()}, descriptors)
+        child.ask({"do": "prepare", "order": {**request.order(), "trace": traces}}, descriptors)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

@@ -4,6 +4,7 @@ Decides which tier answers, and that a profile says what it lacks and in which j
 proposes next; no verdict rests on it.
 """
 
+import json
 from collections.abc import Callable, Sequence
 
 import torch
@@ -16,10 +17,12 @@ from kernelwright.evaluate.profile import ceiling_cache, ncu, ncu_output, trace
 from kernelwright.evaluate.profile.launches import Sum, chip_of, with_counters
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
+from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.profile import Ceilings, KernelProfile, Profile, compiled
 
 TRACE_LIMIT_S = 120.0
+TRACE_LOG = "traced.json"
 FAILURES = (
     ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, KernelwrightError, OSError, KeyError, TypeError,
     ValueError,
@@ -37,6 +40,7 @@ class Profiler:
         self._rung = 0
         self._unknown: frozenset[str] = frozenset()
         self._no_counters = ""
+        self._forks_trace = False
         self._ceilings: Ceilings | None = None
 
     def profile(self, request: Request) -> Profile:
@@ -101,10 +105,29 @@ class Profiler:
             return ()
 
     def _traced(self, request: Request) -> tuple[KernelProfile, ...]:
+        """A trace from a forked child, in milliseconds; from an interpreter of its own where no fork was ever traced."""
+        try:
+            answer = self._trace_in_fork(request)
+            self._forks_trace = True
+        except FAILURES:
+            if self._forks_trace:
+                raise
+            answer = self._trace_in_new(request)
+        return self._sum(request, max(1, int(answer["calls"]))).kernels(trace.seen_in(answer["events"]))
+
+    def _trace_in_fork(self, request: Request) -> Message:
         with Opened(self._machine, self._ladder[0], TRACE_LIMIT_S) as child:
             prepare(child, request)
-            answer = child.ask({"do": "trace"})
-        return self._sum(request, max(1, int(answer["calls"]))).kernels(trace.seen_in(answer["events"]))
+            return child.ask({"do": "trace"})
+
+    def _trace_in_new(self, request: Request) -> Message:
+        with Opened(self._machine, self._ladder[0], TRACE_LIMIT_S) as child:
+            prepare(child, request, traces=True)
+            answer = child.ask({"do": "count", "argv": [], "log": TRACE_LOG})
+        if not answer["written"]:
+            raise TamperedError(str(answer["said"]).strip().splitlines()[-1] if answer["said"].strip() else "no trace")
+        found = json.loads(answer["written"])
+        return found if isinstance(found, dict) else {}
 
     def _counted(self, request: Request, notes: list[str]) -> tuple[KernelProfile, ...]:
         """Counters from the strongest jail in which there are any."""

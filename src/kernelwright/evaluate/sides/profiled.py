@@ -8,23 +8,17 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-
-import torch
 
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import session
 from kernelwright.evaluate.sides.rates import rates
-from kernelwright.evaluate.sides.subject import BINARY, LIBRARY, WARM_CALLS, subject
+from kernelwright.evaluate.sides.subject import BINARY, LIBRARY, subject
+from kernelwright.evaluate.sides.traced import traced
 
-ORDER, TRACE = "order.json", "trace.json"
-TRACED_CALLS = 3
+ORDER = "order.json"
 LONGEST = 400_000
 """Characters of a tool's log that fit one message with room to spare."""
-MOST_KINDS = 300
-LONGEST_NAME = 1000
-KINDS = ("kernel", "gpu_memcpy", "gpu_memset")
 
 
 class ProfiledSide:
@@ -43,21 +37,12 @@ class ProfiledSide:
 
     def trace(self, message: Message) -> Message:
         """Launches of a few calls as the driver recorded them."""
-        call = subject(json.loads(Path(ORDER).read_text()))
-        for _ in range(WARM_CALLS):
-            call()
-        torch.cuda.synchronize()
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
-            for _ in range(TRACED_CALLS):
-                call()
-            torch.cuda.synchronize()
-        profiler.export_chrome_trace(TRACE)
-        events = json.loads(Path(TRACE).read_text(errors="replace"))["traceEvents"]
-        return {"events": summed(events), "calls": TRACED_CALLS}
+        return traced(subject(json.loads(Path(ORDER).read_text())))
 
     def count(self, message: Message) -> Message:
-        """Run the tool on the order; its log, whether it succeeded or not."""
-        argv = [*message["argv"], sys.executable, "-m", "kernelwright.evaluate.sides.profile_target", ORDER]
+        """Run the tool, if any, on the order in an interpreter of its own; the log, whether it succeeded or not."""
+        target = [sys.executable, "-m", "kernelwright.evaluate.sides.profile_target", ORDER, str(message["log"])]
+        argv = [*message["argv"], *target]
         done = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False)
         log = Path(str(message["log"]))
         written = log.read_text(errors="replace") if log.exists() else ""
@@ -67,26 +52,6 @@ class ProfiledSide:
     def rates(self, message: Message) -> Message:
         """What this device can do at most; asked before any foreign code is here."""
         return rates()
-
-
-def summed(events: Iterable[object]) -> list[Message]:
-    """Device activities of a Chrome trace, equal launches together: a message has room for few hundred."""
-    found: dict[str, Message] = {}
-    for event in events:
-        if not isinstance(event, dict) or event.get("cat") not in KINDS:
-            continue
-        told = event.get("args") or {}
-        entry: Message = {
-            "name": str(event.get("name", ""))[:LONGEST_NAME],
-            "grid": told.get("grid"),
-            "block": told.get("block"),
-            "registers": told.get("registers per thread"),
-            "shared_bytes": told.get("shared memory"),
-        }
-        known = found.setdefault(json.dumps(entry, sort_keys=True, default=str), {**entry, "us": 0.0, "count": 0})
-        known["us"] += float(event.get("dur", 0.0))
-        known["count"] += 1
-    return sorted(found.values(), key=lambda e: -float(e["us"]))[:MOST_KINDS]
 
 
 def serve(control: socket.socket, denied: list[str]) -> None:

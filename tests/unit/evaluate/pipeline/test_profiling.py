@@ -1,5 +1,6 @@
 """The tiers: the best that works is taken, each failure is a note, weak jails are for our own host code only."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -60,6 +61,7 @@ class Bench:
     def __init__(self, monkeypatch, tmp_path):
         self.trace, self.rates = {"events": [EVENT, MEMSET], "calls": 3}, RATES
         self.counts = lambda jail: COUNTED
+        self.traced_anew = ""
         self.asked, self.jails, self.denied = [], [], ()
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.setattr(ncu, "find", lambda: "/usr/bin/ncu")
@@ -77,6 +79,8 @@ class Bench:
 
     def ask(self, jail, message, descriptors):
         self.asked.append((message["do"], message, len(descriptors)))
+        if message["do"] == "count" and not message["argv"]:
+            return {"status": 1, "written": self.traced_anew, "said": "…\nImportError: no CUPTI\n"}
         if message["do"] == "count":
             self.jails.append(jail.off)
             said = self.counts(jail)
@@ -148,6 +152,28 @@ def test_each_failure_falls_to_the_next_tier(bench, failure):
     assert (facts.tier, [k.spill_bytes for k in facts.kernels], facts.device_us) == ("compiler", [8], None)
     assert any(n.startswith("no trace: ") for n in facts.notes)
     assert all(len(n) < 500 for n in facts.notes)
+
+
+def test_where_forks_cannot_be_traced_a_new_interpreter_is(bench):
+    bench.counts = lambda jail: DENIED
+    bench.traced_anew = json.dumps(bench.trace)
+    bench.trace = ChildRaisedError("RuntimeError", "CUPTI does not bear a fork")
+    found = bench.profile()
+    assert (found.tier, found.kernels[0].duration_us) == ("trace", 10.0)
+    assert [m["order"]["trace"] for name, m, _ in bench.asked if name == "prepare"][:2] == [False, True]
+
+
+def test_where_forks_are_traced_a_failure_is_the_candidates(bench):
+    bench.profile()
+    bench.asked.clear()
+    bench.trace, bench.counts = ChildRaisedError("CompilationError", "at 3:1"), lambda jail: DENIED
+    assert "no trace: CompilationError: at 3:1 at 3:1" in bench.profile().notes
+    assert not any(message["order"]["trace"] for name, message, _ in bench.asked if name == "prepare")
+
+
+def test_what_the_new_interpreter_said_last_is_told(bench):
+    bench.counts, bench.trace = lambda jail: DENIED, OSError("no fork")
+    assert "no trace: ImportError: no CUPTI" in bench.profile().notes
 
 
 @pytest.mark.parametrize("answer", [{}, {"events": [], "calls": "x"}, {"events": None, "calls": 1}])
