@@ -29,6 +29,8 @@ class Request:
     """Which of the program's plans was the fastest."""
     library: bytes | None = None
     """A shared object with the candidate's own host code."""
+    fault: str = ""
+    """Why there is nothing to run."""
 
     def order(self) -> Message:
         """What the profiled process is told."""
@@ -54,6 +56,8 @@ class Request:
     @property
     def runnable(self) -> bool:
         """Whether there is something to run: the languages of CUDA C++ need what was built of them."""
+        if self.fault:
+            return False
         built = self.program is not None or self.library is not None
         return self.task.target.kind == "cuda" and (built or self.candidate.language in ("triton", "python"))
 

@@ -54,6 +54,8 @@ class Profiler:
             counted = self._tried("counters", notes, lambda: self._counted(request, notes))
         elif task.target.kind == "cpu":
             notes.append("target cpu has no device profiler: the compiler's facts and the clock are all there is")
+        elif request.fault:
+            notes.append(request.fault)
         else:
             notes.append(f"no {request.candidate.language} candidate is run here under a profiler without its binary")
         kernels = with_counters(traced, counted) if traced and counted else traced or counted

@@ -8,6 +8,7 @@ import ctypes
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -22,8 +23,8 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
-Pair = tuple[list[torch.Tensor], list[torch.Tensor]]
-"""Results of the fp64 and of the eager reference on the same inputs."""
+if TYPE_CHECKING:
+    from kernelwright.records.measure import BaselineName, Ratio
 
 LINE = 64
 """Alignment of a slot in bytes."""
@@ -76,7 +77,12 @@ class Session:
         self.dropped: list[str] = []
         self._loaded: tuple[int, ...] = ()
         self._placed = False
-        self.prepared: set[str] = set()
+        self.eager_s = float("inf")
+        """The quickest of eager's calls so far."""
+        self.prepared: dict[str, str] = {}
+        """Baselines that were asked for: why each one cannot be made, or nothing."""
+        self.known: dict[BaselineName, Ratio] = {}
+        """How many times eager's time each other baseline takes, from the last contest in which it was timed."""
         self.refresh()
 
     def refresh(self) -> None:
@@ -86,16 +92,23 @@ class Session:
         self.cases, self.dropped = [], []
         kept = self.kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
-        shown = [self._shown_by_another_seed() for _ in range(self.policy.seeds - kept)]
+        errors = [self._shown_by_another_seed() for _ in range(self.policy.seeds - kept)]
         drawn = [self._place_draw(i) for i in range(self.draws)]
-        pairs = [self._pair(self._given(i)) for i in range(kept)]
-        shown += [_errors(*pair) for pair in pairs]
-        self.base_error = [max(e[o] for e in shown) for o in range(len(self.task.workload.outputs))]
-        self.cases = [c for i, pair in enumerate(pairs) if (c := self._case(AS_GIVEN, self._given(i), pair))]
+        given = [self._observe(AS_GIVEN, self._given(i)) for i in range(kept)]
+        errors += [[shown.error for shown in o.outputs] for o in given if not o.fault]
+        self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
+        self._admit_cases(given)
         for slot, regime in enumerate(self.regimes):
             offsets = self._place_regime(slot, regime, drawn[slot % len(drawn)])
-            case = self._case(regime, offsets, self._pair(offsets))
-            self.cases += [case] if case else []
+            self._admit_cases([self._observe(regime, offsets)])
+
+    def present(self, case: Case) -> Case:
+        """The case with its inputs in place; on a CPU every case has a place of its own."""
+        return case
+
+    def limit_s(self) -> float:
+        """How long one question to a candidate that needs no compiler any more may take."""
+        return self.policy.run_limit_s
 
     def most_calls(self) -> int:
         """Calls that one sample may hold."""
@@ -210,13 +223,16 @@ class Session:
             self.view(len(self.inputs) + i, 0).copy_(self.reference.read(result))
 
     def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
+        starts = [_line(self.draws * s.nbytes) + slot * (_line(s.nbytes) + LINE) for s in self.inputs]
+        return (*self._fill(regime, starts, drawn), *self.timed_parameters())
+
+    def _fill(self, regime: Regime, starts: Sequence[int], drawn: Sequence[torch.Tensor]) -> list[int]:
+        """Write a regime's inputs at these places; returns where they begin, off their alignment if it shifts them."""
         offsets = []
         for i, spec in enumerate(self.inputs):
-            start = _line(self.draws * spec.nbytes) + slot * (_line(spec.nbytes) + LINE)
-            start += regime.shift * ITEM_BYTES[spec.dtype]
-            self.view(i, start).copy_(regimes.apply(regime, drawn[i], spec, self._generator))
-            offsets.append(start)
-        return (*offsets, *self.timed_parameters())
+            offsets.append(starts[i] + regime.shift * ITEM_BYTES[spec.dtype])
+            self.view(i, offsets[i]).copy_(regimes.apply(regime, drawn[i], spec, self._generator))
+        return offsets
 
     # --- what is expected -----------------------------------------------------------------------------------------
 
@@ -224,40 +240,71 @@ class Session:
         """What a variant of the reference computes for the inputs and parameters at these offsets."""
         self.load_parameters(offsets[len(self.inputs) :])
         ran = self.reference.run([offsets[: len(self.inputs)]], checked=False, variant=variant)
+        if variant == "eager":
+            self.eager_s = min(self.eager_s, ran.inside_ns / 1e9)
         return [self.reference.read(found) for found in ran.results[0]]
 
     def _shown_by_another_seed(self) -> list[float]:
         self._place_draw(0)
-        return _errors(*self._pair(self._given(0)))
+        return [shown.error for shown in self._observe(AS_GIVEN, self._given(0)).outputs]
 
-    def _pair(self, offsets: tuple[int, ...]) -> Pair:
-        return self.results("fp64", offsets), self.results("eager", offsets)
-
-    def _case(self, regime: Regime, offsets: tuple[int, ...], pair: Pair) -> Case | None:
-        wanted, shown = pair
-        for name, values in (("fp64", wanted), ("eager", shown)):
-            if not all(bool(torch.isfinite(v).all()) for v in values if v.is_floating_point()):
-                self.dropped.append(f"{regime.name}: the {name} reference is not finite")
-                return None
-        exact = regime.name == "small integers" and all(n.op in regimes.EXACT_OPS for n in self.task.graph.nodes)
-        return Case(regime.name, offsets, tuple(self._expect(wanted, shown, exact)), exact)
-
-    def _expect(self, wanted: list[torch.Tensor], shown: list[torch.Tensor], exact: bool) -> list[Expected]:
-        expected = []
+    def _observe(self, regime: Regime, offsets: tuple[int, ...]) -> "Observed":
+        """What fp64 says of these inputs, and how far eager is from it."""
+        fields = regime, offsets
+        wanted = self.results("fp64", offsets)
+        if not _finite(wanted):
+            return Observed(*fields, (), "the fp64 reference is not finite")
+        shown = self.results("eager", offsets)
+        if not _finite(shown):
+            return Observed(*fields, (), "the eager reference is not finite")
+        outputs = []
         for i, (want, show) in enumerate(zip(wanted, shown, strict=True)):
             scale = compare.scale_of(want)
-            error = float(compare.error_of(show, want, scale).max()) if want.numel() else 0.0
-            bitwise = (exact and error == 0.0) or not self.task.workload.outputs[i].floating
-            allowed = 0.0 if bitwise or self.task.comparator.kind == "exact" else self.allowed(i, error)
-            expected.append(Expected(want, scale, error, allowed))
-        return expected
+            outputs.append(Shown(self._kept(i, want), scale, compare.largest_error(show, want, scale)))
+        return Observed(*fields, tuple(outputs))
+
+    def _admit_cases(self, observed: Sequence["Observed"]) -> None:
+        for one in observed:
+            if one.fault:
+                self.dropped.append(f"{one.regime.name}: {one.fault}")
+                continue
+            exact = one.regime.name == "small integers" and all(
+                n.op in regimes.EXACT_OPS for n in self.task.graph.nodes
+            )
+            expected = tuple(self._expect(i, shown, exact) for i, shown in enumerate(one.outputs))
+            self.cases.append(Case(one.regime.name, one.offsets, expected, exact))
+
+    def _expect(self, output: int, shown: "Shown", exact: bool) -> Expected:
+        bitwise = (exact and shown.error == 0.0) or not self.task.workload.outputs[output].floating
+        allowed = 0.0 if bitwise or self.task.comparator.kind == "exact" else self.allowed(output, shown.error)
+        return Expected(shown.value, shown.scale, shown.error, allowed)
+
+    def _kept(self, output: int, wanted: torch.Tensor) -> torch.Tensor:
+        """The form in which an expected result is kept."""
+        return wanted
 
 
-def _errors(wanted: list[torch.Tensor], shown: list[torch.Tensor]) -> list[float]:
-    return [
-        float(compare.error_of(s, w, compare.scale_of(w)).max()) if w.numel() else 0.0
-        for s, w in zip(shown, wanted, strict=True)
-    ]
+@dataclass(frozen=True)
+class Shown:
+    """One expected result, the scale of its errors, and the error that eager shows."""
+
+    value: torch.Tensor
+    scale: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One case before it is known what may be allowed; `fault` says why it cannot be one."""
+
+    regime: Regime
+    offsets: tuple[int, ...]
+    outputs: tuple[Shown, ...]
+    fault: str = ""
+
+
+def _finite(values: Sequence[torch.Tensor]) -> bool:
+    return all(compare.all_finite(v) for v in values if v.is_floating_point())
 
 
 def _found(described: list[list[object]]) -> list[Found]:

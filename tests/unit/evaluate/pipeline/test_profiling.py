@@ -1,21 +1,25 @@
 """The tiers: the best that works is taken, each failure is a note, weak jails are for our own host code only."""
 
 import json
+import os
 from types import SimpleNamespace
 
 import pytest
 
 from kernelwright.errors import RefereeError
+from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.pipeline import profile_jail, profiling
+from kernelwright.evaluate.pipeline import profile_build, profile_jail, profiling
 from kernelwright.evaluate.pipeline.profile_jail import LADDER
 from kernelwright.evaluate.pipeline.profile_request import Request, unseen
 from kernelwright.evaluate.pipeline.profiling import Profiler
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial
 from kernelwright.evaluate.profile import ncu
 from kernelwright.evaluate.profile.metrics import wanted
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import BuildFailed
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.measure import BuildFacts, KernelFacts
 from kernelwright.records.policy import Policy
@@ -299,3 +303,53 @@ def test_a_device_that_is_not_here_has_published_ceilings():
     )
     assert found.ceilings.bf16_tflops == pytest.approx(989.4)
     assert [k.name for k in found.kernels] == ["scale"]
+
+
+def trial(candidate, task=CUDA, **machine):
+    presented = SimpleNamespace(task=task, init_source=lambda: "init")
+    session = SimpleNamespace(presented=presented, task=task, tensors=())
+    return Trial(session, SimpleNamespace(warm=None, **machine), candidate, Policy())
+
+
+def test_what_can_be_a_program_is_profiled_as_one_by_its_fastest_plan(monkeypatch):
+    other = PLAN.model_copy(update={"label": "BLOCK=64"})
+    program = Program((b"cubin",), (PLAN, other), BUILD)
+    monkeypatch.setattr(profile_build, "program_of", lambda trial: program)
+    judged = BUILD.model_copy(update={"chosen": "BLOCK=64"})
+    assert profile_build.request_of(trial(TRITON), judged).plan == 1
+    unjudged = profile_build.request_of(trial(TRITON), None)
+    assert (unjudged.plan, unjudged.build, unjudged.program) == (0, BUILD, program)
+
+
+def test_what_cannot_keeps_its_host_code(monkeypatch):
+    monkeypatch.setattr(profile_build, "program_of", lambda trial: None)
+    found = profile_build.request_of(trial(TRITON), None)
+    assert (found.order()["kind"], found.order()["init"]) == ("module", "init")
+
+
+@pytest.mark.parametrize(
+    "failure", [OutcomeReached(BuildFailed(log="3:1")), *FAILURES[:5]], ids=lambda f: type(f).__name__
+)
+def test_what_does_not_build_is_a_note(bench, monkeypatch, failure):
+    def broken(trial):
+        raise failure
+
+    monkeypatch.setattr(profile_build, "program_of", broken)
+    found = bench.profiler.profile(profile_build.request_of(trial(TRITON), None))
+    assert (found.tier, bench.jails) == ("compiler", [])
+    assert any("could not be built" in n for n in found.notes)
+
+
+def test_a_host_library_is_read_and_closed(monkeypatch):
+    descriptor = os.memfd_create("library")
+    os.write(descriptor, b"elf")
+    monkeypatch.setattr(profile_build.cuda_host, "build", lambda *given: cpp.Library(descriptor, BUILD))
+    found = profile_build.request_of(trial(Candidate(language="cuda_host", source="x", entry="f")), None)
+    assert (found.library, found.build, found.runnable) == (b"elf", BUILD, True)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
+def test_a_cpu_candidate_is_not_built_for_it():
+    request = profile_build.request_of(trial(Candidate(language="cpp", source="x"), sample_task()), BUILD)
+    assert (request.program, request.library, request.fault) == (None, None, "")
