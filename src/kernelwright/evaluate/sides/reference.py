@@ -19,12 +19,16 @@ import torch
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import export, session
 from kernelwright.evaluate.sides.memory import ArenaView, described
+from kernelwright.evaluate.sides.watch import Watch
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
+
+LABELS = 16
+"""Most different whole values that floats have which are classes and not numbers."""
 
 Call = Callable[..., object]
 
@@ -59,7 +63,7 @@ class ReferenceSide:
             "parameters": [p.model_dump(mode="json") for p in self._parameters],
             "outputs": [o.model_dump(mode="json") for o in outputs],
             "mutates_inputs": not _same(given, kept),
-            "deterministic": _same(first, again),
+            "random": [not _same([a], [b]) for a, b in zip(first, again, strict=True)],
             "mutates_state": not _same(before, after),
             "finite": all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
             "denied": list(self._denied),
@@ -78,7 +82,8 @@ class ReferenceSide:
     def graph(self, message: Message) -> Message:
         """The OpGraph, through torch.export."""
         inputs = self._draw(1)
-        return {"graph": export.graph(self._models["eager"], inputs, self._inputs).model_dump_json()}
+        self._exported, graph = export.graph(self._models["eager"], inputs, self._inputs)
+        return {"graph": graph.model_dump_json()}
 
     def draw(self, message: Message) -> Message:
         """Inputs of one seed: where they lie in this process."""
@@ -103,25 +108,33 @@ class ReferenceSide:
         first = sum(isinstance(i, TensorSpec) for i in self._inputs)
         with torch.no_grad():
             for model in self._models.values():
-                for i, tensor in enumerate(model.state_dict().values()):
-                    tensor.copy_(self._view.tensor(first + i, int(message["offsets"][i]), self._parameters[i]))
+                state = model.state_dict()
+                for i, spec in enumerate(self._parameters):
+                    state[spec.name].copy_(self._view.tensor(first + i, int(message["offsets"][i]), spec))
         return {}
 
     def prepare(self, message: Message) -> Message:
-        """Build a variant: `fp64` or `compile`. Compiling happens at its first run."""
+        """Build a variant: `fp64`, `compile` (at its first run), or `watch`, which gives back what `nodes` compute.
+
+        `watch fp64` does so in double precision.
+        """
         variant = str(message["variant"])
         model = self._models["eager"]
         if variant == "fp64":
             self._models[variant] = copy.deepcopy(model).double()
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
+        elif variant.startswith("watch"):
+            module = copy.deepcopy(self._exported.module())
+            self._models[variant] = module.double() if variant.endswith("fp64") else module
+            self._variants[variant] = Watch(self._models[variant], message["nodes"]).results
         return {}
 
     def run(self, message: Message) -> Message:
         """Run a variant on windows of the arena; results stay alive until the next run."""
         variant = str(message["variant"])
         calls = [self._window(self._view, offsets) for offsets in message["calls"]]
-        if variant == "fp64":
+        if variant.endswith("fp64"):
             calls = [self._doubled(c) for c in calls]
         function = self._function(variant)
         self._kept = []
@@ -203,17 +216,33 @@ def _spec(name: str, tensor: torch.Tensor) -> TensorSpec:
 
 
 def _with_domain(spec: TensorSpec, values: list[torch.Tensor]) -> TensorSpec:
-    """Infer the domain from what was drawn (integers are indices, rows that sum to one probabilities)."""
+    """Infer the domain from what was drawn (integers are indices, rows that sum to one probabilities, few whole values labels)."""
     update: dict[str, JsonValue] = {"domain": Domain.REAL.value}
     if spec.dtype == "bool":
         update = {"domain": Domain.MASK.value}
     elif not spec.floating:
         update = {"domain": Domain.INDEX.value, "bound": max(int(v.max()) for v in values) + 1}
-    elif all(bool((v >= 0).all()) for v in values):
-        sums = [v.double().sum(-1) for v in values if v.dim()]
-        rows = bool(sums) and all(bool(((s - 1).abs() < 1e-3).all()) for s in sums)
-        update = {"domain": (Domain.PROBABILITY if rows else Domain.NON_NEGATIVE).value}
+    else:
+        update = {"domain": _domain_of_floats(values).value}
     return TensorSpec.model_validate({**spec.model_dump(mode="json"), **update})
+
+
+def _domain_of_floats(values: list[torch.Tensor]) -> Domain:
+    not_negative = all(bool((v >= 0).all()) for v in values)
+    sums = [v.double().sum(-1) for v in values if v.dim()]
+    if not_negative and sums and all(bool(((s - 1).abs() < 1e-3).all()) for s in sums):
+        return Domain.PROBABILITY
+    if _few_whole_values(values):
+        return Domain.LABEL
+    return Domain.NON_NEGATIVE if not_negative else Domain.REAL
+
+
+def _few_whole_values(values: list[torch.Tensor]) -> bool:
+    """Whether floats are classes: the same two to sixteen whole numbers in every draw, and each of them often."""
+    found = [v.unique().tolist() for v in values]
+    if not 2 <= len(found[0]) <= LABELS or values[0].numel() < 4 * len(found[0]):
+        return False
+    return all(f == found[0] for f in found) and all(float(x).is_integer() for x in found[0])
 
 
 def tensors_of(value: object) -> list[torch.Tensor]:
