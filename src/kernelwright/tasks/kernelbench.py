@@ -37,7 +37,13 @@ def read_kernelbench(path: Path) -> TaskSource:
     for name, meaning in _NEEDED.items():
         if name not in defined:
             raise TaskError(f"task {str(path)!r} defines no `{name}`: add {meaning}")
-    return TaskSource(name=path.stem, format="kernelbench", source=source, domains=_domains(tree, path), comparators=_comparators(tree, path))
+    return TaskSource(
+        name=path.stem,
+        format="kernelbench",
+        source=source,
+        domains=_domains(tree, path),
+        comparators=_comparators(tree, path),
+    )
 
 
 def _parse(source: str, path: Path) -> ast.Module:

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate.pipeline.expectations import Shown, expectations, shown_errors
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify import compare, regimes
-from kernelwright.evaluate.verify.compare import Expected
+from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
+from kernelwright.records.comparator import Calibrated, Ties
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
@@ -35,7 +37,7 @@ class Case:
 
     regime: str
     offsets: tuple[int, ...]
-    expected: tuple[Expected, ...]
+    expected: tuple[Expectation, ...]
     exact: bool = False
 
 
@@ -77,6 +79,9 @@ class Session:
         self._loaded: tuple[int, ...] = ()
         self._placed = False
         self.prepared: set[str] = set()
+        rules = [task.comparator(o) for o in range(len(task.workload.outputs))]
+        known = {t.name for t in self.tensors}
+        self.watched = sorted({r.of for r in rules if isinstance(r, Ties) and r.of} - known)
         self.refresh()
 
     def refresh(self) -> None:
@@ -89,7 +94,7 @@ class Session:
         shown = [self._shown_by_another_seed() for _ in range(self.policy.seeds - kept)]
         drawn = [self._place_draw(i) for i in range(self.draws)]
         pairs = [self._pair(self._given(i)) for i in range(kept)]
-        shown += [_errors(*pair) for pair in pairs]
+        shown += [shown_errors(self, *pair) for pair in pairs]
         self.base_error = [max(e[o] for e in shown) for o in range(len(self.task.workload.outputs))]
         self.cases = [c for i, pair in enumerate(pairs) if (c := self._case(AS_GIVEN, self._given(i), pair))]
         for slot, regime in enumerate(self.regimes):
@@ -107,7 +112,9 @@ class Session:
         if "calibrated" in self.policy.disabled:
             return 1e-2
         worst = max(self.base_error[output], reference_error)
-        return self.task.comparator.k * worst + compare.floor(spec, self.reduction(output))
+        comparator = self.task.comparator(output)
+        k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
+        return k * worst + compare.floor(spec, self.reduction(output))
 
     def reduction(self, output: int) -> int:
         """Elements that meet in one element of this output, at most: in the graph's reductions or by size."""
@@ -226,38 +233,41 @@ class Session:
         ran = self.reference.run([offsets[: len(self.inputs)]], checked=False, variant=variant)
         return [self.reference.read(found) for found in ran.results[0]]
 
+    def drawn(self, offsets: tuple[int, ...], output: int, count: int, part: tuple[int, int]) -> torch.Tensor:
+        """A stretch of `count` eager results on the same inputs, (count, elements) in float64: a random output's draws."""
+        self.load_parameters(offsets[len(self.inputs) :])
+        together = self.most_calls()
+        found: list[torch.Tensor] = []
+        while len(found) < count:
+            calls = [offsets[: len(self.inputs)]] * min(together, count - len(found))
+            ran = self.reference.run(calls, checked=False, variant="eager")
+            found += [self.reference.read(call[output], *part).double().cpu().flatten() for call in ran.results]
+        return torch.stack(found)
+
+    def case_at(self, regime: Regime, offsets: tuple[int, ...]) -> Case | None:
+        """What is expected of what lies at these offsets now; None where the reference is not finite there."""
+        return self._case(regime, offsets, self._pair(offsets))
+
+    def forget_parameters(self) -> None:
+        """A new variant of the reference has the parameters that it was built with."""
+        self._loaded = ()
+
     def _shown_by_another_seed(self) -> list[float]:
         self._place_draw(0)
-        return _errors(*self._pair(self._given(0)))
+        return shown_errors(self, *self._pair(self._given(0)))
 
     def _pair(self, offsets: tuple[int, ...]) -> Pair:
         return self.results("fp64", offsets), self.results("eager", offsets)
 
     def _case(self, regime: Regime, offsets: tuple[int, ...], pair: Pair) -> Case | None:
-        wanted, shown = pair
-        for name, values in (("fp64", wanted), ("eager", shown)):
+        wanted, eager = pair
+        for name, values in (("fp64", wanted), ("eager", eager)):
             if not all(bool(torch.isfinite(v).all()) for v in values if v.is_floating_point()):
                 self.dropped.append(f"{regime.name}: the {name} reference is not finite")
                 return None
         exact = regime.name == "small integers" and all(n.op in regimes.EXACT_OPS for n in self.task.graph.nodes)
-        return Case(regime.name, offsets, tuple(self._expect(wanted, shown, exact)), exact)
-
-    def _expect(self, wanted: list[torch.Tensor], shown: list[torch.Tensor], exact: bool) -> list[Expected]:
-        expected = []
-        for i, (want, show) in enumerate(zip(wanted, shown, strict=True)):
-            scale = compare.scale_of(want)
-            error = float(compare.error_of(show, want, scale).max()) if want.numel() else 0.0
-            bitwise = (exact and error == 0.0) or not self.task.workload.outputs[i].floating
-            allowed = 0.0 if bitwise or self.task.comparator.kind == "exact" else self.allowed(i, error)
-            expected.append(Expected(want, scale, error, allowed))
-        return expected
-
-
-def _errors(wanted: list[torch.Tensor], shown: list[torch.Tensor]) -> list[float]:
-    return [
-        float(compare.error_of(s, w, compare.scale_of(w)).max()) if w.numel() else 0.0
-        for s, w in zip(shown, wanted, strict=True)
-    ]
+        shown = Shown(offsets, wanted, eager, exact)
+        return Case(regime.name, offsets, expectations(self, shown), exact)
 
 
 def _found(described: list[list[object]]) -> list[Found]:

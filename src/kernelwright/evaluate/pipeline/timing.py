@@ -1,24 +1,20 @@
 """The measure stage: hold the contest, check every timed result, place the time against floor and ceiling."""
 
-import secrets
 from dataclasses import dataclass, field
 
 import torch
 
+from kernelwright.evaluate.pipeline.timed_results import TimedResults
 from kernelwright.evaluate.pipeline.trial import Trial, check_form, wrong
 from kernelwright.evaluate.profile import statistics
-from kernelwright.evaluate.profile.clock import Contest, Entrant, Samples
+from kernelwright.evaluate.profile.clock import Calls, Contest, Entrant, Samples
 from kernelwright.evaluate.profile.inputs import FreshInputs
 from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
-from kernelwright.evaluate.verify import compare
 from kernelwright.evaluate.verify.regimes import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BuildFacts, Roofline, Side, Timing, Versus
 from kernelwright.records.policy import Effort
-from kernelwright.records.tensor import TensorSpec
 
-CHECKED_ELEMENTS = 1 << 20
-"""Elements of each timed result that are looked at; which ones is chosen after the candidate has been frozen."""
 SEARCH_S, FINAL_S = 5.0, 30.0
 HIDDEN_SHARE = 0.25
 """Share of a sample that the candidate's own clock may miss beyond what eager's misses (waking, answering)."""
@@ -37,6 +33,9 @@ class Witness:
 
     trial: Trial
     reference: Contestant
+    results: TimedResults
+    places: Calls = field(default_factory=list)
+    """Where the inputs of the round lie."""
     parts: list[list[tuple[int, int]]] = field(default_factory=list)
     wanted: list[list[torch.Tensor]] = field(default_factory=list)
     got: list[list[torch.Tensor]] = field(default_factory=list)
@@ -57,7 +56,7 @@ class Witness:
                 ran.must_be_disjoint()
         if not self.parts:
             outputs = self.trial.session.task.workload.outputs
-            self.parts = [[_part(o) for o in outputs] for _ in ran.results]
+            self.parts = [[self.results.part(o) for o in range(len(outputs))] for _ in ran.results]
         values = [
             [entrant.contestant.read(f, *p) for f, p in zip(call, part, strict=True)]
             for call, part in zip(ran.results, self.parts, strict=True)
@@ -73,25 +72,22 @@ class Witness:
         Raises:
             TimedOutputWrongError: a timed result is not right.
         """
-        for got, wanted in zip(self.got, self.wanted, strict=True):
+        for got, wanted, offsets in zip(self.got, self.wanted, self.places, strict=False):
             for i, (g, w) in enumerate(zip(got, wanted, strict=True)):
-                self._compare(i, g, w)
+                found = self.results.wrong(i, g, w, offsets)
+                if found is not None:
+                    raise TimedOutputWrongError(f"output {i} of a timed call: {found.evidence}")
         self.parts, self.wanted, self.got = [], [], []
 
-    def _compare(self, output: int, got: torch.Tensor, wanted: torch.Tensor) -> None:
-        # Both sides may be off the truth by what each is allowed.
-        session = self.trial.session
-        allowed = session.allowed(output, 0.0) + session.base_error[output]
-        allowed = allowed if session.task.workload.outputs[output].floating else 0.0
-        expected = compare.Expected(wanted, compare.scale_of(wanted), 0.0, allowed)
-        _, wrong = compare.judge(got, expected)
-        if wrong is not None:
-            raise TimedOutputWrongError(f"output {output} of a timed call: {wrong.evidence}")
+    def finish(self) -> None:
+        """Compare what only the whole contest tells.
 
-
-def _part(output: TensorSpec) -> tuple[int, int]:
-    count = min(output.numel, CHECKED_ELEMENTS)
-    return secrets.randbelow(output.numel - count + 1), count
+        Raises:
+            TimedOutputWrongError: the timed results are not right together.
+        """
+        found = self.results.finish()
+        if found is not None:
+            raise TimedOutputWrongError(found.evidence)
 
 
 def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effort: Effort) -> Evaluation:
@@ -121,27 +117,36 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
     reference = session.reference
     if "compile" in policy.baselines:
         trial.machine.prepare_compiled(session)
-    witness = Witness(trial, reference)
+    witness = Witness(trial, reference, TimedResults(session))
+
+    def windows(calls: int) -> Calls:
+        witness.places = fresh.windows(calls)
+        return witness.places
 
     def round_over() -> None:
-        fresh.undo()
-        witness.compare()
+        try:
+            # While the inputs still lie there: some comparators look at them.
+            witness.compare()
+        finally:
+            fresh.undo()
 
     contest = Contest(
         entrants=[
             *(Entrant(name, reference, name) for name in policy.baselines),
             Entrant("candidate", contestant),
         ],
-        fresh=fresh.windows,
+        fresh=windows,
         after=witness.look,
         round_over=round_over,
         most_calls=session.most_calls(),
         inside="outside_clock" in policy.disabled or session.task.target.kind == "cuda",
     )
     try:
-        if effort == "final":
-            return contest.hold(policy.final_blocks, FINAL_S)
-        return contest.hold(policy.search_blocks, SEARCH_S)
+        final = effort == "final"
+        blocks, limit_s = (policy.final_blocks, FINAL_S) if final else (policy.search_blocks, SEARCH_S)
+        samples = contest.hold(blocks, limit_s)
+        witness.finish()
+        return samples
     finally:
         fresh.undo()
 

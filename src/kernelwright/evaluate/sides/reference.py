@@ -216,7 +216,7 @@ def _spec(name: str, tensor: torch.Tensor) -> TensorSpec:
 
 
 def _with_domain(spec: TensorSpec, values: list[torch.Tensor]) -> TensorSpec:
-    """Infer the domain from what was drawn (integers are indices, rows that sum to one probabilities, few whole values labels)."""
+    """Infer the domain from what was drawn: integers are indices, rows that sum to one probabilities."""
     update: dict[str, JsonValue] = {"domain": Domain.REAL.value}
     if spec.dtype == "bool":
         update = {"domain": Domain.MASK.value}
