@@ -10,15 +10,18 @@ from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline.absent import absent_stages
 from kernelwright.evaluate.pipeline.cuda import cuda_stages
 from kernelwright.evaluate.pipeline.machine import Machine
-from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.pipeline.mutation import FAILURES, written_input
+from kernelwright.evaluate.pipeline.session import Case, Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
-from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case, wrong
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Refused, Suspect, TimedOut
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Target
+
+FAULTS = ("SIGSEGV", "SIGBUS")
 
 
 def judge(session: Session, machine: Machine, candidate: Candidate, effort: Effort) -> Evaluation:
@@ -56,9 +59,9 @@ def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:
 
 
 def _explained(reason: str) -> str:
-    if "SIGSEGV" in reason or "SIGBUS" in reason:
+    if any(name in reason for name in FAULTS):
         # The first process of a namespace cannot die of SIGABRT, so that the C library's abort ends in this one.
-        return f"{reason}: it touched memory outside its buffers, wrote to an input (inputs are read-only), or aborted"
+        return f"{reason}: it touched memory outside its buffers or aborted (inputs are read-only)"
     return reason
 
 
@@ -75,8 +78,7 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
             contestant.serials = "honest_reply" not in trial.policy.disabled
             _load(trial, contestant, library)
         with trial.timed("verify"):
-            for case in trial.session.cases:
-                verify_case(trial, contestant, case)
+            _verify(trial, contestant, library)
         with trial.timed("measure"):
             return time_candidate(trial, contestant, library.facts, effort)
     finally:
@@ -85,7 +87,34 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
             contestant.close()
 
 
-def _load(trial: Trial, contestant: Contestant, library: cpp.Library) -> None:
+def _verify(trial: Trial, contestant: Contestant, library: cpp.Library) -> None:
+    """Every case; a segmentation fault is looked into, for it may have been a write to an input.
+
+    Raises:
+        as `Contestant.run`, and OutcomeReached.
+    """
+    for case in trial.session.cases:
+        try:
+            verify_case(trial, contestant, case)
+        except ChildGoneError as gone:
+            told = _written(trial, library, case) if any(name in gone.reason for name in FAULTS) else None
+            if told is None:
+                raise
+            raise OutcomeReached(wrong(trial, "input_mutated", case.regime, told)) from None
+
+
+def _written(trial: Trial, library: cpp.Library, case: Case) -> str | None:
+    again = Contestant(trial.machine.warm.spawn("cpp", trial.jail()), trial.policy.run_limit_s)
+    try:
+        _load(trial, again, library, private=True)
+        return written_input(trial, again, case)
+    except FAILURES:
+        return None
+    finally:
+        again.close()
+
+
+def _load(trial: Trial, contestant: Contestant, library: cpp.Library, private: bool = False) -> None:
     session = trial.session
     fields, descriptors = session.share()
     message = {
@@ -95,6 +124,7 @@ def _load(trial: Trial, contestant: Contestant, library: cpp.Library) -> None:
         "workspace_bytes": trial.candidate.workspace_bytes,
         "entry": trial.candidate.entry,
         "threads": trial.machine.device.cores,
+        "private": private,
     }
     denied = contestant.child.denied
     if denied and trial.policy.isolation == "strict":
