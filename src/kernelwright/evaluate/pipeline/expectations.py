@@ -7,17 +7,49 @@ several draws for random outputs. Expected results never leave the grader.
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import torch
 
 from kernelwright.evaluate.verify import compare, exact, statistical, ties
 from kernelwright.evaluate.verify.compare import Expectation, Expected
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
+from kernelwright.records.task import Task
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
-if TYPE_CHECKING:
-    from kernelwright.evaluate.pipeline.session import Session
+
+class Sitting(Protocol):
+    """What is needed of a session: its task, what lies where, and a reference to ask."""
+
+    task: Task
+    tensors: tuple[TensorSpec, ...]
+    base_error: list[float]
+    watched: list[str]
+    """Nodes of the graph whose values positions pick from."""
+
+    def allowed(self, output: int, reference_error: float) -> float:
+        """What a candidate may err on an output that rounding decides."""
+        ...
+
+    def reduction(self, output: int) -> int:
+        """Elements that meet in one element of this output."""
+        ...
+
+    def view(self, index: int, offset: int) -> torch.Tensor:
+        """The window of a tensor."""
+        ...
+
+    def results(self, variant: str, offsets: tuple[int, ...]) -> list[torch.Tensor]:
+        """What a variant of the reference computes."""
+        ...
+
+    def drawn(self, offsets: tuple[int, ...], output: int, count: int, part: tuple[int, int]) -> torch.Tensor:
+        """Stretches of several eager results."""
+        ...
+
+    def watch(self, variant: str) -> None:
+        """Have the reference ready to say what `watched` nodes compute."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,7 +63,7 @@ class Shown:
     """Whether every operation is exact on these values, so that equality can be asked for."""
 
 
-def expectations(session: "Session", shown: Shown) -> tuple[Expectation, ...]:
+def expectations(session: Sitting, shown: Shown) -> tuple[Expectation, ...]:
     """One for each output."""
     made: list[Expectation] = []
     for i, (want, eager) in enumerate(zip(shown.wanted, shown.eager, strict=True)):
@@ -50,12 +82,12 @@ def expectations(session: "Session", shown: Shown) -> tuple[Expectation, ...]:
     return tuple(made)
 
 
-def shown_errors(session: "Session", wanted: Sequence[torch.Tensor], eager: Sequence[torch.Tensor]) -> list[float]:
+def shown_errors(session: Sitting, wanted: Sequence[torch.Tensor], eager: Sequence[torch.Tensor]) -> list[float]:
     """Error of each eager output against fp64 in its comparator's unit; zero where the comparator has no use for it."""
     return [_shown(session, i, w, e) for i, (w, e) in enumerate(zip(wanted, eager, strict=True))]
 
 
-def steps(session: "Session", output: int) -> bool:
+def steps(session: Sitting, output: int) -> bool:
     """Whether this is an integer output that rounding decides."""
     spec, graph = session.task.workload.outputs[output], session.task.graph
     if spec.floating or output >= len(graph.outputs):
@@ -63,7 +95,7 @@ def steps(session: "Session", output: int) -> bool:
     return exact.rounded(graph, graph.outputs[output], session.tensors)
 
 
-def _shown(session: "Session", output: int, want: torch.Tensor, eager: torch.Tensor) -> float:
+def _shown(session: Sitting, output: int, want: torch.Tensor, eager: torch.Tensor) -> float:
     comparator = session.task.comparator(output)
     if not want.numel() or isinstance(comparator, Exact | Statistical):
         return 0.0
@@ -76,7 +108,7 @@ def _shown(session: "Session", output: int, want: torch.Tensor, eager: torch.Ten
     return float(compare.error_of(eager, want, compare.scale_of(want)).max())
 
 
-def _calibrated(session: "Session", output: int, want: torch.Tensor, eager: torch.Tensor, bitwise: bool) -> Expectation:
+def _calibrated(session: Sitting, output: int, want: torch.Tensor, eager: torch.Tensor, bitwise: bool) -> Expectation:
     error = _shown(session, output, want, eager)
     if steps(session, output):
         return exact.Stepped(eager, error, stepped_allowance(session, output, eager, error))
@@ -85,7 +117,7 @@ def _calibrated(session: "Session", output: int, want: torch.Tensor, eager: torc
     return Expected(want, compare.scale_of(want), error, allowed)
 
 
-def stepped_allowance(session: "Session", output: int, value: torch.Tensor, error: float) -> float:
+def stepped_allowance(session: Sitting, output: int, value: torch.Tensor, error: float) -> float:
     """Share of an integer output that rounding may move: k times what eager's moves, or what its precision implies."""
     comparator = session.task.comparator(output)
     k = comparator.k if isinstance(comparator, Calibrated) else 1.0
@@ -94,12 +126,12 @@ def stepped_allowance(session: "Session", output: int, value: torch.Tensor, erro
     return k * max(session.base_error[output], error) + rounding
 
 
-def _unordered(session: "Session", output: int, want: torch.Tensor, eager: torch.Tensor, rule: Ties) -> ties.Unordered:
+def _unordered(session: Sitting, output: int, want: torch.Tensor, eager: torch.Tensor, rule: Ties) -> ties.Unordered:
     error = _shown(session, output, want, eager)
     return ties.Unordered(want, rule.dim, error, session.allowed(output, error))
 
 
-def _tied(session: "Session", output: int, shown: Shown, rule: Ties) -> ties.Tied:
+def _tied(session: Sitting, output: int, shown: Shown, rule: Ties) -> ties.Tied:
     picked, error = picked_values(session, rule, shown.offsets)
     allowed = 0.0
     if error is not None:
@@ -110,7 +142,7 @@ def _tied(session: "Session", output: int, shown: Shown, rule: Ties) -> ties.Tie
 
 
 def picked_values(
-    session: "Session", rule: Ties, offsets: tuple[int, ...], variants: tuple[str, str] = ("watch fp64", "watch")
+    session: Sitting, rule: Ties, offsets: tuple[int, ...], variants: tuple[str, str] = ("watch fp64", "watch")
 ) -> tuple[torch.Tensor, float | None]:
     """The values that positions pick from, and the error that eager shows on them; None where they are an input."""
     names = [t.name for t in session.tensors]
@@ -123,20 +155,17 @@ def picked_values(
     return wanted, float(compare.error_of(eager, wanted, compare.scale_of(wanted)).max())
 
 
-def _watched(session: "Session", node: str, variant: str, offsets: tuple[int, ...]) -> torch.Tensor:
-    if variant not in session.prepared:
-        session.reference.ask({"do": "prepare", "variant": variant, "nodes": session.watched})
-        session.prepared.add(variant)
-        session.forget_parameters()
+def _watched(session: Sitting, node: str, variant: str, offsets: tuple[int, ...]) -> torch.Tensor:
+    session.watch(variant)
     return session.results(variant, offsets)[session.watched.index(node)]
 
 
-def _precision(session: "Session") -> str:
+def _precision(session: Sitting) -> str:
     floats = [t.dtype for t in session.tensors if t.floating]
     return max(floats, key=lambda d: EPSILON[d], default="float32")
 
 
-def _sampled(session: "Session", output: int, shown: Shown, rule: Statistical) -> statistical.Sampled:
+def _sampled(session: Sitting, output: int, shown: Shown, rule: Statistical) -> statistical.Sampled:
     spec = session.task.workload.outputs[output]
     count = min(spec.numel, statistical.STRETCH)
     start = secrets.randbelow(spec.numel - count + 1)

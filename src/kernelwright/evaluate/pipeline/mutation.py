@@ -6,13 +6,17 @@ process that has private copies; what then differs from the grader's inputs was 
 already certain: nothing that the process says can make a candidate look better.
 """
 
+from typing import TYPE_CHECKING
+
 import torch
 
 from kernelwright.evaluate.pipeline.session import Case
 from kernelwright.evaluate.pipeline.trial import Trial
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError, found_in
-from kernelwright.evaluate.sandbox.wire import Message
+
+if TYPE_CHECKING:
+    from kernelwright.evaluate.sandbox.wire import Message
 
 FAILURES = (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, KeyError, TypeError, ValueError)
 """What the second process may die of as well: then nothing more is known."""
@@ -54,4 +58,6 @@ def _difference(copy: torch.Tensor, given: torch.Tensor) -> str:
         return ""
     where = int(differs.to(torch.uint8).argmax())
     before, after = given.reshape(-1)[where].item(), copy.reshape(-1)[where].item()
-    return f"{int(differs.sum())} of {copy.numel()} elements changed, first at flat index {where} from {before} to {after}"
+    return (
+        f"{int(differs.sum())} of {copy.numel()} elements changed, first at flat index {where} from {before} to {after}"
+    )

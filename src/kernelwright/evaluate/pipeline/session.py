@@ -252,6 +252,13 @@ class Session:
         """A new variant of the reference has the parameters that it was built with."""
         self._loaded = ()
 
+    def watch(self, variant: str) -> None:
+        """Have the reference ready to say what the `watched` nodes compute, in a variant `watch` or `watch fp64`."""
+        if variant not in self.prepared:
+            self.reference.ask({"do": "prepare", "variant": variant, "nodes": self.watched})
+            self.prepared.add(variant)
+            self.forget_parameters()
+
     def _shown_by_another_seed(self) -> list[float]:
         self._place_draw(0)
         return shown_errors(self, *self._pair(self._given(0)))

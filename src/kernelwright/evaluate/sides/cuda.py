@@ -67,7 +67,9 @@ class CudaSide:
     def inputs(self, message: Message) -> Message:
         """Copy the windows at these offsets to the outbox, for the grader to look for changes."""
         specs = tensor_specs(message, "tensors")
-        windows = [self._view.tensor(i, int(o), s) for (i, o), s in zip(enumerate(message["offsets"]), specs, strict=True)]
+        windows = [
+            self._view.tensor(i, int(o), s) for (i, o), s in zip(enumerate(message["offsets"]), specs, strict=True)
+        ]
         return {"results": publish(self._outbox, [windows], self._capacity)}
 
     def _poison(self) -> None:

@@ -11,24 +11,18 @@ import socket
 import time
 import types
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import export, session
+from kernelwright.evaluate.sides.domains import spec_of, with_domain
 from kernelwright.evaluate.sides.memory import ArenaView, described
 from kernelwright.evaluate.sides.watch import Watch
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
 from kernelwright.records.task import Workload
-from kernelwright.records.tensor import Domain, Scalar, TensorSpec
-
-if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-LABELS = 16
-"""Most different whole values that floats have which are classes and not numbers."""
+from kernelwright.records.tensor import Scalar, TensorSpec
 
 Call = Callable[..., object]
 
@@ -55,7 +49,7 @@ class ReferenceSide:
         before = [t.clone() for t in model.state_dict().values()]
         given = [v.clone() for v in draws[0] if isinstance(v, torch.Tensor)]
         first, again, other = (self._results(model, d) for d in (draws[0], draws[0], draws[1]))
-        outputs = [_spec(f"output{i}", t) for i, t in enumerate(first)]
+        outputs = [spec_of(f"output{i}", t) for i, t in enumerate(first)]
         kept = [v for v in draws[0] if isinstance(v, torch.Tensor)]
         after = list(model.state_dict().values())
         return {
@@ -194,7 +188,7 @@ class ReferenceSide:
             name = names[i] if i < len(names) else f"input{i}"
             first = values[0]
             if isinstance(first, torch.Tensor):
-                specs.append(_with_domain(_spec(name, first), [v for v in values if isinstance(v, torch.Tensor)]))
+                specs.append(with_domain(spec_of(name, first), [v for v in values if isinstance(v, torch.Tensor)]))
             elif isinstance(first, bool | int | float):
                 specs.append(Scalar(name=name, value=first))
             else:
@@ -205,44 +199,9 @@ class ReferenceSide:
         learned = {name for name, _ in model.named_parameters()}
         specs = []
         for name, tensor in model.state_dict().items():
-            spec = _spec(name, tensor)
-            specs.append(spec if name in learned else _with_domain(spec, [tensor]))
+            spec = spec_of(name, tensor)
+            specs.append(spec if name in learned else with_domain(spec, [tensor]))
         return specs
-
-
-def _spec(name: str, tensor: torch.Tensor) -> TensorSpec:
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    return TensorSpec.model_validate({"name": name, "shape": tuple(tensor.shape), "dtype": dtype})
-
-
-def _with_domain(spec: TensorSpec, values: list[torch.Tensor]) -> TensorSpec:
-    """Infer the domain from what was drawn: integers are indices, rows that sum to one probabilities."""
-    update: dict[str, JsonValue] = {"domain": Domain.REAL.value}
-    if spec.dtype == "bool":
-        update = {"domain": Domain.MASK.value}
-    elif not spec.floating:
-        update = {"domain": Domain.INDEX.value, "bound": max(int(v.max()) for v in values) + 1}
-    else:
-        update = {"domain": _domain_of_floats(values).value}
-    return TensorSpec.model_validate({**spec.model_dump(mode="json"), **update})
-
-
-def _domain_of_floats(values: list[torch.Tensor]) -> Domain:
-    not_negative = all(bool((v >= 0).all()) for v in values)
-    sums = [v.double().sum(-1) for v in values if v.dim()]
-    if not_negative and sums and all(bool(((s - 1).abs() < 1e-3).all()) for s in sums):
-        return Domain.PROBABILITY
-    if _few_whole_values(values):
-        return Domain.LABEL
-    return Domain.NON_NEGATIVE if not_negative else Domain.REAL
-
-
-def _few_whole_values(values: list[torch.Tensor]) -> bool:
-    """Whether floats are classes: the same two to sixteen whole numbers in every draw, and each of them often."""
-    found = [v.unique().tolist() for v in values]
-    if not 2 <= len(found[0]) <= LABELS or values[0].numel() < 4 * len(found[0]):
-        return False
-    return all(f == found[0] for f in found) and all(float(x).is_integer() for x in found[0])
 
 
 def tensors_of(value: object) -> list[torch.Tensor]:
