@@ -140,6 +140,8 @@ class Session:
     def view(self, index: int, offset: int) -> torch.Tensor:
         """The window of a tensor at a byte offset, in the grader's own writable mapping."""
         spec = self.tensors[index]
+        if not spec.numel:
+            return torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
         buffer = (ctypes.c_char * max(spec.nbytes, 1)).from_address(self.arena.where(index) + offset)
         return torch.frombuffer(buffer, dtype=getattr(torch, spec.dtype), count=spec.numel).view(spec.shape)
 

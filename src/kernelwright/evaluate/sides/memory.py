@@ -53,6 +53,8 @@ class ArenaView:
 
 def over(address: int, spec: TensorSpec) -> torch.Tensor:
     """A tensor over memory that somebody else owns."""
+    if not spec.numel:
+        return empty(spec)
     buffer = (ctypes.c_char * max(spec.nbytes, 1)).from_address(address)
     flat = torch.frombuffer(buffer, dtype=getattr(torch, spec.dtype), count=prod(spec.shape))
     return flat.view(spec.shape)
