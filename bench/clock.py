@@ -1,8 +1,8 @@
-"""Power and honesty of the clock: `python bench/clock.py cpu|cuda OUT.json [LABEL]`.
+"""Power and honesty of the clock: `python bench/clock.py cpu|cuda OUT.json [LABEL]`; on a GPU see `clock_cuda.py`.
 
-For kernels of about 0.1, 4 and 30 ms on cpu, or 1 ms on the GPU: A against A, a hundred judgements, how many are called
-faster or slower; and A against a kernel that does 5 % more work, twenty judgements, how many are called right. The same
-contest, statistics and rule as in the referee; every block's sample is written down.
+For kernels of about 0.1, 4 and 30 ms on cpu: A against A, a hundred judgements, how many are called faster or slower; and
+A against a kernel that does 5 % more work, twenty judgements, how many are called right. The same contest, statistics and
+rule as in the referee, with a fixed number of blocks; every block's sample is written down.
 """
 
 import json
@@ -18,8 +18,6 @@ from provenance import provenance
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline.court import Court
 from kernelwright.evaluate.pipeline.machine import Machine
-from kernelwright.evaluate.pipeline.machine_cuda import GPU_JAIL
-from kernelwright.evaluate.pipeline.session_cuda import CudaContestant
 from kernelwright.evaluate.profile import statistics
 from kernelwright.evaluate.profile.clock import Contest, Entrant
 from kernelwright.evaluate.profile.inputs import FreshInputs
@@ -28,7 +26,7 @@ from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import Target, Workload
+from kernelwright.records.task import Target
 from kernelwright.records.tensor import TensorSpec
 
 SAME, SLOWER = 100, 20
@@ -54,32 +52,6 @@ extern "C" void work(const float* x, float* out) {
 }
 """
 
-TRITON = """\\
-import torch
-import triton
-import triton.language as tl
-
-COUNT = 1048576
-BLOCK = 4096
-
-
-@triton.jit
-def read(x, out, count, stride, BLOCK: tl.constexpr):
-    program = tl.program_id(0).to(tl.int64)
-    total = tl.zeros((BLOCK,), dtype=tl.float32)
-    for start in range(program * BLOCK, count, stride):
-        total += tl.load(x + start + tl.arange(0, BLOCK))
-    tl.store(out + program, tl.sum(total))
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        programs = 528
-        out = torch.empty(programs, device=x.device)
-        read[(programs,)](x, out, COUNT, programs * BLOCK, BLOCK, num_warps=8)
-        return out
-"""
-
 
 @dataclass(frozen=True)
 class Trial:
@@ -96,32 +68,27 @@ CPU_TRIALS = (
     Trial("4 ms", 48 << 20, 1, 60),
     Trial("30 ms", 48 << 20, 40, 8),
 )
-CUDA_TRIALS = (Trial("1 ms", 1100 << 20, 1, 60),)
 
 
-def main(kind: str, out: Path, label: str | None) -> None:
+def main(out: Path, label: str | None) -> None:
     """Hold the contests, print a table, write everything."""
-    court = Court(note=lambda text: None)
-    target = Target(
-        kind="cuda" if kind == "cuda" else "cpu", arch="sm_90" if kind == "cuda" else "native", present=True
-    )
+    court, target = Court(note=lambda text: None), Target(kind="cpu", arch="native", present=True)
     rows = []
     try:
         machine, origin = court.machine(target), provenance(court.environment(target))
-        trials = CUDA_TRIALS if kind == "cuda" else CPU_TRIALS
-        for trial in (t for t in trials if label in (None, t.label)):
-            rows.append(_row(machine, trial, kind))
+        for trial in (t for t in CPU_TRIALS if label in (None, t.label)):
+            rows.append(_row(machine, trial))
             sys.stderr.write(json.dumps({k: v for k, v in rows[-1].items() if k != "judgements"}) + "\n")
             out.write_text(json.dumps({**origin, "rows": rows}) + "\n")
     finally:
         court.close()
 
 
-def _row(machine: Machine, trial: Trial, kind: str) -> dict[str, object]:
+def _row(machine: Machine, trial: Trial) -> dict[str, object]:
     policy = Policy()
     judgements = []
     for slower, times in ((False, SAME), (True, SLOWER)):
-        with _pair(machine, trial, slower, kind) as contest:
+        with _pair(machine, trial, slower) as contest:
             for _ in range(times):
                 samples = contest.hold(trial.blocks, 60.0).us
                 found = statistics.versus(
@@ -148,14 +115,13 @@ def _rounded(samples: list[float]) -> list[float]:
 
 
 @contextmanager
-def _pair(machine: Machine, trial: Trial, slower: bool, kind: str) -> Iterator[Contest]:
+def _pair(machine: Machine, trial: Trial, slower: bool) -> Iterator[Contest]:
     counts = (trial.count, int(trial.count * 1.05) >> 12 << 12 if slower else trial.count)
     spec = TensorSpec(name="x", shape=(max(counts) >> 10, 1024), dtype="float32")
-    opened = _open_cuda(machine, spec, counts) if kind == "cuda" else _open_cpu(machine, spec, counts, trial.work)
-    with opened as (sides, view):
+    with _open_cpu(machine, spec, counts, trial.work) as (sides, view):
         fresh = FreshInputs([spec], DRAWS, DRAWS, view, ())
         entrants = [Entrant("eager", sides[0]), Entrant("candidate", sides[1])]
-        yield Contest(entrants, fresh.windows, lambda entrant, ran: None, fresh.undo, inside=kind == "cuda")
+        yield Contest(entrants, fresh.windows, lambda entrant, ran: None, fresh.undo)
 
 
 @contextmanager
@@ -185,31 +151,11 @@ def _open_cpu(machine: Machine, spec: TensorSpec, counts: tuple[int, int], work:
     arena.close()
 
 
-@contextmanager
-def _open_cuda(machine: Machine, spec: TensorSpec, counts: tuple[int, int]):  # type: ignore[no-untyped-def]  # noqa: ANN202
-    from kernelwright.evaluate.sandbox.cuda_arena import CudaArena  # noqa: PLC0415 (needs a GPU)
-
-    arena = CudaArena([DRAWS * spec.nbytes])
-    for draw in range(DRAWS):
-        arena.tensor(0, draw * spec.nbytes, spec).normal_()
-    torch.cuda.synchronize()
-    out = TensorSpec(name="out", shape=(528,), dtype="float32")
-    workload = Workload(inputs=(spec,), parameters=(), outputs=(out,))
-    sides = []
-    for count in counts:
-        candidate = Candidate(language="triton", source=TRITON, defines=(Define(name="COUNT", value=count),))
-        side = CudaContestant(machine.warm.spawn("cuda", GPU_JAIL), 60.0)
-        outbox = side.open_outbox(1 << 20)
-        load = {"do": "load", "sizes": arena.layout(), "outbox": side.outbox_bytes, "init": "",
-                "candidate": candidate.model_dump(mode="json"), "workload": workload.model_dump(mode="json"),
-                "outputs": [out.model_dump(mode="json")]}  # fmt: skip
-        side.ask(load, [*arena.descriptors, outbox])
-        sides.append(side)
-    yield sides, lambda index, offset: arena.tensor(index, offset, spec)
-    for side in sides:
-        side.close()
-    arena.close()
-
-
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
+    wanted = sys.argv[3] if len(sys.argv) > 3 else None
+    if sys.argv[1] == "cuda":
+        import clock_cuda  # (its imports need a GPU's packages)
+
+        clock_cuda.main(Path(sys.argv[2]), wanted)
+    else:
+        main(Path(sys.argv[2]), wanted)

@@ -37,7 +37,7 @@ def written(name):
 
 def verified(session, machine, candidate, library):
     """The outcome of one kernel, or None where it is right in every case."""
-    trial = Trial(session, machine, candidate, stage="verify")
+    trial = Trial(session, machine, candidate, QUICK, stage="verify")
     contestant = Contestant(machine.warm.spawn("cpp", trial.jail()), QUICK.run_limit_s)
     try:
         _load(trial, contestant, library)
@@ -53,7 +53,7 @@ def verified(session, machine, candidate, library):
 @pytest.mark.parametrize("name", NAMES)
 def test_no_honest_kernel_is_refused(bench, name):
     source, entries, flags = written(name)
-    session = admit.open_session(bench.warm, read_kernelbench(FOLDER / f"{name}.py"), CPU, QUICK, 1)
+    session = admit.open_session(bench.warm, read_kernelbench(FOLDER / f"{name}.py"), CPU, QUICK, lambda size: None)
     first = Candidate(language="cpp", source=source, entry=entries[0], flags=flags)
     library = cpp.build(bench.warm, first, 60.0)
     assert isinstance(library, cpp.Library), library

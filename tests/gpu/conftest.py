@@ -11,7 +11,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
 
-QUICK = Policy(search_blocks=4, final_blocks=8, baselines=("eager",))
+QUICK = Policy(search_blocks=4, final_blocks=8, baselines=("eager",), final_baselines=())
 
 
 class GpuBench:

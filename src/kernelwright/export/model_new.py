@@ -86,8 +86,10 @@ def wrap(task: Task, candidate: Candidate) -> str:
         ProposeError: the task's source has no usable `Model`, a name of it clashes with the file's own,
             or a tunable to be fixed is not in the source.
     """
-    if candidate.language == "triton":
+    if candidate.language in ("triton", "python"):
         return fixed(candidate)
+    if candidate.language != "cpp":
+        raise ProposeError(f"a {candidate.language} kernel cannot be written as a ModelNew file yet: use it as it is")
     found = reference(task.source.source)
     ours = {
         "SOURCE",

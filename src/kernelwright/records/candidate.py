@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Literal
 
 from kernelwright.records.base import Record, identity
+from kernelwright.records.recipe import Recipe
 
 Language = Literal["cpp", "triton", "cuda", "cuda_host", "python"]
 
@@ -46,15 +47,18 @@ class Candidate(Record):
     source: str
     entry: str = "ModelNew"
     flags: tuple[str, ...] = ()
-    """Compiler flags beside the referee's own (`cpp` only); an allow-list is enforced."""
+    """Compiler flags beside the referee's own (C++ and CUDA C++); an allow-list is enforced."""
     workspace_bytes: int = 0
     tunables: tuple[Tunable, ...] = ()
     defines: tuple[Define, ...] = ()
+    recipe: Recipe | None = None
+    """How the kernels are launched (`cuda` only)."""
 
     @cached_property
     def id(self) -> str:
         """Hash of every field that changes behaviour; the space of tunables does not, a chosen value does."""
-        return identity("candidate", self.model_dump(mode="json", exclude={"tunables"}))
+        without = {"tunables"} if self.recipe else {"tunables", "recipe"}
+        return identity("candidate", self.model_dump(mode="json", exclude=without))
 
     @property
     def suffix(self) -> str:

@@ -40,7 +40,10 @@ class Number(Record):
 
 
 class TensorMap(Record):
-    """A descriptor for the bulk tensor copy engine (`cuTensorMapEncodeTiled`), dimensions innermost first."""
+    """A descriptor for the bulk tensor copy engine (`cuTensorMapEncodeTiled`), dimensions innermost first.
+
+    What it does not say is fixed: no interleave, element strides of one, promotion to 128 bytes of the second-level cache.
+    """
 
     kind: Literal["tensor_map"] = "tensor_map"
     pointer: Pointer
@@ -70,6 +73,9 @@ class Launch(Record):
     """Dynamic shared memory of one block."""
     cluster: Dim3 = (1, 1, 1)
     cooperative: bool = False
+    programmatic: bool = False
+    """Whether it may begin before the launch before it has ended (programmatic stream serialization): its kernel waits for
+    that itself. Right without it as well."""
     arguments: tuple[Argument, ...] = ()
 
 

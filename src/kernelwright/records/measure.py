@@ -5,7 +5,9 @@ from typing import Literal
 from kernelwright.records.base import Record
 
 Verdict = Literal["faster", "slower", "inconclusive"]
-BaselineName = Literal["eager", "compile"]
+BaselineName = Literal["eager", "compile", "compile_max", "graph"]
+"""`compile`: torch.compile as it comes; `compile_max`: max-autotune without CUDA graphs; `graph`: a CUDA graph of eager."""
+SideName = Literal["candidate", "eager", "compile", "compile_max", "graph"]
 
 
 class Ratio(Record):
@@ -28,13 +30,34 @@ class Versus(Record):
     baseline: BaselineName
     speedup: Ratio
     verdict: Verdict
+    cached: bool = False
+    """The baseline was not timed beside this candidate: its ratio to eager is from another contest on this task."""
 
 
 class Side(Record):
     """One contestant's samples: microseconds for one call, one sample a block."""
 
-    name: Literal["candidate", "eager", "compile"]
+    name: SideName
     samples_us: tuple[float, ...]
+    call_us: float | None = None
+    """Wall time of one call, host work and waiting for the device included, where the samples are device time."""
+
+
+class Conditions(Record):
+    """The device's state around the blocks that count, one reading a block; empty where nothing could be read."""
+
+    sm_mhz: tuple[int, ...] = ()
+    memory_mhz: tuple[int, ...] = ()
+    temperature_c: tuple[int, ...] = ()
+    power_w: tuple[float, ...] = ()
+    throttled: tuple[str, ...] = ()
+    """Every reason for throttling that was seen, also in blocks that were measured again."""
+    marked: tuple[int, ...] = ()
+    """Positions of blocks that count although the device was throttled or slowed down in them."""
+    repeated: int = 0
+    """Blocks that were measured again for that reason."""
+    note: str = ""
+    """Why there are no readings."""
 
 
 class Timing(Record):
@@ -47,7 +70,15 @@ class Timing(Record):
     clock: Literal["outside", "device"]
     """`outside`: the grader's clock around the call; `device`: events, checked against outside bounds."""
     call_us: float | None = None
-    """Wall time of one call, host work included, where `clock` is `device`."""
+    """Wall time of one call of the candidate, host work included, where `clock` is `device`."""
+    launch_overhead_us: float | None = None
+    """What the same clock says of a kernel that does nothing, where `clock` is `device`. It is part of every sample."""
+    conditions: Conditions | None = None
+    """Clocks, temperature and power, where `clock` is `device`."""
+    precision: str | None = None
+    """The flags that every baseline ran under, such as `float32_matmul_precision=highest, cudnn.allow_tf32=False`."""
+    missing: tuple[str, ...] = ()
+    """Baselines that were asked for and could not be made, each with the reason."""
     final: bool = False
     """Measured anew, head to head, with fresh inputs: the only figure that is published."""
 
@@ -119,3 +150,5 @@ class BuildFacts(Record):
     warnings: str = ""
     binary_bytes: int | None = None
     kernels: tuple[KernelFacts, ...] = ()
+    chosen: str = ""
+    """Which of several ways to launch it was the fastest on the device, such as an autotuner's configuration."""

@@ -41,18 +41,31 @@ class Policy(Record):
     seeds: int = Field(default=5, ge=1)
     """Secret seeds that calibrate the tolerance."""
     confidence: float = Field(default=0.99, gt=0.5, lt=1)
-    search_blocks: int = Field(default=12, ge=4)
+    search_blocks: int = Field(default=24, ge=4)
     final_blocks: int = Field(default=60, ge=4)
+    """Paired blocks at most; fewer where the comparison is settled before."""
+    search_precision: float = Field(default=0.02, gt=0)
+    final_precision: float = Field(default=0.005, gt=0)
+    """Relative width of an interval that is tight enough. A search also stops at a clear verdict, a final does not."""
+    search_seconds: float = Field(default=5.0, gt=0)
+    final_seconds: float = Field(default=30.0, gt=0)
+    """About how long the blocks may take; eight are measured in any case, three of a kernel of many seconds."""
     minimum_effect: float = Field(default=0.015, ge=0)
     """A verdict needs a median log ratio beyond this, besides an interval that excludes zero."""
     compile_limit_s: float = 120.0
     run_limit_s: float = 30.0
     """Longest that one call to a candidate may take before its group is killed."""
+    patience: float = Field(default=200.0, gt=1)
+    """On a GPU, a kernel that takes this many times as long as eager, and 1.5 s more, is ended."""
     memory_bytes: int = 16 << 30
     """Address space that a candidate process may add."""
     library_calls: Literal["report", "forbid"] = "report"
     baselines: tuple[BaselineName, ...] = ("eager", "compile")
     """Whom the candidate is timed against. Eager is always among them: it says what a timed result should be."""
+    final_baselines: tuple[BaselineName, ...] = ("compile_max", "graph")
+    """Whom else in a final on a GPU."""
+    cached_baselines: bool = True
+    """In a search on a GPU, time torch.compile against eager once for the task, and the candidate against eager alone."""
     disabled: tuple[Defence, ...] = ()
     """For the tests of the defences only; recorded in every evaluation that was made so."""
 

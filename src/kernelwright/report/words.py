@@ -19,11 +19,24 @@ OUTCOME_MEANING: dict[str, str] = {
 }
 """One line for each outcome, best first."""
 
-BASELINE: dict[str, str] = {"eager": "eager PyTorch", "compile": "torch.compile"}
+BASELINE: dict[str, str] = {
+    "eager": "eager PyTorch",
+    "compile": "torch.compile",
+    "compile_max": "torch.compile (max-autotune)",
+    "graph": "a CUDA graph of eager",
+}
 
-LANGUAGE: dict[str, str] = {"cpp": "C++", "triton": "Triton"}
+LANGUAGE: dict[str, str] = {
+    "cpp": "C++", "triton": "Triton", "cuda": "CUDA C++", "cuda_host": "CUDA C++", "python": "CUDA C++ in Python",
+}  # fmt: skip
 
-SIDE: dict[str, str] = {"candidate": "this kernel", "eager": "eager", "compile": "torch.compile"}
+SIDE: dict[str, str] = {
+    "candidate": "this kernel",
+    "eager": "eager",
+    "compile": "torch.compile",
+    "compile_max": "max-autotune",
+    "graph": "CUDA graph",
+}
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 

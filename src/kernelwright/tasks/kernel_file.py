@@ -1,6 +1,7 @@
-"""Reads a kernel that a person wrote: a `.cpp` or `.py` file becomes a Candidate. Nothing is run.
+"""Reads a kernel that a person or a model wrote: a `.cpp`, `.cu` or `.py` file becomes a Candidate. Nothing is run.
 
-Decides the language by the ending and, in C++, the entry by its `extern "C"` definition.
+Decides the language: by the ending, and within `.cu` and `.py` by what the file says (a launch plan; an extension that
+it builds itself). In C++ the entry is its `extern "C"` definition.
 """
 
 import re
@@ -8,11 +9,14 @@ from pathlib import Path
 
 from kernelwright.errors import TaskError, UsageError
 from kernelwright.records.candidate import Candidate, Language
+from kernelwright.tasks.recipe_text import has_plan, read_plan
 from kernelwright.tasks.text import read_text
 
-_LANGUAGES: dict[str, Language] = {".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".py": "triton"}
+_SUFFIXES = (".cpp", ".cc", ".cxx", ".cu", ".py")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_EXTERN = re.compile(r'extern\s*"C"\s*[\w\s*]*?\b(\w+)\s*\(')
+_EXTERN = re.compile(r'extern\s*"C"\s*([\w\s*]*?)\b(\w+)\s*\(')
+_EXTENSION = re.compile(r"\b(?:load_inline|cpp_extension)\b")
+_HASH_COMMENT = re.compile(r"#[^\n]*")
 
 
 def read_kernel(path: Path, entry: str | None = None, workspace_bytes: int = 0) -> Candidate:
@@ -20,24 +24,62 @@ def read_kernel(path: Path, entry: str | None = None, workspace_bytes: int = 0) 
 
     Raises:
         TaskError: the file cannot be read.
-        UsageError: the ending is unknown, or the entry cannot be told and `entry` is None.
+        UsageError: as `parse_kernel`, naming the file.
     """
-    language = _LANGUAGES.get(path.suffix)
-    if language is None:
-        raise UsageError(f"kernel {str(path)!r}: the ending must be one of {', '.join(_LANGUAGES)}")
+    if path.suffix not in _SUFFIXES:
+        raise UsageError(f"kernel {str(path)!r}: the ending must be one of {', '.join(_SUFFIXES)}")
     source = read_text(path, "kernel")
     if not source.strip():
         raise TaskError(f"kernel {str(path)!r} is empty")
-    name = entry or ("ModelNew" if language == "triton" else _entry(source, path))
+    try:
+        return parse_kernel(source, path.suffix, entry, workspace_bytes)
+    except UsageError as error:
+        raise UsageError(f"kernel {str(path)!r}: {error}") from None
+
+
+def parse_kernel(source: str, suffix: str, entry: str | None = None, workspace_bytes: int = 0) -> Candidate:
+    """The kernel in a text, read as a file of that ending.
+
+    Raises:
+        UsageError: its launch plan cannot be read, or the entry cannot be told and `entry` is None.
+    """
+    language = language_of(source, suffix)
+    if language in ("triton", "python"):
+        name = entry or "ModelNew"
+        return Candidate(language=language, source=source, entry=name, workspace_bytes=workspace_bytes)
+    if language == "cuda":
+        plan = read_plan(source)
+        return Candidate(
+            language=language,
+            source=source,
+            entry=plan.recipe.launches[0].kernel,
+            flags=plan.flags,
+            tunables=plan.tunables,
+            recipe=plan.recipe,
+        )
+    name = entry or _entry(source, suffix)
     return Candidate(language=language, source=source, entry=name, workspace_bytes=workspace_bytes)
 
 
-def _entry(source: str, path: Path) -> str:
-    names: list[str] = sorted(set(_EXTERN.findall(_COMMENT.sub(" ", source))))
+def language_of(source: str, suffix: str) -> Language:
+    """Which contract a source follows."""
+    if suffix == ".py":
+        return "python" if _EXTENSION.search(_HASH_COMMENT.sub("", source)) else "triton"
+    if suffix == ".cu":
+        return "cuda" if has_plan(source) or not _host_functions(source) else "cuda_host"
+    return "cpp"
+
+
+def _host_functions(source: str) -> list[str]:
+    found = _EXTERN.findall(_COMMENT.sub(" ", source))
+    return sorted({name for before, name in found if not re.search(r"__(?:global|device)__", before)})
+
+
+def _entry(source: str, suffix: str) -> str:
+    names = _host_functions(source)
     if len(names) == 1:
         return names[0]
     found = f"{len(names)} such functions ({', '.join(names)})" if names else "none"
     raise UsageError(
-        f'kernel {str(path)!r} must define one function `extern "C" void NAME(...)`, it has {found}: '
-        "name the right one with --entry NAME"
+        f'it must define one function `extern "C" void NAME(...)`, it has {found}: name the right one with --entry NAME'
     )

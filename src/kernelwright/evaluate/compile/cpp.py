@@ -4,14 +4,13 @@ Decides the flags and which of a candidate's own are allowed. A compile is forei
 `.incbin` of somebody's files), so it has limits and sees no more of the file system than a compiler must.
 """
 
-import ctypes
 import os
 import shutil
 import time
 from dataclasses import dataclass
 
 from kernelwright.errors import MachineError
-from kernelwright.evaluate.sandbox import kernel
+from kernelwright.evaluate.compile.made import read_made
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -27,6 +26,7 @@ ALLOWED_FLAGS = (
 )  # fmt: skip
 LARGEST_SOURCE, LARGEST_BINARY = 256 << 10, 16 << 20
 """Bytes of a source that is compiled, and of a shared object that is loaded."""
+LIBRARY = "kernel.so"
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,21 @@ def build(
     if len(candidate.source.encode()) > LARGEST_SOURCE:
         return Refused(reason=f"the source has more than {LARGEST_SOURCE} bytes")
     defines = [f"-D{d.name}={d.value}" for d in candidate.defines]
-    argv = [compiler(), *BASE_FLAGS, *candidate.flags, *defines, "kernel.cpp", "-o", "kernel.so"]
-    child = Contestant(
-        warm.spawn("tool", Jail(directory="/", may_execute=True, memory_bytes=4 << 30, off=off)), limit_s
-    )
+    argv = [compiler(), *BASE_FLAGS, *candidate.flags, *defines, "kernel.cpp", "-o", LIBRARY]
+    return library(warm, argv, {"kernel.cpp": candidate.source}, limit_s, Jail(directory="/", off=off))
+
+
+def library(warm: Warm, argv: list[str], files: dict[str, str], limit_s: float, jail: Jail) -> Library | BuildFailed:
+    """Run a compiler that makes LIBRARY of `files`, confined as `jail` says but for starting programs and memory.
+
+    Raises:
+        ChildSlowError, ChildGoneError: as `build`.
+    """
+    confined = jail.model_copy(update={"may_execute": True, "memory_bytes": 4 << 30})
+    child = Contestant(warm.spawn("tool", confined), limit_s)
     try:
         start = time.perf_counter()
-        files = {"kernel.cpp": candidate.source}
-        answer = child.ask({"do": "execute", "argv": argv, "files": files, "result": "kernel.so"})
+        answer = child.ask({"do": "execute", "argv": argv, "files": files, "result": LIBRARY})
         seconds = time.perf_counter() - start
         log = str(answer["log"])
         if "address" not in answer:
@@ -92,8 +99,6 @@ def build(
 
 
 def _fetch(child: Contestant, address: int, size: int) -> int:
-    buffer = ctypes.create_string_buffer(size)
-    kernel.read_process(child.child.pid, address, ctypes.addressof(buffer), size)
     descriptor = os.memfd_create("kernel.so", os.MFD_CLOEXEC)
-    os.write(descriptor, buffer.raw)
+    os.write(descriptor, read_made(child, address, size))
     return descriptor

@@ -1,15 +1,16 @@
 """A device that is not here: compile for it, and let an interpreter say whether the kernel is right.
 
-The outcome is `Verified` with what it was verified on, or `Compiled` when the interpreter cannot run the kernel. No time
-is claimed, by anything.
+The outcome is `Verified` with what it was verified on, or `Compiled` when the interpreter cannot run the kernel; nothing
+interprets CUDA C++. No time is claimed, by anything.
 """
 
+from kernelwright.evaluate.compile import cuda, cuda_host
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.sandbox.child import ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, TimedOut, Verified
+from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, Refused, TimedOut, Verified
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
 
@@ -23,7 +24,9 @@ def absent_stages(trial: Trial, effort: Effort) -> Evaluation:
         as `Contestant.run`, and OutcomeReached.
     """
     with trial.timed("compile"):
-        facts = _compile(trial)
+        facts = _COMPILERS[trial.candidate.language](trial)
+    if trial.candidate.language != "triton":
+        return Compiled(build=facts)
     with trial.timed("verify"):
         return _interpret(trial, facts)
 
@@ -50,6 +53,35 @@ def _compile(trial: Trial) -> BuildFacts:
         raise OutcomeReached(_fault(trial, raised, None)) from None
     finally:
         child.close()
+
+
+def _compile_cuda(trial: Trial) -> BuildFacts:
+    task = trial.session.presented.task
+    made = cuda.build(
+        trial.machine.warm,
+        trial.candidate,
+        task.workload,
+        task.target.arch,
+        trial.policy.compile_limit_s,
+        trial.jail().off,
+    )
+    if isinstance(made, BuildFailed | Refused):
+        raise OutcomeReached(made)
+    return made.facts
+
+
+def _compile_cuda_host(trial: Trial) -> BuildFacts:
+    arch = trial.session.presented.task.target.arch
+    made = cuda_host.build(trial.machine.warm, trial.candidate, arch, trial.policy.compile_limit_s, trial.jail().off)
+    if isinstance(made, BuildFailed | Refused):
+        raise OutcomeReached(made)
+    made.close()
+    return made.facts
+
+
+_COMPILERS = {"triton": _compile, "cuda": _compile_cuda, "cuda_host": _compile_cuda_host}
+"""By the candidate's language."""
+LANGUAGES = tuple(_COMPILERS)
 
 
 def _interpret(trial: Trial, facts: BuildFacts) -> Evaluation:

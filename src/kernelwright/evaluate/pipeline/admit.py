@@ -5,14 +5,18 @@ input, or is met by a trivial answer (zeros, ones, a constant, a slice of an inp
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
 from kernelwright.errors import TaskError
+from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
+from kernelwright.evaluate.pipeline.expectations import draws_of
+from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.pipeline.rules import comparators
-from kernelwright.evaluate.pipeline.session import Presented, Session
-from kernelwright.evaluate.pipeline.session_cuda import CudaContestant, CudaSession
+from kernelwright.evaluate.pipeline.session import Case, Session
+from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
@@ -29,7 +33,11 @@ COPIES = ("clone", "view", "contiguous", "alias", "detach", "reshape", "permute"
 LIMIT_S = 180.0
 
 
-def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy, threads: int) -> Session:
+Room = Callable[[int], None]
+"""Asked for so many bytes of device memory, closes what nobody needs."""
+
+
+def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy, room: Room) -> Session:
     """Run the reference, describe it, and admit it.
 
     Raises:
@@ -37,8 +45,8 @@ def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy,
     """
     reference = _reference(warm, target, policy)
     try:
-        task, init = _describe(reference, source, target, threads)
-        session = _session(task, init, reference, policy)
+        task, init = _describe(reference, source, target)
+        session = _session(Presented(task, init, ""), reference, policy, room)
         _refuse_independent(session)
         _refuse_trivial(session)
         reference.trusted = f"the reference of {source.name!r}"
@@ -69,11 +77,13 @@ def _reference(warm: Warm, target: Target, policy: Policy) -> Contestant:
     return Contestant(warm.spawn("reference", jail), LIMIT_S)
 
 
-def _session(task: Task, init: str | None, reference: Contestant, policy: Policy) -> Session:
+def _session(presented: Presented, reference: Contestant, policy: Policy, room: Room) -> Session:
+    task = presented.task
     if task.target.present and task.target.kind == "cuda":
-        return CudaSession(task, reference, policy, Presented(task, init, ""))
+        assert isinstance(reference, CudaContestant)
+        return CudaSession(task, reference, policy, presented, room)
     if task.target.present:
-        return Session(task, reference, policy, Presented(task, init, ""))
+        return Session(task, reference, policy, presented)
     answer = reference.ask({"do": "reduce", "workload": task.workload.model_dump(mode="json")})
     reduction = Reduction.model_validate(answer["reduction"])
     small = task.model_copy(update={"workload": reduction.workload})
@@ -111,8 +121,8 @@ def cache_directory() -> Path:
     return base
 
 
-def _describe(reference: Contestant, source: TaskSource, target: Target, threads: int) -> tuple[Task, str | None]:
-    answer = reference.ask({"do": "load", "source": source.source, "threads": threads})
+def _describe(reference: Contestant, source: TaskSource, target: Target) -> tuple[Task, str | None]:
+    answer = reference.ask({"do": "load", "source": source.source, "threads": len(os.sched_getaffinity(0))})
     _refuse_unfit(answer, source)
     workload = Workload(
         inputs=tuple(_input(i, d) for i, d in enumerate(answer["inputs"])),
@@ -165,14 +175,13 @@ def _refuse_independent(session: Session) -> None:
     # The mean of a billion elements hardly moves between two draws, so that every value there is counts: other draws
     # and, where the domain admits them, other regimes.
     for index, spec in enumerate(session.inputs):
-        given = session.cases[0].offsets[index]
-        others = {c.offsets[index] for c in session.cases} - {given}
-        if others and spec.numel and all(_same_with(session, index, offset) for offset in others):
+        others = [c for c in session.cases if c.offsets[index] != session.cases[0].offsets[index]]
+        if others and spec.numel and all(_same_with(session, index, case) for case in others):
             raise TaskError(f"the result of {session.task.name!r} does not depend on input {spec.name!r}; remove it")
 
 
-def _same_with(session: Session, index: int, offset: int) -> bool:
-    given = session.cases[0]
+def _same_with(session: Session, index: int, other: Case) -> bool:
+    given, offset = session.cases[0], session.present(other).offsets[index]
     changed = (*given.offsets[:index], offset, *given.offsets[index + 1 :])
     results = session.results("eager", changed)
     return all(
@@ -185,7 +194,7 @@ def _draws(session: Session, offsets: tuple[int, ...], output: int) -> list[torc
     """As many draws of a random output as its comparison needs."""
     spec, rule = session.task.workload.outputs[output], session.task.comparator(output)
     assert isinstance(rule, Statistical)
-    whole = session.drawn(offsets, output, rule.draws, (0, spec.numel))
+    whole = draws_of(session, output, offsets, rule.draws, (0, spec.numel))
     return [draw.view(spec.shape) for draw in whole]
 
 
@@ -202,7 +211,7 @@ def _refuse_trivial(session: Session) -> None:
 
 
 def _answers(session: Session, probe: str, case_number: int) -> bool:
-    case = session.cases[case_number]
+    case = session.present(session.cases[case_number])
     inputs = [session.view(i, case.offsets[i]) for i, t in enumerate(session.inputs) if t.floating]
     for spec, expected in zip(session.task.workload.outputs, case.expected, strict=True):
         guesses = _guesses(probe, expected.value, inputs)

@@ -11,7 +11,8 @@ import torch
 import kernelwright
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.compile import cpp
-from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline import absent, admit
+from kernelwright.evaluate.pipeline.baselines import asked
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
@@ -24,10 +25,22 @@ from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
-GPU_MODULES = ("triton", "torch._dynamo", "kernelwright.evaluate.triton.driver")
-"""Imported once by the GPU's warm parent: a module that only names torch.compiler costs seconds otherwise."""
+GPU_MODULES = (
+    "torch._dynamo",
+    "kernelwright.evaluate.triton.driver",
+    "kernelwright.evaluate.triton.rehearsal",
+    "kernelwright.evaluate.sides.cross",
+    "kernelwright.evaluate.sides.cuda",
+    "kernelwright.evaluate.sides.launcher",
+    "kernelwright.evaluate.sides.nvrtc",
+    "kernelwright.evaluate.sides.reference_cuda",
+)
+"""Imported once by the GPU's warm parent, so that no child pays for them."""
 GPU_ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 """Read when torch._dynamo is imported: a confined process has no pool of compilers."""
+
+PRESENT = ("triton", "cuda", "cuda_host", "python")
+"""Languages of candidates for a GPU that is here."""
 
 
 class Court:
@@ -63,28 +76,29 @@ class Court:
         """
         if policy.isolation == "strict":
             self._must_confine(target)
-        if target.kind == "cuda" and target.present:
-            # One task's inputs may take half of the device's memory.
-            self._close_sessions()
-        self._note("running the reference: inputs, fp64 results, tolerance")
-        session = admit.open_session(self.machine(target).warm, source, target, policy, len(os.sched_getaffinity(0)))
-        task = session.presented.task
-        self._sessions[task.id] = session
+        machine = self.machine(target)
+        with machine.turn:
+            self._note("running the reference: inputs, fp64 results, tolerance")
+            session = admit.open_session(machine.warm, source, target, policy, self._make_room)
+            task = session.presented.task
+            if task.id in self._sessions:
+                self._sessions.pop(task.id).close()
+            self._sessions[task.id] = session
         return task
 
     def judge(self, task: Task, candidate: Candidate, policy: Policy, effort: Effort) -> Evaluation:
-        """Judge one candidate; a final meets inputs that were drawn for it."""
+        """Judge one candidate; a final meets inputs that were drawn for it. Safe to call from several threads."""
+        taken = languages(task.target)
+        if candidate.language not in taken:
+            names = " or ".join(taken)
+            return Refused(reason=f"target {task.target.name} takes {names} candidates, not {candidate.language}")
         session = self._session(task, policy)
-        session.policy = policy
-        wanted = "cpp" if task.target.kind == "cpu" else "triton"
-        if candidate.language != wanted:
-            return Refused(reason=f"target {task.target.name} takes {wanted} candidates, not {candidate.language}")
-        if task.target.present and "compile" in policy.baselines and "compile" not in session.prepared:
-            self._note("compiling the torch.compile baseline, once for this task")
+        compiled = {"compile", "compile_max"} & set(asked(policy, effort, task.target))
+        if task.target.present and compiled - set(session.prepared):
+            self._note("compiling the torch.compile baselines, once for this task")
         if effort == "final" and task.target.present:
             self._note("final: fresh inputs, head to head")
-            session.refresh()
-        return judge(session, self.machine(task.target), candidate, effort)
+        return judge(lambda: self._session(task, policy), self.machine(task.target), candidate, policy, effort)
 
     def environment(self, target: Target) -> Environment:
         """Device with its measured bandwidth, versions, and the sandbox in force."""
@@ -105,7 +119,16 @@ class Court:
         """End every child and the warm parent."""
         self._close_sessions()
         for machine in self._machines.values():
-            machine.warm.close()
+            machine.close()
+
+    def _make_room(self, nbytes: int) -> None:
+        """Close the sessions of tasks that were not asked for lately, until this much device memory is free."""
+        while torch.cuda.mem_get_info()[0] < nbytes:
+            oldest = next((k for k, s in self._sessions.items() if s.device == "cuda"), None)
+            if oldest is None:
+                return
+            self._sessions.pop(oldest).close()
+            torch.cuda.empty_cache()
 
     def _close_sessions(self) -> None:
         for session in self._sessions.values():
@@ -128,14 +151,24 @@ class Court:
         return child.denied
 
     def _session(self, task: Task, policy: Policy) -> Session:
-        if task.id not in self._sessions:
-            admitted = self.admit(task.source, task.target, policy)
-            if admitted.id != task.id:
-                raise RefereeError(
-                    f"the task {task.name!r} is not what it was when the run began: torch or the domains have changed. "
-                    "Start a new run."
-                )
-        return self._sessions[task.id]
+        with self.machine(task.target).turn:
+            if task.id not in self._sessions:
+                admitted = self.admit(task.source, task.target, policy)
+                if admitted.id != task.id:
+                    raise RefereeError(
+                        f"the task {task.name!r} is not what it was when the run began: torch or the domains have "
+                        "changed. Start a new run."
+                    )
+            # The order of this dict is that of use.
+            self._sessions[task.id] = self._sessions.pop(task.id)
+            return self._sessions[task.id]
+
+
+def languages(target: Target) -> tuple[str, ...]:
+    """What candidates for a target may be written in."""
+    if target.kind == "cpu":
+        return ("cpp",)
+    return PRESENT if target.present else absent.LANGUAGES
 
 
 def versions() -> dict[str, str]:

@@ -1,17 +1,22 @@
-"""Judging a Triton candidate on the GPU that is here. Tier two: its own host code runs and launches.
+"""Judging a candidate on the GPU that is here.
 
-There is no build of its own: Triton compiles at the first launch, inside the candidate's process, and what that raises
-before the first result is a failed build.
+Two tiers of trust. A candidate that became a program (device code with a launch plan) is run by the referee's own launcher:
+tier one. One whose own host code must run is tier two: there is no build of its own, what it raises before its first
+result is a failed build, and its events are bounded by the clock outside.
 """
 
 from typing import TYPE_CHECKING
 
+from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import described
-from kernelwright.evaluate.pipeline.session_cuda import CudaContestant, CudaSession
+from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant, PlanContestant
+from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
+from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
-from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError
+from kernelwright.evaluate.verify.regimes import UNALIGNED
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, TimedOut
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
@@ -29,17 +34,46 @@ BUILD_ERRORS = (
 )
 
 
-def cuda_stages(trial: Trial, effort: Effort) -> Evaluation:
-    """Measured, or why not.
+def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
+    """Tier one: Measured, or why not.
 
     Raises:
         as `Contestant.run`, and OutcomeReached.
     """
-    session = trial.session
-    assert isinstance(session, CudaSession)
-    # Triton's compiler starts an assembler and a C compiler of its own.
-    jail = trial.jail().model_copy(update={"may_execute": True, "memory_bytes": 1 << 40, "tmpfs_bytes": 1 << 30})
-    contestant = CudaContestant(trial.machine.warm.spawn("cuda", jail), trial.policy.run_limit_s)
+    session, machine = trial.session, trial.machine
+    assert isinstance(session, CudaSession) and isinstance(machine, CudaMachine)
+    trial.tier = 1
+    with trial.timed("load"):
+        child = machine.spares("launcher").take()
+        contestant = PlanContestant(child, session.limit_s(), session.task.workload.outputs)
+    try:
+        with trial.timed("load"):
+            fields, descriptors = session.share()
+            contestant.load(program, fields, descriptors, len(session.inputs))
+            facts = _chosen(session, contestant, program)
+        with trial.timed("verify"):
+            for case in session.cases:
+                if case.regime == UNALIGNED.name and program.aligned_only:
+                    trial.skipped.append(f"{case.regime}: {program.aligned_only}")
+                    continue
+                verify_case(trial, contestant, case)
+        with trial.timed("measure"):
+            machine.settle()
+            return time_candidate(trial, contestant, facts, effort)
+    finally:
+        contestant.close()
+
+
+def host_stages(trial: Trial, effort: Effort) -> Evaluation:
+    """Tier two: Measured, or why not.
+
+    Raises:
+        as `Contestant.run`, and OutcomeReached.
+    """
+    session, machine = trial.session, trial.machine
+    assert isinstance(session, CudaSession) and isinstance(machine, CudaMachine)
+    with trial.timed("load"):
+        contestant = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
     contestant.freeze = "freeze" not in trial.policy.disabled
     try:
         with trial.timed("load"):
@@ -48,15 +82,33 @@ def cuda_stages(trial: Trial, effort: Effort) -> Evaluation:
             # Foreign code runs in this call as well, so that what ends it is a crash and no failed build.
             trial.stage = "load"
             facts = _first_call(trial, contestant)
+        contestant.limit_s = session.limit_s()
         with trial.timed("verify"):
             for case in session.cases:
                 _give_parameters(session, contestant, case.offsets)
                 verify_case(trial, contestant, case, guarded=False)
         with trial.timed("measure"):
             _give_parameters(session, contestant, (*(0 for _ in session.inputs), *session.timed_parameters()))
+            machine.settle()
             return time_candidate(trial, contestant, facts, effort)
     finally:
         contestant.close()
+
+
+def _chosen(session: CudaSession, contestant: PlanContestant, program: Program) -> BuildFacts:
+    """The program's facts, after the fastest of its plans has been found."""
+    if len(program.plans) == 1:
+        return program.facts
+    offsets = session.present(session.cases[0]).offsets
+    index, _ = contestant.choose(offsets)
+    return program.facts.model_copy(update={"chosen": program.plans[index].label})
+
+
+def _host_child(trial: Trial, machine: CudaMachine) -> Child:
+    jail = trial.jail()
+    if jail.off or trial.policy.disabled:
+        return machine.warm.spawn("cuda", machine.host_jail(jail.off))
+    return machine.spares("cuda").take()
 
 
 def _load(trial: Trial, contestant: CudaContestant, session: CudaSession) -> None:
@@ -76,7 +128,7 @@ def _load(trial: Trial, contestant: CudaContestant, session: CudaSession) -> Non
 
 def _first_call(trial: Trial, contestant: CudaContestant) -> BuildFacts:
     """The call at which Triton compiles; its result is judged with the first case, not here."""
-    case = trial.session.cases[0]
+    case = trial.session.present(trial.session.cases[0])
     _give_parameters(trial.session, contestant, case.offsets)
     try:
         ran = contestant.run([case.offsets[: len(trial.session.inputs)]], checked=False)

@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline.absent import absent_stages
-from kernelwright.evaluate.pipeline.cuda import cuda_stages
+from kernelwright.evaluate.pipeline.cuda import host_stages, plan_stages
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.mutation import FAILURES, written_input
 from kernelwright.evaluate.pipeline.probes import Scene, Subject
+from kernelwright.evaluate.pipeline.program import program_of
 from kernelwright.evaluate.pipeline.promotion import ON_THE_CPU, promote
 from kernelwright.evaluate.pipeline.session import Case, Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
@@ -20,23 +21,41 @@ from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, Suspect, TimedOut
-from kernelwright.records.policy import Effort
-from kernelwright.records.task import Target
+from kernelwright.records.policy import Effort, Policy
 
 FAULTS = ("SIGSEGV", "SIGBUS")
 
 
-def judge(session: Session, machine: Machine, candidate: Candidate, effort: Effort) -> Evaluation:
-    """The Evaluation of one candidate with no tunable left open."""
-    trial = Trial(session, machine, candidate)
-    outcome = _guarded(trial, lambda: _stages_for(session.task.target)(trial, effort))
-    return outcome.model_copy(update={"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled})
+def judge(
+    court_session: Callable[[], Session], machine: Machine, candidate: Candidate, policy: Policy, effort: Effort
+) -> Evaluation:
+    """The Evaluation of one candidate with no tunable left open.
+
+    Compiling goes on beside other candidates' clocks; whatever uses the device waits for its turn.
+
+    Raises:
+        RefereeError: the referee broke.
+    """
+    trial = Trial(court_session(), machine, candidate, policy)
+    outcome = _guarded(trial, lambda: _built_and_run(trial, court_session, effort))
+    update = {"seconds": tuple(trial.seconds), "disabled": policy.disabled, "tier": trial.tier}
+    return outcome.model_copy(update=update)
 
 
-def _stages_for(target: Target) -> Callable[[Trial, Effort], Evaluation]:
+def _built_and_run(trial: Trial, court_session: Callable[[], Session], effort: Effort) -> Evaluation:
+    target = trial.session.task.target
     if not target.present:
-        return absent_stages
-    return cuda_stages if target.kind == "cuda" else _stages
+        return absent_stages(trial, effort)
+    program = program_of(trial) if target.kind == "cuda" else None
+    with trial.turn():
+        # Another task's admission may have needed the device's memory meanwhile.
+        trial.session = court_session()
+        trial.session.policy = trial.policy
+        if effort == "final":
+            trial.session.refresh()
+        if target.kind == "cpu":
+            return _stages(trial, effort)
+        return host_stages(trial, effort) if program is None else plan_stages(trial, program, effort)
 
 
 def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:

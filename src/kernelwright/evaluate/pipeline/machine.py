@@ -1,6 +1,7 @@
 """The machine under the referee: its warm parent, its device, and the ceilings measured on it, once each."""
 
 import platform
+import threading
 from pathlib import Path
 
 import torch
@@ -9,13 +10,15 @@ from kernelwright.errors import RefereeError
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.profile import ceiling
+from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.records.measure import BaselineName
 from kernelwright.records.run import Device
 
-COMPILE_LIMIT_S = 300.0
+COMPILE_LIMIT_S = 600.0
 
 
 class Machine:
@@ -23,6 +26,8 @@ class Machine:
 
     def __init__(self, warm: Warm, cores: int) -> None:
         self.warm = warm
+        self.turn = threading.RLock()
+        """Held by whoever uses the device: nothing else may run beside a clock."""
         self._bandwidth: dict[str, float] = {}
         self.device = Device(kind="cpu", name=_cpu_name(), cores=cores, cache_bytes=_last_cache())
 
@@ -47,15 +52,27 @@ class Machine:
         """Microseconds that no honest kernel can undercut."""
         return ceiling.floor_us(size, flops, self.ceiling_gbps(size), self.device.cores)
 
-    def prepare_compiled(self, session: Session) -> None:
-        """Compile the torch.compile baseline, once for a session; minutes where the compiler cache is cold."""
-        if "compile" in session.prepared:
-            return
-        session.reference.ask({"do": "prepare", "variant": "compile"})
-        offsets = session.cases[0].offsets[: len(session.inputs)]
-        message = {"do": "run", "calls": [list(offsets)], "variant": "compile", "checked": False, "busy_cycles": 0}
-        session.reference.ask(message, limit_s=COMPILE_LIMIT_S)
-        session.prepared.add("compile")
+    def close(self) -> None:
+        """End the warm parent and with it every child."""
+        self.warm.close()
+
+    def prepare(self, session: Session, variant: BaselineName) -> str:
+        """Make a baseline ready, once for a session: why it cannot be made, or nothing.
+
+        Takes minutes where the compiler's cache is cold.
+        """
+        if variant not in session.prepared and variant != "eager":
+            windows = [list(session.cases[0].offsets[: len(session.inputs)])]
+            message = {"do": "prepare", "variant": variant, "calls": windows}
+            answer = session.reference.ask(message, limit_s=COMPILE_LIMIT_S)
+            if variant == "compile":
+                session.reference.ask({**message, "do": "run", "checked": False}, limit_s=COMPILE_LIMIT_S)
+            session.prepared[variant] = str(answer.get("missing", ""))
+        return session.prepared.get(variant, "")
+
+    def watch(self) -> Watch:
+        """Eyes on the device for one contest; a CPU is not watched."""
+        return Watch()
 
     def _measure(self, level: ceiling.Level) -> float:
         candidate = ceiling.probe(level)

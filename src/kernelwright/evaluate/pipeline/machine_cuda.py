@@ -4,12 +4,15 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.machine import Machine
-from kernelwright.evaluate.pipeline.session_cuda import CudaContestant
-from kernelwright.evaluate.profile import ceiling_cuda
+from kernelwright.evaluate.profile import ceiling_cuda, conditions
+from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.spares import Spares
 from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.knowledge.hardware import Hardware, hardware
 from kernelwright.records.run import Device
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
@@ -17,6 +20,8 @@ from kernelwright.records.tensor import TensorSpec
 if TYPE_CHECKING:
     from kernelwright.evaluate.sandbox.wire import Message
 
+LAUNCHER_JAIL = Jail(directory="/", memory_bytes=1 << 40)
+"""No program is started there: the code arrives compiled."""
 GPU_JAIL = Jail(directory="/", may_execute=True, memory_bytes=1 << 40, tmpfs_bytes=1 << 30)
 
 
@@ -26,9 +31,43 @@ class CudaMachine(Machine):
     def __init__(self, warm: Warm, cores: int) -> None:
         super().__init__(warm, cores)
         found = torch.cuda.get_device_properties(0)
+        self._spares: dict[str, Spares] = {}
         self.device = Device(
             kind="cuda", name=found.name, cores=found.multi_processor_count, cache_bytes=found.L2_cache_size
         )
+
+    @property
+    def hardware(self) -> Hardware:
+        """The architecture's facts, with those of the very device."""
+        found = torch.cuda.get_device_properties(0)
+        update = {
+            "device": found.name,
+            "multiprocessors": found.multi_processor_count,
+            "cache_bytes": found.L2_cache_size,
+        }
+        return hardware(f"sm_{found.major}{found.minor}").model_copy(update=update)
+
+    def spares(self, side: str) -> Spares:
+        """Children of this kind that wait for work, `launcher` or `cuda`, with what each may do."""
+        if side not in self._spares:
+            jail = LAUNCHER_JAIL if side == "launcher" else self.host_jail(())
+            self._spares[side] = Spares(self.warm, side, jail)
+        return self._spares[side]
+
+    def settle(self) -> None:
+        """Wait until no child is being born: it would disturb the clock."""
+        for waiting in self._spares.values():
+            waiting.settle()
+
+    def host_jail(self, off: tuple[str, ...]) -> Jail:
+        """For a candidate's own host code, less the parts that a test switched off."""
+        return GPU_JAIL.model_copy(update={"off": off})
+
+    def close(self) -> None:
+        """End the waiting children, and the warm parent."""
+        for waiting in self._spares.values():
+            waiting.close()
+        super().close()
 
     def ceiling_gbps(self, size: int, again: bool = False) -> float:
         """Read bandwidth in 10^9 bytes a second; the same for every size, since inputs come from device memory."""
@@ -39,6 +78,10 @@ class CudaMachine(Machine):
     def floor_us(self, size: int, flops: int) -> float:
         """Microseconds that no honest kernel can undercut."""
         return ceiling_cuda.floor_us(size, flops)
+
+    def watch(self) -> Watch:
+        """Eyes on this GPU, where NVML is there."""
+        return conditions.watch(str(torch.cuda.get_device_properties(0).uuid))
 
     def _read_bandwidth(self) -> float:
         free, _ = torch.cuda.mem_get_info()

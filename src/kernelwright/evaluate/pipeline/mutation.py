@@ -28,6 +28,7 @@ def written_input(trial: Trial, contestant: Contestant, case: Case) -> str | Non
     `contestant` has just been loaded with `"private": True` in its message, and has its parameters; the caller closes it.
     """
     session = trial.session
+    case = session.present(case)
     specs = [t.model_dump(mode="json") for t in session.tensors]
     message: Message = {"do": "inputs", "offsets": list(case.offsets), "tensors": specs}
     try:

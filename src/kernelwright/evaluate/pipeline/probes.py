@@ -54,7 +54,8 @@ class Subject:
             self._prepare(places[0])
         ran = self.contestant.run(places, checked=False)
         ran.must_be_disjoint()
-        return [[self.contestant.read(found) for found in call] for call in ran.results]
+        # Copies: the launcher's results lie where the next ones will.
+        return [[self.contestant.read(found).clone() for found in call] for call in ran.results]
 
 
 @dataclass
@@ -109,7 +110,7 @@ class Scene:
 def races(scene: Scene) -> str:
     """Many identical runs on a busy machine."""
     scene.must_have_outputs()
-    case = scene.session.cases[0]
+    case = scene.session.present(scene.session.cases[0])
     with Load(scene.session.device, scene.workers):
         first = scene.subject.compute([case.offsets])[0]
         differing = 0
@@ -194,7 +195,8 @@ def two_results(scene: Scene) -> str:
     else:
         raise NotRunError("there are no two cases with the same parameters")
     try:
-        results = scene.subject.compute([first.offsets, second.offsets])
+        places = [scene.session.present(case).offsets for case in (first, second)]
+        results = scene.subject.compute(places)
     except TamperedError as error:
         raise ProbeFailedError("shared_results", str(error)) from None
     for case, found in zip((first, second), results, strict=True):
@@ -214,7 +216,7 @@ def _two_places(scene: Scene) -> tuple[Offsets, Offsets]:
     first = scene.session.cases[0].offsets
     for case in scene.session.cases[1:]:
         if all(a != b for a, b in zip(first[:inputs], case.offsets[:inputs], strict=True)):
-            return first, case.offsets
+            return first, scene.session.present(case).offsets
     raise NotRunError("the inputs lie in one place only")
 
 

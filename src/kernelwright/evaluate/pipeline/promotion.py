@@ -94,7 +94,7 @@ def ablation(scene: Scene, ablatable: Ablatable | None) -> str:
     if ablatable is None:
         raise NotRunError("its launches cannot be left out")
     scene.must_have_outputs()
-    case, names = scene.session.cases[0], ablatable.launches()
+    case, names = scene.session.present(scene.session.cases[0]), ablatable.launches()
     if not names:
         raise ProbeFailedError("decoration", "it launches no kernel of its own")
 

@@ -8,10 +8,12 @@ import ctypes
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
-from kernelwright.evaluate.pipeline.expectations import Shown, expectations, shown_errors
+from kernelwright.evaluate.pipeline import expectations
+from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
@@ -19,13 +21,13 @@ from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify import compare, regimes
 from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
-from kernelwright.records.comparator import Calibrated, Ties
+from kernelwright.records.comparator import Calibrated
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
-Pair = tuple[list[torch.Tensor], list[torch.Tensor]]
-"""Results of the fp64 and of the eager reference on the same inputs."""
+if TYPE_CHECKING:
+    from kernelwright.records.measure import BaselineName, Ratio
 
 LINE = 64
 """Alignment of a slot in bytes."""
@@ -41,22 +43,6 @@ class Case:
     exact: bool = False
 
 
-@dataclass(frozen=True)
-class Presented:
-    """What the session stands for."""
-
-    task: Task
-    """The task as it was handed in; `Session.task` is smaller where an interpreter must run it."""
-    init: str | None
-    """The constructor's arguments as Python text, for candidates that are modules themselves."""
-    reduction: str
-    """How much smaller, in words; empty at full size."""
-
-    def init_source(self) -> str:
-        """A file with nothing of the task but its `get_init_inputs`: a candidate's process may not see the reference."""
-        return f"def get_init_inputs():\n    return {self.init or '[]'}\n"
-
-
 class Session:
     """Everything about one task that is computed once and used for every candidate, on this machine's CPU."""
 
@@ -66,7 +52,7 @@ class Session:
     pool = 128 << 20
     """Bytes of inputs worth having for the clock: several times the last-level cache."""
 
-    def __init__(self, task: Task, reference: Contestant, policy: Policy, presented: "Presented") -> None:
+    def __init__(self, task: Task, reference: Contestant, policy: Policy, presented: Presented) -> None:
         self.task, self.reference, self.policy, self.presented = task, reference, policy, presented
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
@@ -78,10 +64,13 @@ class Session:
         self.dropped: list[str] = []
         self._loaded: tuple[int, ...] = ()
         self._placed = False
-        self.prepared: set[str] = set()
-        rules = [task.comparator(o) for o in range(len(task.workload.outputs))]
-        known = {t.name for t in self.tensors}
-        self.watched = sorted({r.of for r in rules if isinstance(r, Ties) and r.of} - known)
+        self.watching: set[str] = set()
+        self.eager_s = float("inf")
+        """The quickest of eager's calls so far."""
+        self.prepared: dict[str, str] = {}
+        """Baselines that were asked for: why each one cannot be made, or nothing."""
+        self.known: dict[BaselineName, Ratio] = {}
+        """How many times eager's time each other baseline takes, from the last contest in which it was timed."""
         self.refresh()
 
     def refresh(self) -> None:
@@ -91,16 +80,23 @@ class Session:
         self.cases, self.dropped = [], []
         kept = self.kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
-        shown = [self._shown_by_another_seed() for _ in range(self.policy.seeds - kept)]
+        errors = [self._shown_by_another_seed() for _ in range(self.policy.seeds - kept)]
         drawn = [self._place_draw(i) for i in range(self.draws)]
-        pairs = [self._pair(self._given(i)) for i in range(kept)]
-        shown += [shown_errors(self, *pair) for pair in pairs]
-        self.base_error = [max(e[o] for e in shown) for o in range(len(self.task.workload.outputs))]
-        self.cases = [c for i, pair in enumerate(pairs) if (c := self._case(AS_GIVEN, self._given(i), pair))]
+        given = [self._observe(AS_GIVEN, self._given(i)) for i in range(kept)]
+        errors += [[seen.error for seen in o.outputs] for o in given if not o.fault]
+        self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
+        self._admit_cases(given)
         for slot, regime in enumerate(self.regimes):
             offsets = self._place_regime(slot, regime, drawn[slot % len(drawn)])
-            case = self._case(regime, offsets, self._pair(offsets))
-            self.cases += [case] if case else []
+            self._admit_cases([self._observe(regime, offsets)])
+
+    def present(self, case: Case) -> Case:
+        """The case with its inputs in place; on a CPU every case has a place of its own."""
+        return case
+
+    def limit_s(self) -> float:
+        """How long one question to a candidate that needs no compiler any more may take."""
+        return self.policy.run_limit_s
 
     def most_calls(self) -> int:
         """Calls that one sample may hold."""
@@ -219,13 +215,16 @@ class Session:
             self.view(len(self.inputs) + i, 0).copy_(self.reference.read(result))
 
     def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
+        starts = [_line(self.draws * s.nbytes) + slot * (_line(s.nbytes) + LINE) for s in self.inputs]
+        return (*self._fill(regime, starts, drawn), *self.timed_parameters())
+
+    def _fill(self, regime: Regime, starts: Sequence[int], drawn: Sequence[torch.Tensor]) -> list[int]:
+        """Write a regime's inputs at these places; returns where they begin, off their alignment if it shifts them."""
         offsets = []
         for i, spec in enumerate(self.inputs):
-            start = _line(self.draws * spec.nbytes) + slot * (_line(spec.nbytes) + LINE)
-            start += regime.shift * ITEM_BYTES[spec.dtype]
-            self.view(i, start).copy_(regimes.apply(regime, drawn[i], spec, self._generator))
-            offsets.append(start)
-        return (*offsets, *self.timed_parameters())
+            offsets.append(starts[i] + regime.shift * ITEM_BYTES[spec.dtype])
+            self.view(i, offsets[i]).copy_(regimes.apply(regime, drawn[i], spec, self._generator))
+        return offsets
 
     # --- what is expected -----------------------------------------------------------------------------------------
 
@@ -233,50 +232,61 @@ class Session:
         """What a variant of the reference computes for the inputs and parameters at these offsets."""
         self.load_parameters(offsets[len(self.inputs) :])
         ran = self.reference.run([offsets[: len(self.inputs)]], checked=False, variant=variant)
+        if variant == "eager":
+            self.eager_s = min(self.eager_s, ran.inside_ns / 1e9)
         return [self.reference.read(found) for found in ran.results[0]]
-
-    def drawn(self, offsets: tuple[int, ...], output: int, count: int, part: tuple[int, int]) -> torch.Tensor:
-        """A stretch of `count` eager results on the same inputs, (count, elements) in float64: a random output's draws."""
-        self.load_parameters(offsets[len(self.inputs) :])
-        together = self.most_calls()
-        found: list[torch.Tensor] = []
-        while len(found) < count:
-            calls = [offsets[: len(self.inputs)]] * min(together, count - len(found))
-            ran = self.reference.run(calls, checked=False, variant="eager")
-            found += [self.reference.read(call[output], *part).double().cpu().flatten() for call in ran.results]
-        return torch.stack(found)
 
     def case_at(self, regime: Regime, offsets: tuple[int, ...]) -> Case | None:
         """What is expected of what lies at these offsets now; None where the reference is not finite there."""
-        return self._case(regime, offsets, self._pair(offsets))
+        observed = self._observe(regime, offsets)
+        return None if observed.fault else self._case(observed)
 
     def forget_parameters(self) -> None:
-        """A new variant of the reference has the parameters that it was built with."""
+        """The reference must be given its parameters again: they have changed, or a variant of it is new."""
         self._loaded = ()
-
-    def watch(self, variant: str) -> None:
-        """Have the reference ready to say what the `watched` nodes compute, in a variant `watch` or `watch fp64`."""
-        if variant not in self.prepared:
-            self.reference.ask({"do": "prepare", "variant": variant, "nodes": self.watched})
-            self.prepared.add(variant)
-            self.forget_parameters()
 
     def _shown_by_another_seed(self) -> list[float]:
         self._place_draw(0)
-        return shown_errors(self, *self._pair(self._given(0)))
+        return [seen.error for seen in self._observe(AS_GIVEN, self._given(0)).outputs]
 
-    def _pair(self, offsets: tuple[int, ...]) -> Pair:
-        return self.results("fp64", offsets), self.results("eager", offsets)
+    def _observe(self, regime: Regime, offsets: tuple[int, ...]) -> "Observed":
+        """What fp64 says of these inputs, and how far eager is from it."""
+        wanted = self.results("fp64", offsets)
+        if not _finite(wanted):
+            return Observed(regime, offsets, (), "the fp64 reference is not finite")
+        eager = self.results("eager", offsets)
+        if not _finite(eager):
+            return Observed(regime, offsets, (), "the eager reference is not finite")
+        outputs = [
+            expectations.observe(self, i, offsets, *pair) for i, pair in enumerate(zip(wanted, eager, strict=True))
+        ]
+        return Observed(regime, offsets, tuple(outputs))
 
-    def _case(self, regime: Regime, offsets: tuple[int, ...], pair: Pair) -> Case | None:
-        wanted, eager = pair
-        for name, values in (("fp64", wanted), ("eager", eager)):
-            if not all(bool(torch.isfinite(v).all()) for v in values if v.is_floating_point()):
-                self.dropped.append(f"{regime.name}: the {name} reference is not finite")
-                return None
-        exact = regime.name == "small integers" and all(n.op in regimes.EXACT_OPS for n in self.task.graph.nodes)
-        shown = Shown(offsets, wanted, eager, exact)
-        return Case(regime.name, offsets, expectations(self, shown), exact)
+    def _admit_cases(self, observed: Sequence["Observed"]) -> None:
+        for one in observed:
+            if one.fault:
+                self.dropped.append(f"{one.regime.name}: {one.fault}")
+            else:
+                self.cases.append(self._case(one))
+
+    def _case(self, one: "Observed") -> Case:
+        exact = one.regime.name == "small integers" and all(n.op in regimes.EXACT_OPS for n in self.task.graph.nodes)
+        expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in enumerate(one.outputs))
+        return Case(one.regime.name, one.offsets, expected, exact)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One case before it is known what may be allowed; `fault` says why it cannot be one."""
+
+    regime: Regime
+    offsets: tuple[int, ...]
+    outputs: tuple[expectations.Seen, ...]
+    fault: str = ""
+
+
+def _finite(values: Sequence[torch.Tensor]) -> bool:
+    return all(compare.all_finite(v) for v in values if v.is_floating_point())
 
 
 def _found(described: list[list[object]]) -> list[Found]:

@@ -1,78 +1,37 @@
 """A session on the GPU: the same cases and seeds, with tensors in shared device memory.
 
-What differs from `session`: inputs lie in VMM allocations, the reference draws straight into them, and results come back
-through an outbox of the child's own, copied there after the clock.
+What differs from `session`: inputs lie in VMM allocations, the reference draws straight into them, results come back
+through an outbox, and all regimes share one place for their inputs, where each is made anew when it is needed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 
-from kernelwright.evaluate.pipeline.session import LINE, Session
-from kernelwright.evaluate.profile.clock import MOST_CALLS
-from kernelwright.evaluate.sandbox.child import Child
-from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran, TamperedError, found_in, whole
+from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
+from kernelwright.evaluate.pipeline.expectations import watched_bytes
+from kernelwright.evaluate.pipeline.footprint import OUTBOX, Footprint, fit, wide
+from kernelwright.evaluate.pipeline.presented import Presented
+from kernelwright.evaluate.pipeline.session import Case, Session
+from kernelwright.evaluate.profile.clock import MOST_CALLS, SAMPLE_NS
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify.regimes import Regime
-from kernelwright.records.tensor import TensorSpec
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Task
 
-OUTBOX = 4 << 30
-"""Most bytes of an outbox for the results of several calls; one fp64 result always fits."""
-BUSY_NS_PER_CALL = 60_000
-CYCLES_PER_NS = 1.98
-"""Of torch's spin kernel, roughly: how long the stream is kept busy so that all calls are queued first."""
+LINE = 64
+"""Alignment of a place in bytes."""
 
 
-class CudaContestant(Contestant):
-    """A child whose results are on the device. Its own events are the clock, bounded by the grader's outside."""
+@dataclass(frozen=True)
+class Recipe:
+    """How a regime's inputs are made once more."""
 
-    def __init__(self, child: Child, limit_s: float) -> None:
-        super().__init__(child, limit_s)
-        self.outbox: CudaArena | None = None
-        self.outbox_bytes = 0
-
-    def open_outbox(self, size: int) -> int:
-        """Allocate it; returns the descriptor for the child."""
-        self.outbox = CudaArena([size])
-        self.outbox_bytes = self.outbox.layout()[0]
-        return self.outbox.descriptors[0]
-
-    def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
-        """As `Contestant.run`; results are copied to the outbox in a question of their own, after the clock."""
-        busy = 0 if checked else round(len(calls) * BUSY_NS_PER_CALL * CYCLES_PER_NS)
-        message: Message = {
-            "do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant, "busy_cycles": busy,
-        }  # fmt: skip
-        reply = self._put(message, (), None)
-        exported = self._put({"do": "export"}, (), None)
-        try:
-            inside = max(1, whole(reply.message["ns"]))
-            outside = max(1, reply.outside_ns - whole(reply.message["busy_ns"]))
-            results = found_in(exported.message, len(calls))
-        except (KeyError, TypeError, ValueError) as error:
-            raise TamperedError(f"malformed answer: {error!r}") from None
-        return Ran(results, outside, inside, reply.cpu_ns)
-
-    def read(self, found: Found, start: int = 0, count: int | None = None) -> torch.Tensor:
-        """Copy a result out of the outbox."""
-        if found.address < 0 or self.outbox is None:
-            raise TamperedError(f"a result of shape {found.shape} and dtype {found.dtype} does not fit the outbox")
-        if found.address % LINE or found.address + found.nbytes > self.outbox_bytes:
-            raise TamperedError(f"a result of {found.nbytes} bytes at {found.address} lies outside the outbox")
-        result = self.outbox.tensor(0, found.address, TensorSpec(name="", shape=found.shape, dtype=found.dtype))
-        return result.clone() if count is None else result.view(-1)[start : start + count].clone()
-
-    def guards_intact(self, found: Found) -> bool:
-        """There are none on the device: the child's results are its own allocations."""
-        return True
-
-    def close(self) -> None:
-        """End the child and free the outbox."""
-        super().close()
-        if self.outbox is not None:
-            self.outbox.close()
-            self.outbox = None
+    regime: Regime
+    drawn: Sequence[torch.Tensor]
+    seed: int
 
 
 class CudaSession(Session):
@@ -82,15 +41,27 @@ class CudaSession(Session):
     reference: CudaContestant
     cuda_arena: CudaArena
 
-    @property
-    def memory(self) -> int:  # type: ignore[override]
-        """A little over half of the device's memory: the fp64 reference needs room for its intermediates."""
-        return int(torch.cuda.get_device_properties(0).total_memory * 0.52)
+    def __init__(
+        self, task: Task, reference: CudaContestant, policy: Policy, presented: Presented, room: Callable[[int], None]
+    ) -> None:
+        self._room = room
+        super().__init__(task, reference, policy, presented)
 
     @property
     def pool(self) -> int:  # type: ignore[override]
         """Several times the L2."""
         return 6 * int(torch.cuda.get_device_properties(0).L2_cache_size)
+
+    @property
+    def footprint(self) -> Footprint:
+        """What it takes of the device, fixed when it is opened."""
+        if not hasattr(self, "_footprint"):
+            outputs, seeds = self.task.workload.outputs, self.policy.seeds
+            total = torch.cuda.mem_get_info()[1]
+            self._room(fit(self.inputs, outputs, len(self.regimes), seeds, self.pool, total).nbytes)
+            free = torch.cuda.mem_get_info()[0]
+            self._footprint = fit(self.inputs, outputs, len(self.regimes), seeds, self.pool, free)
+        return self._footprint
 
     def outbox_size(self, item_bytes: int = 4) -> int:
         """Room for one call's results at this many bytes an element, and for a sample's calls where that is not much."""
@@ -101,7 +72,12 @@ class CudaSession(Session):
 
     def most_calls(self) -> int:
         """Calls whose results fit the smallest outbox together."""
-        return max(1, min(MOST_CALLS, self.outbox_size() // sum(o.nbytes + 4096 for o in self.task.workload.outputs)))
+        outputs = self.task.workload.outputs
+        return max(1, min(MOST_CALLS, self.outbox_size() // sum(o.nbytes + 3 * 4096 for o in outputs)))
+
+    def limit_s(self) -> float:
+        """A hanging kernel holds the whole device, so that patience follows eager's own time."""
+        return min(self.policy.run_limit_s, 1.5 + self.policy.patience * max(self.eager_s, SAMPLE_NS / 1e9))
 
     def share(self) -> tuple[Message, list[int]]:
         """Sizes and descriptors of the segments."""
@@ -111,22 +87,44 @@ class CudaSession(Session):
         """The window of a tensor at a byte offset, in the grader's own writable mapping."""
         return self.cuda_arena.tensor(index, offset, self.tensors[index])
 
+    def present(self, case: Case) -> Case:
+        """Make the regime's inputs once more, if another's are in their place."""
+        recipe = self._recipes.get(case.regime)
+        if recipe is not None and self._placed_regime != case.regime:
+            self._make(recipe)
+        return case
+
     def close(self) -> None:
         """End the reference and free the inputs."""
         self.reference.close()
         self.cuda_arena.close()
 
+    def refresh(self) -> None:
+        """As `Session.refresh`; gives the grader's own intermediates back to the device."""
+        self._recipes: dict[str, Recipe] = {}
+        self._placed_regime = ""
+        super().refresh()
+        torch.cuda.empty_cache()
+
+    def _how_many_draws(self) -> int:
+        return self.footprint.draws
+
+    def _cases_that_fit(self) -> int:
+        return self.footprint.kept
+
+    def _capacities(self) -> list[int]:
+        pools = [_line(self.draws * t.nbytes) + _line(t.nbytes) + LINE for t in self.inputs]
+        return pools + [2 * _line(p.nbytes) for p in self.parameters]
+
     def _open_arena(self) -> None:
         self.cuda_arena = CudaArena(self._capacities())
-        outbox = self.reference.open_outbox(self.outbox_size(8))
+        is_wide = wide(self.task.workload.outputs)
+        self.reference.narrow = not is_wide
+        room = max(self.outbox_size(8 if is_wide else 4), watched_bytes(self.task))
+        outbox = self.reference.open_outbox(room)
         fields, descriptors = self.share()
         message = {"do": "arrange", **fields, "outbox": self.reference.outbox_bytes}
         self.reference.ask(message, [*descriptors, outbox])
-
-    def refresh(self) -> None:
-        """As `Session.refresh`; gives the grader's own intermediates back to the device."""
-        super().refresh()
-        torch.cuda.empty_cache()
 
     def _place_draw(self, draw: int) -> list[torch.Tensor]:
         offsets = [draw * t.nbytes for t in self.inputs]
@@ -134,10 +132,17 @@ class CudaSession(Session):
         return [self.view(i, o) for i, o in enumerate(offsets)]
 
     def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
-        offsets = super()._place_regime(slot, regime, drawn)
+        recipe = self._recipes[regime.name] = Recipe(regime, drawn, self._new_seed())
+        return (*self._make(recipe), *self.timed_parameters())
+
+    def _make(self, recipe: Recipe) -> list[int]:
+        self._generator.manual_seed(recipe.seed)
+        offsets = [_line(self.draws * s.nbytes) for s in self.inputs]
+        made = self._fill(recipe.regime, offsets, recipe.drawn)
+        self._placed_regime = recipe.regime.name
         # Another process reads next: what this one has queued must be done.
         torch.cuda.synchronize()
-        return offsets
+        return made
 
     def _place_parameters(self) -> None:
         super()._place_parameters()
@@ -145,3 +150,7 @@ class CudaSession(Session):
 
     def _place_initial(self) -> None:
         self.reference.ask({"do": "state", "offsets": [0] * len(self.parameters)})
+
+
+def _line(size: int) -> int:
+    return -(-size // LINE) * LINE

@@ -70,7 +70,7 @@ class TimedResults:
             return None
         if not rule.of:
             return ties.Unordered(wanted, rule.dim, 0.0, 2 * self._allowed(output)).judge([got])[1]
-        picked, _ = expectations.picked_values(self._session, rule, offsets, ("watch", "watch"))
+        picked, _ = expectations.picked_values(self._session, rule, offsets, (expectations.PLAIN,) * 2)
         return ties.Tied(wanted, picked, rule, 0.0, 2 * self._allowed(output)).judge([got])[1]
 
     def _allowed(self, output: int) -> float:

@@ -1,23 +1,31 @@
 """The measure stage: hold the contest, check every timed result, place the time against floor and ceiling."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 import torch
 
+from kernelwright.evaluate.pipeline import baselines
+from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timed_results import TimedResults
 from kernelwright.evaluate.pipeline.trial import Trial, check_form, wrong
-from kernelwright.evaluate.profile import statistics
-from kernelwright.evaluate.profile.clock import Calls, Contest, Entrant, Samples
+from kernelwright.evaluate.profile.clock import DEVICE, OUTSIDE, Calls, Contest, Entrant, Samples
+from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs
+from kernelwright.evaluate.profile.stopping import Stopping
 from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
 from kernelwright.evaluate.verify.regimes import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
-from kernelwright.records.measure import BuildFacts, Roofline, Side, Timing, Versus
-from kernelwright.records.policy import Effort
+from kernelwright.records.measure import BaselineName, BuildFacts, Roofline, Side, Timing
+from kernelwright.records.policy import Effort, Policy
 
-SEARCH_S, FINAL_S = 5.0, 30.0
 HIDDEN_SHARE = 0.25
 """Share of a sample that the candidate's own clock may miss beyond what eager's misses (waking, answering)."""
+BLUR_NS = 30_000
+"""On a device, nanoseconds of each call that the clock outside cannot tell from preparing it: flush, spin, waiting. A time
+under four times this much may be up to this much longer than the device's events say."""
+OVERHEAD_CALLS = 15
 
 AMORTISED, FREE_CPU_S = 3.0, 2.0
 """A candidate may cost this many times what its samples tell, and this much more: its start, a busy machine."""
@@ -47,7 +55,7 @@ class Witness:
             OutcomeReached: the candidate's are not of the form that was asked for.
             TamperedError: two of its results share memory, or there is no such memory.
         """
-        if "timed_outputs" in self.trial.policy.disabled or entrant.name == "compile":
+        if "timed_outputs" in self.trial.policy.disabled or entrant.name not in ("eager", "candidate"):
             return
         if entrant.name == "candidate":
             for results in ran.results:
@@ -90,6 +98,19 @@ class Witness:
             raise TimedOutputWrongError(found.evidence)
 
 
+@dataclass(frozen=True)
+class Held:
+    """A contest that is over, with the rule that ended it."""
+
+    samples: Samples
+    rule: Stopping
+    watch: Watch
+    names: list[BaselineName]
+    """Baselines that are compared with, timed in this contest or known from another."""
+    missing: tuple[str, ...]
+    waiting_us: dict[str, float]
+
+
 def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effort: Effort) -> Evaluation:
     """Measured, or why the time cannot be believed.
 
@@ -97,27 +118,53 @@ def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effo
         as `Contestant.run`.
     """
     try:
-        samples = _hold(trial, contestant, effort)
+        held = _hold(trial, contestant, effort)
         contestant.rest()
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
-    timing = _timing(trial, samples, effort)
-    roofline = _placed(trial, contestant, samples, timing)
+    timing = _timing(trial, held, effort)
+    roofline = _placed(trial, contestant, held.samples, timing)
     if isinstance(roofline, Suspect):
         return roofline
     return Measured(build=build, accuracy=trial.accuracy, timing=timing, roofline=roofline)
 
 
-def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
+def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     session, policy = trial.session, trial.policy
     fresh = FreshInputs(session.inputs, session.draws, session.kept, session.view, session.timed_parameters())
     fresh.enabled = "fresh_inputs" not in policy.disabled
     fresh.bears_huge = any(case.regime == HUGE.name for case in session.cases)
     session.load_parameters(session.timed_parameters())
-    reference = session.reference
-    if "compile" in policy.baselines:
-        trial.machine.prepare_compiled(session)
-    witness = Witness(trial, reference, TimedResults(session))
+    names, missing = baselines.made(trial.machine, session, baselines.asked(policy, effort, session.task.target))
+    timed = baselines.to_time(session, names, effort)
+    rule, on_device = _rule(policy, effort, timed), session.task.target.kind == "cuda"
+    witness = Witness(trial, session.reference, TimedResults(session))
+    contest = _contest(witness, contestant, fresh, rule)
+    try:
+        samples = contest.hold(rule.most, policy.final_seconds if effort == "final" else policy.search_seconds)
+        waiting = contest.waiting_us(samples.calls) if on_device else {}
+        witness.finish()
+    finally:
+        fresh.undo()
+    baselines.remember(session, samples.us, rule)
+    return Held(samples, rule, contest.watch, names, missing, waiting)
+
+
+def _rule(policy: Policy, effort: Effort, timed: Sequence[BaselineName]) -> Stopping:
+    final = effort == "final"
+    return Stopping(
+        baselines=timed,
+        most=policy.final_blocks if final else policy.search_blocks,
+        confidence=policy.confidence,
+        minimum_effect=policy.minimum_effect,
+        precision=policy.final_precision if final else policy.search_precision,
+        clear="goes on" if final else "stops",
+    )
+
+
+def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule: Stopping) -> Contest:
+    trial, session = witness.trial, witness.trial.session
+    on_device = session.task.target.kind == "cuda"
 
     def windows(calls: int) -> Calls:
         witness.places = fresh.windows(calls)
@@ -130,44 +177,54 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Samples:
         finally:
             fresh.undo()
 
-    contest = Contest(
+    return Contest(
         entrants=[
-            *(Entrant(name, reference, name) for name in policy.baselines),
+            *(Entrant(name, session.reference, name) for name in rule.baselines),
             Entrant("candidate", contestant),
         ],
         fresh=windows,
         after=witness.look,
         round_over=round_over,
         most_calls=session.most_calls(),
-        inside="outside_clock" in policy.disabled or session.task.target.kind == "cuda",
+        inside=on_device or "outside_clock" in trial.policy.disabled,
+        pace=DEVICE if on_device else OUTSIDE,
+        settled=rule.enough,
+        watch=trial.machine.watch(),
     )
-    try:
-        final = effort == "final"
-        blocks, limit_s = (policy.final_blocks, FINAL_S) if final else (policy.search_blocks, SEARCH_S)
-        samples = contest.hold(blocks, limit_s)
-        witness.finish()
-        return samples
-    finally:
-        fresh.undo()
 
 
-def _timing(trial: Trial, samples: Samples, effort: Effort) -> Timing:
-    policy, us = trial.policy, samples.us
-    versus: list[Versus] = [
-        statistics.versus(name, us[name], us["candidate"], policy.confidence, policy.minimum_effect)
-        for name in policy.baselines
+def _timing(trial: Trial, held: Held, effort: Effort) -> Timing:
+    session, samples, rule = trial.session, held.samples, held.rule
+    on_device = session.task.target.kind == "cuda"
+    sides = [
+        Side.model_validate({"name": n, "samples_us": tuple(v), "call_us": held.waiting_us.get(n)})
+        for n, v in samples.us.items()
     ]
-    on_device = trial.session.task.target.kind == "cuda"
-    sides = [Side.model_validate({"name": n, "samples_us": tuple(v)}) for n, v in us.items()]
+    versus = [
+        rule.versus(samples.us, name, held.watch.effect_times)
+        if name in samples.us
+        else baselines.through_eager(session.known[name], name, samples.us, rule, held.watch.effect_times)
+        for name in held.names
+    ]
     return Timing(
-        latency_us=float(torch.tensor(us["candidate"], dtype=torch.float64).median()),
+        latency_us=float(torch.tensor(samples.us["candidate"], dtype=torch.float64).median()),
         sides=tuple(sides),
         versus=tuple(versus),
         calls_per_sample=samples.calls,
         clock="device" if on_device else "outside",
-        call_us=samples.call_us if on_device else None,
+        call_us=held.waiting_us.get("candidate"),
+        launch_overhead_us=_overhead_us(session) if on_device else None,
+        conditions=held.watch.conditions() if on_device else None,
+        precision=str(session.reference.ask({"do": "flags"})["precision"]),
+        missing=held.missing,
         final=effort == "final",
     )
+
+
+def _overhead_us(session: Session) -> float:
+    offsets = session.cases[0].offsets[: len(session.inputs)]
+    ran = session.reference.run([offsets] * OVERHEAD_CALLS, checked=False, variant="nothing")
+    return median(ran.each_ns) / 1000
 
 
 def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
@@ -220,7 +277,11 @@ def _hidden_work(contestant: Contestant, samples: Samples) -> Suspect | None:
 
 def _clock_disagrees(samples: Samples) -> Suspect | None:
     ours, eagers = samples.quietest["candidate"], samples.quietest["eager"]
-    if ours.hidden_ns - eagers.hidden_ns <= HIDDEN_SHARE * ours.outside_ns:
+    hidden, allowed = ours.hidden_ns - eagers.hidden_ns, HIDDEN_SHARE * ours.outside_ns
+    if ours.each_ns:
+        # Most of what passes outside is preparation, the same for every side: what is hidden must be seen beside the call.
+        allowed = max(BLUR_NS * samples.calls, HIDDEN_SHARE * (ours.inside_ns + hidden))
+    if hidden <= allowed:
         return None
     evidence = (
         f"its own clock misses {ours.hidden_ns / 1e3:.0f} us of its fastest sample, which took "

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 
@@ -47,19 +48,20 @@ class Trial:
     session: Session
     machine: Machine
     candidate: Candidate
+    policy: Policy
+    """The dials in force for this candidate."""
     stage: Stage = "compile"
     seconds: list[StageSeconds] = field(default_factory=list)
     cases: list[CaseError] = field(default_factory=list)
-
-    @property
-    def policy(self) -> Policy:
-        """The dials in force."""
-        return self.session.policy
+    skipped: list[str] = field(default_factory=list)
+    """Cases that this candidate cannot be asked, with the reason."""
+    tier: Literal[1, 2] = 2
+    """1 once it is certain that no host code of the candidate's runs."""
 
     @property
     def accuracy(self) -> Accuracy:
         """What has been judged so far."""
-        return Accuracy(cases=tuple(self.cases), dropped=tuple(self.session.dropped))
+        return Accuracy(cases=tuple(self.cases), dropped=(*self.session.dropped, *self.skipped))
 
     def jail(self) -> Jail:
         """The confinement of a candidate's process."""
@@ -82,6 +84,12 @@ class Trial:
         finally:
             self.seconds.append(StageSeconds(stage=stage, seconds=time.perf_counter() - start))
 
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Have the device alone; waiting for it is no stage of the candidate's."""
+        with self.machine.turn:
+            yield
+
 
 def verify_case(trial: Trial, contestant: Contestant, case: Case, guarded: bool = True) -> None:
     """Run one case and compare every output.
@@ -90,7 +98,7 @@ def verify_case(trial: Trial, contestant: Contestant, case: Case, guarded: bool 
         OutcomeReached: it is wrong.
         as `Contestant.run`.
     """
-    ran = contestant.run([case.offsets], checked=True)
+    ran = contestant.run([trial.session.present(case).offsets], checked=True)
     results = ran.results[0]
     check_form(trial, case.regime, results)
     for i, (found, expected) in enumerate(zip(results, case.expected, strict=True)):
@@ -120,10 +128,12 @@ def _draws(trial: Trial, contestant: Contestant, case: Case, output: int) -> lis
     together = max(1, min(trial.session.most_calls(), DRAWN_BYTES // max(1, spec.nbytes)))
     found: list[torch.Tensor] = []
     while len(found) < count:
-        ran = contestant.run([case.offsets] * min(together, count - len(found)), checked=False)
+        offsets = trial.session.present(case).offsets
+        ran = contestant.run([offsets] * min(together, count - len(found)), checked=False)
         for call in ran.results:
             check_form(trial, case.regime, call)
-        found += [contestant.read(call[output]) for call in ran.results]
+        # A copy: the launcher's results lie where the next ones will.
+        found += [contestant.read(call[output]).clone() for call in ran.results]
     return found
 
 

@@ -1,16 +1,19 @@
 """The clock: paired, interleaved blocks of all sides on the same fresh inputs, timed by the grader from outside.
 
-A block is three rounds. In a round every side computes the same calls once, on windows of the inputs that nobody has
-seen before; the order of sides is random and mirrored from one round to the next. A side's sample for the block is its
-smallest of three, so that one interruption does not spoil it (research on this protocol: docs/referee.md). Between its
-turns a side is frozen. Decides nothing about right or wrong: `after` sees every side's results before the next one runs.
+A block is one or more rounds. In a round every side computes the same calls once, on windows of the inputs that nobody has
+seen before; the order of sides is drawn for each block and mirrored from one round to the next. A side's sample for the
+block is its smallest round, so that one interruption does not spoil it (research on this protocol: docs/referee.md).
+Between its turns a side is frozen. Decides nothing about right or wrong: `after` sees every side's results before the next
+one runs; and not when it has seen enough: `settled` says so.
 """
 
 import secrets
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
+from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
 
 Calls = list[tuple[int, ...]]
@@ -19,6 +22,26 @@ SAMPLE_NS = 3_000_000
 """Shortest sample worth timing from outside, where waking a process costs tens of microseconds."""
 MOST_CALLS = 48
 ROUNDS = 3
+DISAGREES_US = 20.0
+"""Microseconds a call that waking and answering may differ by, from one question to the next."""
+LEAST_BUSY_NS, MOST_BUSY_NS = 30_000, 5_000_000
+"""How long the device may be kept busy before a call, so that twice the longest queueing of any side hides there."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much one block holds."""
+
+    rounds: int = ROUNDS
+    sample_ns: int = SAMPLE_NS
+    most_calls: int = MOST_CALLS
+    rehearsed: bool = False
+    """Whether a block is held first that does not count: memory for a sample's results is new to every side then."""
+
+
+OUTSIDE = Pace()
+DEVICE = Pace(rounds=1, most_calls=16, rehearsed=True)
+"""Each call is timed by itself and a sample is their median, so that more, smaller blocks are worth more."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +63,27 @@ class Samples:
     """The fastest sample of each side: the one that the machine disturbed least."""
     cpu_us: dict[str, float]
     """Processor microseconds of one call, all threads together: the median over all rounds, by side."""
-    call_us: float
-    """Median wall time of one call of the candidate, from outside."""
+
+
+@dataclass
+class _Tally:
+    """What is known while a contest goes on."""
+
+    names: Sequence[str]
+    us: dict[str, list[float]] = field(init=False)
+    cpu_ns: dict[str, list[int]] = field(init=False)
+    quietest: dict[str, Ran] = field(default_factory=dict)
+    outside_ns: int = 0
+
+    def __post_init__(self) -> None:
+        self.us = {name: [] for name in self.names}
+        self.cpu_ns = {name: [] for name in self.names}
+
+    def add(self, name: str, ran: Ran) -> None:
+        """One sample, whether or not its block will count."""
+        self.outside_ns += ran.outside_ns
+        self.cpu_ns[name].append(ran.cpu_ns)
+        self.quietest[name] = min(self.quietest.get(name, ran), ran, key=lambda r: r.outside_ns)
 
 
 @dataclass
@@ -57,52 +99,89 @@ class Contest:
     most_calls: int = MOST_CALLS
     """Calls that one sample may hold: their results lie in memory together."""
     inside: bool = False
-    """Trust the child's own clock; only a test of the defence does."""
+    """The child's own clock counts: the device's, or in a test of the defence."""
+    pace: Pace = OUTSIDE
+    settled: Callable[[dict[str, list[float]]], bool] = lambda samples: False
+    """Whether the samples so far are enough; asked after every block that counts."""
+    watch: Watch = field(default_factory=Watch)
 
     def calls_per_sample(self) -> int:
         """Warm every side up, and choose calls so that the fastest side's sample is long enough."""
-        fastest = float("inf")
+        fastest, queued = float("inf"), 0
         for _ in range(2):
-            calls = self.fresh(1)
+            calls, queued = self.fresh(1), 0
             for entrant in self.entrants:
                 ran = self._run(entrant, calls)
-                fastest = min(fastest, ran.inside_ns if self.inside else ran.outside_ns)
+                fastest = min(fastest, self._call_us(ran, 1) * 1000)
+                queued = max(queued, ran.queued_ns)
             self.round_over()
-        return max(1, min(self.most_calls, round(SAMPLE_NS / fastest)))
+        for entrant in self.entrants:
+            entrant.contestant.busy_ns = min(MOST_BUSY_NS, max(LEAST_BUSY_NS, 2 * queued))
+        return max(1, min(self.most_calls, self.pace.most_calls, round(self.pace.sample_ns / fastest)))
 
     def hold(self, blocks: int, limit_s: float) -> Samples:
         """Time up to `blocks` blocks within about `limit_s` seconds: at least eight, fewer of a kernel of many seconds."""
         count = self.calls_per_sample()
-        us: dict[str, list[float]] = {e.name: [] for e in self.entrants}
-        walls: list[float] = []
-        quietest: dict[str, Ran] = {}
-        cpu: dict[str, list[int]] = {name: [] for name in us}
-        spent = 0.0
-        for block in range(blocks):
-            if _enough(block, spent, limit_s):
+        names = [e.name for e in self.entrants]
+        if self.pace.rehearsed:
+            self._block(count, _Tally(names))
+        self.watch.begin()
+        tally, begin = _Tally(names), time.perf_counter()
+        while (held := len(tally.us[names[0]])) < blocks:
+            spent_s = max(time.perf_counter() - begin, tally.outside_ns / 1e9)
+            if _enough(held, spent_s, limit_s):
                 break
-            best = dict.fromkeys(us, float("inf"))
-            for order in self._orders():
-                calls = self.fresh(count)
-                for entrant in order:
-                    ran = self._run(entrant, calls)
-                    time_ns = ran.inside_ns if self.inside else ran.outside_ns
-                    best[entrant.name] = min(best[entrant.name], time_ns / count / 1000)
-                    spent += ran.outside_ns / 1e9
-                    cpu[entrant.name].append(ran.cpu_ns)
-                    if entrant.name == "candidate":
-                        walls.append(ran.outside_ns / count / 1000)
-                    known = quietest.setdefault(entrant.name, ran)
-                    quietest[entrant.name] = min(known, ran, key=lambda r: r.outside_ns)
-                self.round_over()
+            best = self._block(count, tally)
+            if self.watch.spoiled():
+                continue
             for name, value in best.items():
-                us[name].append(value)
-        cpu_us = {name: median(v) / count / 1000 for name, v in cpu.items()}
-        return Samples(us, count, quietest, cpu_us, median(walls))
+                tally.us[name].append(value)
+            if self.settled(tally.us):
+                break
+        cpu_us = {name: median(v) / count / 1000 for name, v in tally.cpu_ns.items()}
+        return Samples(tally.us, count, tally.quietest, cpu_us)
 
-    def _orders(self) -> list[list[Entrant]]:
+    def waiting_us(self, calls: int) -> dict[str, float]:
+        """Wall microseconds of one call by side, for a program that waits for each result: the median of three rounds.
+
+        A child's own clock is believed while the grader's agrees: what an empty question takes is no part of a call, and
+        a graph is captured beforehand. The candidate's figure is the grader's where that says clearly more.
+        """
+        found: dict[str, list[float]] = {e.name: [] for e in self.entrants}
+        for order in self._orders(ROUNDS):
+            windows = self.fresh(calls)
+            for entrant in order:
+                ran = entrant.contestant.run_waiting(windows, entrant.variant)
+                self.after(entrant, ran)
+                us = ran.inside_ns / calls / 1000
+                if entrant.name == "candidate":
+                    empty = entrant.contestant.run_waiting([], entrant.variant)
+                    outside = (ran.outside_ns - empty.outside_ns) / calls / 1000
+                    us = outside if outside > 1.1 * us + DISAGREES_US else us
+                found[entrant.name].append(us)
+            self.round_over()
+        return {name: median(values) for name, values in found.items()}
+
+    def _block(self, count: int, tally: _Tally) -> dict[str, float]:
+        best = {e.name: float("inf") for e in self.entrants}
+        for order in self._orders(self.pace.rounds):
+            calls = self.fresh(count)
+            for entrant in order:
+                ran = self._run(entrant, calls)
+                best[entrant.name] = min(best[entrant.name], self._call_us(ran, count))
+                tally.add(entrant.name, ran)
+            self.round_over()
+        return best
+
+    def _call_us(self, ran: Ran, count: int) -> float:
+        """Microseconds of one call of a sample: their median where each was timed, else their mean."""
+        if ran.each_ns and self.inside:
+            return median(ran.each_ns) / 1000
+        return (ran.inside_ns if self.inside else ran.outside_ns) / count / 1000
+
+    def _orders(self, rounds: int) -> list[list[Entrant]]:
         order = secrets.SystemRandom().sample(list(self.entrants), len(self.entrants))
-        return [order if i % 2 == 0 else order[::-1] for i in range(ROUNDS)]
+        return [order if i % 2 == 0 else order[::-1] for i in range(rounds)]
 
     def _run(self, entrant: Entrant, calls: Calls) -> Ran:
         ran = entrant.contestant.run(calls, checked=False, variant=entrant.variant)

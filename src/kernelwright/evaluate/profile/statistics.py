@@ -1,26 +1,37 @@
-"""From paired samples to a ratio, its interval and a verdict. Knows no clock and no device."""
+"""From paired samples to a ratio, its interval and a verdict. Knows no clock, no device, and not when to stop.
+
+The interval is that of the sign test: order statistics of the blocks' log ratios. It assumes no distribution and no
+variance. The order of sides is drawn anew for every block, so that of two equal sides each is ahead with a chance of one
+half, independently of all other blocks and whatever the machine drifts through: for A against A the level is exact.
+"""
+
+import math
 
 import numpy as np
 
 from kernelwright.records.measure import BaselineName, Ratio, Verdict, Versus
 
-_RESAMPLES = 4000
 
+def ratio(baseline: list[float], candidate: list[float], confidence: float, looks: int = 1) -> Ratio:
+    """Median of the blocks' ratios baseline / candidate with an interval that holds at up to `looks` looks together.
 
-def ratio(baseline: list[float], candidate: list[float], confidence: float) -> Ratio:
-    """Median of the blocks' ratios baseline / candidate, with a percentile bootstrap interval of the median.
+    Each look may err with its share of what `confidence` leaves (Bonferroni), so that however the looks depend on each
+    other, all their intervals hold at once with `confidence`.
 
-    Blocks are resampled whole, since both sides of a block share their inputs and their moment. The generator is
-    seeded by the samples' number alone: the same samples give the same interval anywhere.
+    Raises:
+        ValueError: there are fewer than two blocks.
     """
-    logs = np.log(np.asarray(baseline)) - np.log(np.asarray(candidate))
-    generator = np.random.default_rng(logs.size)
-    picks = generator.integers(0, logs.size, (_RESAMPLES, logs.size))
-    medians = np.median(logs[picks], axis=1)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(medians, [tail, 1 - tail])
+    return _ratio(np.log(np.asarray(baseline)) - np.log(np.asarray(candidate)), confidence, looks)
+
+
+def through(first: Ratio, second: Ratio) -> Ratio:
+    """The product of two ratios from different samples; both intervals must hold, hence the lower confidence of the two.
+
+    For a pair that holds with confidence c together, make each with (1 + c) / 2.
+    """
+    held = first.confidence + second.confidence - 1
     return Ratio(
-        median=float(np.exp(np.median(logs))), low=float(np.exp(low)), high=float(np.exp(high)), confidence=confidence
+        median=first.median * second.median, low=first.low * second.low, high=first.high * second.high, confidence=held
     )
 
 
@@ -36,6 +47,54 @@ def verdict(speedup: Ratio, minimum_effect: float) -> Verdict:
 def versus(
     name: BaselineName, baseline: list[float], candidate: list[float], confidence: float, minimum_effect: float
 ) -> Versus:
-    """The comparison with one baseline."""
+    """The comparison with one baseline, from blocks whose number was fixed beforehand."""
     speedup = ratio(baseline, candidate, confidence)
     return Versus(baseline=name, speedup=speedup, verdict=verdict(speedup, minimum_effect))
+
+
+def _ratio(logs: "np.ndarray[tuple[int], np.dtype[np.float64]]", confidence: float, looks: int) -> Ratio:
+    if logs.size < 2:
+        raise ValueError(f"an interval needs two blocks at least, not {logs.size}")
+    alpha = (1 - confidence) / looks
+    ordered = np.sort(logs)
+    middle, rank = float(np.median(ordered)), _rank(logs.size, alpha)
+    if rank:
+        low, high = float(ordered[rank - 1]), float(ordered[-rank])
+    else:
+        # Too few blocks for any order statistic (nine at 99 % in three looks): the logs are then taken to be normal.
+        half = _student(alpha, logs.size - 1) * float(np.std(ordered, ddof=1)) / math.sqrt(logs.size)
+        mean = float(np.mean(ordered))
+        low, high = min(mean - half, middle), max(mean + half, middle)
+    return Ratio(median=math.exp(middle), low=math.exp(low), high=math.exp(high), confidence=confidence)
+
+
+def _rank(count: int, alpha: float) -> int:
+    """The largest r with P(fewer than r of `count` fair coins show heads) <= alpha / 2; 0 where there is none."""
+    tail, rank = 0.0, 0
+    while rank < count // 2:
+        tail += math.comb(count, rank) / 2**count
+        if tail > alpha / 2:
+            break
+        rank += 1
+    return rank
+
+
+def _student(alpha: float, freedom: int) -> float:
+    """The two-sided quantile of Student's t, by bisection."""
+    low, high = 0.0, 1e6
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _within(middle, freedom) < 1 - alpha else (low, middle)
+    return high
+
+
+def _within(t: float, freedom: int) -> float:
+    """P(|T| < t), exactly: the finite series of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    angle = math.atan(t / math.sqrt(freedom))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = freedom % 2
+    term, total = (cosine if odd else 1.0), 0.0
+    for k in range(1 + odd, freedom, 2):
+        total += term
+        term *= cosine * cosine * k / (k + 1)
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total

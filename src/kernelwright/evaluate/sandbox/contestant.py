@@ -65,6 +65,10 @@ class Ran:
     inside_ns: int
     cpu_ns: int = 0
     """Processor time of all its threads for this sample, from the kernel."""
+    each_ns: tuple[int, ...] = ()
+    """Time of each call on the device, where every call is timed by itself."""
+    queued_ns: int = 0
+    """Longest that the child says it took to put one call on the device's queue."""
 
     @property
     def hidden_ns(self) -> int:
@@ -118,10 +122,12 @@ class Contestant:
     """A child with results to read. `limit_s` bounds each question."""
 
     def __init__(self, child: Child, limit_s: float) -> None:
-        self.child, self._limit_s = child, limit_s
+        self.child, self.limit_s = child, limit_s
         self.freeze = True
         self.serials = True
         """Whether an answer must name its question; only a test of the defence lets another pass."""
+        self.busy_ns = 0
+        """How long its device is kept busy before a timed call, so that host work does not show; a CPU has none."""
         self.calls = 0
         """How often it has been asked to compute."""
         self.trusted = ""
@@ -154,9 +160,13 @@ class Contestant:
             raise TamperedError(f"malformed answer: {error!r}") from None
         return Ran(results, reply.outside_ns, inside, reply.cpu_ns)
 
+    def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
+        """As `run`, with every result waited for before the next call: on a CPU there is no other way."""
+        return self.run(calls, checked=False, variant=variant)
+
     def _put(self, message: Message, descriptors: Sequence[int], limit_s: float | None) -> Reply:
         try:
-            reply = self.child.ask(message, limit_s or self._limit_s, descriptors, self.freeze)
+            reply = self.child.ask(message, limit_s or self.limit_s, descriptors, self.freeze)
             self._check(reply.message)
         except ChildMovedError as error:
             raise TamperedError(str(error)) from None

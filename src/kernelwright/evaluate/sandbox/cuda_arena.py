@@ -58,6 +58,10 @@ class Mapping:
         window = self._bytes[offset : offset + spec.nbytes]
         return window.view(getattr(torch, spec.dtype)).view(spec.shape)
 
+    def raw(self, offset: int, size: int) -> torch.Tensor:
+        """The bytes of a window."""
+        return self._bytes[offset : offset + size]
+
     def close(self) -> None:
         """Unmap; the memory is freed when nobody has it mapped or open any more."""
         check(driver.cuMemUnmap(self.pointer, self.size))
@@ -89,6 +93,10 @@ class CudaArena:
         """A window of a segment in the grader's own mapping."""
         return self._mappings[index].tensor(offset, spec)
 
+    def bytes(self, index: int, offset: int, size: int) -> torch.Tensor:
+        """The raw bytes of a window, in the grader's own mapping."""
+        return self._mappings[index].raw(offset, size)
+
     def layout(self) -> list[int]:
         """Sizes of the segments, for the children."""
         return [m.size for m in self._mappings]
@@ -112,6 +120,10 @@ class CudaView:
             handle = check(driver.cuMemImportFromShareableHandle(descriptor, _FILE))
             self._mappings.append(Mapping(handle, size, writable))
             os.close(descriptor)
+
+    def pointer(self, index: int) -> int:
+        """Where a segment begins in this process."""
+        return self._mappings[index].pointer
 
     def tensor(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
         """A window of a segment; a write to it is an illegal address unless it was mapped writable."""

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +45,7 @@ class Warm:
         self._base.chmod(0o711)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
+        self._turn = threading.Lock()
 
     def start(self) -> None:
         """Import everything; returns when it is ready.
@@ -83,8 +85,9 @@ class Warm:
         Raises:
             RefereeError: the warm parent is gone.
         """
-        if self._socket is None:
-            self.start()
+        with self._turn:
+            if self._socket is None:
+                self.start()
         assert self._socket is not None
         directory = Path(tempfile.mkdtemp(dir=self._base))
         user = _owner(directory, shared=bool(jail.writable))
@@ -96,7 +99,8 @@ class Warm:
         placed = jail.model_copy(update={"directory": str(directory), "user": user})
         order: wire.Message = {"side": side, "jail": placed.model_dump(mode="json")}
         try:
-            wire.send(self._socket, order, [theirs.fileno(), appended, keeper.fileno()])
+            with self._turn:
+                wire.send(self._socket, order, [theirs.fileno(), appended, keeper.fileno()])
             status.settimeout(30)
             born, _ = wire.receive(status)
             control.settimeout(30)

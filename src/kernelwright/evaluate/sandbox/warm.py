@@ -20,9 +20,11 @@ SIDES = {
     "cpp": "kernelwright.evaluate.sides.cpp",
     "cross": "kernelwright.evaluate.sides.cross",
     "interpreted": "kernelwright.evaluate.sides.interpreted",
+    "launcher": "kernelwright.evaluate.sides.launcher",
     "cuda": "kernelwright.evaluate.sides.cuda",
     "reference_cuda": "kernelwright.evaluate.sides.reference_cuda",
     "tool": "kernelwright.evaluate.sides.tool",
+    "nvrtc": "kernelwright.evaluate.sides.nvrtc",
 }
 """Which module serves a child of each kind; it has `serve(control, denied)`."""
 

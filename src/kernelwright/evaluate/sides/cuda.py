@@ -9,8 +9,8 @@ import torch
 
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.evaluate.sides import session
-from kernelwright.evaluate.sides.cuda_calls import publish, timed
+from kernelwright.evaluate.sides import precision, session
+from kernelwright.evaluate.sides.cuda_calls import publish, the_clock, timed
 from kernelwright.evaluate.sides.memory import tensor_specs
 from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
@@ -26,6 +26,13 @@ class CudaSide:
         self._denied = denied
         self._results: list[object] = []
 
+    def open(self, message: Message) -> Message:
+        """Create the context, before there is a candidate."""
+        torch.cuda.init()
+        torch.zeros(1, device="cuda")
+        the_clock()
+        return {}
+
     def load(self, message: Message) -> Message:
         """Import the module and build the model on the device."""
         candidate = Candidate.model_validate(message["candidate"])
@@ -36,6 +43,7 @@ class CudaSide:
         self._view: CudaView | CopiedView = CopiedView(view) if message.get("private") else view
         self._capacity = int(message["outbox"])
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
+        precision.full()
         task = load_module(private_path("task"), str(message["init"]))
         entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
         self._model = construct(entry, task).cuda()
@@ -56,7 +64,7 @@ class CudaSide:
         if message["checked"]:
             self._poison()
         with torch.no_grad():
-            self._results, clocks = timed(self._model, calls, int(message["busy_cycles"]))
+            self._results, clocks = timed(self._model, calls, message)
         return {**clocks, "results": [[] for _ in calls]}
 
     def export(self, message: Message) -> Message:
@@ -85,6 +93,6 @@ class CudaSide:
 
 
 def serve(control: socket.socket, denied: list[str]) -> None:
-    """Answer `load`, `parameters`, `run`, `export` and `inputs`."""
+    """Answer `open`, `load`, `parameters`, `run`, `export` and `inputs`."""
     side = CudaSide(denied)
-    session.serve(control, {n: getattr(side, n) for n in ("load", "parameters", "run", "export", "inputs")})
+    session.serve(control, {n: getattr(side, n) for n in ("open", "load", "parameters", "run", "export", "inputs")})

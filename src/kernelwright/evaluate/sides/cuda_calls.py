@@ -1,39 +1,41 @@
-"""Timed calls on the device and results in the outbox. Runs inside children, for the reference and candidates alike.
+"""Calls on the device as the grader asks for them, and results in the outbox. Runs inside children, for all sides alike."""
 
-A sample is one stretch of the device's own time: the stream is first kept busy, so that every call is queued before the
-first one starts and host work does not show in the device's time.
-"""
-
-import time
 from collections.abc import Callable, Sequence
 
 import torch
 
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sides import device_clock
+from kernelwright.evaluate.sides.device_clock import DeviceClock, Enqueue
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 LINE = 512
 """Alignment of results in the outbox, in bytes."""
+_clocks: list[DeviceClock] = []
 
 
 def timed(
-    function: Callable[..., object], calls: Sequence[Sequence[object]], busy_cycles: int
+    function: Callable[..., object], calls: Sequence[Sequence[object]], how: Message
 ) -> tuple[list[object], Message]:
-    """Results, with nanoseconds on the device and, without the busy stretch, on the host."""
-    begin, start, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
+    """Results of `function` on each call's arguments, with the times that the grader's question asks for."""
+    return clocked(lambda i: function(*calls[i]), len(calls), how)
+
+
+def clocked(enqueue: Enqueue, calls: int, how: Message) -> tuple[list[object], Message]:
+    """Results and times by `how["clock"]`: `each` call by itself, `waiting` after every call, or `none`."""
     torch.cuda.synchronize()
-    begin.record()
-    if busy_cycles:
-        torch.cuda._sleep(busy_cycles)
-    host = time.perf_counter_ns()
-    start.record()
-    results = [function(*arguments) for arguments in calls]
-    end.record()
-    queued = time.perf_counter_ns() - host
-    torch.cuda.synchronize()
-    device = int(start.elapsed_time(end) * 1e6)
-    return results, {"ns": device, "busy_ns": int(begin.elapsed_time(start) * 1e6), "queued_ns": queued}
+    clock = how.get("clock", "none")
+    if clock == "each":
+        return the_clock().each(enqueue, calls, int(how["busy_ns"]))
+    return device_clock.waiting(enqueue, calls) if clock == "waiting" else device_clock.together(enqueue, calls)
+
+
+def the_clock() -> DeviceClock:
+    """This process's clock, made when it is first needed: a child that is only verified needs no flush memory."""
+    if not _clocks:
+        _clocks.append(DeviceClock())
+    return _clocks[0]
 
 
 def publish(outbox: CudaView, results: Sequence[Sequence[torch.Tensor]], capacity: int) -> list[list[list[object]]]:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.evaluate.sides import export, session
+from kernelwright.evaluate.sides import export, precision, session
 from kernelwright.evaluate.sides.domains import spec_of, with_domain
 from kernelwright.evaluate.sides.memory import ArenaView, described
 from kernelwright.evaluate.sides.watch import Watch
@@ -41,6 +41,7 @@ class ReferenceSide:
     def load(self, message: Message) -> Message:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(int(message["threads"]))
+        precision.full()
         self._source = str(message["source"])
         model = self._build()
         draws = [self._draw(seed) for seed in (1, 2)]
@@ -106,6 +107,10 @@ class ReferenceSide:
                 for i, spec in enumerate(self._parameters):
                     state[spec.name].copy_(self._view.tensor(first + i, int(message["offsets"][i]), spec))
         return {}
+
+    def flags(self, message: Message) -> Message:
+        """What the precision of every variant depends on, as the task's own code left it."""
+        return {"precision": precision.told()}
 
     def prepare(self, message: Message) -> Message:
         """Build a variant: `fp64`, `compile` (at its first run), or `watch`, which gives back what `nodes` compute.
@@ -252,7 +257,7 @@ def _seed(seed: int) -> None:
     np.random.seed(seed % 2**32)
 
 
-COMMANDS = ("load", "graph", "draw", "state", "reduce", "arrange", "parameters", "prepare", "run")
+COMMANDS = ("load", "graph", "draw", "state", "reduce", "arrange", "parameters", "prepare", "flags", "run")
 
 
 def serve(control: socket.socket, denied: list[str]) -> None:

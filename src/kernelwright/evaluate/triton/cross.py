@@ -16,10 +16,10 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.errors import TritonError
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.triton.cubin import LOG_KEY, assembler_log, spill_bytes, usage
+from kernelwright.evaluate.triton.cubin import LOG_KEY, assembler_log, registers, spill_bytes
 from kernelwright.evaluate.triton.device import (
+    Call,
     CudaPretence,
-    Launch,
     RecordingDriver,
     absent_gpu,
     without_values,
@@ -54,13 +54,13 @@ def cross_compile(candidate: Candidate, task_source: str, workload: Workload, ar
     start = time.perf_counter()
     task = load_module(private_path("task"), task_source)
     path = private_path("kernel")
-    launches: list[Launch] = []
+    launches: list[Call] = []
     with Boundary(path, KINDS) as boundary, absent_gpu(device) as driver, assembler_log(), torch.no_grad():
         entry = entry_of(load_module(path, candidate.source, candidate.defines), candidate)
         boundary.default = "run"
         _launch(entry, task, workload, driver)
         launches = driver.launches
-    return boundary.fault or _facts(launches, device, time.perf_counter() - start)
+    return boundary.fault or build_facts(launches, device, time.perf_counter() - start)
 
 
 def _launch(entry: type, task: ModuleType, workload: Workload, driver: RecordingDriver) -> None:
@@ -84,7 +84,8 @@ def _run(entry: type, task: ModuleType, workload: Workload) -> None:
         model(*arguments_of(workload))
 
 
-def _facts(launches: Sequence[Launch], device: Hardware, seconds: float) -> BuildFacts:
+def build_facts(launches: Sequence[Call], device: Hardware, seconds: float) -> BuildFacts:
+    """The compiler's facts of every distinct kernel among `launches`."""
     distinct = {(launch.name, launch.cubin): launch for launch in launches}
     return BuildFacts(
         compiler=f"triton {triton.__version__} for {device.arch}",
@@ -94,17 +95,15 @@ def _facts(launches: Sequence[Launch], device: Hardware, seconds: float) -> Buil
     )
 
 
-def _kernel(launch: Launch, device: Hardware) -> KernelFacts:
-    used = usage(launch.cubin, launch.name)
-    shared = launch.metadata.shared
-    warps = launch.metadata.num_warps
+def _kernel(launch: Call, device: Hardware) -> KernelFacts:
+    log = getattr(launch.metadata, LOG_KEY, "")
+    used = registers(log)
+    shared, warps = launch.metadata.shared, launch.metadata.num_warps
     return KernelFacts(
         name=launch.name,
-        registers=used.registers if used else None,
-        spill_bytes=spill_bytes(getattr(launch.metadata, LOG_KEY, "")),
+        registers=used,
+        spill_bytes=spill_bytes(log),
         shared_bytes=shared,
         warps=warps,
-        occupancy=occupancy(device, BlockShape(warps=warps, registers=used.registers, shared_bytes=shared))
-        if used
-        else None,
+        occupancy=occupancy(device, BlockShape(warps=warps, registers=used, shared_bytes=shared)) if used else None,
     )

@@ -2,14 +2,16 @@
 
 Decides: what a candidate's host code may ask of `torch.cuda`, and what Triton asks of its driver; both
 answer with the facts of the architecture's representative device. Nothing is run: a launch is
-recorded. Not covered: streams, events, graphs and memory statistics raise as on any machine without a GPU.
+recorded. Not covered: streams, events, graphs and memory statistics raise as on any machine without a GPU, and do so
+where there is one as well: no CUDA context is ever made.
 """
 
+import importlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import torch
 import triton
@@ -24,23 +26,37 @@ from kernelwright.knowledge.hardware import WARP, Hardware
 GPU = torch.device("cuda", 0)
 MAX_THREADS = 1024
 """Most threads of a block."""
+LAUNCHER_FIELDS = 4
+"""What Triton passes to a launcher between the function and the kernel's arguments: metadata twice, and two hooks."""
 
 
-class Launch(NamedTuple):
-    """One kernel launch that host code made."""
+class Call(NamedTuple):
+    """One kernel launch that host code made, as Triton hands it to its launcher."""
 
     name: str
     grid: tuple[int, int, int]
     metadata: Foreign
     """Triton's own: warps, stages, shared bytes and whatever a stage added."""
     cubin: bytes
+    signature: tuple[Foreign, ...]
+    """Triton's type of every parameter, in order; a tuple's are nested."""
+    arguments: tuple[object, ...]
+    """What the host code passed for each parameter, constants too."""
+
+
+def offset_bytes(tensor: torch.Tensor) -> int:
+    """Where the tensor begins in its allocation. As an address: allocations are aligned well beyond 16 bytes."""
+    return int(tensor.storage_offset() * tensor.element_size())
 
 
 class RecordingDriver:
     """Triton's driver for an absent device: it compiles for it, refuses what does not fit, and records."""
 
     def __init__(self, device: Hardware) -> None:
-        self.launches: list[Launch] = []
+        self.launches: list[Call] = []
+        self.on_launch: Callable[[Call], None] = self.launches.append
+        self.address: Callable[[torch.Tensor], int] = offset_bytes
+        """What a tensor without memory gives as its `data_ptr()`."""
         self.utils = self
         self._device = device
 
@@ -73,17 +89,23 @@ class RecordingDriver:
         """Pretend to load: the cubin itself is the function that the launcher gets."""
         return None, cubin, 0, 0, MAX_THREADS
 
-    def launcher_cls(self, _source: object, metadata: Foreign) -> Callable[..., None]:
-        """A launcher that records its grid instead of running."""
+    def launcher_cls(self, source: Foreign, metadata: Foreign) -> Callable[..., None]:
+        """A launcher that records what it is given instead of running it; like Triton's, it runs no empty grid."""
 
-        def launch(x: int, y: int, z: int, _stream: int, cubin: bytes, *_rest: object) -> None:
-            self.launches.append(Launch(metadata.name, (int(x), int(y), int(z)), metadata, cubin))
+        def launch(x: int, y: int, z: int, _stream: int, cubin: bytes, *rest: object) -> None:
+            grid = (int(x), int(y), int(z))
+            if grid[0] * grid[1] * grid[2] > 0:
+                signature = tuple(source.signature.values())
+                self.on_launch(Call(metadata.name, grid, metadata, cubin, signature, rest[LAUNCHER_FIELDS:]))
 
         return launch
 
 
 class CudaPretence(TorchFunctionMode):  # type: ignore[misc]
     """CPU tensors that say they are on the GPU, so that host code which checks goes on as it would there."""
+
+    named_gpu = False
+    """Whether the call that is going on names the GPU as a device."""
 
     def __torch_function__(
         self,
@@ -98,6 +120,7 @@ class CudaPretence(TorchFunctionMode):  # type: ignore[misc]
         if func == torch.Tensor.cuda:
             return args[0]
         named = {key: _on_cpu(value) for key, value in (kwargs or {}).items()}
+        self.named_gpu = any(map(_is_gpu, (*args, *(kwargs or {}).values())))
         return func(*(_on_cpu(a) for a in args), **named)
 
 
@@ -109,21 +132,29 @@ _ANSWERS: dict[object, object] = {
 }
 
 
-def _on_cpu(value: object) -> object:
+def _is_gpu(value: object) -> bool:
     if isinstance(value, torch.device):
-        return torch.device("cpu") if value.type == "cuda" else value
-    return "cpu" if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")) else value
+        return bool(value.type == "cuda")
+    return isinstance(value, str) and (value == "cuda" or value.startswith("cuda:"))
+
+
+def _on_cpu(value: object) -> object:
+    return torch.device("cpu") if _is_gpu(value) else value
 
 
 @contextmanager
 def absent_gpu(device: Hardware) -> Iterator[RecordingDriver]:
     """Within it, `torch.cuda` and Triton's driver answer for `device`; launches land in the driver."""
     driver = RecordingDriver(device)
-    triton.runtime.driver.set_active(driver)
+    # Tensors without memory import it, and it must not remember what is replaced here.
+    importlib.import_module("torch._dynamo")
     with ExitStack() as stack:
+        # Set as it was, since asking Triton to do so looks for a GPU.
+        stack.enter_context(replaced(triton.runtime.driver, _active=driver))
         stack.enter_context(replaced(torch.cuda, **_torch_cuda(device)))
         stack.enter_context(replaced(Autotuner, do_bench=property(lambda _tuner: _bench)))
-        stack.enter_context(replaced(fake_tensor.FakeTensor, data_ptr=_fake_address, device=_pretended_device()))
+        methods = {"data_ptr": lambda tensor: driver.address(tensor), "device": _pretended_device()}
+        stack.enter_context(replaced(fake_tensor.FakeTensor, **methods))
         yield driver
 
 
@@ -152,11 +183,6 @@ def _bench(call: Callable[[], object], **_options: object) -> list[float]:
     """Every configuration is built and takes equally long; the first that fits is kept."""
     call()
     return [1.0, 1.0, 1.0]
-
-
-def _fake_address(tensor: torch.Tensor) -> int:
-    """Allocations of the GPU are aligned well beyond 16 bytes; views keep their offset."""
-    return int(tensor.storage_offset() * tensor.element_size())
 
 
 def _pretended_device() -> property:
@@ -197,4 +223,9 @@ def _torch_cuda(device: Hardware) -> dict[str, object]:
         "synchronize": lambda _device=None: None,
         "set_device": lambda _device: None,
         "device": lambda _device=None: nullcontext(),
+        **dict.fromkeys(("_lazy_init", "Stream", "Event"), _refuse),
     }
+
+
+def _refuse(*_arguments: object, **_named: object) -> NoReturn:
+    raise RuntimeError("there is no GPU in this process")

@@ -34,7 +34,7 @@ def load_parameters(model: torch.nn.Module, parameters: Mapping[str, torch.Tenso
         BuildError: neither names nor, in order, shapes agree with the model's.
     """
     own = model.state_dict()
-    if own.keys() != parameters.keys():
+    if own.keys() != parameters.keys():  # as sets: names that agree may come in any order
         shapes = [tuple(t.shape) for t in own.values()]
         wanted = [tuple(t.shape) for t in parameters.values()]
         if shapes != wanted:
@@ -45,6 +45,13 @@ def load_parameters(model: torch.nn.Module, parameters: Mapping[str, torch.Tenso
             )
         parameters = dict(zip(own, parameters.values(), strict=True))
     model.load_state_dict(parameters, strict=True)
+
+
+def parameters_of(model: torch.nn.Module, workload: Workload) -> list[torch.Tensor]:
+    """The model's own tensors that hold the workload's parameters, in the workload's order; to be called when loaded."""
+    own = model.state_dict()
+    names = [p.name for p in workload.parameters]
+    return [own[name] for name in names] if own.keys() == set(names) else list(own.values())
 
 
 def _listing(tensors: Mapping[str, torch.Tensor]) -> str:

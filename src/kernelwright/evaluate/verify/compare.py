@@ -8,7 +8,7 @@ Refuses to know regimes, candidates or devices. The other comparisons have modul
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log2
+from math import log2, sqrt
 from typing import Protocol
 
 import torch
@@ -17,6 +17,8 @@ from kernelwright.records.graph import OpGraph, Ref
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 POISON_BYTE = 0xFF
+CHUNK = 1 << 25
+"""Elements that are compared at a time."""
 ROW_WISE = ("softmax", "norm", "logsumexp", "cross_entropy", "var", "std", "cumsum")
 """Operations that reduce rows inside and give back as many elements as they got."""
 
@@ -77,10 +79,10 @@ def scale_of(reference: torch.Tensor) -> float:
     """The magnitude that errors of small elements are measured against."""
     if not reference.numel():
         return 1.0
-    magnitude = reference.double().abs().flatten()
-    sample = magnitude[:: max(1, magnitude.numel() // 65536)]
-    median, rms = float(sample.median()), float(magnitude.square().mean().sqrt())
-    return max(median, 1e-3 * rms, 1e-30)
+    flat = reference.reshape(-1)
+    sample = flat[:: max(1, flat.numel() // 65536)].double().abs()
+    squares = sum(float(part.double().square().sum()) for part in flat.split(CHUNK))
+    return max(float(sample.median()), 1e-3 * sqrt(squares / flat.numel()), 1e-30)
 
 
 def floor(spec: TensorSpec, reduction: int) -> float:
@@ -113,20 +115,32 @@ def error_of(got: torch.Tensor, reference: torch.Tensor, scale: float) -> torch.
     return error.nan_to_num_(nan=float("inf"))
 
 
+def largest_error(got: torch.Tensor, reference: torch.Tensor, scale: float) -> float:
+    """The largest of all errors; part by part, since their fp64 intermediates are several times as large."""
+    if not got.numel():
+        return 0.0
+    pairs = zip(got.reshape(-1).split(CHUNK), reference.reshape(-1).split(CHUNK), strict=True)
+    return float(torch.stack([error_of(g, w, scale).max() for g, w in pairs]).max())
+
+
+def all_finite(values: torch.Tensor) -> bool:
+    """Whether no element is NaN or infinite."""
+    parts = [torch.isfinite(part).all() for part in values.reshape(-1).split(CHUNK)]
+    return bool(torch.stack(parts).all()) if parts else True
+
+
 def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
     """The largest error of a finite output, and the evidence if it is too large."""
     if not got.numel():
         return 0.0, None
+    worst = largest_error(got, expected.value, expected.scale)
+    if worst <= expected.allowed:
+        return worst, None
     if got.dtype.is_floating_point:
         wrong = not_finite(got)
         if wrong:
             return float("inf"), wrong
-    error = error_of(got, expected.value, expected.scale)
-    worst = float(error.max())
-    if worst <= expected.allowed:
-        return worst, None
-    where = int(error.argmax())
-    count = int((error > expected.allowed).sum())
+    count, where = _off(got, expected)
     evidence = (
         f"{count} of {got.numel()} elements are off; worst at flat index {where}: expected "
         f"{expected.value.flatten()[where].item():.9g}, got {got.flatten()[where].item():.9g} "
@@ -135,19 +149,34 @@ def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
     return worst, Wrong("value", evidence, worst)
 
 
+def _off(got: torch.Tensor, expected: Expected) -> tuple[int, int]:
+    """How many elements are off, and the flat index of the worst."""
+    count, worst, where, start = 0, -1.0, 0, 0
+    for g, w in zip(got.reshape(-1).split(CHUNK), expected.value.reshape(-1).split(CHUNK), strict=True):
+        error = error_of(g, w, expected.scale)
+        count += int((error > expected.allowed).sum())
+        largest = int(error.argmax())
+        if float(error[largest]) > worst:
+            worst, where = float(error[largest]), start + largest
+        start += g.numel()
+    return count, where
+
+
 def not_finite(got: torch.Tensor) -> Wrong | None:
-    """Why a floating result is refused before its values are looked at: never written, NaN, infinite."""
-    finite = torch.isfinite(got)
-    if bool(finite.all()):
+    """Why a floating result is refused whatever its values should be: never written, NaN, infinite."""
+    bad, poisoned, where, start = 0, 0, -1, 0
+    for part in got.reshape(-1).split(CHUNK):
+        broken = ~torch.isfinite(part)
+        found = int(broken.sum())
+        if found:
+            where = start + int(broken.to(torch.uint8).argmax()) if where < 0 else where
+            raw = part.contiguous().view(torch.uint8).view(-1, part.element_size())
+            poisoned += int((raw == POISON_BYTE).all(dim=1).sum())
+        bad, start = bad + found, start + part.numel()
+    if not bad:
         return None
-    width = got.element_size()
-    raw = got.contiguous().view(-1).view(torch.uint8).view(-1, width)
-    poisoned = int((raw == POISON_BYTE).all(dim=1).sum())
-    bad = got.numel() - int(finite.sum())
-    where = int((~finite).flatten().to(torch.uint8).argmax())
+    total, infinite = got.numel(), float("inf")
     if poisoned:
-        return Wrong("unwritten", f"{poisoned} of {got.numel()} elements were never written", float("inf"))
+        return Wrong("unwritten", f"{poisoned} of {total} elements were never written", infinite)
     value = got.flatten()[where].item()
-    return Wrong(
-        "nonfinite", f"{bad} of {got.numel()} elements are not finite; first at {where}: {value}", float("inf")
-    )
+    return Wrong("nonfinite", f"{bad} of {total} elements are not finite; first at {where}: {value}", infinite)

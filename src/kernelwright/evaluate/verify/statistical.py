@@ -65,7 +65,9 @@ class Sampled:
                 return float("inf"), wrong
         mine, theirs = torch.stack([self._stretch(g) for g in got]), self.sample.wanted
         if bool((mine == mine[0]).all()) and not bool((theirs[1:] == theirs[0]).all(dim=1).any()):
-            return float("inf"), Wrong("value", f"{len(got)} draws are all the same, and no two of the reference's", 1e30)
+            return float("inf"), Wrong(
+                "value", f"{len(got)} draws are all the same, and no two of the reference's", 1e30
+            )
         found = compare_draws(mine, self.sample, self.false_alarm)
         error = found.statistic / max(found.critical, 1e-30)
         if error <= self.allowed:

@@ -18,7 +18,7 @@ from kernelwright.records.policy import Policy
 def check(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
     task: Annotated[Path, typer.Argument(help="A file with Model and get_inputs.", show_default=False)],
-    kernel: Annotated[Path, typer.Argument(help="A .cpp or .py file.", show_default=False)],
+    kernel: Annotated[Path, typer.Argument(help="A .cpp, .cu or .py file.", show_default=False)],
     target: Annotated[
         str | None, typer.Option(help="cpu, cuda, or sm_80 … sm_120. Default: by the kernel's language.")
     ] = None,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kernelwright.api import Figures
 from kernelwright.records.measure import Ratio, Verdict, Versus
 
-_NAMES = {"eager": "eager", "compile": "torch.compile"}
+_NAMES = {"eager": "eager", "compile": "torch.compile", "compile_max": "max-autotune", "graph": "CUDA graph"}
 
 
 def plain(text: str) -> str:

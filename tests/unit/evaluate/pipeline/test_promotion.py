@@ -15,6 +15,7 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.testing.samples import sample_measured
 
+POLICY = Policy(baselines=("eager",))
 CPU = Target(kind="cpu", arch="native", present=True)
 TASK = """
 import torch
@@ -30,8 +31,8 @@ def get_inputs():
 @pytest.fixture(scope="module")
 def trial(warm):
     source = TaskSource(name="sums", format="kernelbench", source=TASK)
-    opened = admit.open_session(warm, source, CPU, Policy(baselines=("eager",)), 1)
-    yield Trial(opened, Machine(warm, 1), Candidate(language="cpp", source=""))
+    opened = admit.open_session(warm, source, CPU, POLICY, lambda size: None)
+    yield Trial(opened, Machine(warm, 1), Candidate(language="cpp", source=""), POLICY)
     opened.close()
 
 
@@ -111,7 +112,7 @@ class Blunt(Honest):
 
 
 def judged(trial, subject, instruments=ON_THE_CPU, **policy):
-    trial.session.policy = Policy(baselines=("eager",), **policy)
+    trial.policy = POLICY.model_copy(update=policy)
     scene = Scene(trial.session, subject(trial.session), workers=1)
     return promote(trial, sample_measured(), scene, instruments)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelwright.evaluate.profile.statistics import ratio, verdict, versus
+from kernelwright.evaluate.profile.statistics import ratio, through, verdict, versus
 from kernelwright.records.measure import Ratio
 
 EFFECT = 0.015
@@ -118,3 +118,34 @@ def test_the_rule_is_symmetric():
 def test_a_comparison_names_its_baseline():
     found = versus("compile", [10.0] * 8, [5.0] * 8, 0.99, EFFECT)
     assert (found.baseline, found.verdict) == ("compile", "faster")
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 5, 8])
+def test_with_too_few_blocks_for_order_statistics_the_interval_is_student_s(blocks):
+    rng = np.random.default_rng(20)
+    found = [ratio(lognormal(rng, 10, 0.02, blocks), lognormal(rng, 10, 0.02, blocks), 0.99, 3) for _ in range(400)]
+    assert sum(f.low <= 1 <= f.high for f in found) >= 0.99 * 400
+    assert all(f.low <= f.median <= f.high for f in found)
+
+
+def test_an_interval_of_order_statistics_is_made_of_the_blocks_own_ratios():
+    candidate = [10.0, 9.0, 11.0, 9.5, 10.5, 9.9, 10.1, 9.8]
+    found = ratio([10.0] * 8, candidate, 0.99)
+    assert (found.low, found.high) == pytest.approx((10 / 11, 10 / 9))
+
+
+def test_more_looks_make_a_wider_interval():
+    rng = np.random.default_rng(21)
+    a, b = lognormal(rng, 10, 0.02, 40), lognormal(rng, 10, 0.02, 40)
+    assert ratio(a, b, 0.99, 4).width > ratio(a, b, 0.99).width
+
+
+def test_one_block_has_no_interval():
+    with pytest.raises(ValueError, match="two blocks"):
+        ratio([1.0], [1.0], 0.99)
+
+
+def test_ratios_from_different_samples_multiply_and_lose_confidence():
+    found = through(interval(2.0, 1.9, 2.1), interval(0.5, 0.4, 0.6))
+    assert (found.median, found.low, found.high) == pytest.approx((1.0, 0.76, 1.26))
+    assert found.confidence == pytest.approx(0.98)

@@ -1,21 +1,11 @@
 """The assembler's words, parsed."""
 
-from kernelwright.evaluate.triton.cubin import Usage, compiler_message, parse_usage, spill_bytes
-
-RESOURCES = """
-Resource usage:
- Common:
-  GLOBAL:0
- Function other:
-  REG:10 STACK:0 SHARED:0 LOCAL:0 CONSTANT[0]:388 TEXTURE:0 SURFACE:0 SAMPLER:0
- Function wanted:
-  REG:255 STACK:32 SHARED:1024 LOCAL:16 CONSTANT[0]:388 TEXTURE:0 SURFACE:0 SAMPLER:0
-"""
+from kernelwright.evaluate.triton.cubin import compiler_message, registers, spill_bytes
 
 
-def test_usage_is_of_the_named_kernel():
-    assert parse_usage(RESOURCES, "wanted") == Usage(registers=255, stack_bytes=32, local_bytes=16, shared_bytes=1024)
-    assert parse_usage(RESOURCES, "absent") is None
+def test_registers_are_those_of_the_thread():
+    assert registers("ptxas info    : Used 26 registers, used 1 barriers, 400 bytes cmem[0]") == 26
+    assert registers("") is None
 
 
 def test_spills_count_stores_and_loads():

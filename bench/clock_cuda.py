@@ -1,0 +1,249 @@
+"""Power and honesty of the clock on a GPU: `python bench/clock.py cuda OUT.json [LABEL]`.
+
+For kernels of about 10 us, 1 ms and 30 ms: A against A in two processes, a hundred judgements, how many are called faster or
+slower; and A against a twin that was calibrated to be 3 % slower, or 3 % faster, twenty each, how many are called right. Each
+judgement is a search's: its contest, its looks, its interval, its rule, its watch on the device; only the comparison of
+timed results is left out, and processes are used again. Every block's sample is written down, after every part, and a
+part that is complete in OUT.json is not measured again.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+
+import torch
+from provenance import provenance
+from pydantic import JsonValue
+
+from kernelwright.evaluate.pipeline.court import Court
+from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.pipeline.machine_cuda import GPU_JAIL
+from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
+from kernelwright.evaluate.profile.clock import DEVICE, Contest, Entrant
+from kernelwright.evaluate.profile.conditions import Watch
+from kernelwright.evaluate.profile.inputs import FreshInputs
+from kernelwright.evaluate.profile.stopping import Stopping
+from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
+from kernelwright.records.candidate import Candidate, Define
+from kernelwright.records.measure import Versus
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target, Workload
+from kernelwright.records.tensor import TensorSpec
+
+JUDGEMENTS = {"same": 100, "slower": 20, "faster": 20}
+WANTED = {"same": "inconclusive", "slower": "slower", "faster": "faster"}
+TIMES = {"slower": 1.03, "faster": 1 / 1.03}
+"""The twins' time over A's."""
+TOLERANCE = 0.005
+MOST_S = 420.0
+"""After this, no further part is begun: call again to go on."""
+ROW = 528 * 1024
+"""Elements that all programs together take at a time."""
+
+SOURCE = """\
+import torch
+import triton
+import triton.language as tl
+
+COUNT = 1048576
+WORK = 0
+BLOCK = 1024
+PROGRAMS = 528
+
+
+@triton.jit(do_not_specialize=["count", "work"])
+def read(x, out, count, work, stride, BLOCK: tl.constexpr):
+    program = tl.program_id(0).to(tl.int64)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(program * BLOCK, count, stride):
+        value = tl.load(x + start + tl.arange(0, BLOCK))
+        for step in range(work):
+            value = value * 0.5 + 0.25
+        total += value
+    tl.store(out + program, tl.sum(total))
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        out = torch.empty(PROGRAMS, device=x.device)
+        read[(PROGRAMS,)](x, out, COUNT, WORK, PROGRAMS * BLOCK, BLOCK, num_warps=4)
+        return out
+"""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of a size: elements read, steps of arithmetic for each, and which of the two makes a twin."""
+
+    label: str
+    count: int
+    work: int
+    knob: str
+
+    @property
+    def turns(self) -> int:
+        """The knob's value: it is what time is about proportional to."""
+        return self.work if self.knob == "work" else self.count
+
+    def turned(self, turns: float) -> "Kernel":
+        """A twin."""
+        if self.knob == "work":
+            return replace(self, work=round(turns))
+        return replace(self, count=round(turns / 1024) * 1024)
+
+
+KERNELS = (
+    Kernel("10 us", ROW, 330, "work"),
+    Kernel("1 ms", 2000 * ROW, 0, "count"),
+    Kernel("30 ms", 32 * ROW, 46_000, "work"),
+)
+
+
+@dataclass
+class Stage:
+    """The processes of one kernel: A, another of the same, and twins as they are made."""
+
+    machine: Machine
+    kernel: Kernel
+    spec: TensorSpec
+    arena: CudaArena
+    draws: int
+    sides: list[CudaContestant] = field(default_factory=list)
+
+    def side(self, kernel: Kernel) -> CudaContestant:
+        """A process with one kernel loaded."""
+        out = TensorSpec(name="out", shape=(528,), dtype="float32")
+        defines = (Define(name="COUNT", value=kernel.count), Define(name="WORK", value=kernel.work))
+        side = CudaContestant(self.machine.warm.spawn("cuda", GPU_JAIL), 60.0)
+        self.sides.append(side)
+        outbox = side.open_outbox(1 << 20)
+        load = {"do": "load", "sizes": self.arena.layout(), "outbox": side.outbox_bytes, "init": "",
+                "candidate": Candidate(language="triton", source=SOURCE, defines=defines).model_dump(mode="json"),
+                "workload": Workload(inputs=(self.spec,), parameters=(), outputs=(out,)).model_dump(mode="json"),
+                "outputs": [out.model_dump(mode="json")]}  # fmt: skip
+        side.ask(load, [*self.arena.descriptors, outbox])
+        return side
+
+    def judge(self, first: CudaContestant, second: CudaContestant, rule: Stopping, limit_s: float) -> "Judged":
+        """One contest on fresh inputs, from warming up to the verdict."""
+        fresh = FreshInputs([self.spec], self.draws, min(5, self.draws), self._view, ())
+        watch, begin = self.machine.watch(), time.perf_counter()
+        contest = Contest(
+            [Entrant("eager", first), Entrant("candidate", second)], fresh.windows, lambda entrant, ran: None, fresh.undo,
+            inside=True, pace=DEVICE, settled=rule.enough, watch=watch,
+        )  # fmt: skip
+        us = contest.hold(rule.most, limit_s).us
+        return Judged(rule.versus(us, "eager", watch.effect_times), us, watch, time.perf_counter() - begin)
+
+    def _view(self, index: int, offset: int) -> torch.Tensor:
+        return self.arena.tensor(index, offset, self.spec)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one contest said, and what it cost."""
+
+    versus: Versus
+    us: dict[str, list[float]]
+    watch: Watch
+    seconds: float
+
+    def told(self) -> dict[str, JsonValue]:
+        """As it is written down."""
+        return {
+            "verdict": self.versus.verdict,
+            "ratio": self.versus.speedup.model_dump(),
+            "seconds": round(self.seconds, 3),
+            "conditions": self.watch.conditions().model_dump(mode="json"),
+            "a_us": [round(t, 3) for t in self.us["eager"]],
+            "b_us": [round(t, 3) for t in self.us["candidate"]],
+        }
+
+
+def main(out: Path, label: str | None) -> None:
+    """Measure what OUT.json does not have yet."""
+    begin, court = time.monotonic(), Court(note=lambda text: None)
+    target = Target(kind="cuda", arch="sm_90", present=True)
+    known = json.loads(out.read_text())["rows"] if out.exists() else []
+    rows = {row["kernel"]: row for row in known}
+    try:
+        machine, origin = court.machine(target), provenance(court.environment(target))
+        for kernel in (k for k in KERNELS if label in (None, k.label)):
+            row = rows.setdefault(kernel.label, {"kernel": kernel.label, "twins": {}, "parts": {}})
+            for part in _parts(machine, kernel, row, begin + MOST_S):
+                sys.stderr.write(json.dumps({"kernel": kernel.label, **part}) + "\n")
+                out.write_text(json.dumps({**origin, "rows": list(rows.values())}) + "\n")
+    finally:
+        court.close()
+
+
+def _parts(machine: Machine, kernel: Kernel, row: dict, until: float) -> Iterator[dict[str, JsonValue]]:  # type: ignore[type-arg]
+    missing = [part for part in JUDGEMENTS if part not in row["parts"]]
+    if not missing or time.monotonic() > until:
+        return
+    with _open(machine, kernel) as stage:
+        first = stage.side(kernel)
+        for part in missing:
+            if time.monotonic() > until:
+                return
+            second = stage.side(kernel) if part == "same" else _twin(stage, first, part, row["twins"])
+            row["parts"][part] = _judged(stage, first, second, part)
+            yield {"part": part, **{k: v for k, v in row["parts"][part].items() if k != "judgements"}}
+
+
+def _judged(stage: Stage, first: CudaContestant, second: CudaContestant, part: str) -> dict[str, JsonValue]:
+    policy = Policy()
+    rule = Stopping(("eager",), policy.search_blocks, policy.confidence, policy.minimum_effect, policy.search_precision)
+    found = [stage.judge(first, second, rule, policy.search_seconds) for _ in range(JUDGEMENTS[part])]
+    return {
+        "wanted": WANTED[part],
+        "as_wanted": sum(j.versus.verdict == WANTED[part] for j in found),
+        "of": len(found),
+        "median_us": median(t for j in found for t in j.us["eager"]),
+        "median_seconds": median(j.seconds for j in found),
+        "median_blocks": median(len(j.us["eager"]) for j in found),
+        "judgements": [j.told() for j in found],
+    }
+
+
+def _twin(stage: Stage, first: CudaContestant, part: str, known: dict[str, JsonValue]) -> CudaContestant:
+    """A twin whose time is 3 % off A's within half a percent, by a long measurement that is written down."""
+    kernel, wanted = stage.kernel, TIMES[part]
+    long = Stopping(("eager",), 60, 0.99, 0.0, 1e-6, "goes on")
+    turns, tried = kernel.turns * wanted, []
+    for _ in range(5):
+        second = stage.side(kernel.turned(turns))
+        speedup = stage.judge(first, second, long, 20.0).versus.speedup
+        times = 1 / speedup.median
+        tried.append({"turns": round(turns), "times": times, "low": 1 / speedup.high, "high": 1 / speedup.low})
+        known[part] = {"wanted": wanted, "tried": list(tried)}
+        if abs(times - wanted) < TOLERANCE / 2:
+            return second
+        second.close()
+        # Through the origin of what was measured; a step that would go the wrong way, or far, is noise.
+        slope = min(3.0, max(0.3, (times - 1) / (turns / kernel.turns - 1)))
+        turns += kernel.turns * (wanted - times) / slope
+    raise RuntimeError(f"no twin of {kernel.label!r} is {wanted:.3f} times as slow: {tried}")
+
+
+@contextmanager
+def _open(machine: Machine, kernel: Kernel) -> Iterator[Stage]:
+    count = kernel.count if kernel.knob == "work" else int(kernel.count * 1.1)
+    spec = TensorSpec(name="x", shape=(-(-count // 1024), 1024), dtype="float32")
+    draws = 40 if spec.nbytes < 16 << 20 else 4
+    arena = CudaArena([draws * spec.nbytes])
+    stage = Stage(machine, kernel, spec, arena, draws)
+    try:
+        for draw in range(draws):
+            arena.tensor(0, draw * spec.nbytes, spec).normal_()
+        torch.cuda.synchronize()
+        yield stage
+    finally:
+        for side in stage.sides:
+            side.close()
+        arena.close()

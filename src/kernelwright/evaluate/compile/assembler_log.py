@@ -1,0 +1,43 @@
+"""What `ptxas -v` says of each kernel: registers, spills, static shared memory. Text in, values out."""
+
+import re
+from typing import NamedTuple
+
+_KERNEL = re.compile(r"Compiling entry function '([^']+)'")
+_FIELDS = {
+    "registers": re.compile(r"Used (\d+) registers"),
+    "spill_stores": re.compile(r"(\d+) bytes spill stores"),
+    "spill_loads": re.compile(r"(\d+) bytes spill loads"),
+    "shared_bytes": re.compile(r"(\d+) bytes smem"),
+}
+
+
+class Usage(NamedTuple):
+    """Resources of one kernel; of shared memory, the static part only."""
+
+    registers: int | None
+    spill_bytes: int | None
+    """Bytes stored and loaded by spills, for each thread."""
+    shared_bytes: int
+
+
+def usages(log: str) -> dict[str, Usage]:
+    """Usage by mangled name."""
+    pieces = _KERNEL.split(log)
+    return {name: _usage(text) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+def messages(log: str) -> str:
+    """What of a compiler's log is not the assembler's statistics."""
+    kept = [line for line in log.splitlines() if line.strip("\0 ") and not _statistics(line)]
+    return "\n".join(kept)
+
+
+def _usage(text: str) -> Usage:
+    found = {name: int(match[1]) for name, field in _FIELDS.items() if (match := field.search(text))}
+    spills = found["spill_stores"] + found.get("spill_loads", 0) if "spill_stores" in found else None
+    return Usage(found.get("registers"), spills, found.get("shared_bytes", 0))
+
+
+def _statistics(line: str) -> bool:
+    return line.startswith("ptxas info") or re.match(r"(?:ptxas\s+\.)?\s+\d+ bytes stack frame", line) is not None

@@ -1,0 +1,67 @@
+"""CUDA C++ with its own host function, through nvcc in the confined child of C++, into bytes of a shared object.
+
+Decides the flags and what the assembler's log says of each kernel. The host function launches with whatever grid and
+shared memory it likes, so occupancy and dynamic shared memory are not known here.
+"""
+
+import re
+
+from kernelwright.evaluate.compile import assembler_log, cpp, toolkit
+from kernelwright.evaluate.compile.cuda_flags import architecture, refused_flags, spelled
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import BuildFailed, Refused
+from kernelwright.records.measure import BuildFacts, KernelFacts
+
+BASE_FLAGS = ("-O3", "-shared", "-Xcompiler=-fPIC", "-Xptxas=-v", "--generate-line-info", "--expt-relaxed-constexpr")
+
+
+def build(
+    warm: Warm, candidate: Candidate, arch: str, limit_s: float, off: tuple[str, ...] = ()
+) -> cpp.Library | BuildFailed | Refused:
+    """Compile a `cuda_host` candidate for `arch` (`sm_75` … `sm_120`).
+
+    Raises:
+        MachineError: nvcc is not here.
+        ChildSlowError, ChildGoneError: as `cpp.build`.
+    """
+    if reason := refused_flags(candidate.flags):
+        return Refused(reason=reason)
+    if len(candidate.source.encode(errors="replace")) > cpp.LARGEST_SOURCE:
+        return Refused(reason=f"the source has more than {cpp.LARGEST_SOURCE} bytes")
+    include = toolkit.include_directories()
+    chosen = [flag for flag in spelled(candidate.flags) if flag not in ("--lineinfo", "--generate-line-info")]
+    argv = [
+        toolkit.nvcc(), f"--gpu-architecture={architecture(arch)}", *BASE_FLAGS, *chosen,
+        *(f"-D{d.name}={d.value}" for d in candidate.defines), *(f"-I{i}" for i in include if i.endswith("cccl")),
+        "kernel.cu", "-o", cpp.LIBRARY,
+    ]  # fmt: skip
+    root = toolkit.toolkit()
+    jail = Jail(directory="/", off=off, readable=(*include, *([str(root)] if root else [])))
+    made = cpp.library(warm, argv, {"kernel.cu": candidate.source}, limit_s, jail)
+    if isinstance(made, BuildFailed):
+        return BuildFailed(log=assembler_log.messages(made.log) or made.log)
+    return cpp.Library(made.descriptor, _facts(made.facts, arch))
+
+
+def _plain(mangled: str) -> str:
+    """The name of a kernel at file scope as its author wrote it; others stay as the binary has them."""
+    match = re.match(r"_Z(\d+)", mangled)
+    return mangled[match.end() :][: int(match[1])] if match else mangled
+
+
+def _facts(facts: BuildFacts, arch: str) -> BuildFacts:
+    kernels = [
+        KernelFacts(
+            name=_plain(name), registers=used.registers, spill_bytes=used.spill_bytes, shared_bytes=used.shared_bytes
+        )
+        for name, used in assembler_log.usages(facts.warnings).items()
+    ]
+    return facts.model_copy(
+        update={
+            "compiler": f"nvcc for {architecture(arch)}",
+            "warnings": assembler_log.messages(facts.warnings),
+            "kernels": tuple(kernels),
+        }
+    )

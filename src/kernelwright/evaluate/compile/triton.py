@@ -1,0 +1,121 @@
+"""Triton through a confined child: the candidate's host code runs there without a device, into bytes of cubins and plans.
+
+Decides what is believed of the answer: it comes from the process of foreign code, so that every plan is read as a record
+and may point into nothing but the task's tensors and its own workspaces.
+"""
+
+import ctypes
+import json
+from collections.abc import Iterator, Sequence
+
+from kernelwright.evaluate.compile.program import Dynamic, Program
+from kernelwright.evaluate.sandbox import kernel
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError, legible, whole
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.knowledge.hardware import Hardware
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import BuildFailed, Refused
+from kernelwright.records.launch import LaunchPlan, Pointer, TensorMap
+from kernelwright.records.measure import BuildFacts
+from kernelwright.records.task import Workload
+
+LARGEST_SOURCE, LARGEST_ANSWER = 256 << 10, 128 << 20
+"""Bytes of a source that is compiled, and of all plans and binaries together."""
+JAIL = Jail(directory="/", may_execute=True, memory_bytes=16 << 30, tmpfs_bytes=1 << 30)
+"""Triton's compiler starts an assembler of its own."""
+
+
+def capture(
+    warm: Warm, candidate: Candidate, init_source: str, workload: Workload, device: Hardware, limit_s: float
+) -> Program | Dynamic | BuildFailed | Refused:
+    """Compile a candidate and capture its launches.
+
+    Args:
+        warm: a warm parent; with `kernelwright.evaluate.triton.rehearsal` imported there, a second is saved.
+        candidate: a `triton` candidate with its defines chosen.
+        init_source: the task's file or what is left of it, for its `get_init_inputs`.
+        workload: inputs, parameters and outputs at full size.
+        device: what host code is told of the device; the architecture is compiled for.
+        limit_s: for all of it, in seconds.
+
+    Raises:
+        ChildSlowError: it took longer than `limit_s`.
+        ChildGoneError: the process ended; foreign code may have ended it.
+        TamperedError: the answer is not one that our own code gives.
+    """
+    if len(candidate.source.encode()) > LARGEST_SOURCE:
+        return Refused(reason=f"the source has more than {LARGEST_SOURCE} bytes")
+    question: Message = {
+        "do": "capture",
+        "candidate": candidate.model_dump(mode="json"),
+        "init": init_source,
+        "workload": workload.model_dump(mode="json"),
+        "device": device.model_dump(mode="json"),
+    }
+    child = Contestant(warm.spawn("cross", JAIL), limit_s)
+    try:
+        answer = child.ask(question)
+        return _program(child, answer, workload)
+    except ChildRaisedError as raised:
+        return BuildFailed(log=raised.log) if raised.name == "fault build" else Dynamic(reason=raised.log)
+    except (KeyError, TypeError, ValueError, OSError) as error:
+        raise TamperedError(f"no program: {error}") from None
+    finally:
+        child.close()
+
+
+def _program(child: Contestant, answer: Message, workload: Workload) -> Program:
+    """The program that an answer describes.
+
+    Raises:
+        KeyError, TypeError, ValueError, OSError: it describes none.
+    """
+    described, *modules = _fetch(child, whole(answer["address"]), [whole(n) for n in answer["sizes"]])
+    found = json.loads(described)
+    program = Program(
+        modules=tuple(modules),
+        plans=tuple(map(LaunchPlan.model_validate, found["plans"])),
+        unaligned_plans=tuple(map(LaunchPlan.model_validate, found["unaligned_plans"])),
+        aligned_only=legible(found["aligned_only"]),
+        facts=BuildFacts.model_validate(found["facts"]),
+    )
+    flaws = [f for plan in (*program.plans, *program.unaligned_plans) for f in _flaws(plan, len(modules), workload)]
+    if flaws or not program.plans:
+        raise ValueError("; ".join(flaws) or "it has no plan")
+    return program
+
+
+def _fetch(child: Contestant, address: int, sizes: Sequence[int]) -> Iterator[bytes]:
+    total = sum(sizes)
+    if total > LARGEST_ANSWER:
+        raise ValueError(f"{total} bytes of plans and binaries; at most {LARGEST_ANSWER} are loaded")
+    buffer = ctypes.create_string_buffer(total)
+    kernel.read_process(child.child.pid, address, ctypes.addressof(buffer), total)
+    view, start = memoryview(buffer), 0
+    for size in sizes:
+        yield bytes(view[start : start + size])
+        start += size
+
+
+def _flaws(plan: LaunchPlan, modules: int, workload: Workload) -> Iterator[str]:
+    """Pointers beyond what the launcher holds, and binaries that there are not."""
+    limits = {
+        "input": [t.nbytes for t in workload.tensors],
+        "parameter": [t.nbytes for t in workload.parameters],
+        "output": [t.nbytes for t in workload.outputs],
+        "workspace": [w.nbytes for w in plan.workspaces],
+    }
+    for number in plan.zeroed_outputs:
+        if not 0 <= number < len(workload.outputs):
+            yield f"there is no output {number}"
+    for launch in plan.launches:
+        if launch.module >= modules:
+            yield f"there is no module {launch.module}"
+        for argument in launch.arguments:
+            pointer = argument.pointer if isinstance(argument, TensorMap) else argument
+            if isinstance(pointer, Pointer):
+                sizes = limits[pointer.buffer]
+                if pointer.index >= len(sizes) or pointer.offset > sizes[pointer.index]:
+                    yield f"there is no {pointer.buffer} {pointer.index} at {pointer.offset}"

@@ -1,0 +1,98 @@
+"""One call at a time on the device: how it is prepared, timed and undone. The same for every side, whatever it launches.
+
+A call is `enqueue(i)`: it puts the work of call i on the current stream and returns what it computed. Around each one:
+
+1. The device is idle, and persisting L2 lines are made ordinary ones. That call acts when it is made, not in the order of
+   the stream, so that calls which are all queued at once could not be kept apart by it.
+2. Twice the L2's size is written and then read: nothing that an earlier call left is still there, and the lines that are
+   have been written back, so that the timed call does not pay for the flush.
+3. The device spins as long as the grader says, the same for every side: host work hides behind it.
+4. An event, the call, an event. The second event is waited for, then the whole device: what other streams still do after
+   it is part of the call.
+
+Knows torch and the CUDA driver, neither tensors of a task nor who is asking.
+"""
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+import torch
+from cuda.bindings import driver
+
+from kernelwright.evaluate.sandbox.wire import Message
+
+Enqueue = Callable[[int], object]
+
+CYCLES_PER_NS = 1.98
+"""Of torch's spin kernel at the highest clock of Hopper; where the clock is lower, it spins longer."""
+SLACK_NS = 5_000
+"""Beside twice what asking an idle device takes: less than this of another stream's work is not seen."""
+UNSUPPORTED = driver.CUresult.CUDA_ERROR_NOT_SUPPORTED
+"""A device without persisting lines has none to reset."""
+
+
+class DeviceClock:
+    """State of this process: the memory that the L2 is flushed with."""
+
+    def __init__(self) -> None:
+        size = 2 * int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
+        self._flush = torch.zeros(size // 4, dtype=torch.int32, device="cuda")
+        self._asking_ns = 0
+        self._asking_ns = SLACK_NS + 2 * int(median(self._left_ns() for _ in range(21)))
+
+    def each(self, enqueue: Enqueue, calls: int, busy_ns: int) -> tuple[list[object], Message]:
+        """What `calls` calls computed; nanoseconds on the device of each, and of the host's longest queueing."""
+        cycles = round(busy_ns * CYCLES_PER_NS)
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        results, times, queued = [], [], 0
+        for i in range(calls):
+            self._forget()
+            torch.cuda._sleep(cycles)
+            host = time.perf_counter_ns()
+            start.record()
+            results.append(enqueue(i))
+            end.record()
+            queued = max(queued, time.perf_counter_ns() - host)
+            end.synchronize()
+            left = self._left_ns()
+            times.append(round(start.elapsed_time(end) * 1e6) + left)
+        return results, {"ns": sum(times), "each_ns": times, "queued_ns": queued}
+
+    def _left_ns(self) -> int:
+        """How long the device goes on, where that is more than asking an idle one takes."""
+        begin = time.perf_counter_ns()
+        torch.cuda.synchronize()
+        left = time.perf_counter_ns() - begin
+        return left if left > self._asking_ns else 0
+
+    def _forget(self) -> None:
+        torch.cuda.synchronize()
+        code = driver.cuCtxResetPersistingL2Cache()[0]
+        if int(code) and code != UNSUPPORTED:
+            raise RuntimeError(f"persisting L2 lines could not be reset: {code!r}")
+        self._flush.fill_(1)
+        torch.sum(self._flush)
+
+
+def together(enqueue: Enqueue, calls: int) -> tuple[list[object], Message]:
+    """What the calls computed, one after the other without preparation; for verifying, which needs no time."""
+    begin = time.perf_counter_ns()
+    results = [enqueue(i) for i in range(calls)]
+    torch.cuda.synchronize()
+    return results, {"ns": time.perf_counter_ns() - begin}
+
+
+def waiting(enqueue: Enqueue, calls: int) -> tuple[list[object], Message]:
+    """As a program calls that needs each result: the device is waited for after every call."""
+    begin = time.perf_counter_ns()
+    results = []
+    for i in range(calls):
+        results.append(enqueue(i))
+        torch.cuda.synchronize()
+    return results, {"ns": time.perf_counter_ns() - begin}
+
+
+def nothing(index: int) -> None:
+    """A call that launches one kernel which does nothing: what the events themselves cost."""
+    torch.cuda._sleep(0)

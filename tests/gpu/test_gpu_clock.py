@@ -1,0 +1,111 @@
+"""The clock on the device: what a call meets, what it costs to look, every baseline, and what is written beside the time."""
+
+import time
+from statistics import median
+
+import gpu_kernels
+import pytest
+import torch
+
+from kernelwright.evaluate.sides import device_clock, graphed
+from kernelwright.evaluate.sides.device_clock import DeviceClock
+
+pytestmark = pytest.mark.gpu
+BUSY_NS = 500_000
+
+
+@pytest.fixture(scope="module")
+def clock():
+    return DeviceClock()
+
+
+def us(clock, enqueue, calls=15):
+    return median(clock.each(enqueue, calls, BUSY_NS)[1]["each_ns"]) / 1000
+
+
+def test_nothing_costs_little_and_the_same_every_time(clock):
+    found = [us(clock, device_clock.nothing) for _ in range(5)]
+    assert 0 < min(found) <= max(found) < 15
+    assert max(found) < 1.5 * min(found)
+
+
+def test_the_cache_is_cold_for_every_call(clock):
+    x = torch.ones(20 << 18, device="cuda")
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+    warm = []
+    for _ in range(15):
+        torch.cuda._sleep(1_000_000)
+        events[0].record()
+        x.sum()
+        events[1].record()
+        torch.cuda.synchronize()
+        warm.append(events[0].elapsed_time(events[1]) * 1000)
+    assert us(clock, lambda i: x.sum()) > 1.15 * median(warm)
+
+
+def test_host_work_hides_behind_the_spin(clock):
+    x = torch.ones(1024, device="cuda")
+
+    def slow(index):
+        x.add_(1)
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < 150e-6:
+            pass
+        x.add_(1)
+
+    assert us(clock, slow) < 60
+
+
+def test_work_on_another_stream_is_part_of_the_call(clock):
+    other = torch.cuda.Stream()
+
+    def aside(index):
+        with torch.cuda.stream(other):
+            torch.cuda._sleep(2_000_000)
+
+    assert us(clock, aside) > 800
+
+
+def test_a_graph_gives_eager_s_results(clock):
+    calls = [[torch.randn(512, 512, device="cuda")] for _ in range(4)]
+    with torch.no_grad():
+        results, clocks = clock.each(graphed.captured(lambda x: torch.softmax(x, -1) * 2, calls), 4, BUSY_NS)
+    for (x,), got in zip(calls, results, strict=True):
+        torch.testing.assert_close(got, torch.softmax(x, -1) * 2)
+    assert all(ns > 0 for ns in clocks["each_ns"])
+
+
+def test_beside_the_time_stand_its_circumstances(gpu):
+    found = gpu.judge("softmax", gpu_kernels.SOFTMAX, search_blocks=12)
+    assert found.outcome == "measured", found
+    timing = found.timing
+    assert 0 < timing.launch_overhead_us < 15
+    assert all(side.call_us > 0 for side in timing.sides)
+    assert timing.call_us == next(s.call_us for s in timing.sides if s.name == "candidate")
+    assert "float32_matmul_precision=highest" in timing.precision
+    assert "allow_tf32=False" in timing.precision
+    conditions = timing.conditions
+    assert conditions.note or len(conditions.sm_mhz) == len(timing.sides[0].samples_us)
+    assert not conditions.note or "NVML" in conditions.note
+
+
+def test_a_search_times_compile_once_for_the_task(gpu):
+    both = {"baselines": ("eager", "compile"), "search_blocks": 12}
+    first, second = (gpu.judge("layer_norm", gpu_kernels.LAYER_NORM, **both) for _ in range(2))
+    assert not first.timing.against("eager").cached
+    assert not second.timing.against("eager").cached
+    assert second.timing.against("compile").cached
+    assert {s.name for s in second.timing.sides} == {"eager", "candidate"}
+    direct, known = first.timing.against("compile").speedup, second.timing.against("compile").speedup
+    assert known.low < direct.high
+    assert direct.low < known.high
+
+
+def test_a_final_meets_every_baseline(gpu):
+    more = {"baselines": ("eager", "compile"), "final_baselines": ("compile_max", "graph")}
+    found = gpu.judge("mse", gpu_kernels.MSE, effort="final", **more)
+    assert found.outcome == "measured", found
+    named = {v.baseline for v in found.timing.versus} | {told.split(":")[0] for told in found.timing.missing}
+    assert named == {"eager", "compile", "compile_max", "graph"}
+    assert not any(v.cached for v in found.timing.versus)
+    assert "graph" in {v.baseline for v in found.timing.versus}

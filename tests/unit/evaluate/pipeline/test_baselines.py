@@ -1,0 +1,84 @@
+"""Whom a candidate is timed against, and what a baseline that is known from an earlier contest may say."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from kernelwright.evaluate.pipeline import baselines, timing
+from kernelwright.evaluate.profile.clock import Samples
+from kernelwright.evaluate.profile.stopping import Stopping
+from kernelwright.evaluate.sandbox.contestant import Ran
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target
+
+GPU, CPU = Target(kind="cuda", arch="sm_90", present=True), Target(kind="cpu", arch="native", present=True)
+RULE = Stopping(("eager", "compile"), 24, 0.99, 0.015, 0.02)
+SAMPLES = {"eager": [20.0] * 16, "compile": [10.0 + i % 3 / 100 for i in range(16)], "candidate": [8.0] * 16}
+
+
+def session(target=GPU, **dials):
+    return SimpleNamespace(known={}, policy=Policy(**dials), task=SimpleNamespace(target=target))
+
+
+def test_a_search_names_eager_and_compile_and_a_final_on_a_gpu_all_four():
+    assert baselines.asked(Policy(), "search", GPU) == ("eager", "compile")
+    assert baselines.asked(Policy(), "final", GPU) == ("eager", "compile", "compile_max", "graph")
+    assert baselines.asked(Policy(), "final", CPU) == ("eager", "compile")
+    assert baselines.asked(Policy(final_baselines=("eager", "graph")), "final", GPU) == ("eager", "compile", "graph")
+
+
+def test_a_known_baseline_is_not_timed_again_in_a_search():
+    known = session()
+    assert baselines.to_time(known, ("eager", "compile"), "search") == ["eager", "compile"]
+    baselines.remember(known, SAMPLES, RULE)
+    assert baselines.to_time(known, ("eager", "compile"), "search") == ["eager"]
+    assert baselines.to_time(known, ("eager", "compile"), "final") == ["eager", "compile"]
+
+
+@pytest.mark.parametrize("other", [session(CPU), session(cached_baselines=False)], ids=["cpu", "switched off"])
+def test_where_baselines_are_not_cached_all_are_timed(other):
+    baselines.remember(other, SAMPLES, RULE)
+    assert baselines.to_time(other, ("eager", "compile"), "search") == ["eager", "compile"]
+
+
+def test_by_way_of_eager_the_speedup_is_the_same_wider_and_marked():
+    known = session()
+    baselines.remember(known, SAMPLES, RULE)
+    direct = RULE.versus(SAMPLES, "compile")
+    found = baselines.through_eager(known.known["compile"], "compile", SAMPLES, RULE)
+    assert found.cached
+    assert not direct.cached
+    assert found.speedup.median == pytest.approx(direct.speedup.median)
+    assert found.speedup.width >= direct.speedup.width
+    assert found.speedup.confidence == pytest.approx(0.99)
+    assert found.verdict == direct.verdict == "faster"
+
+
+def test_a_baseline_that_cannot_be_made_is_left_out_with_its_reason():
+    why = {"eager": "", "graph": "RuntimeError: operation not permitted when stream is capturing"}
+    machine = SimpleNamespace(prepare=lambda session, name: why[name])
+    names, missing = baselines.made(machine, session(), ("eager", "graph"))
+    assert names == ["eager"]
+    assert missing == (f"graph: {why['graph']}",)
+
+
+def device_sample(each_us, hidden_us, calls=10):
+    each = (round(each_us * 1000),) * calls
+    return Ran((), sum(each) + round(hidden_us * 1000) * calls, sum(each), 0, each)
+
+
+def disagrees(candidate, eager):
+    samples = Samples({}, 10, {"candidate": candidate, "eager": eager}, {})
+    return timing._clock_disagrees(samples)
+
+
+def test_on_a_device_preparation_is_not_held_against_anybody():
+    assert disagrees(device_sample(10, 260), device_sample(500, 250)) is None
+    assert disagrees(device_sample(900, 250), device_sample(3000, 255)) is None
+
+
+def test_on_a_device_events_that_leave_work_out_are_seen_from_outside():
+    found = disagrees(device_sample(500, 750), device_sample(1000, 250))
+    assert found is not None
+    assert found.because == "clock_disagrees"
+    assert disagrees(device_sample(5, 285), device_sample(40, 250)) is not None

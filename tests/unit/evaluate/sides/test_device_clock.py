@@ -1,0 +1,88 @@
+"""What is done round each timed call, in which order, without a device."""
+
+import pytest
+import torch
+
+from kernelwright.evaluate.sides import cuda_calls, device_clock
+from kernelwright.evaluate.sides.device_clock import DeviceClock
+
+
+class Event:
+    """An event that writes itself down; a pair is always 12.5 us apart."""
+
+    def __init__(self, log):
+        self.log = log
+
+    def record(self):
+        self.log.append("event")
+
+    def synchronize(self):
+        self.log.append("wait for it")
+
+    def elapsed_time(self, other):
+        return 0.0125
+
+
+@pytest.fixture
+def log(monkeypatch):
+    """Everything that is asked of the device."""
+    done = []
+
+    class Flush:
+        def fill_(self, value):
+            done.append("write")
+
+    clock = DeviceClock.__new__(DeviceClock)
+    clock._flush = Flush()
+    clock._asking_ns = 10**12
+    monkeypatch.setattr(cuda_calls, "_clocks", [clock])
+    monkeypatch.setattr(torch, "sum", lambda flush: done.append("read"))
+    monkeypatch.setattr(torch.cuda, "Event", lambda enable_timing: Event(done))
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: done.append("wait"))
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda cycles: done.append(f"spin {cycles}"))
+    monkeypatch.setattr(device_clock.driver, "cuCtxResetPersistingL2Cache", lambda: done.append("reset") or (0,))
+    return done
+
+
+def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
+    results, clocks = cuda_calls.timed(
+        lambda x: log.append(f"call {x}") or -x, [(1,), (2,)], {"clock": "each", "busy_ns": 100}
+    )
+    assert results == [-1, -2]
+    assert clocks["each_ns"] == [12_500, 12_500]
+    assert clocks["ns"] == 25_000
+    around = ["wait", "reset", "write", "read", "spin 198", "event"]
+    after = ["event", "wait for it", "wait"]
+    assert log == ["wait", *around, "call 1", *after, *around, "call 2", *after]
+
+
+def test_a_call_that_is_waited_for_is_not_prepared(log):
+    cuda_calls.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], {"clock": "waiting"})
+    assert log == ["wait", "call 1", "wait", "call 2", "wait"]
+
+
+def test_calls_that_are_only_checked_run_together(log):
+    cuda_calls.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], {})
+    assert log == ["wait", "call 1", "call 2", "wait"]
+
+
+def test_a_device_that_cannot_reset_persisting_lines_is_an_error_unless_it_has_none(log, monkeypatch):
+    monkeypatch.setattr(device_clock.driver, "cuCtxResetPersistingL2Cache", lambda: (device_clock.UNSUPPORTED,))
+    cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
+    broken = device_clock.driver.CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
+    monkeypatch.setattr(device_clock.driver, "cuCtxResetPersistingL2Cache", lambda: (broken,))
+    with pytest.raises(RuntimeError, match="could not be reset"):
+        cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
+
+
+def test_what_another_stream_still_does_is_part_of_the_call(log, monkeypatch):
+    cuda_calls.the_clock()._asking_ns = 10_000
+    now = [0]
+
+    def wait():
+        now[0] += 400_000
+
+    monkeypatch.setattr(torch.cuda, "synchronize", wait)
+    monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
+    _, clocks = cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
+    assert clocks["each_ns"] == [12_500 + 400_000]
