@@ -42,6 +42,8 @@ TIMES = {"slower": 1.03, "faster": 1 / 1.03}
 TOLERANCE = 0.005
 MOST_S = 420.0
 """After this, no further part is begun: call again to go on."""
+PROCESS_LASTS = 20
+"""Judgements after which A's double is a new process: two processes of one kernel may differ for as long as they live."""
 ROW = 528 * 1024
 """Elements that all programs together take at a time."""
 
@@ -199,7 +201,12 @@ def _parts(machine: Machine, kernel: Kernel, row: dict, until: float) -> Iterato
 def _judged(stage: Stage, first: CudaContestant, second: CudaContestant, part: str) -> dict[str, JsonValue]:
     policy = Policy()
     rule = Stopping(("eager",), policy.search_blocks, policy.confidence, policy.minimum_effect, policy.search_precision)
-    found = [stage.judge(first, second, rule, policy.search_seconds) for _ in range(JUDGEMENTS[part])]
+    found = []
+    for number in range(JUDGEMENTS[part]):
+        if part == "same" and number and number % PROCESS_LASTS == 0:
+            second.close()
+            second = stage.side(stage.kernel)
+        found.append(stage.judge(first, second, rule, policy.search_seconds))
     return {
         "wanted": WANTED[part],
         "as_wanted": sum(j.versus.verdict == WANTED[part] for j in found),

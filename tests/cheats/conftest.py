@@ -84,7 +84,7 @@ class Bench:
         key = name, frozenset(policy.disabled) & WITH_THE_SESSION
         if key not in self.sessions:
             text = TaskSource(name=name, format="kernelbench", source=source or TASKS[name])
-            self.sessions[key] = admit.open_session(self.warm, text, CPU, policy, lambda size: None)
+            self.sessions[key] = admit.open_session(self.warm, text, CPU, policy, print)
         self.sessions[key].policy = policy
         return self.sessions[key]
 
@@ -93,7 +93,7 @@ class Bench:
         candidate = Candidate(
             language="cpp", source=PRELUDE + source, entry="kernel", defines=(Define(name="CHEAT", value=cheat),)
         )
-        return judge(lambda: self.session(name, policy, task_source), self.machine, candidate, policy, "search")
+        return judge(self.session(name, policy, task_source), self.machine, candidate, "search")
 
     def close(self):
         for session in self.sessions.values():

@@ -57,6 +57,8 @@ class Policy(Record):
     """Longest that one call to a candidate may take before its group is killed."""
     patience: float = Field(default=200.0, gt=1)
     """On a GPU, a kernel that takes this many times as long as eager, and 1.5 s more, is ended."""
+    tune_points: int = Field(default=16, ge=1)
+    """Most settings of tunables that a candidate leaves open which are built and tried on a GPU."""
     memory_bytes: int = 16 << 30
     """Address space that a candidate process may add."""
     library_calls: Literal["report", "forbid"] = "report"

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelwright.errors import MachineError
-from kernelwright.evaluate.compile import assembler_log, toolkit
+from kernelwright.evaluate import toolkit
+from kernelwright.evaluate.compile import assembler_log
 from kernelwright.evaluate.compile.arguments import size_of
 from kernelwright.evaluate.compile.cuda_flags import architecture, refused_flags, spelled
 from kernelwright.evaluate.compile.expression import RecipeError

@@ -6,7 +6,8 @@ shared memory it likes, so occupancy and dynamic shared memory are not known her
 
 import re
 
-from kernelwright.evaluate.compile import assembler_log, cpp, toolkit
+from kernelwright.evaluate import toolkit
+from kernelwright.evaluate.compile import assembler_log, cpp
 from kernelwright.evaluate.compile.cuda_flags import architecture, refused_flags, spelled
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import Warm

@@ -21,8 +21,9 @@ from kernelwright.records.launch import LaunchPlan, Pointer, TensorMap
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.task import Workload
 
-LARGEST_SOURCE, LARGEST_ANSWER = 256 << 10, 128 << 20
-"""Bytes of a source that is compiled, and of all plans and binaries together."""
+LARGEST_SOURCE, LARGEST_PLANS, LARGEST_ANSWER = 256 << 10, 4 << 20, 128 << 20
+"""Bytes of a source that is compiled, of all plans, and of these and the binaries together."""
+MOST_MODULES = 1024
 JAIL = Jail(directory="/", may_execute=True, memory_bytes=16 << 30, tmpfs_bytes=1 << 30)
 """Triton's compiler starts an assembler of its own."""
 
@@ -60,7 +61,7 @@ def capture(
         return _program(child, answer, workload)
     except ChildRaisedError as raised:
         return BuildFailed(log=raised.log) if raised.name == "fault build" else Dynamic(reason=raised.log)
-    except (KeyError, TypeError, ValueError, OSError) as error:
+    except (KeyError, TypeError, ValueError, OSError, RecursionError) as error:
         raise TamperedError(f"no program: {error}") from None
     finally:
         child.close()
@@ -70,7 +71,7 @@ def _program(child: Contestant, answer: Message, workload: Workload) -> Program:
     """The program that an answer describes.
 
     Raises:
-        KeyError, TypeError, ValueError, OSError: it describes none.
+        KeyError, TypeError, ValueError, OSError, RecursionError: it describes none.
     """
     described, *modules = _fetch(child, whole(answer["address"]), [whole(n) for n in answer["sizes"]])
     found = json.loads(described)
@@ -89,8 +90,8 @@ def _program(child: Contestant, answer: Message, workload: Workload) -> Program:
 
 def _fetch(child: Contestant, address: int, sizes: Sequence[int]) -> Iterator[bytes]:
     total = sum(sizes)
-    if total > LARGEST_ANSWER:
-        raise ValueError(f"{total} bytes of plans and binaries; at most {LARGEST_ANSWER} are loaded")
+    if total > LARGEST_ANSWER or not 0 < len(sizes) <= MOST_MODULES or sizes[0] > LARGEST_PLANS:
+        raise ValueError(f"{len(sizes)} parts of {total} bytes, {sizes[:1]} of them plans, are not what is loaded")
     buffer = ctypes.create_string_buffer(total)
     kernel.read_process(child.child.pid, address, ctypes.addressof(buffer), total)
     view, start = memoryview(buffer), 0

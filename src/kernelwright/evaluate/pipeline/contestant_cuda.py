@@ -119,8 +119,8 @@ class PlanContestant(CudaContestant):
         super().__init__(child, limit_s)
         self.freeze = False
         self._outputs = tuple(outputs)
-        self.left_out: int | None = None
-        """A launch that is skipped, to see whether it matters."""
+        self.left_out: tuple[int, ...] = ()
+        """Launches that are skipped, to see whether they matter."""
 
     def load(self, program: Program, arena: Message, descriptors: Sequence[int], inputs: int) -> Message:
         """Hand over the arena and the program.
@@ -161,7 +161,7 @@ class PlanContestant(CudaContestant):
     def _beside(self, calls: int, checked: bool) -> Message:
         if checked:
             self._poison(calls)
-        return {"outs": [self._starts(i) for i in range(calls)], "left_out": self.left_out}
+        return {"outs": [self._starts(i) for i in range(calls)], "left_out": list(self.left_out)}
 
     def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:
         return tuple(

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import described
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant, PlanContestant
+from kernelwright.evaluate.pipeline.instruments_cuda import of_a_model, of_a_plan
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
+from kernelwright.evaluate.pipeline.probes import Subject
+from kernelwright.evaluate.pipeline.promotion import promoted
 from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
@@ -59,7 +62,9 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
                 verify_case(trial, contestant, case)
         with trial.timed("measure"):
             machine.settle()
-            return time_candidate(trial, contestant, facts, effort)
+            outcome = time_candidate(trial, contestant, facts, effort)
+        instruments = of_a_plan(trial, contestant, program, facts.chosen)
+        return promoted(trial, outcome, effort, Subject(contestant), instruments)
     finally:
         contestant.close()
 
@@ -90,7 +95,9 @@ def host_stages(trial: Trial, effort: Effort) -> Evaluation:
         with trial.timed("measure"):
             _give_parameters(session, contestant, (*(0 for _ in session.inputs), *session.timed_parameters()))
             machine.settle()
-            return time_candidate(trial, contestant, facts, effort)
+            outcome = time_candidate(trial, contestant, facts, effort)
+        subject = Subject(contestant, lambda offsets: _give_parameters(session, contestant, offsets))
+        return promoted(trial, outcome, effort, subject, of_a_model(trial))
     finally:
         contestant.close()
 

@@ -11,16 +11,16 @@ from kernelwright.evaluate.pipeline.absent import absent_stages
 from kernelwright.evaluate.pipeline.cuda import host_stages, plan_stages
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.mutation import FAILURES, written_input
-from kernelwright.evaluate.pipeline.probes import Scene, Subject
+from kernelwright.evaluate.pipeline.probes import Subject
 from kernelwright.evaluate.pipeline.program import program_of
-from kernelwright.evaluate.pipeline.promotion import ON_THE_CPU, promote
+from kernelwright.evaluate.pipeline.promotion import ON_THE_CPU, promoted
 from kernelwright.evaluate.pipeline.session import Case, Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case, wrong
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, Suspect, TimedOut
+from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Refused, Suspect, TimedOut
 from kernelwright.records.policy import Effort, Policy
 
 FAULTS = ("SIGSEGV", "SIGBUS")
@@ -102,11 +102,7 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
             _verify(trial, contestant, library)
         with trial.timed("measure"):
             outcome = time_candidate(trial, contestant, library.facts, effort)
-        if effort == "search" or not isinstance(outcome, Measured):
-            return outcome
-        with trial.timed("promote"):
-            scene = Scene(trial.session, Subject(contestant), trial.machine.device.cores)
-            return promote(trial, outcome, scene, ON_THE_CPU)
+        return promoted(trial, outcome, effort, Subject(contestant), ON_THE_CPU)
     finally:
         library.close()
         if contestant is not None:

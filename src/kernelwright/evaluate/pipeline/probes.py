@@ -211,6 +211,15 @@ def same_bits(some: torch.Tensor, others: torch.Tensor) -> bool:
     return bool(torch.equal(a, b))
 
 
+def elsewhere(scene: Scene) -> Offsets:
+    """A place of inputs that are not the first case's.
+
+    Raises:
+        NotRunError: there is none.
+    """
+    return _two_places(scene)[1]
+
+
 def _two_places(scene: Scene) -> tuple[Offsets, Offsets]:
     inputs = len(scene.session.inputs)
     first = scene.session.cases[0].offsets

@@ -4,15 +4,21 @@ Decides which compile stage a language goes through, and that open tunables beco
 launcher keeps the fastest.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 
 from kernelwright.evaluate.compile import cuda, triton
 from kernelwright.evaluate.compile.program import Dynamic, Program
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import BuildFailed, Refused
+from kernelwright.records.launch import LaunchPlan
 
-if TYPE_CHECKING:
-    from kernelwright.records.evaluation import BuildFailed, Refused
+Built = Program | Dynamic | BuildFailed | Refused
+BUILDERS = 8
+"""Settings that are compiled at once."""
 
 
 def program_of(trial: Trial) -> Program | None:
@@ -22,20 +28,49 @@ def program_of(trial: Trial) -> Program | None:
         OutcomeReached: it does not build.
         as the compile stages.
     """
-    presented, target = trial.session.presented, trial.session.task.target
     if trial.candidate.language not in ("cuda", "triton"):
         return None
-    assert isinstance(trial.machine, CudaMachine)
-    warm, limit, workload = trial.machine.warm, trial.policy.compile_limit_s, presented.task.workload
+    points = list(islice(trial.candidate.points(), trial.policy.tune_points))
     with trial.timed("compile"):
-        built: Program | Dynamic | BuildFailed | Refused
-        if trial.candidate.language == "cuda":
-            built = cuda.build(warm, trial.candidate, workload, target.arch, limit, trial.jail().off)
+        if len(points) == 1:
+            built = [_built(trial, points[0])]
         else:
-            device = trial.machine.hardware
-            built = triton.capture(warm, trial.candidate, presented.init_source(), workload, device, limit)
-    if isinstance(built, Dynamic):
-        return None
-    if not isinstance(built, Program):
-        raise OutcomeReached(built)
-    return built
+            with ThreadPoolExecutor(BUILDERS) as pool:
+                built = list(pool.map(lambda point: _built(trial, point), points))
+    programs = [b for b in built if isinstance(b, Program)]
+    if len(programs) == 1 and len(points) == 1:
+        return programs[0]
+    if programs:
+        return _together(programs, [p for p, b in zip(points, built, strict=True) if isinstance(b, Program)])
+    if isinstance(built[0], BuildFailed | Refused):
+        raise OutcomeReached(built[0])
+    # The default setting is judged with the candidate's own host code.
+    trial.candidate = points[0]
+    return None
+
+
+def _built(trial: Trial, candidate: Candidate) -> Built:
+    assert isinstance(trial.machine, CudaMachine)
+    presented, machine = trial.session.presented, trial.machine
+    workload, limit = presented.task.workload, trial.policy.compile_limit_s
+    if candidate.language == "cuda":
+        return cuda.build(machine.warm, candidate, workload, presented.task.target.arch, limit, trial.jail().off)
+    return triton.capture(machine.warm, candidate, presented.init_source(), workload, machine.hardware, limit)
+
+
+def _together(programs: Sequence[Program], points: Sequence[Candidate]) -> Program:
+    """One program with the plans of all, each named after its setting; facts are those of the first."""
+    modules: list[bytes] = []
+    plans: list[LaunchPlan] = []
+    unaligned: list[LaunchPlan] = []
+    for program, point in zip(programs, points, strict=True):
+        label = " ".join(f"{d.name}={d.value}" for d in point.defines)
+        plans += [_moved(p, len(modules), label) for p in program.plans]
+        unaligned += [_moved(p, len(modules), label) for p in program.unaligned_plans]
+        modules += program.modules
+    return Program(tuple(modules), tuple(plans), programs[0].facts, tuple(unaligned), programs[0].aligned_only)
+
+
+def _moved(plan: LaunchPlan, modules: int, label: str) -> LaunchPlan:
+    launches = tuple(x.model_copy(update={"module": x.module + modules}) for x in plan.launches)
+    return plan.model_copy(update={"launches": launches, "label": f"{label} {plan.label}".strip()})

@@ -12,10 +12,11 @@ from typing import Protocol
 import torch
 
 from kernelwright.evaluate.pipeline import probes
-from kernelwright.evaluate.pipeline.probes import NotRunError, Offsets, ProbeFailedError, Scene
+from kernelwright.evaluate.pipeline.probes import NotRunError, Offsets, ProbeFailedError, Scene, Subject
 from kernelwright.evaluate.pipeline.sanitizer import Sanitized
 from kernelwright.evaluate.pipeline.trial import Trial
 from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Refused, Suspect
+from kernelwright.records.policy import Effort
 from kernelwright.records.promotion import Probe, ProbeName, Promotion
 
 OWN_SHARE = 0.99
@@ -56,6 +57,20 @@ ON_THE_CPU = Instruments(
         "racecheck": "compute-sanitizer looks at GPUs",
     }
 )
+
+
+def promoted(
+    trial: Trial, outcome: Evaluation, effort: Effort, subject: Subject, instruments: Instruments
+) -> Evaluation:
+    """The outcome of a final, probed if it was measured; any other outcome as it is.
+
+    Raises:
+        as `Contestant.run`.
+    """
+    if effort == "search" or not isinstance(outcome, Measured):
+        return outcome
+    with trial.timed("promote"):
+        return promote(trial, outcome, Scene(trial.session, subject, trial.machine.device.cores), instruments)
 
 
 def promote(trial: Trial, measured: Measured, scene: Scene, instruments: Instruments) -> Evaluation:
@@ -99,6 +114,8 @@ def ablation(scene: Scene, ablatable: Ablatable | None) -> str:
         raise ProbeFailedError("decoration", "it launches no kernel of its own")
 
     def still_right(launches: Sequence[int]) -> bool:
+        # What a launch left behind for the next one must not be this case's: another case is computed first.
+        scene.subject.compute([probes.elsewhere(scene)])
         return scene.wrong(case, ablatable.without(launches, case.offsets)) is None
 
     everything = list(range(len(names)))

@@ -14,11 +14,10 @@ from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.evaluate.sides.sanitized import DONE
 
 PLACES = "/usr/local/cuda/bin:/opt/cuda/bin:/usr/local/bin:/usr/bin"
 LIMIT_S = 300.0
-DONE = "the candidate has been called"
-"""What the program under the tool prints last; without it the tool saw nothing."""
 _SUMMARY = re.compile(r"(?:ERROR SUMMARY|RACECHECK SUMMARY): (\d+)")
 _FIRST = re.compile(
     r"^=+ ((?:Invalid|Misaligned|Error|Warning|Uninitialized|Barrier|Program hit|Race|Leaked|Out-of-range).*)$",

@@ -56,6 +56,7 @@ class CudaSession(Session):
     def footprint(self) -> Footprint:
         """What it takes of the device, fixed when it is opened."""
         if not hasattr(self, "_footprint"):
+            self.reference.ask({"do": "release"})
             outputs, seeds = self.task.workload.outputs, self.policy.seeds
             total = torch.cuda.mem_get_info()[1]
             self._room(fit(self.inputs, outputs, len(self.regimes), seeds, self.pool, total).nbytes)

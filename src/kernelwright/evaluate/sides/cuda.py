@@ -30,7 +30,7 @@ class CudaSide:
         """Create the context, before there is a candidate."""
         torch.cuda.init()
         torch.zeros(1, device="cuda")
-        the_clock()
+        the_clock(watched=True)
         return {}
 
     def load(self, message: Message) -> Message:
@@ -64,7 +64,7 @@ class CudaSide:
         if message["checked"]:
             self._poison()
         with torch.no_grad():
-            self._results, clocks = timed(self._model, calls, message)
+            self._results, clocks = timed(self._model, calls, {**message, "watched": True})
         return {**clocks, "results": [[] for _ in calls]}
 
     def export(self, message: Message) -> Message:

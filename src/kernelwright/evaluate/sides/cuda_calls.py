@@ -27,14 +27,14 @@ def clocked(enqueue: Enqueue, calls: int, how: Message) -> tuple[list[object], M
     torch.cuda.synchronize()
     clock = how.get("clock", "none")
     if clock == "each":
-        return the_clock().each(enqueue, calls, int(how["busy_ns"]))
+        return the_clock(bool(how.get("watched"))).each(enqueue, calls, int(how["busy_ns"]))
     return device_clock.waiting(enqueue, calls) if clock == "waiting" else device_clock.together(enqueue, calls)
 
 
-def the_clock() -> DeviceClock:
+def the_clock(watched: bool) -> DeviceClock:
     """This process's clock, made when it is first needed: a child that is only verified needs no flush memory."""
     if not _clocks:
-        _clocks.append(DeviceClock())
+        _clocks.append(DeviceClock(watched))
     return _clocks[0]
 
 

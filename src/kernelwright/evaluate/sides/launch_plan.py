@@ -5,6 +5,7 @@ children whose host code is ours.
 """
 
 import ctypes
+import functools
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ FORMATS = {
     "i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q",
     "f16": "e", "f32": "f", "f64": "d",
 }  # fmt: skip
+MAP_BYTES, MAP_ALIGNED = 128, 64
+INTERLEAVE_NONE, PROMOTION_128B = 0, 2
+"""What Triton encodes its tensor maps with, from cuda.h."""
 _SHARED = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 STATIC_LIMIT = 48 << 10
 """Dynamic shared memory that a kernel may have without asking, in bytes."""
@@ -39,8 +43,8 @@ class Bound:
     workspaces: list[torch.Tensor]
     output_bytes: Sequence[int]
 
-    def call(self, places: Places, left_out: int | None = None) -> Enqueue:
-        """One call with these addresses; `left_out` skips one launch, to see whether it matters."""
+    def call(self, places: Places, left_out: Sequence[int] = ()) -> Enqueue:
+        """One call with these addresses; launches in `left_out` are skipped, to see whether they matter."""
         places = {**places, "workspace": [w.data_ptr() for w in self.workspaces]}
         zeroed = [
             (w.data_ptr(), s.nbytes) for w, s in zip(self.workspaces, self.plan.workspaces, strict=True) if s.zeroed
@@ -49,7 +53,7 @@ class Bound:
         prepared = [
             _prepared(function, launch, places)
             for i, (function, launch) in enumerate(zip(self.functions, self.plan.launches, strict=True))
-            if i != left_out
+            if i not in left_out
         ]
 
         def enqueue(stream: int) -> None:
@@ -138,29 +142,23 @@ def _value(argument: Pointer | Null | Number | TensorMap, places: Places) -> Any
 
 
 def _tensor_map(argument: TensorMap, places: Places) -> Any:  # noqa: ANN401
-    pointer = argument.pointer
-    address = places[pointer.buffer][pointer.index] + pointer.offset
-    ones = [driver.cuuint32_t(1) for _ in argument.shape]
-    fill = driver.CUtensorMapFloatOOBfill
-    encoded = check(
-        driver.cuTensorMapEncodeTiled(
-            driver.CUtensorMapDataType(argument.dtype),
-            len(argument.shape),
-            address,
-            [driver.cuuint64_t(n) for n in argument.shape],
-            [driver.cuuint64_t(n) for n in argument.strides_bytes],
-            [driver.cuuint32_t(n) for n in argument.box],
-            ones,
-            driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-            driver.CUtensorMapSwizzle(argument.swizzle),
-            driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-            fill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
-            if argument.nan_fill
-            else fill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-        )
-    )
-    # The kernel takes 128 bytes by value, aligned to 64.
-    room = ctypes.create_string_buffer(128 + 64)
-    start = -ctypes.addressof(room) % 64
-    ctypes.memmove(ctypes.addressof(room) + start, int(encoded.getPtr()), 128)
-    return (ctypes.c_char * 128).from_buffer(room, start)
+    """128 bytes that the kernel takes by value; encoded through ctypes, since the bindings keep them unaligned."""
+    room = ctypes.create_string_buffer(MAP_BYTES + MAP_ALIGNED)
+    start = -ctypes.addressof(room) % MAP_ALIGNED
+    encoded = (ctypes.c_char * MAP_BYTES).from_buffer(room, start)
+    rank, wide, narrow = len(argument.shape), ctypes.c_uint64, ctypes.c_uint32
+    base = places[argument.pointer.buffer][argument.pointer.index] + argument.pointer.offset
+    strides = (*argument.strides_bytes, 0)  # the last one is not read
+    failed = _libcuda().cuTensorMapEncodeTiled(
+        ctypes.byref(encoded), argument.dtype, narrow(rank), ctypes.c_void_p(base),
+        (wide * rank)(*argument.shape), (wide * rank)(*strides), (narrow * rank)(*argument.box),
+        (narrow * rank)(*[1] * rank), INTERLEAVE_NONE, argument.swizzle, PROMOTION_128B, int(argument.nan_fill),
+    )  # fmt: skip
+    if failed:
+        raise ValueError(f"the driver refuses a tensor map of shape {argument.shape}: error {failed}")
+    return encoded
+
+
+@functools.cache
+def _libcuda() -> ctypes.CDLL:
+    return ctypes.CDLL("libcuda.so.1")

@@ -33,6 +33,11 @@ class CudaReferenceSide(ReferenceSide):
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
         return {}
 
+    def release(self, message: Message) -> Message:
+        """Give freed memory back to the device."""
+        torch.cuda.empty_cache()
+        return {}
+
     def draw(self, message: Message) -> Message:
         """Draw inputs of one seed into the arena at these offsets."""
         drawn = self._draw(int(message["seed"]))
@@ -107,4 +112,4 @@ class CudaReferenceSide(ReferenceSide):
 def serve(control: socket.socket, denied: list[str]) -> None:
     """Answer the grader's questions about the reference."""
     side = CudaReferenceSide(denied, "cuda")
-    session.serve(control, {name: getattr(side, name) for name in (*COMMANDS, "export")})
+    session.serve(control, {name: getattr(side, name) for name in (*COMMANDS, "export", "release")})

@@ -19,7 +19,7 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.errors import TritonError
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.triton.ahead import Ahead
+from kernelwright.evaluate.triton.ahead import ahead
 from kernelwright.evaluate.triton.cross import build_facts
 from kernelwright.evaluate.triton.cubin import assembler_log
 from kernelwright.evaluate.triton.device import CudaPretence, RecordingDriver, absent_gpu, without_values
@@ -79,12 +79,10 @@ def capture(candidate: Candidate, task_source: str, workload: Workload, device: 
     with Boundary(path, KINDS) as boundary, absent_gpu(device) as driver, assembler_log(), _no_values():
         boundary.default = "run"
         subject = _Subject(_model(candidate, task, workload, path), workload, driver)
-        subject.ahead.start([partial(subject.first, False)])
         plans = subject.plans(aligned=True)
         kernels = tuple(subject.modules.calls)
         with Boundary(path, KINDS) as strict:
             strict.default = "run"
-            subject.ahead.wait()
             unaligned = subject.plans(aligned=False)
     if boundary.fault:
         return boundary.fault
@@ -124,7 +122,6 @@ class _Subject:
     def __post_init__(self) -> None:
         self.modules = Modules()
         self.tuners = Tuners()
-        self.ahead = Ahead()
 
     def plans(self, aligned: bool) -> tuple[LaunchPlan, ...]:
         """One plan for each configuration that compiles.
@@ -132,11 +129,10 @@ class _Subject:
         Raises:
             NotStaticError, and whatever foreign code and its compiler raise.
         """
-        choice, first = self.first(aligned)
+        choice, first = self._first(aligned)
         plans, others = [first], self.tuners.others(choice)
-        if aligned and others:
-            self.ahead.start([partial(self._settled, other, a) for other in others for a in (True, False)])
-            self.ahead.wait()
+        if aligned:
+            ahead([partial(self._settled, other, a) for other in others for a in (True, False)])
         for other in others:
             try:
                 plans.append(self._settled(other, aligned))
@@ -144,7 +140,7 @@ class _Subject:
                 continue
         return tuple(plans)
 
-    def first(self, aligned: bool) -> tuple[Choice, LaunchPlan]:
+    def _first(self, aligned: bool) -> tuple[Choice, LaunchPlan]:
         """Each tuner's first configuration that compiles."""
         choice = Choice()
         while True:

@@ -13,8 +13,8 @@ import triton
 from triton.backends.nvidia.compiler import CUDABackend
 from triton.runtime.errors import PTXASError
 
-from kernelwright.evaluate.triton.device import replaced
 from kernelwright.evaluate.triton.foreign import Foreign
+from kernelwright.evaluate.triton.replaced import replaced
 
 LOG_KEY = "ptxas_log"
 """Where a kernel's metadata keeps the assembler's log."""

@@ -20,7 +20,9 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode
 from triton.backends.compiler import GPUTarget
 from triton.runtime.autotuner import Autotuner
 
+from kernelwright.evaluate.triton.cubin import LOG_KEY, registers
 from kernelwright.evaluate.triton.foreign import Foreign
+from kernelwright.evaluate.triton.replaced import replaced
 from kernelwright.knowledge.hardware import WARP, Hardware
 
 GPU = torch.device("cuda", 0)
@@ -59,6 +61,7 @@ class RecordingDriver:
         """What a tensor without memory gives as its `data_ptr()`."""
         self.utils = self
         self._device = device
+        self._registers = 0
 
     def get_current_target(self) -> GPUTarget:
         """What Triton compiles for."""
@@ -86,11 +89,15 @@ class RecordingDriver:
         }
 
     def load_binary(self, _name: str, cubin: bytes, _shared: int, _device: int) -> tuple[None, bytes, int, int, int]:
-        """Pretend to load: the cubin itself is the function that the launcher gets."""
-        return None, cubin, 0, 0, MAX_THREADS
+        """Pretend to load: the cubin itself is the function that the launcher gets.
+
+        Triton makes the launcher of a kernel just before it loads the kernel.
+        """
+        return None, cubin, self._registers, 0, MAX_THREADS
 
     def launcher_cls(self, source: Foreign, metadata: Foreign) -> Callable[..., None]:
         """A launcher that records what it is given instead of running it; like Triton's, it runs no empty grid."""
+        self._registers = registers(getattr(metadata, LOG_KEY, "")) or 0
 
         def launch(x: int, y: int, z: int, _stream: int, cubin: bytes, *rest: object) -> None:
             grid = (int(x), int(y), int(z))
@@ -164,19 +171,6 @@ def without_values() -> Iterator[None]:
     logger = logging.getLogger(fake_tensor.__name__)
     with replaced(logger, disabled=True), fake_tensor.FakeTensorMode(allow_non_fake_inputs=True):
         yield
-
-
-@contextmanager
-def replaced(owner: object, **attributes: object) -> Iterator[None]:
-    """Set attributes of `owner` for a while."""
-    before = {name: getattr(owner, name) for name in attributes}
-    for name, value in attributes.items():
-        setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(owner, name, value)
 
 
 def _bench(call: Callable[[], object], **_options: object) -> list[float]:

@@ -94,9 +94,17 @@ def test_a_plan_may_point_into_nothing_else(rehearsed, pointer):
         "cross._told = lambda fault: {'address': 8, 'sizes': [1 << 20]}",
         "cross._told = lambda fault: {'address': 8, 'sizes': [1 << 40]}",
         "cross._told = lambda fault: {'address': -8, 'sizes': 3}",
+        "cross._told = lambda fault: {'address': 8, 'sizes': []}",
         "cross._told = lambda fault: {}",
     ],
 )
 def test_an_answer_of_its_own_is_tampering(rehearsed, lines):
     with pytest.raises(TamperedError):
         ask(rehearsed, f"from kernelwright.evaluate.sides import cross\n{lines}\nraise ValueError\n")
+
+
+@pytest.mark.parametrize("text", ["'[' * 100000", "'{}'", "'x' * (5 << 20)", "'3'"])
+def test_plans_that_are_none_are_tampering(rehearsed, text):
+    forged = f"from kernelwright.evaluate.sides import cross\nclass Forger: dumps = staticmethod(lambda _: {text})\n"
+    with pytest.raises(TamperedError):
+        ask(rehearsed, forged + "cross.json = Forger\n" + SOURCE)

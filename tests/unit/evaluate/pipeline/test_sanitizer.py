@@ -3,7 +3,8 @@
 import pytest
 
 from kernelwright.evaluate.pipeline.probes import NotRunError
-from kernelwright.evaluate.pipeline.sanitizer import DONE, read_report
+from kernelwright.evaluate.pipeline.sanitizer import read_report
+from kernelwright.evaluate.sides.sanitized import DONE
 
 CLEAN = f"========= COMPUTE-SANITIZER\n{DONE}\n========= ERROR SUMMARY: 0 errors\n"
 INVALID = """========= COMPUTE-SANITIZER

@@ -41,7 +41,7 @@ X, P, ROWS, SHIFT, WEIGHT, BIAS = range(6)
 @pytest.fixture(scope="module")
 def session(warm):
     source = TaskSource(name="tiny", format="kernelbench", source=SOURCE)
-    opened = admit.open_session(warm, source, CPU, Policy(), lambda size: None)
+    opened = admit.open_session(warm, source, CPU, Policy(), room=print)
     yield opened
     opened.close()
 

@@ -362,6 +362,43 @@ def test_launch_flags():
     assert (launch.programmatic, launch.cooperative) == (False, True)
 
 
+RESIDENT = (
+    "kernel = k.warmup(x, out, x.numel(), B=256, grid=(1,))",
+    "kernel._init_handles()",
+    "here = triton.runtime.driver.active.utils.get_device_properties(0)",
+    "blocks = here['max_num_regs'] // (kernel.n_regs * 32 * 4)",
+    "kernel[(blocks, 1, 1)](x, out, x.numel(), 256)",
+    "return out",
+)
+
+
+def test_a_grid_of_what_is_resident_as_triton_s_tutorials_compute_it():
+    (launch,) = plan(model(EMPTY, *RESIDENT), (X,)).launches
+    assert 8 <= launch.grid[0] <= 64
+    assert launch.arguments[2] == Number(type="i32", value=512 * 512)
+
+
+FUNCTION = """
+class Copy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = torch.empty_like(x)
+        ctx.save_for_backward(x)
+        with torch.cuda.device(x.device):
+            k[(triton.cdiv(x.numel(), 256),)](x, out, x.numel(), B=256)
+        return out
+
+"""
+
+
+def test_an_autograd_function_is_looked_through():
+    source = model("return Copy.apply(x.contiguous().view(512, -1))", kernel=SHARED_KERNEL + FUNCTION)
+    assert plan(source, (X,)).launches[0].arguments[:2] == (
+        Pointer(buffer="input", index=0),
+        Pointer(buffer="output", index=0),
+    )
+
+
 DYNAMIC = {
     "sum": (("y = x.sum()", EMPTY, LAUNCH, "return out"), "computes outside its kernels: sum"),
     "add": ((EMPTY, LAUNCH, "return out + 1"), "computes outside its kernels: add"),
