@@ -122,19 +122,28 @@ class PlanContestant(CudaContestant):
         self.left_out: tuple[int, ...] = ()
         """Launches that are skipped, to see whether they matter."""
 
-    def load(self, program: Program, arena: Message, descriptors: Sequence[int], inputs: int) -> Message:
-        """Hand over the arena and the program.
+    def load(
+        self,
+        program: Program,
+        arena: Message,
+        descriptors: Sequence[int],
+        inputs: int,
+        private: Sequence[TensorSpec] = (),
+    ) -> Message:
+        """Hand over the arena and the program; `private` tensors are copied and may be written to.
 
         Raises:
             as `ask`; ChildRaisedError: none of its plans can be launched on this device.
         """
-        outbox = self.open_outbox(self.room(self._outputs, MOST_CALLS))
+        copies = sum(t.nbytes + LINE for t in private)
+        outbox = self.open_outbox(max(self.room(self._outputs, 1 if private else MOST_CALLS), copies))
         modules = [_sealed(m) for m in program.modules]
         message: Message = {
             "do": "load", **arena, "outbox": self.outbox_bytes, "inputs": inputs,
             "output_bytes": [o.nbytes for o in self._outputs],
             "plans": [p.model_dump(mode="json") for p in program.plans],
             "unaligned_plans": [p.model_dump(mode="json") for p in program.unaligned_plans],
+            "private": bool(private), "tensors": [t.model_dump(mode="json") for t in private],
         }  # fmt: skip
         try:
             return self.ask(message, [*descriptors, outbox, *modules])

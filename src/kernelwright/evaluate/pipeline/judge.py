@@ -10,20 +10,18 @@ from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline.absent import absent_stages
 from kernelwright.evaluate.pipeline.cuda import host_stages, plan_stages
 from kernelwright.evaluate.pipeline.machine import Machine
-from kernelwright.evaluate.pipeline.mutation import FAILURES, written_input
+from kernelwright.evaluate.pipeline.mutation import FAULTS, named
 from kernelwright.evaluate.pipeline.probes import Subject
 from kernelwright.evaluate.pipeline.program import program_of
 from kernelwright.evaluate.pipeline.promotion import ON_THE_CPU, promoted
-from kernelwright.evaluate.pipeline.session import Case, Session
+from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
-from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case, wrong
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Refused, Suspect, TimedOut
 from kernelwright.records.policy import Effort, Policy
-
-FAULTS = ("SIGSEGV", "SIGBUS")
 
 
 def judge(
@@ -99,7 +97,9 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
             contestant.serials = "honest_reply" not in trial.policy.disabled
             _load(trial, contestant, library)
         with trial.timed("verify"):
-            _verify(trial, contestant, library)
+            for case in trial.session.cases:
+                with named(trial, case, lambda: _private(trial, library)):
+                    verify_case(trial, contestant, case)
         with trial.timed("measure"):
             outcome = time_candidate(trial, contestant, library.facts, effort)
         return promoted(trial, outcome, effort, Subject(contestant), ON_THE_CPU)
@@ -109,31 +109,11 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
             contestant.close()
 
 
-def _verify(trial: Trial, contestant: Contestant, library: cpp.Library) -> None:
-    """Every case; a segmentation fault is looked into, for it may have been a write to an input.
-
-    Raises:
-        as `Contestant.run`, and OutcomeReached.
-    """
-    for case in trial.session.cases:
-        try:
-            verify_case(trial, contestant, case)
-        except ChildGoneError as gone:
-            told = _written(trial, library, case) if any(name in gone.reason for name in FAULTS) else None
-            if told is None:
-                raise
-            raise OutcomeReached(wrong(trial, "input_mutated", case.regime, told)) from None
-
-
-def _written(trial: Trial, library: cpp.Library, case: Case) -> str | None:
+def _private(trial: Trial, library: cpp.Library) -> Contestant:
+    """The candidate once more, with inputs that may be written to."""
     again = Contestant(trial.machine.warm.spawn("cpp", trial.jail()), trial.policy.run_limit_s)
-    try:
-        _load(trial, again, library, private=True)
-        return written_input(trial, again, case)
-    except FAILURES:
-        return None
-    finally:
-        again.close()
+    _load(trial, again, library, private=True)
+    return again
 
 
 def _load(trial: Trial, contestant: Contestant, library: cpp.Library, private: bool = False) -> None:

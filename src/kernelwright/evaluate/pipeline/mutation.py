@@ -6,18 +6,22 @@ process that has private copies; what then differs from the grader's inputs was 
 already certain: nothing that the process says can make a candidate look better.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
 
 from kernelwright.evaluate.pipeline.session import Case
-from kernelwright.evaluate.pipeline.trial import Trial
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, wrong
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError, found_in
 
 if TYPE_CHECKING:
     from kernelwright.evaluate.sandbox.wire import Message
 
+FAULTS = ("SIGSEGV", "SIGBUS", "illegal memory access", "ILLEGAL_ADDRESS")
+"""What a write to read-only memory looks like, among other things."""
 FAILURES = (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, KeyError, TypeError, ValueError)
 """What the second process may die of as well: then nothing more is known."""
 
@@ -46,9 +50,38 @@ def written_input(trial: Trial, contestant: Contestant, case: Case) -> str | Non
     return None
 
 
+@contextmanager
+def named(trial: Trial, case: Case, again: Callable[[], Contestant]) -> Iterator[None]:
+    """What ends a case like a write to read-only memory is looked into; `again` loads the candidate with private inputs.
+
+    Raises:
+        OutcomeReached: it was one.
+        whatever ended the case, if it was none.
+    """
+    try:
+        yield
+    except (ChildGoneError, ChildRaisedError) as error:
+        told = _told(trial, case, again) if any(word in f"{error} {error.log}" for word in FAULTS) else None
+        if told is None:
+            raise
+        raise OutcomeReached(wrong(trial, "input_mutated", case.regime, told)) from None
+
+
+def _told(trial: Trial, case: Case, again: Callable[[], Contestant]) -> str | None:
+    contestant: Contestant | None = None
+    try:
+        contestant = again()
+        return written_input(trial, contestant, case)
+    except FAILURES:
+        return None
+    finally:
+        if contestant is not None:
+            contestant.close()
+
+
 def _arguments(trial: Trial, case: Case) -> list[tuple[int, ...]]:
     """Offsets of one call: a candidate that is a module gets its parameters beforehand."""
-    whole = trial.candidate.language == "cpp"
+    whole = trial.tier == 1 or trial.candidate.language == "cpp"
     return [case.offsets if whole else case.offsets[: len(trial.session.inputs)]]
 
 
