@@ -93,7 +93,7 @@ class Bench:
         candidate = Candidate(
             language="cpp", source=PRELUDE + source, entry="kernel", defines=(Define(name="CHEAT", value=cheat),)
         )
-        return judge(self.session(name, policy, task_source), self.machine, candidate, "search")
+        return judge(lambda: self.session(name, policy, task_source), self.machine, candidate, policy, "search")
 
     def close(self):
         for session in self.sessions.values():

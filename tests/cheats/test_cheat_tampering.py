@@ -21,8 +21,8 @@ def test_inputs_as_scratch(arms):
     }
     """
     _, caught, _ = arms(source, "relu")
-    assert (caught.outcome, caught.stage) == ("crashed", "verify")
-    assert "inputs are read-only" in caught.reason
+    assert (caught.outcome, caught.because) == ("incorrect", "input_mutated")
+    assert "writes to its input 'x'" in caught.evidence
 
 
 @pytest.mark.defence("read_only_inputs")

@@ -10,8 +10,9 @@ from pydantic import Field, TypeAdapter
 
 from kernelwright.records.base import Record
 from kernelwright.records.measure import Accuracy, BuildFacts, Roofline, Timing
+from kernelwright.records.promotion import Promotion
 
-Stage = Literal["compile", "load", "verify", "measure"]
+Stage = Literal["compile", "load", "verify", "measure", "promote"]
 
 
 class StageSeconds(Record):
@@ -69,8 +70,9 @@ class TimedOut(_Outcome):
 
 
 WrongBecause = Literal[
-    "value", "nonfinite", "shape", "dtype", "count", "unwritten", "guard", "input_mutated", "timed_output"
-]
+    "value", "nonfinite", "shape", "dtype", "count", "unwritten", "guard", "input_mutated", "timed_output",
+    "race", "perturbation", "stale", "shared_results", "memory_error",
+]  # fmt: skip
 
 
 class Incorrect(_Outcome):
@@ -90,7 +92,7 @@ class Suspect(_Outcome):
     """It looks right and fast, in a way that honest code does not."""
 
     outcome: Literal["suspect"] = "suspect"
-    because: Literal["below_floor", "clock_disagrees", "hidden_work", "tampering"]
+    because: Literal["below_floor", "clock_disagrees", "hidden_work", "tampering", "decoration"]
     evidence: str
 
 
@@ -118,6 +120,8 @@ class Measured(_Outcome):
     accuracy: Accuracy
     timing: Timing
     roofline: Roofline
+    promotion: Promotion | None = None
+    """The probes of a new best; None where it was only searched for."""
 
 
 Evaluation = Annotated[

@@ -7,9 +7,8 @@ returns the `Task` with its workloads, domains and OpGraph. Nothing here execute
 from functools import cached_property
 from typing import Literal
 
-from pydantic import Field
-
 from kernelwright.records.base import Record, identity
+from kernelwright.records.comparator import Calibrated, Comparator, DeclaredComparator
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
@@ -44,14 +43,7 @@ class TaskSource(Record):
     format: Literal["kernelbench"]
     source: str
     domains: tuple[DeclaredDomain, ...] = ()
-
-
-class Comparator(Record):
-    """How an output is compared with the fp64 reference (DESIGN section 4, calibrated tolerance)."""
-
-    kind: Literal["calibrated", "exact"] = "calibrated"
-    k: float = Field(default=4.0, gt=0)
-    """Allowed error as a multiple of the largest error that the reference itself shows."""
+    comparators: tuple[DeclaredComparator, ...] = ()
 
 
 class Workload(Record):
@@ -80,12 +72,17 @@ class Task(Record):
     target: Target
     workload: Workload
     graph: OpGraph
-    comparator: Comparator = Comparator()
+    comparators: tuple[Comparator, ...] = ()
+    """One an output, as declared or inferred; without any, all are calibrated."""
 
     @property
     def name(self) -> str:
         """The task's name, from its file."""
         return self.source.name
+
+    def comparator(self, output: int) -> Comparator:
+        """How the output at this position is compared."""
+        return self.comparators[output] if self.comparators else Calibrated()
 
     @cached_property
     def id(self) -> str:

@@ -32,9 +32,11 @@ class Domain(StrEnum):
     PROBABILITY = "probability"
     """Non-negative, and each row along the last axis sums to one."""
     MASK = "mask"
-    """True or false."""
+    """True or false; as floats, one or zero."""
     INDEX = "index"
-    """Integers from 0 to `bound` - 1."""
+    """Integers from 0 to `bound` - 1: positions."""
+    LABEL = "label"
+    """Integers from 0 to `bound` - 1 that name classes; as floats, the few whole values that were drawn and no others."""
 
 
 class TensorSpec(Record):
@@ -61,6 +63,11 @@ class TensorSpec(Record):
     def floating(self) -> bool:
         """Whether the dtype is a floating one."""
         return self.dtype in EPSILON
+
+    @property
+    def scalable(self) -> bool:
+        """Whether its values may be multiplied by a positive number and still be in the domain."""
+        return self.floating and self.domain in (Domain.REAL, Domain.NON_NEGATIVE)
 
 
 class Scalar(Record):

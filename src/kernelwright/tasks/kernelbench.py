@@ -1,16 +1,20 @@
 """Reader of KernelBench-format files: `Model`, `get_inputs`, `get_init_inputs`, as they are.
 
-Decides whether a file can be such a task, by its syntax tree alone: the text is never run here. An
-optional module-level literal states domains that cannot be inferred from the inputs, by position:
+Decides whether a file can be such a task, by its syntax tree alone: the text is never run here. Optional
+module-level literals state by position what cannot be inferred: domains of inputs, comparators of outputs:
 
     DOMAINS = {0: "probability", 1: ("index", 10)}
+    COMPARATORS = {0: ("set", {"of": "scores", "dim": -1}), 1: "statistical"}
 """
 
 import ast
 import warnings
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from kernelwright.errors import TaskError
+from kernelwright.records.comparator import DeclaredComparator
 from kernelwright.records.task import DeclaredDomain, TaskSource
 from kernelwright.records.tensor import Domain
 from kernelwright.tasks.text import read_text
@@ -33,7 +37,13 @@ def read_kernelbench(path: Path) -> TaskSource:
     for name, meaning in _NEEDED.items():
         if name not in defined:
             raise TaskError(f"task {str(path)!r} defines no `{name}`: add {meaning}")
-    return TaskSource(name=path.stem, format="kernelbench", source=source, domains=_domains(tree, path))
+    return TaskSource(
+        name=path.stem,
+        format="kernelbench",
+        source=source,
+        domains=_domains(tree, path),
+        comparators=_comparators(tree, path),
+    )
 
 
 def _parse(source: str, path: Path) -> ast.Module:
@@ -58,22 +68,64 @@ def _names(node: ast.stmt) -> list[str]:
     return []
 
 
-def _domains(tree: ast.Module, path: Path) -> tuple[DeclaredDomain, ...]:
+def _literal(tree: ast.Module, name: str) -> tuple[dict[int, object], int] | None:
+    """What a module-level literal says by position, and its line; None where there is none."""
     assignments = (node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign))
-    values = [node.value for node in assignments if node.value is not None and "DOMAINS" in _names(node)]
+    values = [node.value for node in assignments if node.value is not None and name in _names(node)]
     if not values:
-        return ()
+        return None
     try:
         declared = ast.literal_eval(values[-1])
-        return tuple(_domain(position, value) for position, value in sorted(declared.items()))
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError):
+        declared = None
+    return declared if isinstance(declared, dict) else {-1: None}, values[-1].lineno
+
+
+def _domains(tree: ast.Module, path: Path) -> tuple[DeclaredDomain, ...]:
+    found = _literal(tree, "DOMAINS")
+    if found is None:
+        return ()
+    try:
+        return tuple(_domain(position, value) for position, value in sorted(found[0].items()))
+    except (ValueError, TypeError):
         names = ", ".join(Domain)
         raise TaskError(
-            f"task {str(path)!r}, line {values[-1].lineno}: DOMAINS must be a literal such as "
+            f"task {str(path)!r}, line {found[1]}: DOMAINS must be a literal such as "
             f'{{0: "probability", 1: ("index", 10)}}, from input positions to one of {names}'
         ) from None
 
 
-def _domain(position: int, value: str | tuple[str, int]) -> DeclaredDomain:
-    name, bound = (value, None) if isinstance(value, str) else value
-    return DeclaredDomain(position=position, domain=Domain(name), bound=bound)
+def _domain(position: int, value: object) -> DeclaredDomain:
+    name, bound = (value, None) if isinstance(value, str) else _pair(value)
+    return DeclaredDomain.model_validate({"position": position, "domain": name, "bound": bound})
+
+
+def _comparators(tree: ast.Module, path: Path) -> tuple[DeclaredComparator, ...]:
+    found = _literal(tree, "COMPARATORS")
+    if found is None:
+        return ()
+    try:
+        return tuple(_comparator(position, value) for position, value in sorted(found[0].items()))
+    except (ValueError, TypeError) as error:
+        raise TaskError(
+            f"task {str(path)!r}, line {found[1]}: COMPARATORS must be a literal such as "
+            f'{{0: "exact", 1: ("set", {{"of": "x", "dim": -1}}), 2: "statistical"}}, from output positions to one of '
+            f"calibrated, exact, set, statistical ({_reason(error)})"
+        ) from None
+
+
+def _comparator(position: int, value: object) -> DeclaredComparator:
+    kind, dials = (value, {}) if isinstance(value, str) else _pair(value)
+    if not isinstance(dials, dict):
+        raise TypeError(f"{dials!r} is no dict")
+    return DeclaredComparator.model_validate({"position": position, "comparator": {"kind": kind, **dials}})
+
+
+def _pair(value: object) -> tuple[object, object]:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise TypeError(f"{value!r} is neither a name nor a pair")
+    return value[0], value[1]
+
+
+def _reason(error: Exception) -> str:
+    return str(error.errors()[0]["msg"]) if isinstance(error, ValidationError) else str(error)

@@ -12,7 +12,10 @@ import torch
 
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
-from kernelwright.evaluate.pipeline.session import Case, Presented, Session
+from kernelwright.evaluate.pipeline.expectations import draws_of
+from kernelwright.evaluate.pipeline.presented import Presented
+from kernelwright.evaluate.pipeline.rules import comparators
+from kernelwright.evaluate.pipeline.session import Case, Session
 from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
@@ -20,7 +23,7 @@ from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.triton.reduce import Reduction
-from kernelwright.evaluate.verify import compare
+from kernelwright.records.comparator import Statistical
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource, Workload
@@ -120,7 +123,7 @@ def cache_directory() -> Path:
 
 def _describe(reference: Contestant, source: TaskSource, target: Target) -> tuple[Task, str | None]:
     answer = reference.ask({"do": "load", "source": source.source, "threads": len(os.sched_getaffinity(0))})
-    _refuse_unfit(answer, source.name)
+    _refuse_unfit(answer, source)
     workload = Workload(
         inputs=tuple(_input(i, d) for i, d in enumerate(answer["inputs"])),
         parameters=tuple(TensorSpec.model_validate(p) for p in answer["parameters"]),
@@ -135,22 +138,33 @@ def _describe(reference: Contestant, source: TaskSource, target: Target) -> tupl
     )
     graph = OpGraph.model_validate_json(reference.ask({"do": "graph"})["graph"])
     workload = workload.model_copy(update={"inputs": inputs})
-    return Task(source=source, target=target, workload=workload, graph=graph), answer["init"]
+    rules = comparators(source, workload, graph)
+    return Task(source=source, target=target, workload=workload, graph=graph, comparators=rules), answer["init"]
 
 
 def _input(position: int, data: Message) -> TensorSpec | Scalar:
     return Scalar.model_validate(data) if "value" in data else TensorSpec.model_validate(data)
 
 
-def _refuse_unfit(answer: Message, name: str) -> None:
+def _refuse_unfit(answer: Message, source: TaskSource) -> None:
+    name = source.name
     if answer["mutates_inputs"]:
         raise TaskError(f"the reference of {name!r} writes to its inputs: have forward work on a clone of them")
     if answer["mutates_state"]:
         raise TaskError(f"the reference of {name!r} changes its own parameters or buffers; call .eval() in __init__")
-    if not answer["deterministic"]:
+    declared = {d.position for d in source.comparators if isinstance(d.comparator, Statistical)}
+    random = {i for i, differs in enumerate(answer["random"]) if differs}
+    if random - declared:
+        which = ", ".join(f'{i}: "statistical"' for i in sorted(random))
         raise TaskError(
-            f"the reference of {name!r} is not deterministic: two calls on the same inputs differ. Remove randomness "
-            "such as dropout in training mode; no kernel could be told right from wrong."
+            f"the reference of {name!r} is not deterministic: two calls on the same inputs differ. Remove randomness such "
+            f"as dropout in training mode, or declare it, with COMPARATORS = {{{which}}} in the task's file: the output's "
+            "draws are then compared as a distribution."
+        )
+    if declared - random:
+        raise TaskError(
+            f"COMPARATORS of {name!r} declares output {min(declared - random)} statistical, and two calls on the same "
+            "inputs give the same: leave it out, and the output is compared value by value"
         )
     if not answer["finite"]:
         raise TaskError(f"the reference of {name!r} gives NaN or infinity on its own inputs")
@@ -170,7 +184,18 @@ def _same_with(session: Session, index: int, other: Case) -> bool:
     given, offset = session.cases[0], session.present(other).offsets[index]
     changed = (*given.offsets[:index], offset, *given.offsets[index + 1 :])
     results = session.results("eager", changed)
-    return all(compare.judge(r, e)[1] is None for r, e in zip(results, given.expected, strict=True))
+    return all(
+        e.judge(_draws(session, changed, i) if e.draws > 1 else [r])[1] is None
+        for i, (r, e) in enumerate(zip(results, given.expected, strict=True))
+    )
+
+
+def _draws(session: Session, offsets: tuple[int, ...], output: int) -> list[torch.Tensor]:
+    """As many draws of a random output as its comparison needs."""
+    spec, rule = session.task.workload.outputs[output], session.task.comparator(output)
+    assert isinstance(rule, Statistical)
+    whole = draws_of(session, output, offsets, rule.draws, (0, spec.numel))
+    return [draw.view(spec.shape) for draw in whole]
 
 
 def _refuse_trivial(session: Session) -> None:
@@ -191,7 +216,7 @@ def _answers(session: Session, probe: str, case_number: int) -> bool:
     for spec, expected in zip(session.task.workload.outputs, case.expected, strict=True):
         guesses = _guesses(probe, expected.value, inputs)
         dtype = getattr(torch, spec.dtype)
-        if not any(compare.judge(g.to(dtype), expected)[1] is None for g in guesses):
+        if not any(expected.judge([g.to(dtype)] * expected.draws)[1] is None for g in guesses):
             return False
     return True
 

@@ -48,7 +48,7 @@ class CudaContestant(Contestant):
 
     def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
         """As `Contestant.run`; results are copied to the outbox in a question of their own, after the clock."""
-        return self._ran(calls, checked, variant, "none" if checked or variant == "fp64" else "each")
+        return self._ran(calls, checked, variant, "none" if checked or variant.endswith("fp64") else "each")
 
     def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
         """As a program calls that needs every result: the device is waited for after each call, the L2 is warm."""
@@ -119,22 +119,31 @@ class PlanContestant(CudaContestant):
         super().__init__(child, limit_s)
         self.freeze = False
         self._outputs = tuple(outputs)
-        self.left_out: int | None = None
-        """A launch that is skipped, to see whether it matters."""
+        self.left_out: tuple[int, ...] = ()
+        """Launches that are skipped, to see whether they matter."""
 
-    def load(self, program: Program, arena: Message, descriptors: Sequence[int], inputs: int) -> Message:
-        """Hand over the arena and the program.
+    def load(
+        self,
+        program: Program,
+        arena: Message,
+        descriptors: Sequence[int],
+        inputs: int,
+        private: Sequence[TensorSpec] = (),
+    ) -> Message:
+        """Hand over the arena and the program; `private` tensors are copied and may be written to.
 
         Raises:
             as `ask`; ChildRaisedError: none of its plans can be launched on this device.
         """
-        outbox = self.open_outbox(self.room(self._outputs, MOST_CALLS))
+        copies = sum(t.nbytes + LINE for t in private)
+        outbox = self.open_outbox(max(self.room(self._outputs, 1 if private else MOST_CALLS), copies))
         modules = [_sealed(m) for m in program.modules]
         message: Message = {
             "do": "load", **arena, "outbox": self.outbox_bytes, "inputs": inputs,
             "output_bytes": [o.nbytes for o in self._outputs],
             "plans": [p.model_dump(mode="json") for p in program.plans],
             "unaligned_plans": [p.model_dump(mode="json") for p in program.unaligned_plans],
+            "private": bool(private), "tensors": [t.model_dump(mode="json") for t in private],
         }  # fmt: skip
         try:
             return self.ask(message, [*descriptors, outbox, *modules])
@@ -161,7 +170,7 @@ class PlanContestant(CudaContestant):
     def _beside(self, calls: int, checked: bool) -> Message:
         if checked:
             self._poison(calls)
-        return {"outs": [self._starts(i) for i in range(calls)], "left_out": self.left_out}
+        return {"outs": [self._starts(i) for i in range(calls)], "left_out": list(self.left_out)}
 
     def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:
         return tuple(

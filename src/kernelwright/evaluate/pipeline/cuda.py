@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import described
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant, PlanContestant
+from kernelwright.evaluate.pipeline.instruments_cuda import of_a_model, of_a_plan
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
+from kernelwright.evaluate.pipeline.mutation import named
+from kernelwright.evaluate.pipeline.probes import Subject
+from kernelwright.evaluate.pipeline.promotion import promoted
+from kernelwright.evaluate.pipeline.session import Case
 from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
@@ -56,10 +61,13 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
                 if case.regime == UNALIGNED.name and program.aligned_only:
                     trial.skipped.append(f"{case.regime}: {program.aligned_only}")
                     continue
-                verify_case(trial, contestant, case)
+                with named(trial, case, lambda: _private_plan(trial, machine, program)):
+                    verify_case(trial, contestant, case)
         with trial.timed("measure"):
             machine.settle()
-            return time_candidate(trial, contestant, facts, effort)
+            outcome = time_candidate(trial, contestant, facts, effort)
+        instruments = of_a_plan(trial, contestant, program, facts.chosen)
+        return promoted(trial, outcome, effort, Subject(contestant), instruments)
     finally:
         contestant.close()
 
@@ -86,13 +94,35 @@ def host_stages(trial: Trial, effort: Effort) -> Evaluation:
         with trial.timed("verify"):
             for case in session.cases:
                 _give_parameters(session, contestant, case.offsets)
-                verify_case(trial, contestant, case, guarded=False)
+                with named(trial, case, lambda case=case: _private_model(trial, machine, case)):  # type: ignore[misc]
+                    verify_case(trial, contestant, case, guarded=False)
         with trial.timed("measure"):
             _give_parameters(session, contestant, (*(0 for _ in session.inputs), *session.timed_parameters()))
             machine.settle()
-            return time_candidate(trial, contestant, facts, effort)
+            outcome = time_candidate(trial, contestant, facts, effort)
+        subject = Subject(contestant, lambda offsets: _give_parameters(session, contestant, offsets))
+        return promoted(trial, outcome, effort, subject, of_a_model(trial))
     finally:
         contestant.close()
+
+
+def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanContestant:
+    """The launcher once more, with inputs that may be written to."""
+    session = trial.session
+    again = PlanContestant(machine.spares("launcher").take(), session.limit_s(), session.task.workload.outputs)
+    fields, descriptors = session.share()
+    again.load(program, fields, descriptors, len(session.inputs), session.tensors)
+    return again
+
+
+def _private_model(trial: Trial, machine: CudaMachine, case: Case) -> CudaContestant:
+    """A tier-two candidate once more, with inputs that may be written to."""
+    session = trial.session
+    assert isinstance(session, CudaSession)
+    again = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
+    _load(trial, again, session, private=True)
+    _give_parameters(session, again, case.offsets)
+    return again
 
 
 def _chosen(session: CudaSession, contestant: PlanContestant, program: Program) -> BuildFacts:
@@ -111,8 +141,9 @@ def _host_child(trial: Trial, machine: CudaMachine) -> Child:
     return machine.spares("cuda").take()
 
 
-def _load(trial: Trial, contestant: CudaContestant, session: CudaSession) -> None:
-    outbox = contestant.open_outbox(session.outbox_size())
+def _load(trial: Trial, contestant: CudaContestant, session: CudaSession, private: bool = False) -> None:
+    copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
+    outbox = contestant.open_outbox(max(session.outbox_size(), copies))
     fields, descriptors = session.share()
     workload = session.task.workload
     message: Message = {
@@ -122,6 +153,7 @@ def _load(trial: Trial, contestant: CudaContestant, session: CudaSession) -> Non
         "workload": workload.model_dump(mode="json"),
         "outputs": [o.model_dump(mode="json") for o in workload.outputs],
         "outbox": contestant.outbox_bytes,
+        "private": private,
     }
     contestant.ask(message, [*descriptors, outbox])
 

@@ -10,7 +10,10 @@ from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline.absent import absent_stages
 from kernelwright.evaluate.pipeline.cuda import host_stages, plan_stages
 from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.pipeline.mutation import FAULTS, named
+from kernelwright.evaluate.pipeline.probes import Subject
 from kernelwright.evaluate.pipeline.program import program_of
+from kernelwright.evaluate.pipeline.promotion import ON_THE_CPU, promoted
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
@@ -75,9 +78,9 @@ def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:
 
 
 def _explained(reason: str) -> str:
-    if "SIGSEGV" in reason or "SIGBUS" in reason:
+    if any(name in reason for name in FAULTS):
         # The first process of a namespace cannot die of SIGABRT, so that the C library's abort ends in this one.
-        return f"{reason}: it touched memory outside its buffers, wrote to an input (inputs are read-only), or aborted"
+        return f"{reason}: it touched memory outside its buffers or aborted (inputs are read-only)"
     return reason
 
 
@@ -95,16 +98,25 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
             _load(trial, contestant, library)
         with trial.timed("verify"):
             for case in trial.session.cases:
-                verify_case(trial, contestant, case)
+                with named(trial, case, lambda: _private(trial, library)):
+                    verify_case(trial, contestant, case)
         with trial.timed("measure"):
-            return time_candidate(trial, contestant, library.facts, effort)
+            outcome = time_candidate(trial, contestant, library.facts, effort)
+        return promoted(trial, outcome, effort, Subject(contestant), ON_THE_CPU)
     finally:
         library.close()
         if contestant is not None:
             contestant.close()
 
 
-def _load(trial: Trial, contestant: Contestant, library: cpp.Library) -> None:
+def _private(trial: Trial, library: cpp.Library) -> Contestant:
+    """The candidate once more, with inputs that may be written to."""
+    again = Contestant(trial.machine.warm.spawn("cpp", trial.jail()), trial.policy.run_limit_s)
+    _load(trial, again, library, private=True)
+    return again
+
+
+def _load(trial: Trial, contestant: Contestant, library: cpp.Library, private: bool = False) -> None:
     session = trial.session
     fields, descriptors = session.share()
     message = {
@@ -114,6 +126,7 @@ def _load(trial: Trial, contestant: Contestant, library: cpp.Library) -> None:
         "workspace_bytes": trial.candidate.workspace_bytes,
         "entry": trial.candidate.entry,
         "threads": trial.machine.device.cores,
+        "private": private,
     }
     denied = contestant.child.denied
     if denied and trial.policy.isolation == "strict":

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from kernelwright.evaluate.pipeline import expectations
+from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify import compare, regimes
-from kernelwright.evaluate.verify.compare import Expected
+from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
+from kernelwright.records.comparator import Calibrated
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
@@ -36,24 +39,8 @@ class Case:
 
     regime: str
     offsets: tuple[int, ...]
-    expected: tuple[Expected, ...]
+    expected: tuple[Expectation, ...]
     exact: bool = False
-
-
-@dataclass(frozen=True)
-class Presented:
-    """What the session stands for."""
-
-    task: Task
-    """The task as it was handed in; `Session.task` is smaller where an interpreter must run it."""
-    init: str | None
-    """The constructor's arguments as Python text, for candidates that are modules themselves."""
-    reduction: str
-    """How much smaller, in words; empty at full size."""
-
-    def init_source(self) -> str:
-        """A file with nothing of the task but its `get_init_inputs`: a candidate's process may not see the reference."""
-        return f"def get_init_inputs():\n    return {self.init or '[]'}\n"
 
 
 class Session:
@@ -65,7 +52,7 @@ class Session:
     pool = 128 << 20
     """Bytes of inputs worth having for the clock: several times the last-level cache."""
 
-    def __init__(self, task: Task, reference: Contestant, policy: Policy, presented: "Presented") -> None:
+    def __init__(self, task: Task, reference: Contestant, policy: Policy, presented: Presented) -> None:
         self.task, self.reference, self.policy, self.presented = task, reference, policy, presented
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
@@ -77,6 +64,7 @@ class Session:
         self.dropped: list[str] = []
         self._loaded: tuple[int, ...] = ()
         self._placed = False
+        self.watching: set[str] = set()
         self.eager_s = float("inf")
         """The quickest of eager's calls so far."""
         self.prepared: dict[str, str] = {}
@@ -95,7 +83,7 @@ class Session:
         errors = [self._shown_by_another_seed() for _ in range(self.policy.seeds - kept)]
         drawn = [self._place_draw(i) for i in range(self.draws)]
         given = [self._observe(AS_GIVEN, self._given(i)) for i in range(kept)]
-        errors += [[shown.error for shown in o.outputs] for o in given if not o.fault]
+        errors += [[seen.error for seen in o.outputs] for o in given if not o.fault]
         self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
         self._admit_cases(given)
         for slot, regime in enumerate(self.regimes):
@@ -120,7 +108,9 @@ class Session:
         if "calibrated" in self.policy.disabled:
             return 1e-2
         worst = max(self.base_error[output], reference_error)
-        return self.task.comparator.k * worst + compare.floor(spec, self.reduction(output))
+        comparator = self.task.comparator(output)
+        k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
+        return k * worst + compare.floor(spec, self.reduction(output))
 
     def reduction(self, output: int) -> int:
         """Elements that meet in one element of this output, at most: in the graph's reductions or by size."""
@@ -146,6 +136,8 @@ class Session:
     def view(self, index: int, offset: int) -> torch.Tensor:
         """The window of a tensor at a byte offset, in the grader's own writable mapping."""
         spec = self.tensors[index]
+        if not spec.numel:
+            return torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
         buffer = (ctypes.c_char * max(spec.nbytes, 1)).from_address(self.arena.where(index) + offset)
         return torch.frombuffer(buffer, dtype=getattr(torch, spec.dtype), count=spec.numel).view(spec.shape)
 
@@ -244,53 +236,43 @@ class Session:
             self.eager_s = min(self.eager_s, ran.inside_ns / 1e9)
         return [self.reference.read(found) for found in ran.results[0]]
 
+    def case_at(self, regime: Regime, offsets: tuple[int, ...]) -> Case | None:
+        """What is expected of what lies at these offsets now; None where the reference is not finite there."""
+        observed = self._observe(regime, offsets)
+        return None if observed.fault else self._case(observed)
+
+    def forget_parameters(self) -> None:
+        """The reference must be given its parameters again: they have changed, or a variant of it is new."""
+        self._loaded = ()
+
     def _shown_by_another_seed(self) -> list[float]:
         self._place_draw(0)
-        return [shown.error for shown in self._observe(AS_GIVEN, self._given(0)).outputs]
+        return [seen.error for seen in self._observe(AS_GIVEN, self._given(0)).outputs]
 
     def _observe(self, regime: Regime, offsets: tuple[int, ...]) -> "Observed":
         """What fp64 says of these inputs, and how far eager is from it."""
-        fields = regime, offsets
         wanted = self.results("fp64", offsets)
         if not _finite(wanted):
-            return Observed(*fields, (), "the fp64 reference is not finite")
-        shown = self.results("eager", offsets)
-        if not _finite(shown):
-            return Observed(*fields, (), "the eager reference is not finite")
-        outputs = []
-        for i, (want, show) in enumerate(zip(wanted, shown, strict=True)):
-            scale = compare.scale_of(want)
-            outputs.append(Shown(self._kept(i, want), scale, compare.largest_error(show, want, scale)))
-        return Observed(*fields, tuple(outputs))
+            return Observed(regime, offsets, (), "the fp64 reference is not finite")
+        eager = self.results("eager", offsets)
+        if not _finite(eager):
+            return Observed(regime, offsets, (), "the eager reference is not finite")
+        outputs = [
+            expectations.observe(self, i, offsets, *pair) for i, pair in enumerate(zip(wanted, eager, strict=True))
+        ]
+        return Observed(regime, offsets, tuple(outputs))
 
     def _admit_cases(self, observed: Sequence["Observed"]) -> None:
         for one in observed:
             if one.fault:
                 self.dropped.append(f"{one.regime.name}: {one.fault}")
-                continue
-            exact = one.regime.name == "small integers" and all(
-                n.op in regimes.EXACT_OPS for n in self.task.graph.nodes
-            )
-            expected = tuple(self._expect(i, shown, exact) for i, shown in enumerate(one.outputs))
-            self.cases.append(Case(one.regime.name, one.offsets, expected, exact))
+            else:
+                self.cases.append(self._case(one))
 
-    def _expect(self, output: int, shown: "Shown", exact: bool) -> Expected:
-        bitwise = (exact and shown.error == 0.0) or not self.task.workload.outputs[output].floating
-        allowed = 0.0 if bitwise or self.task.comparator.kind == "exact" else self.allowed(output, shown.error)
-        return Expected(shown.value, shown.scale, shown.error, allowed)
-
-    def _kept(self, output: int, wanted: torch.Tensor) -> torch.Tensor:
-        """The form in which an expected result is kept."""
-        return wanted
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One expected result, the scale of its errors, and the error that eager shows."""
-
-    value: torch.Tensor
-    scale: float
-    error: float
+    def _case(self, one: "Observed") -> Case:
+        exact = one.regime.name == "small integers" and all(n.op in regimes.EXACT_OPS for n in self.task.graph.nodes)
+        expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in enumerate(one.outputs))
+        return Case(one.regime.name, one.offsets, expected, exact)
 
 
 @dataclass(frozen=True)
@@ -299,7 +281,7 @@ class Observed:
 
     regime: Regime
     offsets: tuple[int, ...]
-    outputs: tuple[Shown, ...]
+    outputs: tuple[expectations.Seen, ...]
     fault: str = ""
 
 

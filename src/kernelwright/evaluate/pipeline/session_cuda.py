@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
+from kernelwright.evaluate.pipeline.expectations import watched_bytes
 from kernelwright.evaluate.pipeline.footprint import OUTBOX, Footprint, fit, wide
-from kernelwright.evaluate.pipeline.session import Case, Presented, Session
+from kernelwright.evaluate.pipeline.presented import Presented
+from kernelwright.evaluate.pipeline.session import Case, Session
 from kernelwright.evaluate.profile.clock import MOST_CALLS, SAMPLE_NS
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.wire import Message
@@ -119,7 +121,8 @@ class CudaSession(Session):
         self.cuda_arena = CudaArena(self._capacities())
         is_wide = wide(self.task.workload.outputs)
         self.reference.narrow = not is_wide
-        outbox = self.reference.open_outbox(self.outbox_size(8 if is_wide else 4))
+        room = max(self.outbox_size(8 if is_wide else 4), watched_bytes(self.task))
+        outbox = self.reference.open_outbox(room)
         fields, descriptors = self.share()
         message = {"do": "arrange", **fields, "outbox": self.reference.outbox_bytes}
         self.reference.ask(message, [*descriptors, outbox])

@@ -1,6 +1,5 @@
 """The measure stage: hold the contest, check every timed result, place the time against floor and ceiling."""
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -9,21 +8,18 @@ import torch
 
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.pipeline.timed_results import TimedResults
 from kernelwright.evaluate.pipeline.trial import Trial, check_form, wrong
-from kernelwright.evaluate.profile.clock import DEVICE, OUTSIDE, Contest, Entrant, Samples
+from kernelwright.evaluate.profile.clock import DEVICE, OUTSIDE, Calls, Contest, Entrant, Samples
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs
 from kernelwright.evaluate.profile.stopping import Stopping
 from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
-from kernelwright.evaluate.verify import compare
 from kernelwright.evaluate.verify.regimes import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BaselineName, BuildFacts, Roofline, Side, Timing
 from kernelwright.records.policy import Effort, Policy
-from kernelwright.records.tensor import TensorSpec
 
-CHECKED_ELEMENTS = 1 << 20
-"""Elements of each timed result that are looked at; which ones is chosen after the candidate has been frozen."""
 HIDDEN_SHARE = 0.25
 """Share of a sample that the candidate's own clock may miss beyond what eager's misses (waking, answering)."""
 BLUR_NS = 30_000
@@ -45,6 +41,9 @@ class Witness:
 
     trial: Trial
     reference: Contestant
+    results: TimedResults
+    places: Calls = field(default_factory=list)
+    """Where the inputs of the round lie."""
     parts: list[list[tuple[int, int]]] = field(default_factory=list)
     wanted: list[list[torch.Tensor]] = field(default_factory=list)
     got: list[list[torch.Tensor]] = field(default_factory=list)
@@ -65,7 +64,7 @@ class Witness:
                 ran.must_be_disjoint()
         if not self.parts:
             outputs = self.trial.session.task.workload.outputs
-            self.parts = [[_part(o) for o in outputs] for _ in ran.results]
+            self.parts = [[self.results.part(o) for o in range(len(outputs))] for _ in ran.results]
         values = [
             [entrant.contestant.read(f, *p) for f, p in zip(call, part, strict=True)]
             for call, part in zip(ran.results, self.parts, strict=True)
@@ -81,25 +80,22 @@ class Witness:
         Raises:
             TimedOutputWrongError: a timed result is not right.
         """
-        for got, wanted in zip(self.got, self.wanted, strict=True):
+        for got, wanted, offsets in zip(self.got, self.wanted, self.places, strict=False):
             for i, (g, w) in enumerate(zip(got, wanted, strict=True)):
-                self._compare(i, g, w)
+                found = self.results.wrong(i, g, w, offsets)
+                if found is not None:
+                    raise TimedOutputWrongError(f"output {i} of a timed call: {found.evidence}")
         self.parts, self.wanted, self.got = [], [], []
 
-    def _compare(self, output: int, got: torch.Tensor, wanted: torch.Tensor) -> None:
-        # Both sides may be off the truth by what each is allowed.
-        session = self.trial.session
-        allowed = session.allowed(output, 0.0) + session.base_error[output]
-        allowed = allowed if session.task.workload.outputs[output].floating else 0.0
-        expected = compare.Expected(wanted, compare.scale_of(wanted), 0.0, allowed)
-        _, wrong = compare.judge(got, expected)
-        if wrong is not None:
-            raise TimedOutputWrongError(f"output {output} of a timed call: {wrong.evidence}")
+    def finish(self) -> None:
+        """Compare what only the whole contest tells.
 
-
-def _part(output: TensorSpec) -> tuple[int, int]:
-    count = min(output.numel, CHECKED_ELEMENTS)
-    return secrets.randbelow(output.numel - count + 1), count
+        Raises:
+            TimedOutputWrongError: the timed results are not right together.
+        """
+        found = self.results.finish()
+        if found is not None:
+            raise TimedOutputWrongError(found.evidence)
 
 
 @dataclass(frozen=True)
@@ -142,10 +138,12 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     names, missing = baselines.made(trial.machine, session, baselines.asked(policy, effort, session.task.target))
     timed = baselines.to_time(session, names, effort)
     rule, on_device = _rule(policy, effort, timed), session.task.target.kind == "cuda"
-    contest = _contest(trial, contestant, fresh, rule)
+    witness = Witness(trial, session.reference, TimedResults(session))
+    contest = _contest(witness, contestant, fresh, rule)
     try:
         samples = contest.hold(rule.most, policy.final_seconds if effort == "final" else policy.search_seconds)
         waiting = contest.waiting_us(samples.calls) if on_device else {}
+        witness.finish()
     finally:
         fresh.undo()
     baselines.remember(session, samples.us, rule)
@@ -164,20 +162,27 @@ def _rule(policy: Policy, effort: Effort, timed: Sequence[BaselineName]) -> Stop
     )
 
 
-def _contest(trial: Trial, contestant: Contestant, fresh: FreshInputs, rule: Stopping) -> Contest:
-    session, on_device = trial.session, trial.session.task.target.kind == "cuda"
-    witness = Witness(trial, session.reference)
+def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule: Stopping) -> Contest:
+    trial, session = witness.trial, witness.trial.session
+    on_device = session.task.target.kind == "cuda"
+
+    def windows(calls: int) -> Calls:
+        witness.places = fresh.windows(calls)
+        return witness.places
 
     def round_over() -> None:
-        fresh.undo()
-        witness.compare()
+        try:
+            # While the inputs still lie there: some comparators look at them.
+            witness.compare()
+        finally:
+            fresh.undo()
 
     return Contest(
         entrants=[
             *(Entrant(name, session.reference, name) for name in rule.baselines),
             Entrant("candidate", contestant),
         ],
-        fresh=fresh.windows,
+        fresh=windows,
         after=witness.look,
         round_over=round_over,
         most_calls=session.most_calls(),

@@ -80,7 +80,7 @@ class FreshInputs:
     def _breed(self, index: int, offset: int, spec: TensorSpec) -> None:
         first, second = (self._view(index, _offset(spec, self._kept)) for _ in range(2))
         child = torch.where(self._mask(index, spec, first.device), first, second)
-        if spec.floating and spec.domain is not Domain.PROBABILITY:
+        if spec.scalable:
             child *= 0.5 + secrets.randbelow(1 << 20) / (1 << 20)
         self._view(index, offset).copy_(child)
 
@@ -118,8 +118,11 @@ class FreshInputs:
             # Two of one row change places, so that it still sums to one.
             return values.view(-1, 2).flip(1).reshape(-1)
         if spec.domain is Domain.MASK:
-            return ~values
-        if spec.domain is Domain.INDEX:
+            return 1 - values if spec.floating else ~values
+        if spec.domain is Domain.LABEL and spec.floating:
+            # Only values that occur are labels: some of them change places.
+            return values[torch.randperm(len(values), generator=self._generator).to(values.device)]
+        if not spec.floating:
             return torch.randint(spec.bound or 1, values.shape, generator=self._generator).to(values)
         # No larger than the regime of a huge element, which the reference has borne at this dtype.
         return (values.float() * self._strength(spec) + 1).clamp(-1e4, 1e4).to(values.dtype)

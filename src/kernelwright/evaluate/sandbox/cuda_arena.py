@@ -135,3 +135,18 @@ def _location() -> Any:  # noqa: ANN401 (a type of the bindings)
     location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
     location.id = torch.cuda.current_device()
     return location
+
+
+class CopiedView:
+    """Private, writable copies of the windows of somebody else's arena, made when they are first asked for."""
+
+    def __init__(self, view: CudaView) -> None:
+        self._view = view
+        self._copies: dict[tuple[int, int], torch.Tensor] = {}
+
+    def tensor(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
+        """The copy of a window; always the same one."""
+        place = (index, offset)
+        if place not in self._copies:
+            self._copies[place] = self._view.tensor(index, offset, spec).clone()
+        return self._copies[place]

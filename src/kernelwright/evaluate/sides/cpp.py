@@ -27,7 +27,7 @@ class CppSide:
         """Map the arena and open the library; its constructors run here."""
         arena, library_file = message["descriptors"]
         self._outputs = tensor_specs(message, "outputs")
-        self._view = ArenaView(arena, message["starts"])
+        self._view = ArenaView(arena, message["starts"], bool(message.get("private")))
         self._workspace_bytes = int(message["workspace_bytes"])
         torch.set_num_threads(int(message["threads"]))
         path = Path("kernel.so").absolute()
@@ -63,6 +63,12 @@ class CppSide:
         ]
         return {"ns": inside, "results": described}
 
+    def inputs(self, message: Message) -> Message:
+        """Where the windows at these offsets lie in this process, for the grader to look for changes."""
+        specs = tensor_specs(message, "tensors")
+        places = [self._view.address(i, int(o)) for i, o in enumerate(message["offsets"])]
+        return {"results": [[[a, s.dtype, list(s.shape)] for a, s in zip(places, specs, strict=True)]]}
+
     def _workspace(self) -> list[int]:
         if not self._workspace_bytes:
             return []
@@ -72,6 +78,6 @@ class CppSide:
 
 
 def serve(control: socket.socket, denied: list[str]) -> None:
-    """Answer `load` and `run`."""
+    """Answer `load`, `run` and `inputs`."""
     side = CppSide(denied)
-    session.serve(control, {"load": side.load, "run": side.run})
+    session.serve(control, {"load": side.load, "run": side.run, "inputs": side.inputs})

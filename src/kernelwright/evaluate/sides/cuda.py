@@ -7,7 +7,7 @@ import socket
 
 import torch
 
-from kernelwright.evaluate.sandbox.cuda_arena import CudaView
+from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import precision, session
 from kernelwright.evaluate.sides.cuda_calls import publish, the_clock, timed
@@ -39,7 +39,8 @@ class CudaSide:
         self._workload = Workload.model_validate(message["workload"])
         self._outputs = tensor_specs(message, "outputs")
         *arena, outbox = message["descriptors"]
-        self._view = CudaView(arena, message["sizes"], writable=False)
+        view = CudaView(arena, message["sizes"], writable=False)
+        self._view: CudaView | CopiedView = CopiedView(view) if message.get("private") else view
         self._capacity = int(message["outbox"])
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
         precision.full()
@@ -71,6 +72,14 @@ class CudaSide:
         results = [[t.contiguous() for t in flatten(r)] for r in self._results]
         return {"results": publish(self._outbox, results, self._capacity)}
 
+    def inputs(self, message: Message) -> Message:
+        """Copy the windows at these offsets to the outbox, for the grader to look for changes."""
+        specs = tensor_specs(message, "tensors")
+        windows = [
+            self._view.tensor(i, int(o), s) for (i, o), s in zip(enumerate(message["offsets"]), specs, strict=True)
+        ]
+        return {"results": publish(self._outbox, [windows], self._capacity)}
+
     def _poison(self) -> None:
         """Fill memory of the results' sizes with NaN and give it back: the next `empty` gets it."""
         held = [torch.full((max(s.nbytes, 1),), 0xFF, dtype=torch.uint8, device="cuda") for s in self._outputs]
@@ -84,6 +93,6 @@ class CudaSide:
 
 
 def serve(control: socket.socket, denied: list[str]) -> None:
-    """Answer `open`, `load`, `parameters`, `run` and `export`."""
+    """Answer `open`, `load`, `parameters`, `run`, `export` and `inputs`."""
     side = CudaSide(denied)
-    session.serve(control, {n: getattr(side, n) for n in ("open", "load", "parameters", "run", "export")})
+    session.serve(control, {n: getattr(side, n) for n in ("open", "load", "parameters", "run", "export", "inputs")})

@@ -17,8 +17,10 @@ from kernelwright.records.tensor import Scalar, TensorSpec
 _DROPPED = ("_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range_for_size")
 
 
-def graph(model: torch.nn.Module, inputs: Sequence[object], specs: Sequence[TensorSpec | Scalar]) -> OpGraph:
-    """Export `model` on `inputs`; names are those of the input specs and of the state_dict.
+def graph(
+    model: torch.nn.Module, inputs: Sequence[object], specs: Sequence[TensorSpec | Scalar]
+) -> tuple[torch.export.ExportedProgram, OpGraph]:
+    """Export `model` on `inputs`, and as data; names are those of the input specs and of the state_dict.
 
     Raises:
         Exception: whatever torch.export says of data-dependent control flow and the like.
@@ -27,7 +29,7 @@ def graph(model: torch.nn.Module, inputs: Sequence[object], specs: Sequence[Tens
     names = _placeholder_names(exported, specs)
     nodes = [_node(n, names) for n in exported.graph.nodes if _kept(n)]
     returned = next(n for n in exported.graph.nodes if n.op == "output").args[0]
-    return OpGraph(
+    return exported, OpGraph(
         inputs=tuple(s.name for s in specs if isinstance(s, TensorSpec)),
         parameters=tuple(model.state_dict()),
         nodes=tuple(nodes),

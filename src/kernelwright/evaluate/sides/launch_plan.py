@@ -43,8 +43,8 @@ class Bound:
     workspaces: list[torch.Tensor]
     output_bytes: Sequence[int]
 
-    def call(self, places: Places, left_out: int | None = None) -> Enqueue:
-        """One call with these addresses; `left_out` skips one launch, to see whether it matters."""
+    def call(self, places: Places, left_out: Sequence[int] = ()) -> Enqueue:
+        """One call with these addresses; launches in `left_out` are skipped, to see whether they matter."""
         places = {**places, "workspace": [w.data_ptr() for w in self.workspaces]}
         zeroed = [
             (w.data_ptr(), s.nbytes) for w, s in zip(self.workspaces, self.plan.workspaces, strict=True) if s.zeroed
@@ -53,7 +53,7 @@ class Bound:
         prepared = [
             _prepared(function, launch, places)
             for i, (function, launch) in enumerate(zip(self.functions, self.plan.launches, strict=True))
-            if i != left_out
+            if i not in left_out
         ]
 
         def enqueue(stream: int) -> None:

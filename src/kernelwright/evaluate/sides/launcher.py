@@ -11,11 +11,12 @@ import torch
 from cuda.bindings import driver
 
 from kernelwright.errors import MachineError
-from kernelwright.evaluate.sandbox.cuda_arena import CudaView, check
+from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView, check
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import session
-from kernelwright.evaluate.sides.cuda_calls import clocked, the_clock
+from kernelwright.evaluate.sides.cuda_calls import clocked, publish, the_clock
 from kernelwright.evaluate.sides.launch_plan import Bound, Places, bind
+from kernelwright.evaluate.sides.memory import tensor_specs
 from kernelwright.records.launch import LaunchPlan
 
 BUSY_NS = 50_000
@@ -44,7 +45,10 @@ class LauncherSide:
         count = len(message["sizes"])
         *mapped, outbox = message["descriptors"][: count + 1]
         self._view = CudaView(mapped, message["sizes"], writable=False)
-        self._outbox = CudaView([outbox], [int(message["outbox"])], writable=True)
+        self._copies = CopiedView(self._view) if message.get("private") else None
+        self._tensors = tensor_specs(message, "tensors") if message.get("private") else []
+        self._outbox_bytes = int(message["outbox"])
+        self._outbox = CudaView([outbox], [self._outbox_bytes], writable=True)
         self._output_bytes = [int(n) for n in message["output_bytes"]]
         self._inputs = int(message["inputs"])
         self._modules = [_module(d) for d in message["descriptors"][count + 1 :]]
@@ -73,7 +77,7 @@ class LauncherSide:
     def run(self, message: Message) -> Message:
         """Launch once for every list of offsets; results are in the outbox."""
         stream = torch.cuda.current_stream().cuda_stream
-        left_out = message.get("left_out")
+        left_out = message.get("left_out", ())
         places = [self._places(*call) for call in zip(message["calls"], message["outs"], strict=True)]
         calls = [self._for(p).call(p, left_out) for p in places]
         _, clocks = clocked(lambda i: calls[i](stream), len(calls), message)
@@ -104,8 +108,19 @@ class LauncherSide:
             best = taken if attempt == 2 else min(best, taken)
         return best
 
+    def inputs(self, message: Message) -> Message:
+        """Copy the private inputs at these offsets to the outbox, for the grader to look for changes."""
+        assert self._copies is not None
+        windows = [self._copies.tensor(i, int(o), self._tensors[i]) for i, o in enumerate(message["offsets"])]
+        return {"results": publish(self._outbox, [windows], self._outbox_bytes)}
+
+    def _pointer(self, index: int, offset: int) -> int:
+        if self._copies is None:
+            return self._view.pointer(index) + offset
+        return int(self._copies.tensor(index, offset, self._tensors[index]).data_ptr())
+
     def _places(self, offsets: list[int], outs: list[int]) -> Places:
-        pointers = [self._view.pointer(i) + o for i, o in enumerate(offsets)]
+        pointers = [self._pointer(i, o) for i, o in enumerate(offsets)]
         base = self._outbox.pointer(0)
         return {
             "input": pointers[: self._inputs],
@@ -123,4 +138,4 @@ def _module(descriptor: int) -> object:
 def serve(control: socket.socket, denied: list[str]) -> None:
     """Answer `open`, `load`, `choose`, `use` and `run`."""
     side = LauncherSide()
-    session.serve(control, {n: getattr(side, n) for n in ("open", "load", "choose", "use", "run")})
+    session.serve(control, {n: getattr(side, n) for n in ("open", "load", "choose", "use", "run", "inputs")})

@@ -22,16 +22,19 @@ GUARD_BYTE, POISON_BYTE = 0xA5, 0xFF
 
 
 class ArenaView:
-    """An arena, mapped without write access: its descriptor has none, unless a test switched that off."""
+    """An arena, mapped without write access: its descriptor has none, unless a test switched that off.
 
-    def __init__(self, descriptor: int, starts: Sequence[int]) -> None:
-        flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
+    `private` makes writable pages of this process's own instead, copied where they are written to.
+    """
+
+    def __init__(self, descriptor: int, starts: Sequence[int], private: bool = False) -> None:
+        flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED | mmap.MAP_POPULATE
         size = _size(descriptor)
         # Python's mmap keeps no write access either; the address comes from the C library.
         libc = ctypes.CDLL(None, use_errno=True)
         libc.mmap.restype = ctypes.c_void_p
         libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *([ctypes.c_int] * 3), ctypes.c_long)
-        writable = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+        writable = private or fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
         access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
         base = libc.mmap(None, size, access, flags, descriptor, 0)
         if base is None or base == ctypes.c_void_p(-1).value:
@@ -50,6 +53,8 @@ class ArenaView:
 
 def over(address: int, spec: TensorSpec) -> torch.Tensor:
     """A tensor over memory that somebody else owns."""
+    if not spec.numel:
+        return empty(spec)
     buffer = (ctypes.c_char * max(spec.nbytes, 1)).from_address(address)
     flat = torch.frombuffer(buffer, dtype=getattr(torch, spec.dtype), count=prod(spec.shape))
     return flat.view(spec.shape)

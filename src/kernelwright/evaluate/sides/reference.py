@@ -11,20 +11,18 @@ import socket
 import time
 import types
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import export, precision, session
+from kernelwright.evaluate.sides.domains import spec_of, with_domain
 from kernelwright.evaluate.sides.memory import ArenaView, described
+from kernelwright.evaluate.sides.watch import Watch
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
 from kernelwright.records.task import Workload
-from kernelwright.records.tensor import Domain, Scalar, TensorSpec
-
-if TYPE_CHECKING:
-    from pydantic import JsonValue
+from kernelwright.records.tensor import Scalar, TensorSpec
 
 Call = Callable[..., object]
 
@@ -52,7 +50,7 @@ class ReferenceSide:
         before = [t.clone() for t in model.state_dict().values()]
         given = [v.clone() for v in draws[0] if isinstance(v, torch.Tensor)]
         first, again, other = (self._results(model, d) for d in (draws[0], draws[0], draws[1]))
-        outputs = [_spec(f"output{i}", t) for i, t in enumerate(first)]
+        outputs = [spec_of(f"output{i}", t) for i, t in enumerate(first)]
         kept = [v for v in draws[0] if isinstance(v, torch.Tensor)]
         after = list(model.state_dict().values())
         return {
@@ -60,7 +58,7 @@ class ReferenceSide:
             "parameters": [p.model_dump(mode="json") for p in self._parameters],
             "outputs": [o.model_dump(mode="json") for o in outputs],
             "mutates_inputs": not _same(given, kept),
-            "deterministic": _same(first, again),
+            "random": [not _same([a], [b]) for a, b in zip(first, again, strict=True)],
             "mutates_state": not _same(before, after),
             "finite": all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
             "denied": list(self._denied),
@@ -79,7 +77,8 @@ class ReferenceSide:
     def graph(self, message: Message) -> Message:
         """The OpGraph, through torch.export."""
         inputs = self._draw(1)
-        return {"graph": export.graph(self._models["eager"], inputs, self._inputs).model_dump_json()}
+        self._exported, graph = export.graph(self._models["eager"], inputs, self._inputs)
+        return {"graph": graph.model_dump_json()}
 
     def draw(self, message: Message) -> Message:
         """Inputs of one seed: where they lie in this process."""
@@ -104,8 +103,9 @@ class ReferenceSide:
         first = sum(isinstance(i, TensorSpec) for i in self._inputs)
         with torch.no_grad():
             for model in self._models.values():
-                for i, tensor in enumerate(model.state_dict().values()):
-                    tensor.copy_(self._view.tensor(first + i, int(message["offsets"][i]), self._parameters[i]))
+                state = model.state_dict()
+                for i, spec in enumerate(self._parameters):
+                    state[spec.name].copy_(self._view.tensor(first + i, int(message["offsets"][i]), spec))
         return {}
 
     def flags(self, message: Message) -> Message:
@@ -113,20 +113,27 @@ class ReferenceSide:
         return {"precision": precision.told()}
 
     def prepare(self, message: Message) -> Message:
-        """Build a variant: `fp64` or `compile`. Compiling happens at its first run."""
+        """Build a variant: `fp64`, `compile` (at its first run), or `watch`, which gives back what `nodes` compute.
+
+        `watch fp64` does so in double precision.
+        """
         variant = str(message["variant"])
         model = self._models["eager"]
         if variant == "fp64":
             self._models[variant] = copy.deepcopy(model).double()
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
+        elif variant.startswith("watch"):
+            module = copy.deepcopy(self._exported.module())
+            self._models[variant] = module.double() if variant.endswith("fp64") else module
+            self._variants[variant] = Watch(self._models[variant], message["nodes"]).results
         return {}
 
     def run(self, message: Message) -> Message:
         """Run a variant on windows of the arena; results stay alive until the next run."""
         variant = str(message["variant"])
         calls = [self._window(self._view, offsets) for offsets in message["calls"]]
-        if variant == "fp64":
+        if variant.endswith("fp64"):
             calls = [self._doubled(c) for c in calls]
         function = self._function(variant)
         self._kept = []
@@ -186,7 +193,7 @@ class ReferenceSide:
             name = names[i] if i < len(names) else f"input{i}"
             first = values[0]
             if isinstance(first, torch.Tensor):
-                specs.append(_with_domain(_spec(name, first), [v for v in values if isinstance(v, torch.Tensor)]))
+                specs.append(with_domain(spec_of(name, first), [v for v in values if isinstance(v, torch.Tensor)]))
             elif isinstance(first, bool | int | float):
                 specs.append(Scalar(name=name, value=first))
             else:
@@ -197,28 +204,9 @@ class ReferenceSide:
         learned = {name for name, _ in model.named_parameters()}
         specs = []
         for name, tensor in model.state_dict().items():
-            spec = _spec(name, tensor)
-            specs.append(spec if name in learned else _with_domain(spec, [tensor]))
+            spec = spec_of(name, tensor)
+            specs.append(spec if name in learned else with_domain(spec, [tensor]))
         return specs
-
-
-def _spec(name: str, tensor: torch.Tensor) -> TensorSpec:
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    return TensorSpec.model_validate({"name": name, "shape": tuple(tensor.shape), "dtype": dtype})
-
-
-def _with_domain(spec: TensorSpec, values: list[torch.Tensor]) -> TensorSpec:
-    """Infer the domain from what was drawn (integers are indices, rows that sum to one probabilities)."""
-    update: dict[str, JsonValue] = {"domain": Domain.REAL.value}
-    if spec.dtype == "bool":
-        update = {"domain": Domain.MASK.value}
-    elif not spec.floating:
-        update = {"domain": Domain.INDEX.value, "bound": max(int(v.max()) for v in values) + 1}
-    elif all(bool((v >= 0).all()) for v in values):
-        sums = [v.double().sum(-1) for v in values if v.dim()]
-        rows = bool(sums) and all(bool(((s - 1).abs() < 1e-3).all()) for s in sums)
-        update = {"domain": (Domain.PROBABILITY if rows else Domain.NON_NEGATIVE).value}
-    return TensorSpec.model_validate({**spec.model_dump(mode="json"), **update})
 
 
 def tensors_of(value: object) -> list[torch.Tensor]:

@@ -3,12 +3,13 @@
 Errors are relative to |reference| plus the tensor's own scale (its median magnitude, or a thousandth of its root mean
 square when most of it is zero), element by element, and the largest counts. The floor of a few ulps grows with the
 logarithm of the reduction length: an honest two-stage sum must pass where the scalar reference was luckily exact.
-Refuses to know regimes, candidates or devices.
+Refuses to know regimes, candidates or devices. The other comparisons have modules of their own beside this one.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2, sqrt
+from typing import Protocol
 
 import torch
 
@@ -23,22 +24,55 @@ ROW_WISE = ("softmax", "norm", "logsumexp", "cross_entropy", "var", "std", "cums
 
 
 @dataclass(frozen=True)
-class Expected:
-    """One output of one case: the fp64 reference, and how far from it a candidate may be."""
-
-    value: torch.Tensor
-    scale: float
-    reference_error: float
-    allowed: float
-
-
-@dataclass(frozen=True)
 class Wrong:
     """Why an output is refused."""
 
     because: str
     evidence: str
     error: float
+
+
+class Expectation(Protocol):
+    """One output of one case: what it should be, in whatever sense its comparator has."""
+
+    @property
+    def value(self) -> torch.Tensor:
+        """A right answer, at full size."""
+        ...
+
+    @property
+    def draws(self) -> int:
+        """Results that the comparison needs, on the same input."""
+        ...
+
+    @property
+    def reference_error(self) -> float:
+        """What the reference itself shows, in the comparator's unit."""
+        ...
+
+    @property
+    def allowed(self) -> float:
+        """The largest error that passes."""
+        ...
+
+    def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
+        """The error of `draws` results, and the evidence if it is too large."""
+        ...
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The fp64 reference, and how far from it a candidate may be."""
+
+    value: torch.Tensor
+    scale: float
+    reference_error: float
+    allowed: float
+    draws: int = 1
+
+    def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
+        """See `judge` of this module."""
+        return judge(got[0], self)
 
 
 def scale_of(reference: torch.Tensor) -> float:
@@ -103,7 +137,7 @@ def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
     if worst <= expected.allowed:
         return worst, None
     if got.dtype.is_floating_point:
-        wrong = _not_finite(got)
+        wrong = not_finite(got)
         if wrong:
             return float("inf"), wrong
     count, where = _off(got, expected)
@@ -128,7 +162,8 @@ def _off(got: torch.Tensor, expected: Expected) -> tuple[int, int]:
     return count, where
 
 
-def _not_finite(got: torch.Tensor) -> Wrong | None:
+def not_finite(got: torch.Tensor) -> Wrong | None:
+    """Why a floating result is refused whatever its values should be: never written, NaN, infinite."""
     bad, poisoned, where, start = 0, 0, -1, 0
     for part in got.reshape(-1).split(CHUNK):
         broken = ~torch.isfinite(part)

@@ -84,7 +84,7 @@ def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generat
 
     It stays in its domain; what is not finite (a mask of minus infinity) stays as it is.
     """
-    if not spec.floating or not x.numel():
+    if not spec.floating or not x.numel() or spec.domain in (Domain.LABEL, Domain.MASK):
         return x
     given = x.float()
     finite = given.isfinite()

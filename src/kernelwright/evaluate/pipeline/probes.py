@@ -1,0 +1,283 @@
+"""Probes of a right and fast candidate: is it right for the reason that it should be?
+
+Each is a function of a `Scene` that returns what it saw, or raises `ProbeFailedError` with the evidence, or `NotRunError`
+with the reason. They meet candidates through `Subject` alone: a process that computes, whoever's host code runs there.
+"""
+
+import itertools
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+
+from kernelwright.evaluate.pipeline.load import Load
+from kernelwright.evaluate.pipeline.session import Case, Session
+from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
+from kernelwright.evaluate.verify.compare import Wrong
+from kernelwright.evaluate.verify.regimes import Regime
+from kernelwright.records.tensor import Domain, TensorSpec
+
+RERUNS = 20
+PERTURBATIONS = 8
+Offsets = tuple[int, ...]
+Results = list[torch.Tensor]
+
+
+class ProbeFailedError(Exception):
+    """The candidate is not what it seemed; `because` is one of the outcomes' reasons."""
+
+    def __init__(self, because: str, evidence: str) -> None:
+        super().__init__(evidence)
+        self.because, self.evidence = because, evidence
+
+
+class NotRunError(Exception):
+    """The probe does not apply here, or its tool is missing; str is the reason."""
+
+
+class Subject:
+    """A loaded candidate. `prepare` is called with the offsets before each sample, to hand over parameters."""
+
+    def __init__(self, contestant: Contestant, prepare: Callable[[Offsets], None] | None = None) -> None:
+        self.contestant, self._prepare = contestant, prepare
+
+    def compute(self, places: Sequence[Offsets]) -> list[Results]:
+        """Results of one sample, a list for each call; no two of them share memory.
+
+        Raises:
+            TamperedError: they do.
+            as `Contestant.run`.
+        """
+        if self._prepare is not None:
+            self._prepare(places[0])
+        ran = self.contestant.run(places, checked=False)
+        ran.must_be_disjoint()
+        # Copies: the launcher's results lie where the next ones will.
+        return [[self.contestant.read(found).clone() for found in call] for call in ran.results]
+
+
+@dataclass
+class Scene:
+    """What a probe works on."""
+
+    session: Session
+    subject: Subject
+    workers: int = 2
+    """Threads that keep the machine busy."""
+
+    @property
+    def certain(self) -> list[int]:
+        """Outputs that are not random."""
+        session = self.session
+        return [o for o, e in enumerate(session.cases[0].expected) if e.draws == 1]
+
+    def wrong(self, case: Case, results: Results) -> Wrong | None:
+        """Why the results of a case are refused; random outputs are left out."""
+        for o in self.certain:
+            _, found = case.expected[o].judge([results[o]])
+            if found is not None:
+                return Wrong(found.because, f"output {o}: {found.evidence}", found.error)
+        return None
+
+    def must_have_outputs(self) -> None:
+        """Refuse to probe what is random altogether.
+
+        Raises:
+            NotRunError: it is.
+        """
+        if not self.certain:
+            raise NotRunError("every output is random")
+
+    def case_with(self, offsets: Offsets, name: str) -> Case:
+        """What is expected of what lies at these offsets now.
+
+        Raises:
+            NotRunError: the reference is not finite there.
+        """
+        case = self.case_at(offsets, name)
+        if case is None:
+            raise NotRunError(f"the reference is not finite ({name})")
+        return case
+
+    def case_at(self, offsets: Offsets, name: str) -> Case | None:
+        """As `case_with`, and None where the reference is not finite."""
+        self.session.forget_parameters()
+        return self.session.case_at(Regime(name, (), lambda x, spec, generator: x), offsets)
+
+
+def races(scene: Scene) -> str:
+    """Many identical runs on a busy machine."""
+    scene.must_have_outputs()
+    case = scene.session.present(scene.session.cases[0])
+    with Load(scene.session.device, scene.workers):
+        first = scene.subject.compute([case.offsets])[0]
+        differing = 0
+        for number in range(1, RERUNS + 1):
+            again = scene.subject.compute([case.offsets])[0]
+            if all(same_bits(first[o], again[o]) for o in scene.certain):
+                continue
+            differing += 1
+            if (found := scene.wrong(case, again)) is not None:
+                raise ProbeFailedError(
+                    "race", f"run {number} of {RERUNS} on the same inputs gives another result: {found.evidence}"
+                )
+    if differing:
+        return f"{differing} of {RERUNS} runs differ from the first in their last bits, within tolerance"
+    return f"{RERUNS} runs on a busy machine, equal in every bit"
+
+
+def perturbation(scene: Scene) -> str:
+    """One element changes: the result must change where the reference's does, and nowhere else."""
+    scene.must_have_outputs()
+    session = scene.session
+    offsets = session.cases[0].offsets
+    changeable = [i for i, spec in enumerate(session.tensors) if _changeable(spec)]
+    if not changeable:
+        raise NotRunError("no input has an element that can change alone")
+    before = session.results("eager", offsets)
+    seen, left_out = 0, 0
+    chosen = list(itertools.islice(itertools.cycle(changeable), max(PERTURBATIONS, len(changeable))))
+    for index in chosen:
+        with _changed(session, index, offsets[index]) as told:
+            case = scene.case_at(offsets, "one element changed")
+            if case is None:
+                left_out += 1
+                continue
+            found = scene.wrong(case, scene.subject.compute([offsets])[0])
+            after = session.results("eager", offsets)
+            seen += any(not same_bits(before[o], after[o]) for o in scene.certain)
+        session.forget_parameters()
+        if found is not None:
+            raise ProbeFailedError("perturbation", f"after {told}, {found.evidence}")
+    if left_out == len(chosen):
+        raise NotRunError("the reference is not finite where one element is changed")
+    return f"{len(chosen) - left_out} single elements changed, {seen} of them to be seen in the reference's result"
+
+
+def new_values(scene: Scene) -> str:
+    """Other values where some lay before: a result that was kept for its pointer is stale."""
+    scene.must_have_outputs()
+    here, there = _two_places(scene)
+    scene.subject.compute([here])
+    with _contents(scene.session, here, there):
+        case = scene.case_with(here, "other values in the same storage")
+        found = scene.wrong(case, scene.subject.compute([here])[0])
+    if found is not None:
+        raise ProbeFailedError("stale", f"with other values in the same storage, {found.evidence}")
+    return "other values in the same storage: right"
+
+
+def new_storage(scene: Scene) -> str:
+    """The same values elsewhere: a result must not depend on where its inputs lie."""
+    scene.must_have_outputs()
+    here, there = _two_places(scene)
+    inputs = len(scene.session.inputs)
+    moved = (*there[:inputs], *here[inputs:])
+    first = scene.subject.compute([here])[0]
+    with _contents(scene.session, there, here):
+        second = scene.subject.compute([moved])[0]
+    found = scene.wrong(scene.session.cases[0], second)
+    if found is not None:
+        raise ProbeFailedError("stale", f"with the same values in other storage, {found.evidence}")
+    equal = all(same_bits(first[o], second[o]) for o in scene.certain)
+    return f"the same values in other storage: {'equal in every bit' if equal else 'right, not equal in every bit'}"
+
+
+def two_results(scene: Scene) -> str:
+    """Two results at once: the second must not change the first."""
+    scene.must_have_outputs()
+    inputs = len(scene.session.inputs)
+    for first, second in itertools.combinations(scene.session.cases, 2):
+        if first.offsets[inputs:] == second.offsets[inputs:] and first.offsets[:inputs] != second.offsets[:inputs]:
+            break
+    else:
+        raise NotRunError("there are no two cases with the same parameters")
+    try:
+        places = [scene.session.present(case).offsets for case in (first, second)]
+        results = scene.subject.compute(places)
+    except TamperedError as error:
+        raise ProbeFailedError("shared_results", str(error)) from None
+    for case, found in zip((first, second), results, strict=True):
+        if (wrong := scene.wrong(case, found)) is not None:
+            raise ProbeFailedError("shared_results", f"of two results that are kept, {case.regime!r}: {wrong.evidence}")
+    return "two results kept at once: both right"
+
+
+def same_bits(some: torch.Tensor, others: torch.Tensor) -> bool:
+    """Whether two results are equal in every bit, zeros' signs and NaNs included."""
+    a, b = (t.contiguous().reshape(-1).view(torch.uint8) for t in (some, others))
+    return bool(torch.equal(a, b))
+
+
+def elsewhere(scene: Scene) -> Offsets:
+    """A place of inputs that are not the first case's.
+
+    Raises:
+        NotRunError: there is none.
+    """
+    return _two_places(scene)[1]
+
+
+def _two_places(scene: Scene) -> tuple[Offsets, Offsets]:
+    inputs = len(scene.session.inputs)
+    first = scene.session.cases[0].offsets
+    for case in scene.session.cases[1:]:
+        if all(a != b for a, b in zip(first[:inputs], case.offsets[:inputs], strict=True)):
+            return first, scene.session.present(case).offsets
+    raise NotRunError("the inputs lie in one place only")
+
+
+@contextmanager
+def _contents(session: Session, at: Offsets, of: Offsets) -> Iterator[None]:
+    """Put the inputs that lie at `of` where those at `at` lie, for a while."""
+    places = [session.view(i, at[i]) for i in range(len(session.inputs))]
+    kept = [p.clone() for p in places]
+    for i, place in enumerate(places):
+        place.copy_(session.view(i, of[i]))
+    _settle()
+    try:
+        yield
+    finally:
+        for place, old in zip(places, kept, strict=True):
+            place.copy_(old)
+        _settle()
+
+
+def _changeable(spec: TensorSpec) -> bool:
+    if not spec.numel:
+        return False
+    return spec.scalable or spec.domain is Domain.MASK or (not spec.floating and (spec.bound or 0) > 1)
+
+
+@contextmanager
+def _changed(session: Session, index: int, offset: int) -> Iterator[str]:
+    """Change one random element of a tensor, for a while; gives the change in words."""
+    spec = session.tensors[index]
+    flat = session.view(index, offset).view(-1)
+    where = secrets.randbelow(spec.numel)
+    before = flat[where].clone()
+    flat[where] = after = _other(before, spec)
+    _settle()
+    try:
+        yield f"{spec.name}[{where}] became {after.item():.6g} instead of {before.item():.6g}"
+    finally:
+        flat[where] = before
+        _settle()
+
+
+def _other(value: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
+    if spec.domain is Domain.MASK:
+        return 1 - value if spec.floating else ~value
+    if not spec.floating:
+        return (value + 1 + secrets.randbelow((spec.bound or 2) - 1)) % (spec.bound or 2)
+    if not bool(torch.isfinite(value)):
+        return value
+    return (value.float() * 8 + 8).to(value.dtype)
+
+
+def _settle() -> None:
+    """On a device the changes are only queued; another process is about to read."""
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()

@@ -1,0 +1,191 @@
+"""Promotion: a new best is probed before it is believed. A stage of its own, timed and reported apart.
+
+Decides which probes are made, in which order, and which outcome a failed one becomes. Instruments that a target has not
+(launches that can be left out, a profiler, compute-sanitizer) are None, and their probes say so.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+
+from kernelwright.evaluate.pipeline import probes
+from kernelwright.evaluate.pipeline.probes import NotRunError, Offsets, ProbeFailedError, Scene, Subject
+from kernelwright.evaluate.pipeline.sanitizer import Sanitized
+from kernelwright.evaluate.pipeline.trial import Trial
+from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Refused, Suspect
+from kernelwright.records.policy import Effort
+from kernelwright.records.promotion import Probe, ProbeName, Promotion
+
+OWN_SHARE = 0.99
+"""Of the device's time that own kernels must take where library calls are forbidden: the rest are fills and copies."""
+
+
+class Ablatable(Protocol):
+    """A candidate whose kernels can be left out."""
+
+    def launches(self) -> Sequence[str]:
+        """Names of the kernels of one call, a launch each, in order."""
+        ...
+
+    def without(self, launches: Sequence[int], offsets: Offsets) -> list[torch.Tensor]:
+        """Results of one call with these launches left out; results are poisoned beforehand."""
+        ...
+
+
+@dataclass
+class Instruments:
+    """What this target has besides a process that computes."""
+
+    ablatable: Ablatable | None = None
+    device_times: Callable[[], Mapping[str, float]] | None = None
+    """Microseconds of each kernel that ran on the device during one call, by name."""
+    own_kernels: Sequence[str] = ()
+    sanitize: Callable[[str], Sanitized] | None = None
+    """Runs `memcheck` or `racecheck`. Raises NotRunError where the tool is missing."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Why a probe is not made here, by its name."""
+
+
+ON_THE_CPU = Instruments(
+    absent={
+        "ablation": "a C++ candidate is one function: it has no launches to leave out",
+        "own_share": "a C++ candidate runs on no device of its own",
+        "memcheck": "compute-sanitizer looks at GPUs",
+        "racecheck": "compute-sanitizer looks at GPUs",
+    }
+)
+
+
+def promoted(
+    trial: Trial, outcome: Evaluation, effort: Effort, subject: Subject, instruments: Instruments
+) -> Evaluation:
+    """The outcome of a final, probed if it was measured; any other outcome as it is.
+
+    Raises:
+        as `Contestant.run`.
+    """
+    if effort == "search" or not isinstance(outcome, Measured):
+        return outcome
+    with trial.timed("promote"):
+        return promote(trial, outcome, Scene(trial.session, subject, trial.machine.device.cores), instruments)
+
+
+def promote(trial: Trial, measured: Measured, scene: Scene, instruments: Instruments) -> Evaluation:
+    """The measured candidate with its probes, or what it is instead.
+
+    Raises:
+        as `Contestant.run`.
+    """
+    share = _Share(instruments, trial.policy.library_calls == "forbid")
+    made: dict[ProbeName, Callable[[], str]] = {
+        "races": lambda: probes.races(scene),
+        "perturbation": lambda: probes.perturbation(scene),
+        "new_values": lambda: probes.new_values(scene),
+        "new_storage": lambda: probes.new_storage(scene),
+        "two_results": lambda: probes.two_results(scene),
+        "ablation": lambda: ablation(scene, instruments.ablatable),
+        "own_share": share,
+        "memcheck": lambda: _sanitized("memcheck", instruments),
+        "racecheck": lambda: _sanitized("racecheck", instruments),
+    }
+    found: list[Probe] = []
+    for name, probe in made.items():
+        start = time.perf_counter()
+        try:
+            told, status = _run(name, probe, instruments)
+        except ProbeFailedError as failed:
+            return _outcome(trial, name, failed)
+        finally:
+            scene.session.forget_parameters()
+        found.append(Probe(name=name, status=status, evidence=told, seconds=time.perf_counter() - start))
+    return measured.model_copy(update={"promotion": Promotion(probes=tuple(found), own_share=share.found)})
+
+
+def ablation(scene: Scene, ablatable: Ablatable | None) -> str:
+    """Without its own kernels a result must be wrong; else they are decoration, and something else computes it."""
+    if ablatable is None:
+        raise NotRunError("its launches cannot be left out")
+    scene.must_have_outputs()
+    case, names = scene.session.present(scene.session.cases[0]), ablatable.launches()
+    if not names:
+        raise ProbeFailedError("decoration", "it launches no kernel of its own")
+
+    def still_right(launches: Sequence[int]) -> bool:
+        # What a launch left behind for the next one must not be this case's: another case is computed first.
+        scene.subject.compute([probes.elsewhere(scene)])
+        return scene.wrong(case, ablatable.without(launches, case.offsets)) is None
+
+    everything = list(range(len(names)))
+    if still_right(everything):
+        raise ProbeFailedError("decoration", f"its result is right without any of its kernels ({', '.join(names)})")
+    idle = [names[i] for i in everything if len(names) > 1 and still_right([i])]
+    if len(names) > 1 and len(idle) == len(names):
+        raise ProbeFailedError(
+            "decoration", f"its result is right without each one of its kernels ({', '.join(names)})"
+        )
+    if idle:
+        return f"wrong without its kernels; without {', '.join(idle)} alone it is still right"
+    return f"wrong without any one of its {len(names)} launches"
+
+
+def own_share(times: Mapping[str, float], own: Sequence[str]) -> float:
+    """Share of the device's time that kernels of these names took; zero where nothing ran.
+
+    A profiler's name may be demangled or carry a suffix, so that one that begins with an own name is own.
+    """
+    total = sum(times.values())
+    mine = sum(us for name, us in times.items() if any(name == o or name.startswith((f"{o}(", f"{o}_")) for o in own))
+    return mine / total if total else 0.0
+
+
+class _Share:
+    """The probe of the own kernels' share, which remembers the figure."""
+
+    def __init__(self, instruments: Instruments, forbidden: bool) -> None:
+        self._instruments, self._forbidden = instruments, forbidden
+        self.found: float | None = None
+
+    def __call__(self) -> str:
+        if self._instruments.device_times is None:
+            raise NotRunError("nothing here tells kernels' times apart")
+        times = self._instruments.device_times()
+        self.found = own_share(times, self._instruments.own_kernels)
+        own = self._instruments.own_kernels
+        foreign = [name for name in times if own_share({name: 1.0}, own) == 0.0]
+        told = f"{self.found:.1%} of the device's time in own kernels"
+        told += f"; others: {', '.join(sorted(foreign)[:5])}" if foreign else ""
+        if self._forbidden and self.found < OWN_SHARE:
+            raise ProbeFailedError("library_calls", f"library calls are forbidden, and only {told}")
+        return told
+
+
+def _sanitized(tool: str, instruments: Instruments) -> str:
+    if instruments.sanitize is None:
+        raise NotRunError("compute-sanitizer is not here")
+    found = instruments.sanitize(tool)
+    if found.errors:
+        because = "race" if tool == "racecheck" else "memory_error"
+        raise ProbeFailedError(because, f"compute-sanitizer {tool}: {found.errors} errors; the first: {found.first}")
+    return f"compute-sanitizer {tool}: no errors"
+
+
+def _run(name: ProbeName, probe: Callable[[], str], instruments: Instruments) -> tuple[str, str]:
+    try:
+        if name in instruments.absent:
+            raise NotRunError(instruments.absent[name])
+        return probe(), "passed"
+    except NotRunError as reason:
+        return str(reason), "not_run"
+
+
+def _outcome(trial: Trial, name: str, failed: ProbeFailedError) -> Evaluation:
+    if failed.because == "library_calls":
+        return Refused(reason=failed.evidence)
+    if failed.because == "decoration":
+        return Suspect(because="decoration", evidence=failed.evidence)
+    return Incorrect.model_validate(
+        {"because": failed.because, "case": f"probe: {name}", "evidence": failed.evidence, "accuracy": trial.accuracy}
+    )

@@ -1,0 +1,77 @@
+"""What a timed result should be: compared with eager's of the same round by each output's comparator.
+
+Both sides may be off the truth by what each is allowed. A random output cannot be compared call by call: its features are
+kept, and the whole contest is one paired test.
+"""
+
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from kernelwright.evaluate.pipeline import expectations
+from kernelwright.evaluate.verify import compare, exact, statistical, ties
+from kernelwright.evaluate.verify.compare import Wrong
+from kernelwright.records.comparator import Exact, Statistical, Ties
+
+if TYPE_CHECKING:
+    from kernelwright.evaluate.pipeline.session import Session
+
+CHECKED_ELEMENTS = 1 << 20
+"""Elements of each timed result that are looked at; which ones is chosen after the candidate has been frozen."""
+
+
+class TimedResults:
+    """Compares the timed results of one candidate with eager's."""
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self._pairs: dict[int, statistical.Pairs] = {}
+
+    def part(self, output: int) -> tuple[int, int]:
+        """First element and number of those that are looked at: a stretch, or all where elements are no use alone."""
+        spec = self._session.task.workload.outputs[output]
+        if isinstance(self._session.task.comparator(output), Ties):
+            return 0, spec.numel
+        count = min(spec.numel, CHECKED_ELEMENTS)
+        return secrets.randbelow(spec.numel - count + 1), count
+
+    def wrong(self, output: int, got: torch.Tensor, wanted: torch.Tensor, offsets: Sequence[int]) -> Wrong | None:
+        """Why a result is refused; `offsets` say on which inputs, which still lie there."""
+        session = self._session
+        rule = session.task.comparator(output)
+        if not got.numel():
+            return None
+        match rule:
+            case Statistical():
+                pairs = self._pairs.setdefault(output, statistical.Pairs(rule.false_alarm))
+                return pairs.add(got, wanted)
+            case Exact():
+                return exact.Identical(wanted).judge([got])[1]
+            case Ties():
+                return self._unlike(output, rule, (got, wanted), tuple(offsets))
+        if expectations.steps(session, output):
+            return exact.Stepped(wanted, 0.0, 2 * self._allowed(output)).judge([got])[1]
+        allowed = session.allowed(output, 0.0) + session.base_error[output]
+        allowed = allowed if session.task.workload.outputs[output].floating else 0.0
+        return compare.judge(got, compare.Expected(wanted, compare.scale_of(wanted), 0.0, allowed))[1]
+
+    def finish(self) -> Wrong | None:
+        """Why the random outputs of the whole contest are refused."""
+        found = (pairs.wrong() for pairs in self._pairs.values())
+        return next((wrong for wrong in found if wrong is not None), None)
+
+    def _unlike(
+        self, output: int, rule: Ties, both: tuple[torch.Tensor, torch.Tensor], offsets: tuple[int, ...]
+    ) -> Wrong | None:
+        got, wanted = both
+        if torch.equal(got, wanted):
+            return None
+        if not rule.of:
+            return ties.Unordered(wanted, rule.dim, 0.0, 2 * self._allowed(output)).judge([got])[1]
+        picked, _ = expectations.picked_values(self._session, rule, offsets, (expectations.PLAIN,) * 2)
+        return ties.Tied(wanted, picked, rule, 0.0, 2 * self._allowed(output)).judge([got])[1]
+
+    def _allowed(self, output: int) -> float:
+        return max((case.expected[output].allowed for case in self._session.cases), default=0.0)

@@ -1,0 +1,266 @@
+"""Random outputs: are a candidate's draws like the reference's? A permutation test over whole draws.
+
+On one input, n draws of each side are boiled down to features (moments, quantiles, means of stretches, share of zeros,
+autocorrelations, agreement with other draws, shares of whole values) and to the distances between draws. If the candidate
+samples what the reference samples, all 2n draws are exchangeable, so that every assignment of them to two sides is equally
+likely: the largest standardised difference over all features is compared with its distribution under random assignments,
+and the chance of refusing an honest kernel is what was asked for, whatever the distributions are (Pitman 1937; the energy
+distance is Székely and Rizzo's, 2004). A constant "sample" fails by the distances alone.
+Rounding, which no chance is behind, must not tell the sides apart: values close to one that the reference gave count as
+it, and each feature has a least unit.
+Refuses to know where draws come from. A dependence that shows in none of the features passes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from kernelwright.evaluate.verify.compare import Wrong, not_finite
+
+STRETCH = 1 << 14
+"""Elements of each draw that are looked at."""
+HELD = 8
+"""Further draws of the reference that say what is usual in each element."""
+BLOCKS = 256
+LAGS = (1, 2, 4, 32, 64, 128, 256, 1024)
+QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+PAIRS = 128
+VALUES = 32
+"""Most different values whose shares are looked at one by one."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """A stretch of the reference's draws on one input: (draws, elements), float64."""
+
+    start: int
+    count: int
+    wanted: torch.Tensor
+    held: torch.Tensor
+    width: int
+    """Elements of one row of the output, whose repetition is a lag worth looking at."""
+    tolerance: float = 1e-4
+    """Relative difference that rounding alone may cause, in every draw alike."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The reference's draws, and how sure a refusal must be."""
+
+    value: torch.Tensor
+    sample: Draws
+    false_alarm: float
+    draws: int
+    reference_error: float = 0.0
+    allowed: float = field(default=1.0)
+    """Errors are told in units of the critical value."""
+
+    def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
+        """The test's statistic over its critical value."""
+        if not got[0].numel():
+            return 0.0, None
+        for draw in got:
+            if draw.dtype.is_floating_point and (wrong := not_finite(draw)):
+                return float("inf"), wrong
+        mine, theirs = torch.stack([self._stretch(g) for g in got]), self.sample.wanted
+        if bool((mine == mine[0]).all()) and not bool((theirs[1:] == theirs[0]).all(dim=1).any()):
+            return float("inf"), Wrong(
+                "value", f"{len(got)} draws are all the same, and no two of the reference's", 1e30
+            )
+        found = compare_draws(mine, self.sample, self.false_alarm)
+        error = found.statistic / max(found.critical, 1e-30)
+        if error <= self.allowed:
+            return error, None
+        evidence = (
+            f"{len(got)} draws differ from as many of the reference's most in {found.feature}: {found.statistic:.3g} "
+            f"standard deviations, where {found.critical:.3g} would come up by chance in {self.false_alarm:g} of cases"
+        )
+        return error, Wrong("value", evidence, error)
+
+    def _stretch(self, draw: torch.Tensor) -> torch.Tensor:
+        flat = draw.flatten().double().cpu()
+        return flat if flat.numel() == self.sample.count else flat[self.sample.start :][: self.sample.count]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a test found: its statistic in standard deviations, the critical value, the most telling feature."""
+
+    statistic: float
+    critical: float
+    feature: str
+
+
+def compare_draws(mine: torch.Tensor, sample: Draws, false_alarm: float) -> Compared:
+    """Test (draws, elements) of a candidate against as many of the reference."""
+    draws = _snapped(torch.cat([mine, sample.wanted[: len(mine)]]), sample)
+    names, features = features_of(draws, sample)
+    names = [*names, "the spread of its draws", "the distance between the sides"]
+    # Most honest kernels are far from the edge: few assignments already tell.
+    few, many = 2000, max(2000, min(200_000, round(4 / false_alarm)))
+    ordered, statistic, name = _tested(draws, features, names, _assignments(len(mine), len(draws), few))
+    if statistic <= float(ordered[int(0.9 * few)]):
+        return Compared(statistic, float(ordered[-1]), name)
+    ordered, statistic, name = _tested(draws, features, names, _assignments(len(mine), len(draws), many))
+    return Compared(statistic, float(ordered[min(many - 1, int((1 - false_alarm) * many))]), name)
+
+
+def _tested(
+    draws: torch.Tensor, features: torch.Tensor, names: list[str], sides: torch.Tensor
+) -> tuple[torch.Tensor, float, str]:
+    """The statistic under random assignments, in order; under the true one, which is the first; and its feature."""
+    linear = (sides @ features.float()).abs() / (len(draws) // 2)
+    largest = torch.cat([linear, _distances(draws, sides)], dim=1).max(dim=1)
+    return largest.values[1:].sort().values, float(largest.values[0]), names[int(largest.indices[0])]
+
+
+def features_of(draws: torch.Tensor, sample: Draws) -> tuple[list[str], torch.Tensor]:
+    """Features of each draw, scaled so that a difference of group means has a variance of one: (draws, features)."""
+    usual, spread = sample.held.mean(0), sample.held.std(0)
+    scale = torch.maximum(spread, sample.held.abs().mean().clamp(min=1e-30) * 1e-3)
+    z = (draws - usual) / scale
+    named: dict[str, torch.Tensor] = {
+        "the mean": draws.mean(1, keepdim=True),
+        "the mean square": draws.square().mean(1, keepdim=True),
+        "the variance": z.square().mean(1, keepdim=True),
+        "the largest value": z.abs().amax(1, keepdim=True),
+        "the share of zeros": (draws == 0).double().mean(1, keepdim=True),
+        "its dependence on the input": (draws * usual).mean(1, keepdim=True),
+        "the quantiles": _quantiles(draws),
+        "the quantiles about what is usual": _quantiles(z),
+        "the mean of a part": _parts(z),
+        "the correlation of neighbours": _autocorrelations(z, sample.width),
+        "the correlation of what happens to neighbours": _autocorrelations(
+            torch.where(spread >= scale, z * usual.sign(), 0.0), sample.width
+        ),
+        "the agreement with other draws": torch.stack([(draws == h).double().mean(1) for h in sample.held], dim=1),
+        "the shares of values": _shares(draws, sample.held),
+    }
+    names = [name for name, values in named.items() for _ in range(values.shape[1])]
+    features = torch.cat(list(named.values()), dim=1)
+    least = sample.tolerance * features.abs().amax(0) + 1e-300
+    features = features - features.mean(0)
+    # Two means of n of 2n draws differ with a variance of 2/n.
+    return names, features / (features.std(0) * (4 / len(draws)) ** 0.5 + least)
+
+
+def _snapped(draws: torch.Tensor, sample: Draws) -> torch.Tensor:
+    """Draws in which what is as good as equal to a held value of its element is that value."""
+    for held in sample.held:
+        near = (draws - held).abs() <= sample.tolerance * held.abs()
+        draws = torch.where(near, held, draws)
+    return draws
+
+
+def _quantiles(values: torch.Tensor) -> torch.Tensor:
+    places = [int(q * (values.shape[-1] - 1)) for q in QUANTILES]
+    return values.sort(dim=-1).values[..., places]
+
+
+def _parts(z: torch.Tensor) -> torch.Tensor:
+    blocks = min(BLOCKS, z.shape[1])
+    whole = z.shape[1] // blocks * blocks
+    return z[:, :whole].view(len(z), blocks, -1).mean(2)
+
+
+def _autocorrelations(z: torch.Tensor, width: int) -> torch.Tensor:
+    lags = [lag for lag in sorted({*LAGS, width}) if 0 < lag < z.shape[1]]
+    if not lags:
+        return z.new_zeros(len(z), 0)
+    bounded = z.clamp(-4, 4)
+    return torch.stack([(bounded[:, lag:] * bounded[:, :-lag]).mean(1) for lag in lags], dim=1)
+
+
+def _shares(draws: torch.Tensor, held: torch.Tensor) -> torch.Tensor:
+    """Shares of single values: what the total variation distance is made of, where there are few values."""
+    values = held.unique()
+    if len(values) > VALUES:
+        return draws.new_zeros(len(draws), 0)
+    return torch.stack([(draws == v).double().mean(1) for v in values], dim=1)
+
+
+def _assignments(mine: int, total: int, count: int) -> torch.Tensor:
+    """The true assignment of draws to sides first, then random ones: 1 for the candidate's side, -1 for the other."""
+    places = torch.rand(count + 1, total).argsort(dim=1)
+    places[0] = torch.arange(total)
+    return torch.where(places < mine, 1.0, -1.0)
+
+
+def _distances(draws: torch.Tensor, sides: torch.Tensor) -> torch.Tensor:
+    """Two statistics of each assignment, standardised: within one side less within the other, and the energy distance."""
+    between = torch.cdist(draws, draws, p=1.0).float() / draws.shape[1]
+    n = draws.shape[0] // 2
+    first, second = (sides > 0).float(), (sides < 0).float()
+    within = [((s @ between) * s).sum(1) / (n * (n - 1)) for s in (first, second)]
+    across = ((first @ between) * second).sum(1) / n**2
+    found = torch.stack([within[0] - within[1], 2 * across - within[0] - within[1]], dim=1)
+    found = found - found.mean(0)
+    deviation = found.std(0)
+    return torch.where(deviation > 1e-9 * between.max(), found / deviation, 0.0).abs()
+
+
+class Pairs:
+    """Timed results of a random output beside eager's on the same inputs, which change from call to call.
+
+    Each pair is a difference of features, whose sign is as likely one way as the other if both sample the same: a sign-flip
+    test over all pairs (Fisher 1935).
+    """
+
+    def __init__(self, false_alarm: float) -> None:
+        self._false_alarm = false_alarm
+        self._differences: list[torch.Tensor] = []
+        self._before: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    def add(self, got: torch.Tensor, wanted: torch.Tensor) -> Wrong | None:
+        """Keep a pair; refused at once is only what is not finite."""
+        if got.dtype.is_floating_point and (wrong := not_finite(got)):
+            return wrong
+        pair = (got.flatten().double().cpu(), wanted.flatten().double().cpu())
+        before = self._before if self._before and self._before[0].shape == pair[0].shape else pair
+        mine, theirs = (_plain(now, then) for now, then in zip(pair, before, strict=True))
+        self._differences.append(mine - theirs)
+        self._before = pair
+        return None
+
+    def wrong(self) -> Wrong | None:
+        """Why all pairs together are refused."""
+        if len(self._differences) < 8:
+            return None
+        differences = _grouped(torch.stack(self._differences))
+        # What rounding alone causes is far below a thousandth of what chance does.
+        unit = differences.square().sum(0).sqrt() + 1e-6 * len(differences)
+        count = max(2000, min(200_000, round(4 / self._false_alarm)))
+        signs = torch.randint(0, 2, (count + 1, len(differences))).mul_(2).sub_(1).float()
+        signs[0] = 1
+        largest = (signs @ (differences / unit).float()).abs().amax(1)
+        ordered = largest[1:].sort().values
+        critical = float(ordered[min(count - 1, int((1 - self._false_alarm) * count))])
+        if float(largest[0]) <= critical:
+            return None
+        evidence = (
+            f"over {len(differences)} timed calls its random results differ from eager's on the same inputs: "
+            f"{float(largest[0]):.3g} standard deviations, where {critical:.3g} would come up by chance in "
+            f"{self._false_alarm:g} of cases"
+        )
+        return Wrong("value", evidence, float(largest[0]))
+
+
+def _grouped(differences: torch.Tensor) -> torch.Tensor:
+    """At most PAIRS sums of neighbouring rows, which are as symmetric as the rows."""
+    size = -(-len(differences) // PAIRS)
+    whole = len(differences) // size * size
+    return differences[:whole].view(-1, size, differences.shape[1]).sum(1)
+
+
+def _plain(draw: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
+    """Features of one result without others to compare it with, and how it is like the one before."""
+    scale = draw.abs().mean().clamp(min=1e-30)
+    sample = draw[:STRETCH] / scale
+    blocks = min(8, len(draw))
+    parts = draw[: len(draw) // blocks * blocks].view(blocks, -1).mean(1)
+    alike = ((draw == 0) == (before == 0)).double().mean()
+    signs = (draw.sign() == before.sign()).double().mean()
+    quantiles = _quantiles(sample) * scale
+    single = torch.stack([draw.mean(), draw.square().mean().sqrt(), (draw == 0).double().mean(), alike, signs])
+    return torch.cat([single, quantiles, parts])

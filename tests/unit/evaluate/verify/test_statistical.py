@@ -1,0 +1,150 @@
+"""Random outputs: another generator passes, a constant, a biased or a lazy one does not, at a stated rate."""
+
+import pytest
+import torch
+
+from kernelwright.evaluate.verify.statistical import HELD, Draws, Pairs, Sampled, compare_draws
+
+SHAPE = (64, 64)
+DRAWS = 16
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(7)
+
+
+def x():
+    return torch.randn(SHAPE, generator=torch.Generator().manual_seed(1))
+
+
+def dropout(keep=0.75, scale=None, values=None, mask=None):
+    values = x() if values is None else values
+    kept = torch.rand(SHAPE) < keep if mask is None else mask
+    return torch.where(kept, values * (1 / 0.75 if scale is None else scale), 0.0)
+
+
+def sample(draw, count=DRAWS, tolerance=1e-4):
+    drawn = torch.stack([draw().flatten().double() for _ in range(count + HELD)])
+    return Draws(0, drawn.shape[1], drawn[:count], drawn[count:], SHAPE[-1], tolerance)
+
+
+def judged(reference, candidate, false_alarm=1e-4):
+    expected = Sampled(reference(), sample(reference), false_alarm, DRAWS)
+    return expected.judge([candidate() for _ in range(DRAWS)])
+
+
+def half_of_it():
+    return torch.cat([dropout()[:32], x()[32:]])
+
+
+def row_masks():
+    return dropout(mask=torch.rand(SHAPE[1]) < 0.75)
+
+
+def test_another_stream_of_the_same_distribution_passes():
+    error, wrong = judged(dropout, lambda: dropout(scale=1.0 / 0.75 + 1e-7))
+    assert wrong is None
+    assert error <= 1
+
+
+def test_rounding_that_is_the_same_in_every_draw_does_not_tell_the_sides_apart():
+    assert judged(dropout, lambda: torch.where(torch.rand(SHAPE) < 0.75, x() / 0.75, 0.0))[1] is None
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        lambda: dropout(keep=0.72),
+        lambda: dropout(scale=1.0),
+        lambda: x(),
+        lambda: torch.zeros(SHAPE),
+        half_of_it,
+        row_masks,
+        lambda: dropout(values=x().flip(0)),
+    ],
+    ids=["biased", "not scaled", "nothing dropped", "zeros", "half of it", "one mask for all rows", "of another input"],
+)
+def test_what_samples_something_else_is_refused(candidate):
+    error, wrong = judged(dropout, candidate)
+    assert error > 1
+    assert wrong.because == "value"
+
+
+def test_the_same_draw_every_time_is_refused():
+    once = dropout()
+    _, wrong = judged(dropout, lambda: once)
+    assert "all the same" in wrong.evidence
+
+
+def test_few_draws_in_turn_are_refused():
+    known = [dropout() for _ in range(3)]
+    turn = iter(range(100))
+    assert judged(dropout, lambda: known[next(turn) % 3])[1] is not None
+
+
+def test_what_is_not_finite_or_not_written_is_called_that():
+    assert judged(dropout, lambda: x() / 0)[1].because == "nonfinite"
+
+
+def test_noise_of_another_shape_or_width():
+    def normal():
+        return x() + torch.randn(SHAPE)
+
+    assert judged(normal, lambda: torch.normal(x(), 1.0))[1] is None
+    assert judged(normal, lambda: x() + (torch.rand(SHAPE) - 0.5) * 12**0.5)[1] is not None
+    assert judged(normal, lambda: x() + 1.1 * torch.randn(SHAPE))[1] is not None
+
+
+def test_sampled_classes():
+    logits = x()[:, :8]
+
+    def drawn():
+        return torch.distributions.Categorical(logits=logits).sample()
+
+    assert judged(drawn, lambda: torch.multinomial(torch.softmax(logits, -1), 1).flatten())[1] is None
+    assert judged(drawn, lambda: logits.argmax(-1))[1] is not None
+    assert judged(drawn, lambda: torch.randint(8, (64,)))[1] is not None
+
+
+def test_the_rate_of_false_alarms_is_the_stated_one():
+    small = torch.randn(16, 8)
+
+    def drawn():
+        return torch.nn.functional.dropout(small, 0.3)
+
+    alarms = 0
+    for _ in range(60):
+        found = compare_draws(torch.stack([drawn().flatten().double() for _ in range(DRAWS)]), sample(drawn), 0.1)
+        alarms += found.statistic > found.critical
+    assert alarms <= 16, "six are expected; more than sixteen come up once in ten thousand times"
+
+
+# --- timed calls, each on other inputs ----------------------------------------------------------------------------
+
+
+def paired(candidate, reference, count=60):
+    pairs = Pairs(1e-4)
+    for _ in range(count):
+        values = torch.randn(SHAPE)
+        assert pairs.add(candidate(values), reference(values)) is None
+    return pairs.wrong()
+
+
+def test_timed_calls_of_an_honest_kernel_pass():
+    assert paired(lambda v: dropout(values=v), lambda v: dropout(values=v)) is None
+    assert paired(lambda v: v, lambda v: v) is None
+
+
+def test_timed_calls_that_drop_nothing_or_always_the_same_are_refused():
+    mask = torch.rand(SHAPE) < 0.75
+    assert "timed calls" in paired(lambda v: v, lambda v: dropout(values=v)).evidence
+    assert paired(lambda v: dropout(values=v, mask=mask), lambda v: dropout(values=v)) is not None
+
+
+def test_few_timed_calls_say_nothing():
+    assert paired(lambda v: v, lambda v: dropout(values=v), count=3) is None
+
+
+def test_a_timed_result_that_is_not_finite_is_refused_at_once():
+    assert Pairs(1e-4).add(torch.full(SHAPE, float("inf")), torch.zeros(SHAPE)).because == "nonfinite"
