@@ -69,7 +69,8 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
         instruments = of_a_plan(trial, contestant, program, facts.chosen)
         return promoted(trial, outcome, effort, Subject(contestant), instruments)
     finally:
-        contestant.close()
+        contestant.leave()
+        machine.spares("launcher").retire(child)
 
 
 def host_stages(trial: Trial, effort: Effort) -> Evaluation:
