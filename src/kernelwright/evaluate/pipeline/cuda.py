@@ -5,6 +5,7 @@ tier one. One whose own host code must run is tier two: there is no build of its
 result is a failed build, and its events are bounded by the clock outside.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelwright.evaluate.compile.cpp import Library
@@ -68,6 +69,8 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
             machine.settle()
             outcome = time_candidate(trial, contestant, facts, effort)
         instruments = of_a_plan(trial, contestant, program, facts.chosen)
+        if trial.candidate.language == "triton":
+            instruments = replace(instruments, run_source=lambda: _run_source(trial, machine))
         return promoted(trial, outcome, effort, Subject(contestant), instruments)
     finally:
         contestant.leave()
@@ -109,6 +112,27 @@ def host_stages(trial: Trial, library: Library | None, effort: Effort) -> Evalua
         contestant.close()
         if library is not None:
             library.close()
+
+
+def _run_source(trial: Trial, machine: CudaMachine) -> str:
+    """The candidate as it will be used: host code that saw that it was captured could have shown other launches.
+
+    Raises:
+        OutcomeReached: it is wrong.
+        as `Contestant.run`.
+    """
+    session = trial.session
+    assert isinstance(session, CudaSession)
+    contestant = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
+    try:
+        _load(trial, contestant, session, None)
+        _first_call(trial, contestant)
+        for case in session.cases:
+            _give_parameters(session, contestant, case.offsets)
+            verify_case(trial, contestant, case, guarded=False)
+    finally:
+        contestant.close()
+    return f"its own host code is right in {len(session.cases)} cases too"
 
 
 def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanContestant:

@@ -12,6 +12,7 @@ from kernelwright.evaluate.compile import cpp, cuda, cuda_host, triton
 from kernelwright.evaluate.compile.program import Dynamic, Program
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial
+from kernelwright.evaluate.sandbox.child import ChildGoneError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.launch import LaunchPlan
@@ -71,7 +72,11 @@ def _built(trial: Trial, candidate: Candidate) -> Built:
     workload, limit = presented.task.workload, trial.policy.compile_limit_s
     if candidate.language == "cuda":
         return cuda.build(machine.warm, candidate, workload, presented.task.target.arch, limit, trial.jail().off)
-    return triton.capture(machine.warm, candidate, presented.init_source(), workload, machine.hardware, limit)
+    try:
+        return triton.capture(machine.warm, candidate, presented.init_source(), workload, machine.hardware, limit)
+    except ChildGoneError as gone:
+        # Host code that ends its process is no failed build; on the device it will be seen for what it is.
+        return Dynamic(reason=f"its host code {gone.reason}")
 
 
 def _together(programs: Sequence[Program], points: Sequence[Candidate]) -> Program:
