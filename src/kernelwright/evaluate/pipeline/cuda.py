@@ -162,8 +162,11 @@ def _first_call(trial: Trial, contestant: CudaContestant) -> BuildFacts:
     """The call at which Triton compiles; its result is judged with the first case, not here."""
     case = trial.session.present(trial.session.cases[0])
     _give_parameters(trial.session, contestant, case.offsets)
+    machine = trial.machine
+    assert isinstance(machine, CudaMachine)
     try:
-        ran = contestant.run([case.offsets[: len(trial.session.inputs)]], checked=False)
+        with named(trial, case, lambda: _private_model(trial, machine, case)):
+            ran = contestant.run([case.offsets[: len(trial.session.inputs)]], checked=False)
     except ChildRaisedError as raised:
         if raised.name in BUILD_ERRORS:
             raise OutcomeReached(BuildFailed(log=raised.log)) from None
