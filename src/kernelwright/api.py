@@ -1,4 +1,4 @@
-"""The five verbs that every interface calls: optimize, resume, check, report, doctor.
+"""The verbs that every interface calls: optimize, resume, check, profile, report, doctor.
 
 Decides how the parts are put together and what is written into a run's folder. Refuses to know how
 anything is shown. Nothing here imports torch; the referee's workers do.
@@ -20,14 +20,16 @@ from kernelwright.engine.events import (
     Started,
 )
 from kernelwright.engine.identity import config_of, new_card, same_circumstances
-from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult
+from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult, ProfileRequest
 from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import (
     BestKernel,
     CheckSummary,
     Figures,
+    ProfileSummary,
     RunSummary,
     check_of,
+    profile_of,
     speaker,
     summarize,
 )
@@ -35,7 +37,9 @@ from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.records.check import Check
+from kernelwright.records.evaluation import Compiled, Measured, Verified
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.store.database import FILE
@@ -56,6 +60,8 @@ __all__ = [
     "OptimizeRequest",
     "OptimizeResult",
     "Phase",
+    "ProfileRequest",
+    "ProfileSummary",
     "Proposed",
     "RunConfig",
     "RunSummary",
@@ -69,6 +75,7 @@ __all__ = [
     "load_config",
     "optimize",
     "present",
+    "profile",
     "report",
     "resume",
 ]
@@ -220,6 +227,37 @@ async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
         suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
         evaluation = await evaluator.evaluate(task, candidate, request.effort)
         return check_of(task, environment, candidate, evaluation)
+    finally:
+        await evaluator.close()
+
+
+def profile(request: ProfileRequest, suppliers: Suppliers | None = None) -> ProfileSummary:
+    """Judge one kernel as in a search, and say where its time goes and what holds it back.
+
+    A kernel that is not right is profiled all the same where it was built: what it does with its time is of use.
+
+    Raises:
+        KernelwrightError: the task or the kernel cannot be read, or the referee broke.
+    """
+    return asyncio.run(_profile(request, suppliers or Suppliers()))
+
+
+async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSummary:
+    source = read_task(request.task)
+    candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
+    target = _target_for(request.target, candidate.language)
+    evaluator = _evaluator(suppliers, request.policy)
+    try:
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
+        task = await evaluator.admit(source, target)
+        environment = await evaluator.environment()
+        suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
+        found = await evaluator.evaluate(task, candidate)
+        suppliers.listener(Phase(text=f"profiling {request.kernel.name}"))
+        build = found.build if isinstance(found, Measured | Verified | Compiled) else None
+        profile = await evaluator.profile(task, candidate, build)
+        statement = diagnose(profile, found if isinstance(found, Measured) else None)
+        return profile_of(check_of(task, environment, candidate, found), profile, statement)
     finally:
         await evaluator.close()
 

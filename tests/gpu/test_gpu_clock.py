@@ -16,7 +16,7 @@ BUSY_NS = 500_000
 
 @pytest.fixture(scope="module")
 def clock():
-    return DeviceClock()
+    return DeviceClock(watched=False)
 
 
 def us(clock, enqueue, calls=15):

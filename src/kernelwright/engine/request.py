@@ -40,6 +40,19 @@ class CheckRequest:
 
 
 @dataclass(frozen=True)
+class ProfileRequest:
+    """Which kernel is to be profiled on which task."""
+
+    task: Path
+    kernel: Path
+    target: str | None = None
+    """As of a check."""
+    entry: str | None = None
+    workspace_bytes: int = 0
+    policy: Policy = field(default_factory=Policy)
+
+
+@dataclass(frozen=True)
 class OptimizeResult:
     """How a run ended, with what it left behind."""
 

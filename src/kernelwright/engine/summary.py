@@ -22,7 +22,9 @@ from kernelwright.records.evaluation import (
     TimedOut,
     Verified,
 )
+from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
+from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome
 from kernelwright.records.task import Target, Task
 from kernelwright.store.run import RunStore
@@ -84,6 +86,13 @@ class CheckSummary(Figures):
     errors: tuple[CaseError, ...]
     """Each case against fp64."""
     seconds: float
+
+
+class ProfileSummary(CheckSummary):
+    """A verdict of a search's length, where the kernel's time goes, and what holds it back."""
+
+    profile: Profile
+    statement: Statement
 
 
 def figures_of(evaluation: Evaluation) -> Figures:
@@ -163,6 +172,11 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         seconds=evaluation.total_seconds,
         **dict(figures_of(evaluation)),
     )
+
+
+def profile_of(check: CheckSummary, profile: Profile, statement: Statement) -> ProfileSummary:
+    """The verdict on one kernel, with where its time goes."""
+    return ProfileSummary(**dict(check), profile=profile, statement=statement)
 
 
 def reason_of(evaluation: Evaluation) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from kernelwright.errors import MachineError, RefereeError
+from kernelwright.evaluate.profile import ncu, ncu_output, ncu_probe
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -60,8 +61,32 @@ def _packages() -> list[Check]:
     gpu = _gpu()
     # Without Triton and without a GPU, C++ kernels for this CPU remain.
     needed = [_package("torch"), _package("numpy"), _package("triton", "missing" if gpu.status == "ok" else "lost")]
-    bindings = [_package("cuda.bindings")] if gpu.status == "ok" else []
+    bindings = [_package("cuda.bindings"), _counters()] if gpu.status == "ok" else []
     return [*needed, gpu, *bindings]
+
+
+def _counters() -> Check:
+    """Whether kernels can be profiled with hardware counters; without them a trace and the compiler's facts remain."""
+    tool = ncu.find()
+    if tool is None:
+        cure = "Install Nsight Compute, a part of the CUDA toolkit, and put `ncu` on PATH."
+        return Check(name="counters", status="lost", detail="ncu is not here: kernels are only traced", cure=cure)
+    done = _run([tool, "--csv", "--page", "raw", "--metrics", ncu_probe.METRIC, sys.executable, "-c", ncu_probe.PROBE])
+    output = ncu_output.read(done.stdout + done.stderr) if done else ncu_output.read("")
+    refusal = ncu.refusal(output)
+    if refusal:
+        return Check(
+            name="counters", status="lost", detail=f"{tool} counts nothing: kernels are only traced", cure=refusal
+        )
+    return _for_whom(tool)
+
+
+def _for_whom(tool: str) -> Check:
+    params = Path(ncu_probe.ADMIN_ONLY)
+    if params.exists() and "RmProfilingAdminOnly: 1" in params.read_text(errors="replace"):
+        told = f"{tool} counts for the administrator only: kernels with host code of their own are only traced"
+        return Check(name="counters", status="lost", detail=told, cure=ncu.DENIED)
+    return Check(name="counters", status="ok", detail=f"{tool} counts")
 
 
 def _package(name: str, lack: Literal["lost", "missing"] = "missing") -> Check:

@@ -8,7 +8,9 @@ from typing import Protocol
 
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
+from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
@@ -29,6 +31,16 @@ class Evaluator(Protocol):
 
         Raises:
             RefereeError: the referee broke; nothing is known of the candidate.
+        """
+        ...
+
+    async def profile(self, task: Task, candidate: Candidate, build: BuildFacts | None = None) -> Profile:
+        """Where a candidate's time goes, as well as this machine can tell; `build` adds what its compiler said.
+
+        Nothing about the candidate or the profiler raises: what cannot be had is None, with the reason in the notes.
+
+        Raises:
+            RefereeError: the referee broke.
         """
         ...
 

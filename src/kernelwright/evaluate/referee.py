@@ -10,7 +10,9 @@ from kernelwright import errors
 from kernelwright.execution.local import LocalExecutor, Note
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import EVALUATION, Evaluation
+from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
@@ -39,6 +41,14 @@ class Referee:
             do="judge", task=task.model_dump_json(), candidate=candidate.model_dump_json(), effort=effort
         )
         return EVALUATION.validate_json(answer)
+
+    async def profile(self, task: Task, candidate: Candidate, build: BuildFacts | None = None) -> Profile:
+        """See `Evaluator.profile`."""
+        facts = build.model_dump_json() if build is not None else ""
+        answer = await self._ask(
+            do="profile", task=task.model_dump_json(), candidate=candidate.model_dump_json(), build=facts
+        )
+        return Profile.model_validate_json(answer)
 
     async def environment(self) -> Environment:
         """See `Evaluator.environment`."""

@@ -13,6 +13,7 @@ from kernelwright import errors
 from kernelwright.evaluate.pipeline.court import Court
 from kernelwright.execution import channel
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource
 
@@ -51,6 +52,10 @@ def _do(court: Court, job: dict[str, str]) -> str:
             return court.judge(
                 task, candidate, policy, "final" if job["effort"] == "final" else "search"
             ).model_dump_json()
+        case "profile":
+            task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
+            build = BuildFacts.model_validate_json(job["build"]) if job["build"] else None
+            return court.profile(task, candidate, policy, build).model_dump_json()
         case "environment":
             return court.environment(Target.model_validate_json(job["target"])).model_dump_json()
         case other:

@@ -1,20 +1,29 @@
-"""What holds a measured kernel back, judged from its roofline and the compiler's facts.
+"""What holds a kernel back, from a profile of any tier, a measurement, or both: findings ranked by what they could give.
 
-Decides one word and one sentence. Not covered: hardware counters; where the facts are silent the word
-is `unknown`, never a guess.
+Decides the ranking and the words. Where the facts are silent there is no finding and the word is `unknown`, never a
+guess. Pure: the same records give the same statement anywhere.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from kernelwright.feedback import call_limits, kernel_limits
+from kernelwright.feedback.evidence import Evidence
 from kernelwright.records.evaluation import Measured
-from kernelwright.records.feedback import Bottleneck
+from kernelwright.records.feedback import Bottleneck, Finding, Statement
+from kernelwright.records.profile import Profile
 
-NEAR_CEILING = 0.75
-"""Share of the measured bandwidth from which more speed must come from moving fewer bytes."""
-SHORT_US = 20.0
-"""A floor below this is hidden by the fixed price of a call when the kernel takes several times longer."""
-INTENSE = 16.0
-"""Operations for each compulsory byte beyond which arithmetic, not memory, can be the limit."""
+ASSUMED_GAIN = 0.1
+"""Where a finding without a gain stands among the others."""
+SYMPTOM = 0.5
+"""Waiting is a symptom: a cause that could give this much of what it could give stands before it."""
+LEAST_GAIN = 0.02
+"""A finding that could give less of the call's time is kept only if it is the first: it explains, and helps nobody."""
+MOST = 5
+"""Findings in a statement: a reader acts on the first ones."""
+WAITING: tuple[Bottleneck, ...] = ("tail", "occupancy", "latency")
+"""Classes that cannot hold back a kernel that is at a ceiling; nor can what nobody has seen cost anything there."""
+UNKNOWN = "No single limit stands out."
 
 
 class Limit(NamedTuple):
@@ -24,20 +33,82 @@ class Limit(NamedTuple):
     evidence: str
 
 
-def bottleneck(found: Measured) -> Limit:
-    """The most likely limit of a measured kernel."""
-    roof, latency = found.roofline, found.timing.latency_us
+def diagnose(profile: Profile | None, measured: Measured | None = None) -> Statement:
+    """Everything that holds a kernel back, the most to gain first.
+
+    Args:
+        profile: of any tier; None: only what the measurement tells.
+        measured: the referee's time, roofline and build facts, where it was timed.
+    """
+    evidence = Evidence(profile, measured)
+    ranked = sorted(_once(list(_of_call(evidence)), list(_of_kernels(evidence))), key=_rank, reverse=True)
+    kept = tuple(f for i, f in enumerate(ranked) if i == 0 or f.gain is None or f.gain >= LEAST_GAIN)[:MOST]
+    return Statement(findings=kept, words=_words(evidence, kept))
+
+
+def bottleneck(found: Measured, profile: Profile | None = None) -> Limit:
+    """The most likely limit of a measured kernel, in one word and one sentence."""
+    statement = diagnose(profile, found)
+    if statement.findings:
+        return Limit(statement.bottleneck, statement.findings[0].evidence)
+    roof = found.roofline
     bandwidth = f"{roof.achieved_gbps:.1f} of {roof.ceiling_gbps:.1f} GB/s"
-    share = f"{roof.fraction:.0%} of the measured bandwidth ({bandwidth})"
-    spilled = sum(kernel.spill_bytes or 0 for kernel in found.build.kernels)
-    if roof.fraction >= NEAR_CEILING:
-        return Limit("memory", f"Memory-bound: it reaches {share}; only moving fewer bytes can help much.")
-    if spilled:
-        return Limit("latency", f"Latency-bound: {spilled} bytes of registers spill to memory; it reaches {share}.")
-    if roof.floor_us < SHORT_US and latency > 4 * roof.floor_us:
-        return Limit("launch", f"Overhead-bound: the data needs {roof.floor_us:.1f} us, the call takes {latency:.1f}.")
-    if roof.flops > INTENSE * roof.bytes:
-        return Limit("compute", f"Compute-bound: {roof.flops / roof.bytes:.0f} operations a byte; it reaches {share}.")
-    if roof.fraction < NEAR_CEILING / 2:
-        return Limit("latency", f"Latency-bound: it reaches only {share}; more work in flight, wider loads may help.")
-    return Limit("unknown", f"It reaches {share}; no single limit stands out.")
+    return Limit(
+        "unknown",
+        f"It reaches {roof.fraction:.0%} of the measured bandwidth ({bandwidth}); no single limit stands out.",
+    )
+
+
+def _of_call(evidence: Evidence) -> Iterator[Finding]:
+    for rule in (call_limits.memory, call_limits.compute, call_limits.launch, call_limits.latency):
+        found = rule(evidence)
+        if found is not None:
+            yield found
+
+
+def _of_kernels(evidence: Evidence) -> Iterator[Finding]:
+    for kernel in evidence.watched:
+        found = [f for rule in kernel_limits.RULES if (f := rule(kernel, evidence.ceilings)) is not None]
+        explained = sum(f.gain or 0.0 for f in found)
+        waiting = kernel_limits.latency(kernel, evidence.ceilings, explained)
+        for finding in (*found, *([waiting] if waiting is not None else [])):
+            gain = None if finding.gain is None else min(1.0, finding.gain) * evidence.weight(kernel)
+            if not (_at_a_ceiling(evidence) and (gain is None or finding.bottleneck in WAITING)):
+                yield finding.model_copy(update={"gain": gain})
+
+
+def _at_a_ceiling(evidence: Evidence) -> bool:
+    """Without counters, the roofline says whether there is anything to wait for less."""
+    return not evidence.counted and (evidence.reached or 0.0) >= call_limits.NEAR_CEILING
+
+
+def _once(call: list[Finding], kernels: list[Finding]) -> list[Finding]:
+    """A class is told of the call or of its kernels, whichever could give more; never of both."""
+    kept = [*call, *kernels]
+    for told in {f.bottleneck for f in call} & {f.bottleneck for f in kernels}:
+        of_call, of_kernels = ([f for f in part if f.bottleneck == told] for part in (call, kernels))
+        weaker = of_call if max(map(_rank, of_call)) <= sum(map(_rank, of_kernels)) else of_kernels
+        kept = [f for f in kept if f not in weaker]
+    return kept
+
+
+def _rank(finding: Finding) -> float:
+    gain = ASSUMED_GAIN if finding.gain is None else finding.gain
+    return SYMPTOM * gain if finding.bottleneck == "latency" else gain
+
+
+def _words(evidence: Evidence, findings: tuple[Finding, ...]) -> str:
+    """One line a finding, for a model or a person to read."""
+    lines = [_told(number, finding) for number, finding in enumerate(findings, start=1)]
+    return "\n".join([*_owned(evidence), *(lines or [UNKNOWN])])
+
+
+def _told(number: int, finding: Finding) -> str:
+    gain = "" if finding.gain is None else f" (at most {finding.gain:.0%} of the time)"
+    where = f" [{finding.kernel}]" if finding.kernel else ""
+    return f"{number}. {finding.evidence}{where}{gain} {finding.suggestion}"
+
+
+def _owned(evidence: Evidence) -> list[str]:
+    share = evidence.profile.own_share if evidence.profile is not None else None
+    return [] if share is None or share > 1 - 1e-6 else [f"{share:.0%} of the device time is in its own kernels."]

@@ -1,10 +1,43 @@
-"""Feedback: an attempt turned into words and features for whoever proposes next."""
+"""Feedback: an attempt turned into words and features for whoever proposes next; and what holds a kernel back."""
 
 from typing import Literal
 
 from kernelwright.records.base import Record
 
-Bottleneck = Literal["memory", "compute", "latency", "launch", "unknown"]
+Bottleneck = Literal[
+    "memory", "compute", "latency", "occupancy", "launch", "spills", "uncoalesced", "bank_conflicts", "tail", "unknown"
+]
+
+BROADER: dict[Bottleneck, Bottleneck] = {
+    "occupancy": "latency", "spills": "latency", "bank_conflicts": "latency", "tail": "latency", "uncoalesced": "memory",
+}  # fmt: skip
+"""The class that a particular cause belongs to, for who tells only the broad ones apart."""
+
+
+class Finding(Record):
+    """One thing that holds a kernel back."""
+
+    bottleneck: Bottleneck
+    kernel: str = ""
+    """The kernel that it is about; empty: the whole call."""
+    gain: float | None = None
+    """The largest share of the call's time that curing it could save, 0 to 1; None where that cannot be told."""
+    evidence: str
+    """One sentence with the numbers."""
+    suggestion: str
+    """One thing to do about it."""
+
+
+class Statement(Record):
+    """Everything that holds a kernel back, the most to gain first, and the same in words."""
+
+    findings: tuple[Finding, ...]
+    words: str
+
+    @property
+    def bottleneck(self) -> Bottleneck:
+        """The first finding's; `unknown` when nothing stands out."""
+        return self.findings[0].bottleneck if self.findings else "unknown"
 
 
 class Feedback(Record):

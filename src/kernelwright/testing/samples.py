@@ -30,6 +30,7 @@ from kernelwright.records.measure import (
     Verdict,
     Versus,
 )
+from kernelwright.records.profile import Ceilings, Counters, KernelProfile, Profile
 from kernelwright.records.run import Device, Environment, RunCard
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
@@ -144,6 +145,23 @@ def sample_evaluation(outcome: str, speedup: float = 2.0) -> Evaluation:
         "measured": sample_measured(speedup),
     }
     return samples[outcome]
+
+
+def sample_profile() -> Profile:
+    """Two kernels of a call that takes 50 microseconds: the candidate's own, near the ceiling, and a library's."""
+    counters = Counters(dram_share=0.85, dram_gbps=4000.0, dram_read_bytes=9e7, dram_write_bytes=9e7, sm_share=0.2)
+    own = KernelProfile(
+        name="scale", own=True, launches=1, duration_us=45.0, share=0.9, grid=(1056, 1, 1), block=(256, 1, 1),
+        registers=32, shared_bytes=0, occupancy_theoretical=1.0, occupancy_achieved=0.9, waves=1.0, counters=counters,
+    )  # fmt: skip
+    library = KernelProfile(name="at::native::fill", own=False, launches=1, duration_us=5.0, share=0.1)
+    ceilings = Ceilings(
+        read_gbps=4400.0, copy_gbps=4300.0, fp32_tflops=51.0, tf32_tflops=400.0, bf16_tflops=790.0, launch_us=1.5
+    )
+    return Profile(
+        task="sample", candidate="sample", tier="counters", device="Scripted GPU", kernels=(own, library),
+        device_us=50.0, bytes=180_000_000, flops=22_500_000, ceilings=ceilings,
+    )  # fmt: skip
 
 
 def sample_attempt(number: int = 0, outcome: str = "measured", speedup: float = 2.0) -> Attempt:

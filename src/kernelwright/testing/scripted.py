@@ -17,10 +17,18 @@ from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.evaluation import OUTCOMES, Evaluation
+from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
+from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
-from kernelwright.testing.samples import sample_environment, sample_evaluation, sample_measured, sample_task
+from kernelwright.testing.samples import (
+    sample_environment,
+    sample_evaluation,
+    sample_measured,
+    sample_profile,
+    sample_task,
+)
 
 
 @dataclass
@@ -111,6 +119,10 @@ class ScriptedEvaluator:
             return self._final(candidate)
         outcome = random.Random(f"{self.seed} {candidate.id}").choice(self.outcomes)
         return sample_evaluation(outcome, self._speedup(candidate))
+
+    async def profile(self, task: Task, candidate: Candidate, build: BuildFacts | None = None) -> Profile:
+        """The sample profile, of this candidate."""
+        return sample_profile().model_copy(update={"task": task.id, "candidate": candidate.id})
 
     async def environment(self) -> Environment:
         """A machine that does not exist."""

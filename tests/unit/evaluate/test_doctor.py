@@ -135,10 +135,46 @@ def test_triton_and_the_bindings_are_needed_where_a_gpu_is(programs, monkeypatch
     checks = {c.name: c for c in doctor._packages()}
     assert checks["torch"].status == "ok"
     assert checks["triton"].status == lack
-    assert ("cuda.bindings" in checks) == gpu
+    assert ("cuda.bindings" in checks) == ("counters" in checks) == gpu
     if gpu:
         assert checks["cuda.bindings"].status == "missing"
         assert "cuda-bindings" in checks["cuda.bindings"].cure
+
+
+COUNTED = """echo '"ID","Kernel Name","Block Size","Grid Size","sm__cycles_active.avg"'
+echo '"","","","","cycle"'
+echo '"0","probe","(32, 1, 1)","(1, 1, 1)","900"'"""
+
+
+@pytest.mark.parametrize(
+    ("ncu", "status", "cure"),
+    [
+        (None, "lost", "Install Nsight Compute"),
+        (COUNTED, "ok", ""),
+        ("echo '==ERROR== ERR_NVGPUCTRPERM - no permission'; exit 1", "lost", "NVreg_RestrictProfilingToAdminUsers=0"),
+        ("echo '==ERROR== a driver resource was unavailable'; exit 1", "lost", "dcgmi profile --pause"),
+        ("exit 9", "lost", "ncu reported no kernel"),
+        ("exec /bin/sleep 1000", "lost", "ncu reported no kernel"),
+    ],
+)
+def test_counters_are_asked_for_really(programs, monkeypatch, tmp_path, ncu, status, cure):
+    monkeypatch.setattr(doctor, "LIMIT_S", 0.5)
+    monkeypatch.setattr("kernelwright.evaluate.profile.ncu.PLACES", ())
+    monkeypatch.setattr("kernelwright.evaluate.profile.ncu_probe.ADMIN_ONLY", str(tmp_path / "params"))
+    if ncu is not None:
+        programs("ncu", ncu)
+    check = doctor._counters()
+    assert (check.name, check.status) == ("counters", status)
+    assert cure in check.cure
+
+
+def test_counters_for_the_administrator_only_are_half_a_thing(programs, monkeypatch, tmp_path):
+    (tmp_path / "params").write_text("ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n")
+    monkeypatch.setattr("kernelwright.evaluate.profile.ncu_probe.ADMIN_ONLY", str(tmp_path / "params"))
+    programs("ncu", COUNTED)
+    check = doctor._counters()
+    assert check.status == "lost"
+    assert "administrator only" in check.detail
 
 
 def told_by(run, without):

@@ -14,7 +14,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
-from kernelwright.testing.samples import sample_environment, sample_task
+from kernelwright.testing.samples import BUILD, sample_environment, sample_profile, sample_task
 
 WORKER = Path(__file__).with_name("scripted_worker.py")
 TASK = sample_task()
@@ -22,6 +22,7 @@ CANDIDATE = Candidate(language="cpp", source="x")
 RIGHT = {
     "admit": {"result": TASK.model_dump_json()},
     "judge": {"result": Refused(reason="scripted").model_dump_json()},
+    "profile": {"result": sample_profile().model_dump_json()},
     "environment": {"result": sample_environment().model_dump_json()},
 }
 
@@ -62,6 +63,13 @@ def test_answers_become_records_and_notes_are_passed_on(play):
     assert found == Refused(reason="scripted")
     assert environment == sample_environment()
     assert json.loads(notes[1]) == ["candidate", "do", "effort", "policy", "task"]
+
+
+@pytest.mark.parametrize("build", [None, BUILD])
+def test_a_profile_is_asked_for_with_or_without_a_build(play, build):
+    notes = []
+    assert play(lambda judge: judge.profile(TASK, CANDIDATE, build), RIGHT, on_note=notes.append) == sample_profile()
+    assert json.loads(notes[0]) == ["build", "candidate", "do", "policy", "task"]
 
 
 @pytest.mark.parametrize("name", ["TaskError", "MachineError", "RefereeError", "UsageError"])

@@ -13,9 +13,10 @@ from kernelwright.execution import channel
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import EVALUATION, Refused
 from kernelwright.records.policy import Policy
+from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task
-from kernelwright.testing.samples import sample_environment, sample_task
+from kernelwright.testing.samples import BUILD, sample_environment, sample_profile, sample_task
 
 TASK = sample_task()
 POLICY = Policy(seeds=3).model_dump_json()
@@ -25,6 +26,11 @@ JOBS = {
         "task": TASK.model_dump_json(),
         "candidate": Candidate(language="cpp", source="x").model_dump_json(),
         "effort": "final",
+    },
+    "profile": {
+        "task": TASK.model_dump_json(),
+        "candidate": Candidate(language="cpp", source="x").model_dump_json(),
+        "build": BUILD.model_dump_json(),
     },
     "environment": {"target": TASK.target.model_dump_json()},
 }
@@ -48,6 +54,9 @@ class ScriptedCourt:
     def judge(self, task, candidate, policy, effort):
         return self._said(Refused(reason="scripted"), task, candidate, policy, effort)
 
+    def profile(self, task, candidate, policy, build):
+        return self._said(sample_profile(), task, candidate, policy, build)
+
     def environment(self, target):
         return self._said(sample_environment(), target)
 
@@ -64,11 +73,19 @@ def test_each_job_is_answered_with_its_record():
     assert Task.model_validate_json(answer(court, "admit")["result"]).id == TASK.id
     assert EVALUATION.validate_json(answer(court, "judge")["result"]) == Refused(reason="scripted")
     assert Environment.model_validate_json(answer(court, "environment")["result"]) == sample_environment()
-    admitted, judged, asked = court.asked
+    assert Profile.model_validate_json(answer(court, "profile")["result"]) == sample_profile()
+    admitted, judged, asked, profiled = court.asked
     assert admitted == (TASK.source, TASK.target, Policy(seeds=3))
     assert judged[0].id == TASK.id
     assert judged[2:] == (Policy(seeds=3), "final")
     assert asked == (Target(kind="cpu", arch="native", present=True),)
+    assert profiled[2:] == (Policy(seeds=3), BUILD)
+
+
+def test_a_profile_needs_no_build():
+    court = ScriptedCourt()
+    answer(court, "profile", build="")
+    assert court.asked[0][-1] is None
 
 
 @pytest.mark.parametrize(("said", "meant"), [("final", "final"), ("search", "search"), ("quick", "search")])

@@ -207,6 +207,29 @@ def test_check_takes_the_target_from_the_language(kernelwright, task, tmp_path, 
     assert kernelwright("check", task, "k.py", "--json").json["target"]["arch"] == "sm_90"
 
 
+def test_profile_shows_a_table_and_what_holds_the_kernel_back(kernelwright, task, tmp_path):
+    (tmp_path / "k.cpp").write_text(KERNEL)
+    said = kernelwright("profile", task, "k.cpp", evaluator=ScriptedEvaluator(outcomes=("measured",)))
+    assert said.code == 0
+    assert "from hardware counters; measured ceilings: read 4400 GB/s, copy 4300 GB/s" in said.out
+    lines = {line.split()[0]: " ".join(line.split()[1:]) for line in said.out.splitlines()}
+    assert lines["kernel"] == "launches us share own registers shared warps memory waves"
+    assert lines["scale"] == "1 45.0 90% yes 32 0 90% of 100% 85% 1.00"
+    assert lines["at::native::fill"] == "1 5.0 10% no - - - - -"
+    assert "90% of the device time is in its own kernels." in said.out
+    assert "profiling k.cpp" in said.err
+
+
+def test_a_profile_as_json_has_the_verdict_the_schema_and_the_statement(kernelwright, task, tmp_path):
+    (tmp_path / "k.cpp").write_text(KERNEL)
+    said = kernelwright("profile", task, "k.cpp", "--json", evaluator=ScriptedEvaluator(outcomes=("incorrect",)))
+    assert said.code == 1, "a wrong kernel is profiled all the same"
+    assert {"outcome", "right", "reason", "profile", "statement"} <= said.json.keys()
+    assert said.json["profile"]["tier"] == "counters"
+    assert said.json["profile"]["kernels"][0]["counters"]["l2_share"] is None
+    assert {"bottleneck", "kernel", "gain", "evidence", "suggestion"} == said.json["statement"]["findings"][0].keys()
+
+
 def test_doctor_lists_what_it_found(kernelwright):
     said = kernelwright("doctor")
     assert (said.code, said.out.split()) == (0, ["ok", "compiler:", "scripted"])
@@ -265,6 +288,6 @@ def test_foreign_text_never_acts_on_the_terminal(kernelwright, task, tmp_path):
 def test_help_names_every_verb_and_the_exit_codes(kernelwright):
     said = kernelwright("--help")
     assert said.code == 0
-    for word in ("optimize", "check", "resume", "report", "runs", "doctor", "130 interrupted"):
+    for word in ("optimize", "check", "profile", "resume", "report", "runs", "doctor", "130 interrupted"):
         assert word in said.out.replace("\n", " ")
     assert kernelwright("--version").out.startswith("kernelwright ")

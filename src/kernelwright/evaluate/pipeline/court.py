@@ -16,12 +16,18 @@ from kernelwright.evaluate.pipeline.baselines import asked
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
+from kernelwright.evaluate.pipeline.profile_build import request_of
+from kernelwright.evaluate.pipeline.profile_request import unseen
+from kernelwright.evaluate.pipeline.profiling import Profiler
 from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.pipeline.trial import Trial
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
+from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
@@ -50,6 +56,7 @@ class Court:
         self._note = note
         self._machines: dict[str, Machine] = {}
         self._sessions: dict[str, Session] = {}
+        self._profilers: dict[str, Profiler] = {}
 
     def machine(self, target: Target) -> Machine:
         """The machine for a target, examined at the first question.
@@ -99,6 +106,16 @@ class Court:
         if effort == "final" and task.target.present:
             self._note("final: fresh inputs, head to head")
         return judge(lambda: self._session(task, policy), self.machine(task.target), candidate, policy, effort)
+
+    def profile(self, task: Task, candidate: Candidate, policy: Policy, build: BuildFacts | None) -> Profile:
+        """Where the candidate's time goes, as well as this machine can tell. What it has been judged as plays no part."""
+        if not task.target.present:
+            return unseen(task, candidate, build)
+        session, machine = self._session(task, policy), self.machine(task.target)
+        profiler = self._profilers.setdefault(machine.device.kind, Profiler(machine, versions))
+        request = request_of(Trial(session, machine, candidate, policy), build)
+        with machine.turn:
+            return profiler.profile(request)
 
     def environment(self, target: Target) -> Environment:
         """Device with its measured bandwidth, versions, and the sandbox in force."""

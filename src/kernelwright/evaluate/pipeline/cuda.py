@@ -7,6 +7,7 @@ result is a failed build, and its events are bounded by the clock outside.
 
 from typing import TYPE_CHECKING
 
+from kernelwright.evaluate.compile.cpp import Library
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import described
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant, PlanContestant
@@ -69,11 +70,12 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
         instruments = of_a_plan(trial, contestant, program, facts.chosen)
         return promoted(trial, outcome, effort, Subject(contestant), instruments)
     finally:
-        contestant.close()
+        contestant.leave()
+        machine.spares("launcher").retire(child)
 
 
-def host_stages(trial: Trial, effort: Effort) -> Evaluation:
-    """Tier two: Measured, or why not.
+def host_stages(trial: Trial, library: Library | None, effort: Effort) -> Evaluation:
+    """Tier two: Measured, or why not. A library, if there is one, is closed.
 
     Raises:
         as `Contestant.run`, and OutcomeReached.
@@ -85,16 +87,17 @@ def host_stages(trial: Trial, effort: Effort) -> Evaluation:
     contestant.freeze = "freeze" not in trial.policy.disabled
     try:
         with trial.timed("load"):
-            _load(trial, contestant, session)
+            _load(trial, contestant, session, library)
         with trial.timed("compile"):
             # Foreign code runs in this call as well, so that what ends it is a crash and no failed build.
             trial.stage = "load"
             facts = _first_call(trial, contestant)
+            facts = library.facts if library is not None else facts
         contestant.limit_s = session.limit_s()
         with trial.timed("verify"):
             for case in session.cases:
                 _give_parameters(session, contestant, case.offsets)
-                with named(trial, case, lambda case=case: _private_model(trial, machine, case)):  # type: ignore[misc]
+                with named(trial, case, lambda case=case: _private_model(trial, machine, case, library)):  # type: ignore[misc]
                     verify_case(trial, contestant, case, guarded=False)
         with trial.timed("measure"):
             _give_parameters(session, contestant, (*(0 for _ in session.inputs), *session.timed_parameters()))
@@ -104,6 +107,8 @@ def host_stages(trial: Trial, effort: Effort) -> Evaluation:
         return promoted(trial, outcome, effort, subject, of_a_model(trial))
     finally:
         contestant.close()
+        if library is not None:
+            library.close()
 
 
 def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanContestant:
@@ -115,12 +120,12 @@ def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanC
     return again
 
 
-def _private_model(trial: Trial, machine: CudaMachine, case: Case) -> CudaContestant:
+def _private_model(trial: Trial, machine: CudaMachine, case: Case, library: Library | None) -> CudaContestant:
     """A tier-two candidate once more, with inputs that may be written to."""
     session = trial.session
     assert isinstance(session, CudaSession)
     again = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
-    _load(trial, again, session, private=True)
+    _load(trial, again, session, library, private=True)
     _give_parameters(session, again, case.offsets)
     return again
 
@@ -141,7 +146,9 @@ def _host_child(trial: Trial, machine: CudaMachine) -> Child:
     return machine.spares("cuda").take()
 
 
-def _load(trial: Trial, contestant: CudaContestant, session: CudaSession, private: bool = False) -> None:
+def _load(
+    trial: Trial, contestant: CudaContestant, session: CudaSession, library: Library | None, private: bool = False
+) -> None:
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
     outbox = contestant.open_outbox(max(session.outbox_size(), copies))
     fields, descriptors = session.share()
@@ -155,7 +162,8 @@ def _load(trial: Trial, contestant: CudaContestant, session: CudaSession, privat
         "outbox": contestant.outbox_bytes,
         "private": private,
     }
-    contestant.ask(message, [*descriptors, outbox])
+    built = [] if library is None else [library.descriptor]
+    contestant.ask(message, [*descriptors, outbox, *built])
 
 
 def _first_call(trial: Trial, contestant: CudaContestant) -> BuildFacts:

@@ -7,12 +7,13 @@ referee's own fault.
 from collections.abc import Callable
 
 from kernelwright.evaluate.compile import cpp
+from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import absent_stages
 from kernelwright.evaluate.pipeline.cuda import host_stages, plan_stages
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.mutation import FAULTS, named
 from kernelwright.evaluate.pipeline.probes import Subject
-from kernelwright.evaluate.pipeline.program import program_of
+from kernelwright.evaluate.pipeline.program import built
 from kernelwright.evaluate.pipeline.promotion import ON_THE_CPU, promoted
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
@@ -44,7 +45,7 @@ def _built_and_run(trial: Trial, court_session: Callable[[], Session], effort: E
     target = trial.session.task.target
     if not target.present:
         return absent_stages(trial, effort)
-    program = program_of(trial) if target.kind == "cuda" else None
+    made = built(trial) if target.kind == "cuda" else None
     with trial.turn():
         # Another task's admission may have needed the device's memory meanwhile.
         trial.session = court_session()
@@ -53,7 +54,7 @@ def _built_and_run(trial: Trial, court_session: Callable[[], Session], effort: E
             trial.session.refresh()
         if target.kind == "cpu":
             return _stages(trial, effort)
-        return host_stages(trial, effort) if program is None else plan_stages(trial, program, effort)
+        return plan_stages(trial, made, effort) if isinstance(made, Program) else host_stages(trial, made, effort)
 
 
 def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:

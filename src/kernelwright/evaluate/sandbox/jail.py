@@ -40,6 +40,8 @@ class Jail(Record):
     writable: tuple[str, ...] = ()
     """Trees beside its own directory; only the reference's compiler cache so far."""
     may_execute: bool = False
+    loopback: bool = False
+    """Processes in it may talk to each other over 127.0.0.1 of their own network namespace, as profilers do."""
     memory_bytes: int = 16 << 30
     """Address space that it may add to what it was born with."""
     tmpfs_bytes: int = 256 << 20
@@ -64,6 +66,9 @@ def leave_namespaces(jail: Jail) -> bool:
             Path("/proc/self/gid_map").write_text(f"0 {group} 1")
     except OSError:
         return False
+    if jail.loopback:
+        with contextlib.suppress(OSError):
+            kernel.raise_loopback()
     return True
 
 

@@ -4,9 +4,11 @@
 """
 
 import ctypes
+import fcntl
 import os
 import platform
 import signal
+import socket
 import struct
 from collections.abc import Iterable
 
@@ -23,6 +25,9 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 1, 4, 3
 CAP_DAC_OVERRIDE = 1
 _CAPSET, _CAPABILITY_VERSION_3 = 126, 0x20080522
 SECCOMP_MODE_FILTER = 2
+
+_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
+"""Of a network device: SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP."""
 
 ABORTED = int(signal.SIGABRT)
 X86_64 = platform.machine() == "x86_64"
@@ -46,6 +51,18 @@ def mount(source: str, target: str, kind: str | None, flags: int, data: str | No
     """Mount a file system."""
     encoded = [None if s is None else s.encode() for s in (source, target, kind, data)]
     _check(_libc.mount(encoded[0], encoded[1], encoded[2], ctypes.c_ulong(flags), encoded[3]), "mount")
+
+
+def raise_loopback() -> None:
+    """Switch on the loopback device of a new network namespace, where it is down.
+
+    Raises:
+        OSError: not privileged in this namespace.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        answer = fcntl.ioctl(any_socket, _GET_FLAGS, struct.pack("16sH22x", b"lo", 0))
+        flags = struct.unpack_from("16sH", answer)[1] | _UP
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH22x", b"lo", flags))
 
 
 def prctl(option: int, argument: int, pointer: object = 0) -> None:

@@ -24,6 +24,7 @@ SIDES = {
     "cuda": "kernelwright.evaluate.sides.cuda",
     "reference_cuda": "kernelwright.evaluate.sides.reference_cuda",
     "tool": "kernelwright.evaluate.sides.tool",
+    "profiled": "kernelwright.evaluate.sides.profiled",
     "nvrtc": "kernelwright.evaluate.sides.nvrtc",
 }
 """Which module serves a child of each kind; it has `serve(control, denied)`."""

@@ -17,7 +17,7 @@ from pydantic import JsonValue, ValidationError
 from kernelwright.propose.author.schedule.space import Setting, Space, Turn
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.feedback import Bottleneck, Feedback
+from kernelwright.records.feedback import BROADER, Bottleneck, Feedback
 
 S = TypeVar("S", bound=Record)
 Fingerprint = Callable[[S], str]
@@ -234,7 +234,7 @@ class Learner(Generic[S]):
 
     def _weight(self, base: Base, schedule: S, turn: Turn, tried: set[str]) -> float:
         dial = self.space.by_name[turn.dial]
-        weight = MATCHED if dial.eases == base.bottleneck else 1.0
+        weight = MATCHED if dial.eases in (base.bottleneck, BROADER.get(base.bottleneck)) else 1.0
         weight *= HOME if getattr(self.home, turn.dial) == turn.value else 1.0
         now = getattr(schedule, turn.dial)
         if now in dial.values:

@@ -1,0 +1,34 @@
+"""What ncu starts: `python -m kernelwright.evaluate.sides.profile_target ORDER.json LOG`.
+
+Calls a candidate a few times and marks the last call for the profiler. It runs foreign code, in the jail that ncu was
+started in. An order to `trace` is traced here, without ncu, into LOG. Decides nothing about what is counted.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+
+from kernelwright.evaluate.sides.subject import WARM_CALLS, subject
+from kernelwright.evaluate.sides.traced import traced
+
+
+def main() -> None:
+    """Warm up, then one call between the profiler's marks; or a trace."""
+    order = json.loads(Path(sys.argv[1]).read_text())
+    call = subject(order)
+    if order.get("trace"):
+        Path(sys.argv[2]).write_text(json.dumps(traced(call)))
+        return
+    for _ in range(WARM_CALLS):
+        call()
+    torch.cuda.synchronize()
+    torch.cuda.profiler.start()
+    call()
+    torch.cuda.synchronize()
+    torch.cuda.profiler.stop()
+
+
+if __name__ == "__main__":
+    main()
