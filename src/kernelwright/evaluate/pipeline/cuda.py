@@ -94,7 +94,7 @@ def host_stages(trial: Trial, library: Library | None, effort: Effort) -> Evalua
         with trial.timed("compile"):
             # Foreign code runs in this call as well, so that what ends it is a crash and no failed build.
             trial.stage = "load"
-            facts = _first_call(trial, contestant)
+            facts = _first_call(trial, contestant, library)
             facts = library.facts if library is not None else facts
         contestant.limit_s = session.limit_s()
         with trial.timed("verify"):
@@ -190,12 +190,15 @@ def _load(
     contestant.ask(message, [*descriptors, outbox, *built])
 
 
-def _first_call(trial: Trial, contestant: CudaContestant) -> BuildFacts:
+def _first_call(trial: Trial, contestant: CudaContestant, library: Library | None) -> BuildFacts:
     """The call at which Triton compiles; its result is judged with the first case, not here."""
     case = trial.session.present(trial.session.cases[0])
     _give_parameters(trial.session, contestant, case.offsets)
+    machine = trial.machine
+    assert isinstance(machine, CudaMachine)
     try:
-        ran = contestant.run([case.offsets[: len(trial.session.inputs)]], checked=False)
+        with named(trial, case, lambda: _private_model(trial, machine, case, library)):
+            ran = contestant.run([case.offsets[: len(trial.session.inputs)]], checked=False)
     except ChildRaisedError as raised:
         if raised.name in BUILD_ERRORS:
             raise OutcomeReached(BuildFailed(log=raised.log)) from None
