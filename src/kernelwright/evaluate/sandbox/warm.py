@@ -24,6 +24,7 @@ SIDES = {
     "reference_cuda": "kernelwright.evaluate.sides.reference_cuda",
     "tool": "kernelwright.evaluate.sides.tool",
     "nvrtc": "kernelwright.evaluate.sides.nvrtc",
+    "extension": "kernelwright.evaluate.sides.extension",
 }
 """Which module serves a child of each kind; it has `serve(control, denied)`."""
 
