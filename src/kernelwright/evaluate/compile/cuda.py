@@ -152,7 +152,9 @@ def _check_macros(log: str, macros: Mapping[str, int]) -> None:
     """A macro that the source defines again would leave the plan and the kernels with two values."""
     for name in re.findall(r'redefinition of macro "(\w+)"', log):
         if name in macros:
-            raise RecipeError(f"the source defines {name}, which the plan sets: write #ifndef {name} around it, or leave it out")
+            raise RecipeError(
+                f"the source defines {name}, which the plan sets: write #ifndef {name} around it, or leave it out"
+            )
 
 
 def _facts(launches: Sequence[Launch], built: Built, device: Hardware) -> tuple[KernelFacts, ...]:

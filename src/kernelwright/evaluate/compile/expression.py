@@ -151,7 +151,7 @@ def _call(name: str, arguments: list[Number]) -> Number:
     if name not in _FUNCTIONS:
         raise RecipeError(f"there is no function {name!r}; known are {', '.join(sorted(_FUNCTIONS))}")
     count, function = _FUNCTIONS[name]
-    if len(arguments) != count and (count or not arguments):
+    if not arguments or (count and len(arguments) != count):
         raise RecipeError(f"{name} takes {count or 'some'} arguments, not {len(arguments)}")
     return _bounded(function(*arguments))
 

@@ -49,6 +49,7 @@ def device_headers(include: Sequence[str]) -> dict[str, str]:
     found |= dict.fromkeys(("float.h", "cfloat"), _macros(_FLOATS))
     found |= dict.fromkeys(("math.h", "cmath"), _macros(_CONSTANTS))
     found |= {"cuda.h": _TENSOR_MAP, "cudaTypedefs.h": _TENSOR_MAP}
+
     def has(name: str) -> bool:
         return any((Path(folder) / "cuda" / "std" / name).exists() for folder in include)
 

@@ -64,10 +64,14 @@ def test_shared_memory_is_static_and_dynamic(warm):
 def test_cub_and_other_headers_are_there(warm):
     made = build(warm, read_kernel(KERNELS / "cub_sum.cu"))
     assert made.facts.kernels[0].shared_bytes > 0
-    includes = "#include <cmath>\n#include <cfloat>\n#include <cstdint>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+    includes = (
+        "#include <cmath>\n#include <cfloat>\n#include <cstdint>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+    )
     more = "#include <mma.h>\n#include <cooperative_groups.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
-    std = "#include <type_traits>\n#include <limits>\nstatic_assert(std::is_same<int, int>::value, \"\");\n"
-    body = "y[0] = x[(uint32_t)n] > FLT_MAX ? (float)M_PI : __half2float(__float2half(std::numeric_limits<float>::max()));"
+    std = '#include <type_traits>\n#include <limits>\nstatic_assert(std::is_same<int, int>::value, "");\n'
+    body = (
+        "y[0] = x[(uint32_t)n] > FLT_MAX ? (float)M_PI : __half2float(__float2half(std::numeric_limits<float>::max()));"
+    )
     candidate = kernel(body)
     source = candidate.source.replace("__global__", f"{includes}{more}{std}__global__")
     assert isinstance(build(warm, candidate.model_copy(update={"source": source})), Program)
@@ -106,7 +110,9 @@ def test_a_source_that_sets_a_tunable_itself_is_refused(warm):
     assert isinstance(build(warm, guarded), Program)
 
 
-@pytest.mark.parametrize("flag", ["-o/tmp/x", "-I/etc", "-include=/etc/passwd", "--pch", "-DX=1 -I/etc", "-DX=a/b", "-O3 x"])
+@pytest.mark.parametrize(
+    "flag", ["-o/tmp/x", "-I/etc", "-include=/etc/passwd", "--pch", "-DX=1 -I/etc", "-DX=a/b", "-O3 x"]
+)
 def test_flags_that_are_not_on_the_list_are_refused_before_anything_runs(flag):
     refused = build(None, kernel("").model_copy(update={"flags": ("-O3", flag)}))
     assert isinstance(refused, Refused)

@@ -144,7 +144,7 @@ def test_limits_are_the_device_s():
 
 @pytest.mark.parametrize("name", ["in0", "in7", "out3", "null", "multiprocessors", "a b", "X=1 -I/", "", "é"])
 def test_a_macro_has_a_name_of_its_own(name):
-    with pytest.raises(RecipeError, match="name of|cannot be a macro"):
+    with pytest.raises(RecipeError, match=r"name of|cannot be a macro"):
         resolved(constants=(RecipeConstant(name=name, value="1"),))
 
 
