@@ -20,6 +20,7 @@ from kernelwright.engine.events import (
     Started,
 )
 from kernelwright.engine.identity import config_of, new_card, same_circumstances
+from kernelwright.engine.receipts import issue, winner
 from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import (
@@ -33,10 +34,12 @@ from kernelwright.engine.summary import (
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import resolve_target
+from kernelwright.engine.verify import Verification, VerifyRequest, verify
 from kernelwright.errors import StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.check import Check
 from kernelwright.records.policy import Policy
+from kernelwright.records.receipt import Claim
 from kernelwright.records.task import Target
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
@@ -63,6 +66,8 @@ __all__ = [
     "Spent",
     "Started",
     "Suppliers",
+    "Verification",
+    "VerifyRequest",
     "check",
     "doctor",
     "list_runs",
@@ -71,11 +76,14 @@ __all__ = [
     "present",
     "report",
     "resume",
+    "verify",
 ]
 
 REPORT = "report.html"
 KERNEL = "model_new.py"
 """The best kernel as a drop-in module, in the run's folder."""
+RECEIPT = "receipt.json"
+"""The receipt of its verdict, beside it."""
 
 
 def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -152,9 +160,11 @@ async def _run(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
 
 def _wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
     kernel = _write_kernel(store, ending, suppliers)
+    claim = winner(store, ending.outcome)
+    receipt = issue(claim, store.folder / RECEIPT) if claim is not None else None
     page = report(store.folder, suppliers=suppliers)
     shown = suppliers.present(store.card, store.attempts(), ending.outcome)
-    return OptimizeResult(summarize(store), shown, page, kernel, ending.error, ending.interrupted)
+    return OptimizeResult(summarize(store), shown, page, kernel, receipt, ending.error, ending.interrupted)
 
 
 def _write_kernel(store: RunStore, ending: Ending, suppliers: Suppliers) -> Path | None:
@@ -219,6 +229,16 @@ async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
         environment = await evaluator.environment()
         suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
         evaluation = await evaluator.evaluate(task, candidate, request.effort)
+        if request.receipt is not None:
+            claim = Claim(
+                task=task,
+                candidate=candidate,
+                policy=request.policy,
+                effort=request.effort,
+                environment=environment,
+                evaluation=evaluation,
+            )
+            issue(claim, request.receipt)
         return check_of(task, environment, candidate, evaluation)
     finally:
         await evaluator.close()

@@ -4,6 +4,7 @@ The engine sees this and no more. `evaluate.referee` implements it with workers;
 scripted one.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from kernelwright.records.candidate import Candidate
@@ -26,6 +27,14 @@ class Evaluator(Protocol):
 
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """Judge one candidate with no tunable left open. `final` measures anew with fresh inputs.
+
+        Raises:
+            RefereeError: the referee broke; nothing is known of the candidate.
+        """
+        ...
+
+    async def replay(self, task: Task, candidate: Candidate, seeds: Sequence[int]) -> Evaluation:
+        """Right or wrong on the cases of seeds that were revealed: `Verified`, or why not. No time is taken.
 
         Raises:
             RefereeError: the referee broke; nothing is known of the candidate.

@@ -5,6 +5,7 @@ It turns calls into jobs and answers into records; torch and every foreign line 
 
 import json
 import sys
+from collections.abc import Sequence
 
 from kernelwright import errors
 from kernelwright.execution.local import LocalExecutor, Note
@@ -37,6 +38,14 @@ class Referee:
         """See `Evaluator.evaluate`."""
         answer = await self._ask(
             do="judge", task=task.model_dump_json(), candidate=candidate.model_dump_json(), effort=effort
+        )
+        return EVALUATION.validate_json(answer)
+
+    async def replay(self, task: Task, candidate: Candidate, seeds: Sequence[int]) -> Evaluation:
+        """See `Evaluator.replay`."""
+        known = json.dumps(list(seeds))
+        answer = await self._ask(
+            do="replay", task=task.model_dump_json(), candidate=candidate.model_dump_json(), seeds=known
         )
         return EVALUATION.validate_json(answer)
 

@@ -51,6 +51,9 @@ def _do(court: Court, job: dict[str, str]) -> str:
             return court.judge(
                 task, candidate, policy, "final" if job["effort"] == "final" else "search"
             ).model_dump_json()
+        case "replay":
+            task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
+            return court.replay(task, candidate, policy, json.loads(job["seeds"])).model_dump_json()
         case "environment":
             return court.environment(Target.model_validate_json(job["target"])).model_dump_json()
         case other:

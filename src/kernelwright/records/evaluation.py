@@ -29,6 +29,10 @@ class _Outcome(Record):
     """1: host code and clock are the referee's own; 2: the candidate's host code ran."""
     disabled: tuple[str, ...] = ()
     """Defences that a test had switched off; never empty in silence."""
+    seeds: tuple[int, ...] = ()
+    """The secret seeds of the cases, revealed after a final's verdict in the order of use; none for a search."""
+    cached_from: str = ""
+    """The run that made this evaluation, when it was found in the search cache; empty: it was made here."""
 
     @property
     def total_seconds(self) -> float:

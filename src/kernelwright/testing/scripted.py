@@ -112,6 +112,13 @@ class ScriptedEvaluator:
         outcome = random.Random(f"{self.seed} {candidate.id}").choice(self.outcomes)
         return sample_evaluation(outcome, self._speedup(candidate))
 
+    async def replay(self, task: Task, candidate: Candidate, seeds: Sequence[int]) -> Evaluation:
+        """The same errors again, or wrong if it is to be found wrong."""
+        self._write(f"{candidate.id} replay\n")
+        if source_quality(candidate) in self.refuted:
+            return sample_evaluation("incorrect")
+        return sample_evaluation("verified").model_copy(update={"seeds": tuple(seeds)})
+
     async def environment(self) -> Environment:
         """A machine that does not exist."""
         return sample_environment()

@@ -1,21 +1,17 @@
 """The court: which machinery judges which task. Keeps sessions, and refreshes them for finals."""
 
 import os
-import platform
-import subprocess
-from collections.abc import Callable
-from importlib import metadata
+from collections.abc import Callable, Sequence
 
 import torch
 
-import kernelwright
 from kernelwright.errors import MachineError, RefereeError
-from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.pipeline.versions import versions
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.candidate import Candidate
@@ -76,15 +72,28 @@ class Court:
         """Judge one candidate; a final meets inputs that were drawn for it."""
         session = self._session(task, policy)
         session.policy = policy
-        wanted = "cpp" if task.target.kind == "cpu" else "triton"
-        if candidate.language != wanted:
-            return Refused(reason=f"target {task.target.name} takes {wanted} candidates, not {candidate.language}")
+        if (refused := _foreign(task.target, candidate)) is not None:
+            return refused
         if task.target.present and "compile" in policy.baselines and "compile" not in session.prepared:
             self._note("compiling the torch.compile baseline, once for this task")
-        if effort == "final" and task.target.present:
+        if effort == "final":
             self._note("final: fresh inputs, head to head")
+        if effort == "final" or session.seeds.stale:
             session.refresh()
-        return judge(session, self.machine(task.target), candidate, effort)
+        found = judge(session, self.machine(task.target), candidate, effort)
+        # Only now, with the candidate's process gone, and only of cases that no other candidate will meet.
+        return found.model_copy(update={"seeds": session.seeds.reveal()}) if effort == "final" else found
+
+    def replay(self, task: Task, candidate: Candidate, policy: Policy, seeds: Sequence[int]) -> Evaluation:
+        """Right or wrong on the cases of these seeds, which are known already: no time is taken."""
+        session = self._session(task, policy)
+        if (refused := _foreign(task.target, candidate)) is not None:
+            return refused
+        self._note("the receipt's seeds: the same inputs again")
+        session.policy = policy
+        session.refresh(seeds)
+        found = judge(session, self.machine(task.target), candidate, "replay")
+        return found.model_copy(update={"seeds": session.seeds.reveal()})
 
     def environment(self, target: Target) -> Environment:
         """Device with its measured bandwidth, versions, and the sandbox in force."""
@@ -96,7 +105,7 @@ class Court:
         denied = self._denied(target)
         return Environment(
             device=machine.device.model_copy(update={"memory_gbps": gbps}),
-            versions=versions(),
+            versions=versions(target),
             isolation=tuple(part for part in LOST if part not in denied),
             denied=tuple(f"{part}: {LOST[part]}" for part in denied),
         )
@@ -138,15 +147,9 @@ class Court:
         return self._sessions[task.id]
 
 
-def versions() -> dict[str, str]:
-    """Of everything that can change a measurement."""
-    found = {"python": platform.python_version(), "kernelwright": kernelwright.__version__, "torch": torch.__version__}
-    for package in ("triton", "numpy"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = "absent"
-    line = subprocess.run([cpp.compiler(), "--version"], capture_output=True, text=True, check=False).stdout
-    found["c++"] = line.splitlines()[0] if line else "unknown"
-    found["kernel"] = platform.release()
-    return found
+def _foreign(target: Target, candidate: Candidate) -> Refused | None:
+    """Why a candidate in this language is not for this target."""
+    wanted = "cpp" if target.kind == "cpu" else "triton"
+    if candidate.language == wanted:
+        return None
+    return Refused(reason=f"target {target.name} takes {wanted} candidates, not {candidate.language}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kernelwright.evaluate.pipeline.absent import described
 from kernelwright.evaluate.pipeline.session_cuda import CudaContestant, CudaSession
 from kernelwright.evaluate.pipeline.timing import time_candidate
-from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, replayed, verify_case
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, TimedOut
@@ -52,6 +52,8 @@ def cuda_stages(trial: Trial, effort: Effort) -> Evaluation:
             for case in session.cases:
                 _give_parameters(session, contestant, case.offsets)
                 verify_case(trial, contestant, case, guarded=False)
+        if effort == "replay":
+            return replayed(trial, facts)
         with trial.timed("measure"):
             _give_parameters(session, contestant, (*(0 for _ in session.inputs), *session.timed_parameters()))
             return time_candidate(trial, contestant, facts, effort)

@@ -12,7 +12,7 @@ from kernelwright.evaluate.pipeline.cuda import cuda_stages
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
-from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, replayed, verify_case
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
 from kernelwright.records.candidate import Candidate
@@ -77,6 +77,8 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
         with trial.timed("verify"):
             for case in trial.session.cases:
                 verify_case(trial, contestant, case)
+        if effort == "replay":
+            return replayed(trial, library.facts)
         with trial.timed("measure"):
             return time_candidate(trial, contestant, library.facts, effort)
     finally:

@@ -5,12 +5,12 @@ final; expected results never leave this process.
 """
 
 import ctypes
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate.pipeline.seeds import Seeds
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
@@ -79,9 +79,10 @@ class Session:
         self.prepared: set[str] = set()
         self.refresh()
 
-    def refresh(self) -> None:
-        """Draw everything anew from fresh secret seeds, and compute what is expected."""
-        self._generator = torch.Generator(self.device).manual_seed(secrets.randbits(62))
+    def refresh(self, replayed: Sequence[int] = ()) -> None:
+        """Draw everything anew from fresh secret seeds, or from a receipt's, and compute what is expected."""
+        self.seeds = Seeds(replayed)
+        self._generator = torch.Generator(self.device).manual_seed(self.seeds.new())
         self._place_parameters()
         self.cases, self.dropped = [], []
         kept = self.kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
@@ -179,11 +180,8 @@ class Session:
 
     # --- filling the arena ----------------------------------------------------------------------------------------
 
-    def _new_seed(self) -> int:
-        return secrets.randbits(62)
-
     def _place_draw(self, draw: int) -> list[torch.Tensor]:
-        answer = self.reference.ask({"do": "draw", "seed": self._new_seed()})
+        answer = self.reference.ask({"do": "draw", "seed": self.seeds.new()})
         found = _found(answer["results"][0])
         if [f.shape for f in found] != [t.shape for t in self.inputs]:
             raise ChildRaisedError("ShapesChange", "get_inputs returned other shapes than before")

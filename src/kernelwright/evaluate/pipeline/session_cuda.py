@@ -123,14 +123,14 @@ class CudaSession(Session):
         message = {"do": "arrange", **fields, "outbox": self.reference.outbox_bytes}
         self.reference.ask(message, [*descriptors, outbox])
 
-    def refresh(self) -> None:
+    def refresh(self, replayed: Sequence[int] = ()) -> None:
         """As `Session.refresh`; gives the grader's own intermediates back to the device."""
-        super().refresh()
+        super().refresh(replayed)
         torch.cuda.empty_cache()
 
     def _place_draw(self, draw: int) -> list[torch.Tensor]:
         offsets = [draw * t.nbytes for t in self.inputs]
-        self.reference.ask({"do": "draw", "seed": self._new_seed(), "offsets": offsets})
+        self.reference.ask({"do": "draw", "seed": self.seeds.new(), "offsets": offsets})
         return [self.view(i, o) for i, o in enumerate(offsets)]
 
     def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:

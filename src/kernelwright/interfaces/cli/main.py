@@ -17,9 +17,10 @@ from kernelwright.interfaces.cli.optimize import optimize
 from kernelwright.interfaces.cli.report import report
 from kernelwright.interfaces.cli.resume import resume
 from kernelwright.interfaces.cli.runs import runs
+from kernelwright.interfaces.cli.verify import verify
 from kernelwright.interfaces.cli.words import plain
 
-VERBS = (optimize, check, resume, report, runs, doctor)
+VERBS = (optimize, check, verify, resume, report, runs, doctor)
 
 for verb in VERBS:
     app.command()(verb)
