@@ -5,6 +5,7 @@ anything is shown. Nothing here imports torch; the referee's workers do.
 """
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from kernelwright.engine.config import RunConfig, Settings, load_config
@@ -18,6 +19,7 @@ from kernelwright.engine.events import (
     Proposed,
     Spent,
     Started,
+    Warned,
 )
 from kernelwright.engine.identity import config_of, new_card, same_circumstances
 from kernelwright.engine.receipts import issue, winner
@@ -68,6 +70,7 @@ __all__ = [
     "Suppliers",
     "Verification",
     "VerifyRequest",
+    "Warned",
     "check",
     "doctor",
     "list_runs",
@@ -143,6 +146,7 @@ async def _resume(folder: Path, suppliers: Suppliers) -> OptimizeResult:
 
 async def _run(store: RunStore, config: RunConfig, parts: Parts, suppliers: Suppliers) -> OptimizeResult:
     card = store.card
+    cache = suppliers.cache() if config.cache else None
     parts.listener(
         Started(
             run=card.id,
@@ -153,8 +157,10 @@ async def _run(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
         )
     )
     try:
-        return _wind_up(store, await run(store, config, parts), suppliers)
+        return _wind_up(store, await run(store, config, replace(parts, cache=cache)), suppliers)
     finally:
+        if cache is not None:
+            cache.close()
         store.close()
 
 

@@ -22,6 +22,7 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.run import Outcome, RunCard
 from kernelwright.records.task import Task
 from kernelwright.report import html, terminal
+from kernelwright.store.cache import EvaluationCache, cache_file
 
 Note = Callable[[str], None]
 Shown = Any
@@ -38,6 +39,10 @@ def _proposer(name: str) -> Proposer:
     return PROPOSERS[name]()
 
 
+def _cache() -> EvaluationCache | None:
+    return EvaluationCache(cache_file())
+
+
 @dataclass(frozen=True)
 class Suppliers:
     """One function for each part."""
@@ -52,4 +57,6 @@ class Suppliers:
     present: Callable[[RunCard, Sequence[Attempt], Outcome | None], Shown] = terminal.render
     """The same for a terminal, as something that rich prints."""
     examine: Callable[[], Sequence[Check]] = doctor.examine
+    cache: Callable[[], EvaluationCache | None] = _cache
+    """What earlier runs found; None: nothing is taken over or kept."""
     listener: Listener = silent

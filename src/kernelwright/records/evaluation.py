@@ -39,6 +39,11 @@ class _Outcome(Record):
         """Wall time of all stages."""
         return sum(s.seconds for s in self.seconds)
 
+    @property
+    def paid_seconds(self) -> float:
+        """What of that this run spent: nothing where another run's evaluation was taken over."""
+        return 0.0 if self.cached_from else self.total_seconds
+
 
 class Refused(_Outcome):
     """Not even built: the candidate breaks the contract or the policy."""
