@@ -51,7 +51,9 @@ class Receipt(Record):
     def sealed(cls, created: str, claim: Claim) -> "Receipt":
         """The receipt of a claim, with its hash."""
         blank = cls(created=created, claim=claim, hash="")
-        return blank.model_copy(update={"hash": content_hash(blank.model_dump(mode="json"))})
+        # By way of its text: there an infinite number is a word, as it will be in the file.
+        document = json.loads(blank.model_dump_json())
+        return blank.model_copy(update={"hash": content_hash(document)})
 
 
 def content_hash(document: Mapping[str, JsonValue]) -> str:

@@ -9,7 +9,6 @@ import re
 import subprocess
 from importlib import import_module, metadata
 from pathlib import Path
-from types import ModuleType
 
 import torch
 
@@ -58,27 +57,19 @@ def _package(name: str) -> str:
 
 def _driver_api() -> str:
     """The CUDA version that the driver speaks, such as `13.0`."""
-    bindings = _bindings("driver")
-    if bindings is None:
-        return ABSENT
-    status, number = bindings.cuDriverGetVersion()
-    return f"{number // 1000}.{number % 1000 // 10}" if int(status) == 0 else ABSENT
+    found = _asked("driver", "cuDriverGetVersion")
+    return f"{found[0] // 1000}.{found[0] % 1000 // 10}" if found else ABSENT
 
 
 def _nvrtc() -> str:
-    bindings = _bindings("nvrtc")
-    if bindings is None:
-        return ABSENT
-    try:
-        status, major, minor = bindings.nvrtcVersion()
-    except RuntimeError:
-        # The bindings are here, and the library that they load is not.
-        return ABSENT
-    return f"{major}.{minor}" if int(status) == 0 else ABSENT
+    found = _asked("nvrtc", "nvrtcVersion")
+    return f"{found[0]}.{found[1]}" if found else ABSENT
 
 
-def _bindings(name: str) -> ModuleType | None:
+def _asked(module: str, function: str) -> tuple[int, ...]:
+    """The numbers that a function of the bindings answers; none where bindings or library are not here."""
     try:
-        return import_module(f"cuda.bindings.{name}")
-    except ImportError:
-        return None
+        status, *numbers = getattr(import_module(f"cuda.bindings.{module}"), function)()
+    except (ImportError, RuntimeError):
+        return ()
+    return tuple(numbers) if int(status) == 0 else ()
