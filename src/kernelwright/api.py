@@ -23,6 +23,7 @@ from kernelwright.engine.events import (
 )
 from kernelwright.engine.identity import config_of, new_card, same_circumstances
 from kernelwright.engine.receipts import issue, winner
+from kernelwright.engine.recheck import RecheckRequest, recheck
 from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import (
@@ -36,7 +37,7 @@ from kernelwright.engine.summary import (
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import resolve_target
-from kernelwright.engine.verify import Verification, VerifyRequest, verify
+from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
 from kernelwright.errors import StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.check import Check
@@ -49,6 +50,7 @@ from kernelwright.tasks.kernel_file import read_kernel
 from kernelwright.tasks.table import read_task
 
 __all__ = [
+    "DOES_NOT_HOLD",
     "BestKernel",
     "CheckRequest",
     "CheckSummary",
@@ -62,6 +64,7 @@ __all__ = [
     "OptimizeResult",
     "Phase",
     "Proposed",
+    "RecheckRequest",
     "RunConfig",
     "RunSummary",
     "Settings",
@@ -77,6 +80,7 @@ __all__ = [
     "load_config",
     "optimize",
     "present",
+    "recheck",
     "report",
     "resume",
     "verify",

@@ -88,7 +88,7 @@ def verify(request: VerifyRequest, suppliers: Suppliers | None = None) -> Verifi
 
 
 async def _verify(request: VerifyRequest, receipt: Receipt, suppliers: Suppliers) -> Verification:
-    claim = _here(receipt.claim, request.isolation)
+    claim = localized(receipt.claim, request.isolation)
     evaluator = suppliers.evaluator(claim.policy, lambda text: suppliers.listener(Phase(text=text)))
     try:
         suppliers.listener(Phase(text=f"admitting {claim.task.name} on {claim.task.target.name}"))
@@ -132,7 +132,7 @@ async def stand_admitted(here: Here, claim: Claim) -> Standing:
     return compare(claim, found, again, changed)
 
 
-def _here(claim: Claim, isolation: Literal["auto", "strict"]) -> Claim:
+def localized(claim: Claim, isolation: Literal["auto", "strict"]) -> Claim:
     """The claim as this machine can look at it: on the GPU that is here, and never less confined than asked."""
     recorded = claim.task.target
     target = resolve_target(recorded.kind) if recorded.present else recorded

@@ -14,13 +14,14 @@ from kernelwright.interfaces.cli.app import ERRORS, app
 from kernelwright.interfaces.cli.check import check
 from kernelwright.interfaces.cli.doctor import doctor
 from kernelwright.interfaces.cli.optimize import optimize
+from kernelwright.interfaces.cli.recheck import recheck
 from kernelwright.interfaces.cli.report import report
 from kernelwright.interfaces.cli.resume import resume
 from kernelwright.interfaces.cli.runs import runs
 from kernelwright.interfaces.cli.verify import verify
 from kernelwright.interfaces.cli.words import plain
 
-VERBS = (optimize, check, verify, resume, report, runs, doctor)
+VERBS = (optimize, check, verify, recheck, resume, report, runs, doctor)
 
 for verb in VERBS:
     app.command()(verb)
