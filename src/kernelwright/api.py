@@ -1,4 +1,4 @@
-"""The five verbs that every interface calls: optimize, resume, check, report, doctor.
+"""The verbs that every interface calls: optimize, resume, check, verify, recheck, admit, report, doctor.
 
 Decides how the parts are put together and what is written into a run's folder. Refuses to know how
 anything is shown. Nothing here imports torch; the referee's workers do.
@@ -8,6 +8,8 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+from kernelwright.engine.admission import REPORT as ADMISSION
+from kernelwright.engine.admission import AdmissionRequest, admit
 from kernelwright.engine.config import RunConfig, Settings, load_config
 from kernelwright.engine.events import (
     Event,
@@ -50,7 +52,9 @@ from kernelwright.tasks.kernel_file import read_kernel
 from kernelwright.tasks.table import read_task
 
 __all__ = [
+    "ADMISSION",
     "DOES_NOT_HOLD",
+    "AdmissionRequest",
     "BestKernel",
     "CheckRequest",
     "CheckSummary",
@@ -74,6 +78,7 @@ __all__ = [
     "Verification",
     "VerifyRequest",
     "Warned",
+    "admit",
     "check",
     "doctor",
     "list_runs",

@@ -32,7 +32,7 @@ class TaskError(KernelwrightError):
 
     exit_code = 3
 
-    def __init__(self, message: str = "", reason: str = "unreadable") -> None:
+    def __init__(self, message: str = "", reason: str = "unfit") -> None:
         super().__init__(message)
         self.reason = reason
         """A name of `records.admission.Reason`."""

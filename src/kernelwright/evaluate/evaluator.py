@@ -7,6 +7,7 @@ scripted one.
 from collections.abc import Sequence
 from typing import Protocol
 
+from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.policy import Effort
@@ -22,6 +23,14 @@ class Evaluator(Protocol):
 
         Raises:
             TaskError: it cannot, with the reason and the cure.
+        """
+        ...
+
+    async def examine(self, source: TaskSource, target: Target) -> Fitness:
+        """Admit a task, take the figure of each check, and let go of it.
+
+        Raises:
+            TaskError: it cannot be judged, with the reason and the cure.
         """
         ...
 
@@ -41,8 +50,8 @@ class Evaluator(Protocol):
         """
         ...
 
-    async def environment(self) -> Environment:
-        """Device, versions and isolation in force."""
+    async def environment(self, target: Target | None = None) -> Environment:
+        """Device, versions and isolation in force, for the target that was admitted last unless one is named."""
         ...
 
     async def close(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from kernelwright import errors
 from kernelwright.execution.local import LocalExecutor, Note
+from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import EVALUATION, Evaluation
 from kernelwright.records.policy import Effort, Policy
@@ -34,6 +35,12 @@ class Referee:
         answer = await self._ask(do="admit", source=source.model_dump_json(), target=target.model_dump_json())
         return Task.model_validate_json(answer)
 
+    async def examine(self, source: TaskSource, target: Target) -> Fitness:
+        """See `Evaluator.examine`."""
+        self._target = target
+        answer = await self._ask(do="examine", source=source.model_dump_json(), target=target.model_dump_json())
+        return Fitness.model_validate_json(answer)
+
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """See `Evaluator.evaluate`."""
         answer = await self._ask(
@@ -49,9 +56,9 @@ class Referee:
         )
         return EVALUATION.validate_json(answer)
 
-    async def environment(self) -> Environment:
+    async def environment(self, target: Target | None = None) -> Environment:
         """See `Evaluator.environment`."""
-        answer = await self._ask(do="environment", target=self._target.model_dump_json())
+        answer = await self._ask(do="environment", target=(target or self._target).model_dump_json())
         return Environment.model_validate_json(answer)
 
     async def close(self) -> None:
@@ -61,6 +68,8 @@ class Referee:
     async def _ask(self, **job: str) -> str:
         payload = json.dumps({**job, "policy": self.policy.model_dump_json()}).encode()
         answer = json.loads(await self._executor.submit(payload))
+        if answer.get("error") == "TaskError":
+            raise errors.TaskError(answer["message"], answer.get("reason", "unfit"))
         if "error" in answer:
             raise getattr(errors, answer["error"], errors.RefereeError)(answer["message"])
         return str(answer["result"])

@@ -7,6 +7,7 @@ import torch
 
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline.examine import examine
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
@@ -14,6 +15,7 @@ from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.versions import versions
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
 from kernelwright.records.policy import Effort, Policy
@@ -67,6 +69,20 @@ class Court:
         task = session.presented.task
         self._sessions[task.id] = session
         return task
+
+    def examine(self, source: TaskSource, target: Target, policy: Policy) -> Fitness:
+        """Admit a task, look at it closely, and let go of it.
+
+        Raises:
+            TaskError: it cannot be judged.
+        """
+        task = self.admit(source, target, policy)
+        session = self._sessions.pop(task.id)
+        try:
+            self._note("taking the figures of each check")
+            return examine(session)
+        finally:
+            session.close()
 
     def judge(self, task: Task, candidate: Candidate, policy: Policy, effort: Effort) -> Evaluation:
         """Judge one candidate; a final meets inputs that were drawn for it."""

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from kernelwright.api import Suppliers
 from kernelwright.errors import KernelwrightError
+from kernelwright.interfaces.cli.admit import admit
 from kernelwright.interfaces.cli.app import ERRORS, app
 from kernelwright.interfaces.cli.check import check
 from kernelwright.interfaces.cli.doctor import doctor
@@ -21,7 +22,7 @@ from kernelwright.interfaces.cli.runs import runs
 from kernelwright.interfaces.cli.verify import verify
 from kernelwright.interfaces.cli.words import plain
 
-VERBS = (optimize, check, verify, recheck, resume, report, runs, doctor)
+VERBS = (optimize, check, verify, recheck, resume, report, runs, admit, doctor)
 
 for verb in VERBS:
     app.command()(verb)
