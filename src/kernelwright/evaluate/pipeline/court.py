@@ -93,7 +93,7 @@ class Court:
         if task.target.present and "compile" in policy.baselines and "compile" not in session.prepared:
             self._note("compiling the torch.compile baseline, once for this task")
         if effort == "final":
-            self._note("final: fresh inputs, head to head")
+            self._note("final: fresh inputs, head to head" if task.target.present else "final: fresh inputs")
         if effort == "final" or session.seeds.stale:
             session.refresh()
         found = judge(session, self.machine(task.target), candidate, effort)
