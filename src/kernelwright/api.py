@@ -24,7 +24,7 @@ from kernelwright.engine.events import (
     Warned,
 )
 from kernelwright.engine.identity import config_of, new_card, same_circumstances
-from kernelwright.engine.receipts import issue, winner
+from kernelwright.engine.receipts import issue, reissue, winner
 from kernelwright.engine.recheck import RecheckRequest, recheck
 from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
@@ -176,7 +176,7 @@ async def _run(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
 def _wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
     kernel = _write_kernel(store, ending, suppliers)
     claim = winner(store, ending.outcome)
-    receipt = issue(claim, store.folder / RECEIPT) if claim is not None else None
+    receipt = reissue(claim, store.folder / RECEIPT) if claim is not None else None
     page = report(store.folder, suppliers=suppliers)
     shown = suppliers.present(store.card, store.attempts(), ending.outcome)
     return OptimizeResult(summarize(store), shown, page, kernel, receipt, ending.error, ending.interrupted)

@@ -79,7 +79,7 @@ class Judge:
             found = await self._evaluator.evaluate(self._circumstances.task, candidate, effort)
         self._journal.evaluated(key, found)
         if self._cache is not None and effort == "search":
-            self._cache.keep(key, self._circumstances.run, found)
+            self._cache.keep(self._confined(key), self._circumstances.run, found)
             self._warn()
         return found
 
@@ -87,13 +87,17 @@ class Judge:
         """What an earlier run found, journaled as this run's own, with where it is from."""
         if self._cache is None:
             return None
-        kept = self._cache.find(key)
+        kept = self._cache.find(self._confined(key))
         self._warn()
         if kept is None:
             return None
         found = kept.evaluation.model_copy(update={"cached_from": kept.run})
         self._journal.evaluated(key, found)
         return found
+
+    def _confined(self, key: str) -> str:
+        """The key in the cache: what a weaker sandbox let pass is not taken over by a stronger one."""
+        return f"{key} {' '.join(sorted(self._circumstances.environment.isolation))}"
 
     def _warn(self) -> None:
         """Tell once that the cache is of no use."""

@@ -3,17 +3,19 @@
 Decides what is claimed in them: what the records say, under the circumstances that were noted with them.
 """
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from kernelwright.engine.identity import config_of
 from kernelwright.engine.summary import speaker
+from kernelwright.errors import ReceiptError
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.policy import Effort
 from kernelwright.records.receipt import Claim, Receipt
 from kernelwright.records.run import Outcome
-from kernelwright.store.receipt_file import write_receipt
+from kernelwright.store.receipt_file import read_receipt, write_receipt
 from kernelwright.store.run import RunStore
 
 
@@ -24,6 +26,14 @@ def issue(claim: Claim, file: Path) -> Path:
         StoreError: the file cannot be written.
     """
     return write_receipt(Receipt.sealed(datetime.now(UTC).isoformat(timespec="seconds"), claim), file)
+
+
+def reissue(claim: Claim, file: Path) -> Path:
+    """As `issue`, but a receipt that says the same already keeps its date."""
+    with suppress(ReceiptError):
+        if read_receipt(file).claim == claim:
+            return file
+    return issue(claim, file)
 
 
 def winner(store: RunStore, outcome: Outcome | None) -> Claim | None:

@@ -8,7 +8,7 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.engine.run import Parts, run
 from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.run import RunStore
-from kernelwright.testing.samples import sample_card
+from kernelwright.testing.samples import sample_card, sample_environment
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
 
 
@@ -23,8 +23,9 @@ def cache(tmp_path):
 def play(tmp_path):
     stores = []
 
-    def play(name, cache, evaluator=None, **settings):
-        card = sample_card().model_copy(update={"id": name})
+    def play(name, cache, evaluator=None, isolation=("network",), **settings):
+        environment = sample_environment().model_copy(update={"isolation": isolation})
+        card = sample_card().model_copy(update={"id": name, "environment": environment})
         store = RunStore.create(tmp_path / name, card)
         stores.append(store)
         events = []
@@ -85,3 +86,9 @@ def test_a_trouble_is_told_once_and_ends_nothing(play, tmp_path):
     store, _, events = play("first", cache)
     assert len([e for e in events if e.kind == "warned"]) == 1
     assert store.outcome().final is not None
+
+
+def test_what_a_weaker_sandbox_let_pass_is_not_taken_over(play, cache):
+    _, judged, _ = play("first", cache, isolation=("network",))
+    _, again, _ = play("second", cache, isolation=("network", "landlock"))
+    assert again.calls == judged.calls

@@ -78,6 +78,10 @@ def test_the_winner_s_receipt_holds(kernelwright, task, tmp_path):
     assert kernelwright("optimize", task, *CPU, "-o", "fast.py").code == 0
     said = kernelwright("verify", "fast.receipt.json")
     assert said.code == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    before = (run / "receipt.json").stat().st_mtime_ns
+    assert kernelwright("resume", run).code == 0
+    assert (run / "receipt.json").stat().st_mtime_ns == before, "nothing new is claimed"
     assert read_receipt(tmp_path / "fast.receipt.json").claim.effort == "final"
 
 

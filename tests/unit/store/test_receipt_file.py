@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kernelwright.errors import ReceiptError, StoreError
 from kernelwright.records.candidate import Candidate
@@ -144,3 +146,40 @@ def test_a_place_that_cannot_be_written_leaves_nothing_behind(tmp_path):
     with pytest.raises(StoreError, match="cannot be written"):
         write_receipt(Receipt.sealed("now", claim()), tmp_path / "taken")
     assert [f.name for f in tmp_path.iterdir()] == ["taken"]
+
+
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.just([]), st.just({}),
+    st.sampled_from(["Infinity", "NaN", "\ud800", [[]] * 9, {"outcome": "measured"}, 1 << 70]),
+)  # fmt: skip
+
+
+def places(value, path=()):
+    """Paths of everything inside a document."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places(inner, (*path, key))
+
+
+@settings(
+    max_examples=200, deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@given(data=st.data())
+def test_whatever_stands_anywhere_it_is_a_receipt_or_refused(file, data):
+    original = Receipt.sealed("2026-01-01T00:00:00+00:00", claim()).model_dump_json()
+    document = json.loads(original)
+    *path, last = data.draw(st.sampled_from([p for p in places(document) if p]))
+    inner = document
+    for key in path:
+        inner = inner[key]
+    inner[last] = data.draw(VALUES)
+    document["hash"] = content_hash(document)
+    file.write_text(json.dumps(document))
+    try:
+        found = read_receipt(file)
+    except ReceiptError as error:
+        assert str(error)
+    else:
+        assert isinstance(found, Receipt)
