@@ -10,6 +10,7 @@ from kernelwright.records.base import Record, identity
 from kernelwright.records.candidate import Candidate, Define, Tunable
 from kernelwright.records.comparator import Calibrated, DeclaredComparator, Statistical, Ties
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
+from kernelwright.records.recipe import Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace
 from kernelwright.records.task import DeclaredDomain, Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
@@ -22,6 +23,12 @@ CANDIDATE = Candidate(
     workspace_bytes=16,
     tunables=(Tunable(name="BLOCK", values=(1, 2)),),
     defines=(Define(name="UNROLL", value=4),),
+    recipe=Recipe(
+        launches=(RecipeLaunch(kernel="f", grid=("n", "1", "1"), block=("256", "1", "1"), arguments=("in0",)),),
+        workspaces=(RecipeWorkspace(nbytes="16"),),
+        constants=(RecipeConstant(name="n", value="in0.numel"),),
+        zeroed_outputs=(0,),
+    ),
 )
 TASK = Task(
     source=TaskSource(

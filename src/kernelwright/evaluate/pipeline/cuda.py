@@ -18,7 +18,7 @@ from kernelwright.evaluate.pipeline.promotion import promoted
 from kernelwright.evaluate.pipeline.session import Case
 from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.pipeline.timing import time_candidate
-from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, replayed, verify_case
 from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError
 from kernelwright.evaluate.verify.regimes import UNALIGNED
@@ -63,6 +63,8 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
                     continue
                 with named(trial, case, lambda: _private_plan(trial, machine, program)):
                     verify_case(trial, contestant, case)
+        if effort == "replay":
+            return replayed(trial, facts)
         with trial.timed("measure"):
             machine.settle()
             outcome = time_candidate(trial, contestant, facts, effort)
@@ -96,6 +98,8 @@ def host_stages(trial: Trial, effort: Effort) -> Evaluation:
                 _give_parameters(session, contestant, case.offsets)
                 with named(trial, case, lambda case=case: _private_model(trial, machine, case)):  # type: ignore[misc]
                     verify_case(trial, contestant, case, guarded=False)
+        if effort == "replay":
+            return replayed(trial, facts)
         with trial.timed("measure"):
             _give_parameters(session, contestant, (*(0 for _ in session.inputs), *session.timed_parameters()))
             machine.settle()

@@ -85,9 +85,8 @@ def _sides(item: Item, seen: str) -> set[str]:
     if item.kind == "scope":
         return {"device", "host"}
     head = seen[: item.body - item.start] if item.kind == "function" else seen
-    if "__constant__" in head or ("__device__" in head and item.kind == "declaration" and "(" not in head):
-        if not re.search(r"\b(?:struct|class)\b", head):
-            return {"device"}
+    if _is_device_variable(item, head):
+        return {"device"}
     if "__global__" in head:
         return {"device", "host"}
     if item.kind == "function":
@@ -95,6 +94,12 @@ def _sides(item: Item, seen: str) -> set[str]:
     if _HOST_LIBRARY.search(seen):
         return {"host"}
     return {"device"} if _DEVICE_LIBRARY.search(seen) else {"device", "host"}
+
+
+def _is_device_variable(item: Item, head: str) -> bool:
+    """Whether it declares memory of the device's, which the host has no name for."""
+    marked = "__constant__" in head or ("__device__" in head and item.kind == "declaration" and "(" not in head)
+    return marked and not re.search(r"\b(?:struct|class)\b", head)
 
 
 def _sides_of_function(head: str, seen: str) -> set[str]:
