@@ -20,10 +20,10 @@ import torch
 from provenance import provenance
 from pydantic import JsonValue
 
+from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.court import Court
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import GPU_JAIL
-from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.profile.clock import DEVICE, Contest, Entrant
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs

@@ -33,7 +33,7 @@ EXAMPLES = tuple(CUDA_SIZES)
 
 def main(target: str, out: Path, budget: int) -> None:
     """Measure and write."""
-    config = RunConfig(budget=Budget(proposals=budget))
+    config = RunConfig(budget=Budget(proposals=budget), cache=False)
     rows: list[JsonValue] = []
     origin: dict[str, JsonValue] = {}
     with tempfile.TemporaryDirectory() as folder:

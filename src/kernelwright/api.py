@@ -1,12 +1,16 @@
-"""The verbs that every interface calls: optimize, resume, check, profile, report, doctor.
+"""The verbs that every interface calls: optimize, resume, check, profile, verify, recheck, admit, report, doctor.
 
 Decides how the parts are put together and what is written into a run's folder. Refuses to know how
 anything is shown. Nothing here imports torch; the referee's workers do.
 """
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
+from kernelwright.engine.admission import REPORT as ADMISSION
+from kernelwright.engine.admission import AdmissionRequest, admit
+from kernelwright.engine.check import check, profile
 from kernelwright.engine.config import RunConfig, Settings, load_config
 from kernelwright.engine.events import (
     Event,
@@ -18,8 +22,11 @@ from kernelwright.engine.events import (
     Proposed,
     Spent,
     Started,
+    Warned,
 )
 from kernelwright.engine.identity import config_of, new_card, same_circumstances
+from kernelwright.engine.receipts import reissue, winner
+from kernelwright.engine.recheck import RecheckRequest, recheck
 from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult, ProfileRequest
 from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import (
@@ -28,26 +35,22 @@ from kernelwright.engine.summary import (
     Figures,
     ProfileSummary,
     RunSummary,
-    check_of,
-    profile_of,
     speaker,
     summarize,
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import resolve_target
+from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
 from kernelwright.errors import StoreError
-from kernelwright.evaluate.evaluator import Evaluator
-from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.records.check import Check
-from kernelwright.records.evaluation import Compiled, Measured, Verified
-from kernelwright.records.policy import Policy
-from kernelwright.records.task import Target
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
-from kernelwright.tasks.kernel_file import read_kernel
 from kernelwright.tasks.table import read_task
 
 __all__ = [
+    "ADMISSION",
+    "DOES_NOT_HOLD",
+    "AdmissionRequest",
     "BestKernel",
     "CheckRequest",
     "CheckSummary",
@@ -63,12 +66,17 @@ __all__ = [
     "ProfileRequest",
     "ProfileSummary",
     "Proposed",
+    "RecheckRequest",
     "RunConfig",
     "RunSummary",
     "Settings",
     "Spent",
     "Started",
     "Suppliers",
+    "Verification",
+    "VerifyRequest",
+    "Warned",
+    "admit",
     "check",
     "doctor",
     "list_runs",
@@ -76,13 +84,17 @@ __all__ = [
     "optimize",
     "present",
     "profile",
+    "recheck",
     "report",
     "resume",
+    "verify",
 ]
 
 REPORT = "report.html"
 KERNEL = "model_new.py"
 """The best kernel as a drop-in module, in the run's folder."""
+RECEIPT = "receipt.json"
+"""The receipt of its verdict, beside it."""
 
 
 def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -98,7 +110,7 @@ def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> Op
 async def _optimize(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResult:
     source, target = read_task(request.task), resolve_target(request.target)
     proposer = suppliers.proposer(request.config.proposer)
-    evaluator = _evaluator(suppliers, request.config.policy)
+    evaluator = suppliers.open_evaluator(request.config.policy)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
         task = await evaluator.admit(source, target)
@@ -107,10 +119,6 @@ async def _optimize(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeR
         return await _run(store, request.config, Parts(proposer, evaluator, suppliers.listener), suppliers)
     finally:
         await evaluator.close()
-
-
-def _evaluator(suppliers: Suppliers, policy: Policy) -> Evaluator:
-    return suppliers.evaluator(policy, lambda text: suppliers.listener(Phase(text=text)))
 
 
 def resume(folder: Path, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -127,7 +135,7 @@ async def _resume(folder: Path, suppliers: Suppliers) -> OptimizeResult:
     config, outcome = config_of(store.card), store.outcome()
     if outcome is not None and outcome.complete:
         return _wind_up(store, Ending(outcome), suppliers)
-    proposer, evaluator = suppliers.proposer(config.proposer), _evaluator(suppliers, config.policy)
+    proposer, evaluator = suppliers.proposer(config.proposer), suppliers.open_evaluator(config.policy)
     try:
         suppliers.listener(Phase(text=f"admitting {store.card.task.name} again"))
         task = await evaluator.admit(store.card.task.source, store.card.task.target)
@@ -142,6 +150,7 @@ async def _resume(folder: Path, suppliers: Suppliers) -> OptimizeResult:
 
 async def _run(store: RunStore, config: RunConfig, parts: Parts, suppliers: Suppliers) -> OptimizeResult:
     card = store.card
+    cache = suppliers.cache() if config.cache else None
     parts.listener(
         Started(
             run=card.id,
@@ -152,16 +161,20 @@ async def _run(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
         )
     )
     try:
-        return _wind_up(store, await run(store, config, parts), suppliers)
+        return _wind_up(store, await run(store, config, replace(parts, cache=cache)), suppliers)
     finally:
+        if cache is not None:
+            cache.close()
         store.close()
 
 
 def _wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
     kernel = _write_kernel(store, ending, suppliers)
+    claim = winner(store, ending.outcome)
+    receipt = reissue(claim, store.folder / RECEIPT) if claim is not None else None
     page = report(store.folder, suppliers=suppliers)
     shown = suppliers.present(store.card, store.attempts(), ending.outcome)
-    return OptimizeResult(summarize(store), shown, page, kernel, ending.error, ending.interrupted)
+    return OptimizeResult(summarize(store), shown, page, kernel, receipt, ending.error, ending.interrupted)
 
 
 def _write_kernel(store: RunStore, ending: Ending, suppliers: Suppliers) -> Path | None:
@@ -204,69 +217,6 @@ def _write(file: Path, text: str) -> Path:
     except OSError as error:
         raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
     return file
-
-
-def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSummary:
-    """Judge one kernel that a person wrote, measured anew.
-
-    Raises:
-        KernelwrightError: the task or the kernel cannot be read, or the referee broke.
-    """
-    return asyncio.run(_check(request, suppliers or Suppliers()))
-
-
-async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
-    source = read_task(request.task)
-    candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
-    target = _target_for(request.target, candidate.language)
-    evaluator = _evaluator(suppliers, request.policy)
-    try:
-        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
-        task = await evaluator.admit(source, target)
-        environment = await evaluator.environment()
-        suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
-        evaluation = await evaluator.evaluate(task, candidate, request.effort)
-        return check_of(task, environment, candidate, evaluation)
-    finally:
-        await evaluator.close()
-
-
-def profile(request: ProfileRequest, suppliers: Suppliers | None = None) -> ProfileSummary:
-    """Judge one kernel as in a search, and say where its time goes and what holds it back.
-
-    A kernel that is not right is profiled all the same where it was built: what it does with its time is of use.
-
-    Raises:
-        KernelwrightError: the task or the kernel cannot be read, or the referee broke.
-    """
-    return asyncio.run(_profile(request, suppliers or Suppliers()))
-
-
-async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSummary:
-    source = read_task(request.task)
-    candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
-    target = _target_for(request.target, candidate.language)
-    evaluator = _evaluator(suppliers, request.policy)
-    try:
-        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
-        task = await evaluator.admit(source, target)
-        environment = await evaluator.environment()
-        suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
-        found = await evaluator.evaluate(task, candidate)
-        suppliers.listener(Phase(text=f"profiling {request.kernel.name}"))
-        build = found.build if isinstance(found, Measured | Verified | Compiled) else None
-        profile = await evaluator.profile(task, candidate, build)
-        statement = diagnose(profile, found if isinstance(found, Measured) else None)
-        return profile_of(check_of(task, environment, candidate, found), profile, statement)
-    finally:
-        await evaluator.close()
-
-
-def _target_for(name: str | None, language: str) -> Target:
-    if name is None and language == "cpp":
-        return resolve_target("cpu")
-    found = resolve_target(name)
-    return resolve_target("sm_90") if name is None and found.kind == "cpu" else found
 
 
 def doctor(suppliers: Suppliers | None = None) -> list[Check]:

@@ -6,8 +6,10 @@
     ├── MachineError              4    this machine lacks something: a compiler, a GPU, namespaces, disk
     ├── StoreError                5    a run folder is missing, corrupt or of another configuration
     ├── RefereeError              6    the referee itself broke; never charged to a candidate
-    └── ProposeError             7    the proposer cannot write this task, by op name
+    ├── ProposeError              7    the proposer cannot write this task, by op name
+    └── ReceiptError              8    a receipt is unreadable, edited, of another version, or asks for too much
 
+A receipt or a run that was replayed and does not hold is a result and no error: exit code 9.
 To add one: subclass here, give it an exit code and a line above; keep it constructible from its message
 alone, so that it crosses process boundaries.
 """
@@ -26,9 +28,14 @@ class UsageError(KernelwrightError):
 
 
 class TaskError(KernelwrightError):
-    """The task cannot be read, run or judged."""
+    """The task cannot be read, run or judged; `reason` names the class of why, for machines."""
 
     exit_code = 3
+
+    def __init__(self, message: str = "", reason: str = "unfit") -> None:
+        super().__init__(message)
+        self.reason = reason
+        """A name of `records.admission.Reason`."""
 
 
 class MachineError(KernelwrightError):
@@ -53,3 +60,9 @@ class ProposeError(KernelwrightError):
     """No kernel can be written for this task by this proposer; names the operations."""
 
     exit_code = 7
+
+
+class ReceiptError(KernelwrightError):
+    """A receipt cannot be trusted to be one; nothing of it was run."""
+
+    exit_code = 8

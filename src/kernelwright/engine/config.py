@@ -47,6 +47,8 @@ class RunConfig(Record):
     """Expansions worked on at once. Part of the search: another value is another sequence of proposals."""
     proposer: str = "author"
     reward: str = "tritongym"
+    cache: bool = True
+    """Search evaluations are taken over from earlier runs, and kept for later ones."""
     withhold_feedback: bool = False
     """The control arm: proposers see their parents' sources and nothing of what became of them."""
     budget: Budget = Budget()

@@ -66,6 +66,8 @@ class Judged(_Event):
     latency_us: float | None
     versus: tuple[Versus, ...] = ()
     known: int | None = None
+    cached_from: str = ""
+    """The run whose evaluation was taken over from the search cache."""
 
 
 class NewBest(_Event):
@@ -73,6 +75,13 @@ class NewBest(_Event):
 
     kind: Literal["new_best"] = "new_best"
     attempt: int
+
+
+class Warned(_Event):
+    """Something is not as it should be, and the run goes on without it."""
+
+    kind: Literal["warned"] = "warned"
+    text: str
 
 
 class Spent(_Event):
@@ -90,7 +99,9 @@ class Finished(_Event):
     outcome: Outcome
 
 
-Event = Annotated[Phase | Started | Asked | Proposed | Judged | NewBest | Spent | Finished, Field(discriminator="kind")]
+Event = Annotated[
+    Phase | Started | Asked | Proposed | Judged | NewBest | Warned | Spent | Finished, Field(discriminator="kind")
+]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 """Reads an Event back from JSON."""
 

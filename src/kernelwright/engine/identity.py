@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
+from kernelwright.engine.circumstances import changes
 from kernelwright.engine.config import RunConfig
 from kernelwright.errors import StoreError
 from kernelwright.records.run import Environment, RunCard
@@ -46,14 +47,7 @@ def same_circumstances(card: RunCard, here: Environment) -> None:
     Raises:
         StoreError: the device or a version is another one.
     """
-    then = card.environment
-    before = {"device": f"{then.device.name} ({then.device.cores} cores)", **then.versions}
-    now = {"device": f"{here.device.name} ({here.device.cores} cores)", **here.versions}
-    changed = [
-        f"{name} was {before.get(name, 'absent')}, is {now.get(name, 'absent')}"
-        for name in sorted(before.keys() | now.keys())
-        if before.get(name) != now.get(name)
-    ]
+    changed = [f"{c.name} was {c.then}, is {c.now}" for c in changes(card.environment, here)]
     if changed:
         raise StoreError(
             f"run {card.id} cannot go on under other circumstances ({'; '.join(changed)}): "

@@ -104,7 +104,7 @@ class Progress:
 
     def _attempt(self, expansion: Expansion, trial: Trial) -> Attempt:
         number, key = len(self.attempts), trial.verdict.key
-        unpaid = {k: evaluation.total_seconds for k, evaluation in trial.tried if k not in self._paid}
+        unpaid = {k: evaluation.paid_seconds for k, evaluation in trial.tried if k not in self._paid}
         self._paid |= unpaid.keys()
         first = self._first_with.setdefault(key, number)
         proposal = trial.proposal
@@ -130,6 +130,7 @@ class Progress:
                 latency_us=attempt.latency_us,
                 versus=found.timing.versus if isinstance(found, Measured) else (),
                 known=attempt.known,
+                cached_from=found.cached_from,
                 replayed=replayed,
             )
         )

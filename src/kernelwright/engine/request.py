@@ -37,6 +37,8 @@ class CheckRequest:
     workspace_bytes: int = 0
     policy: Policy = field(default_factory=Policy)
     effort: Effort = "final"
+    receipt: Path | None = None
+    """Where the verdict's receipt is written."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class OptimizeResult:
     report: Path
     kernel: Path | None
     """The best kernel as a drop-in module; None when nothing was right."""
+    receipt: Path | None = None
+    """The receipt of that kernel's verdict."""
     error: KernelwrightError | None = None
     interrupted: bool = False
 

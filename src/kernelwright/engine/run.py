@@ -22,6 +22,7 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.run import Outcome
 from kernelwright.search.limits import Limits
 from kernelwright.search.table import make_strategy
+from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.run import RunStore
 
 INTERRUPTED = "Interrupted."
@@ -35,6 +36,8 @@ class Parts:
     evaluator: Evaluator
     listener: Listener = silent
     predictor: Predictor | None = None
+    cache: EvaluationCache | None = None
+    """What earlier runs found; None: nothing is taken over and nothing is left for later ones."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
     """
     journal = Journal(store, parts.listener)
     task, environment = store.card.task, store.card.environment
-    judge = Judge(parts.evaluator, journal, Circumstances(task, environment, config.policy))
+    judge = Judge(parts.evaluator, journal, Circumstances(task, environment, config.policy, store.card.id), parts.cache)
     progress = Progress(task, config, journal, parts.predictor)
     ending = await _end(config, parts, judge, progress, journal)
     store.finish(ending.outcome)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernelwright.engine.events import Listener, silent
+from kernelwright.engine.events import Listener, Phase, silent
 from kernelwright.errors import UsageError
 from kernelwright.evaluate import doctor
 from kernelwright.evaluate.evaluator import Evaluator
@@ -22,6 +22,7 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.run import Outcome, RunCard
 from kernelwright.records.task import Task
 from kernelwright.report import html, terminal
+from kernelwright.store.cache import EvaluationCache, cache_file
 
 Note = Callable[[str], None]
 Shown = Any
@@ -38,6 +39,10 @@ def _proposer(name: str) -> Proposer:
     return PROPOSERS[name]()
 
 
+def _cache() -> EvaluationCache | None:
+    return EvaluationCache(cache_file())
+
+
 @dataclass(frozen=True)
 class Suppliers:
     """One function for each part."""
@@ -52,4 +57,10 @@ class Suppliers:
     present: Callable[[RunCard, Sequence[Attempt], Outcome | None], Shown] = terminal.render
     """The same for a terminal, as something that rich prints."""
     examine: Callable[[], Sequence[Check]] = doctor.examine
+    cache: Callable[[], EvaluationCache | None] = _cache
+    """What earlier runs found; None: nothing is taken over or kept."""
     listener: Listener = silent
+
+    def open_evaluator(self, policy: Policy) -> Evaluator:
+        """An evaluator whose notes the listener hears."""
+        return self.evaluator(policy, lambda text: self.listener(Phase(text=text)))

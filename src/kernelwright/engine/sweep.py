@@ -57,4 +57,4 @@ def merit(evaluation: Evaluation) -> tuple[int, float]:
 
 
 def _seconds(tried: list[Judgement]) -> float:
-    return sum(found.evaluation.total_seconds for found in tried)
+    return sum(found.evaluation.paid_seconds for found in tried)

@@ -4,8 +4,10 @@ The engine sees this and no more. `evaluate.referee` implements it with workers;
 scripted one.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
+from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.measure import BuildFacts
@@ -23,6 +25,14 @@ class Evaluator(Protocol):
 
         Raises:
             TaskError: it cannot, with the reason and the cure.
+        """
+        ...
+
+    async def examine(self, source: TaskSource, target: Target) -> Fitness:
+        """Admit a task, take the figure of each check, and let go of it.
+
+        Raises:
+            TaskError: it cannot be judged, with the reason and the cure.
         """
         ...
 
@@ -44,8 +54,16 @@ class Evaluator(Protocol):
         """
         ...
 
-    async def environment(self) -> Environment:
-        """Device, versions and isolation in force."""
+    async def replay(self, task: Task, candidate: Candidate, seeds: Sequence[int]) -> Evaluation:
+        """Right or wrong on the cases of seeds that were revealed: `Verified`, or why not. No time is taken.
+
+        Raises:
+            RefereeError: the referee broke; nothing is known of the candidate.
+        """
+        ...
+
+    async def environment(self, target: Target | None = None) -> Environment:
+        """Device, versions and isolation in force, for the target that was admitted last unless one is named."""
         ...
 
     async def close(self) -> None:

@@ -5,9 +5,11 @@ It turns calls into jobs and answers into records; torch and every foreign line 
 
 import json
 import sys
+from collections.abc import Sequence
 
 from kernelwright import errors
 from kernelwright.execution.local import LocalExecutor, Note
+from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import EVALUATION, Evaluation
 from kernelwright.records.measure import BuildFacts
@@ -35,6 +37,12 @@ class Referee:
         answer = await self._ask(do="admit", source=source.model_dump_json(), target=target.model_dump_json())
         return Task.model_validate_json(answer)
 
+    async def examine(self, source: TaskSource, target: Target) -> Fitness:
+        """See `Evaluator.examine`."""
+        self._target = target
+        answer = await self._ask(do="examine", source=source.model_dump_json(), target=target.model_dump_json())
+        return Fitness.model_validate_json(answer)
+
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """See `Evaluator.evaluate`."""
         answer = await self._ask(
@@ -50,9 +58,17 @@ class Referee:
         )
         return Profile.model_validate_json(answer)
 
-    async def environment(self) -> Environment:
+    async def replay(self, task: Task, candidate: Candidate, seeds: Sequence[int]) -> Evaluation:
+        """See `Evaluator.replay`."""
+        known = json.dumps(list(seeds))
+        answer = await self._ask(
+            do="replay", task=task.model_dump_json(), candidate=candidate.model_dump_json(), seeds=known
+        )
+        return EVALUATION.validate_json(answer)
+
+    async def environment(self, target: Target | None = None) -> Environment:
         """See `Evaluator.environment`."""
-        answer = await self._ask(do="environment", target=self._target.model_dump_json())
+        answer = await self._ask(do="environment", target=(target or self._target).model_dump_json())
         return Environment.model_validate_json(answer)
 
     async def close(self) -> None:
@@ -62,6 +78,8 @@ class Referee:
     async def _ask(self, **job: str) -> str:
         payload = json.dumps({**job, "policy": self.policy.model_dump_json()}).encode()
         answer = json.loads(await self._executor.submit(payload))
+        if answer.get("error") == "TaskError":
+            raise errors.TaskError(answer["message"], answer.get("reason", "unfit"))
         if "error" in answer:
             raise getattr(errors, answer["error"], errors.RefereeError)(answer["message"])
         return str(answer["result"])

@@ -32,6 +32,8 @@ def main() -> None:
 def _answer(court: Court, job: dict[str, str]) -> str:
     try:
         return json.dumps({"result": _do(court, job)})
+    except errors.TaskError as error:
+        return json.dumps({"error": "TaskError", "message": str(error), "reason": error.reason})
     except errors.KernelwrightError as error:
         return json.dumps({"error": type(error).__name__, "message": str(error)})
     except OSError as error:
@@ -47,6 +49,9 @@ def _do(court: Court, job: dict[str, str]) -> str:
         case "admit":
             source, target = TaskSource.model_validate_json(job["source"]), Target.model_validate_json(job["target"])
             return court.admit(source, target, policy).model_dump_json()
+        case "examine":
+            source, target = TaskSource.model_validate_json(job["source"]), Target.model_validate_json(job["target"])
+            return court.examine(source, target, policy).model_dump_json()
         case "judge":
             task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
             return court.judge(
@@ -56,6 +61,9 @@ def _do(court: Court, job: dict[str, str]) -> str:
             task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
             build = BuildFacts.model_validate_json(job["build"]) if job["build"] else None
             return court.profile(task, candidate, policy, build).model_dump_json()
+        case "replay":
+            task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
+            return court.replay(task, candidate, policy, json.loads(job["seeds"])).model_dump_json()
         case "environment":
             return court.environment(Target.model_validate_json(job["target"])).model_dump_json()
         case other:

@@ -13,7 +13,7 @@ class ModelNew(Model):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._as_written = not kwargs and list(args) == list(get_init_inputs())
+        self._as_written = not kwargs and {as_written}
 
     def forward(self, {names}):
         tensors = {tensors}
@@ -27,8 +27,11 @@ def drop_in(task: Task, found: Reference) -> str:
     """The class for one task."""
     names = arguments(task, found)
     conditions = ["self._as_written", *baked(task, names), "_fits(*tensors)"]
+    # A task may leave the function out: its Model takes no arguments then.
+    given = "get_init_inputs" in found.names
     return TEMPLATE.format(
         names=", ".join(names),
+        as_written="list(args) == list(get_init_inputs())" if given else "not args",
         tensors=as_tuple(tensors(task, names)),
         conditions=" and ".join(conditions),
     )

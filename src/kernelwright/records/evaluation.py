@@ -30,11 +30,20 @@ class _Outcome(Record):
     """1: host code and clock are the referee's own; 2: the candidate's host code ran."""
     disabled: tuple[str, ...] = ()
     """Defences that a test had switched off; never empty in silence."""
+    seeds: tuple[int, ...] = ()
+    """The secret seeds of the cases, revealed after a final's verdict in the order of use; none for a search."""
+    cached_from: str = ""
+    """The run that made this evaluation, when it was found in the search cache; empty: it was made here."""
 
     @property
     def total_seconds(self) -> float:
         """Wall time of all stages."""
         return sum(s.seconds for s in self.seconds)
+
+    @property
+    def paid_seconds(self) -> float:
+        """What of that this run spent: nothing where another run's evaluation was taken over."""
+        return 0.0 if self.cached_from else self.total_seconds
 
 
 class Refused(_Outcome):

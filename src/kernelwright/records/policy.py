@@ -7,7 +7,8 @@ from pydantic import Field, field_validator
 from kernelwright.records.base import Record
 from kernelwright.records.measure import BaselineName
 
-Effort = Literal["search", "final"]
+Effort = Literal["search", "final", "replay"]
+"""`replay` judges on seeds that are known already: right or wrong, and no time."""
 
 Defence = Literal[
     "fresh_inputs",

@@ -38,8 +38,8 @@ def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) 
     """The whole page; `outcome` is None for a run that has not ended."""
     told = headline(card, attempts, outcome)
     everything = [*attempts, *([told.attempt] if told.attempt else [])]
-    style = _style()
-    page = _templates().get_template("report.html.j2")
+    rules = style()
+    page = templates().get_template("report.html.j2")
     return page.render(
         card=card,
         run_outcome=outcome,
@@ -52,8 +52,8 @@ def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) 
         cost=tally.cost(attempts),
         disabled=tally.disabled(everything),
         settings=_settings(card),
-        style=Markup(style),
-        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        style=Markup(rules),
+        style_hash=base64.b64encode(hashlib.sha256(rules.encode()).digest()).decode(),
         progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
         version=__version__,
     )
@@ -89,13 +89,15 @@ def _settings(card: RunCard) -> list[tuple[str, str]]:
 
 
 @cache
-def _style() -> str:
+def style() -> str:
+    """The style sheet of every page."""
     folder = files("kernelwright.report") / "templates"
     return "".join((folder / name).read_text("utf-8") for name in ("page.css", "parts.css"))
 
 
 @cache
-def _templates() -> Environment:
+def templates() -> Environment:
+    """Templates that make whatever they show visible and harmless."""
     found = Environment(
         loader=PackageLoader("kernelwright.report"),
         autoescape=True,

@@ -1,7 +1,7 @@
 """What a run adds up to: counts of outcomes, the best so far, stage seconds and cost.
 
-Pure sums over attempts. An attempt whose evaluation was already known is counted, but its stages are not
-added again: nothing ran.
+Pure sums over attempts. An attempt whose evaluation was already known, in this run or from the cache, is counted,
+but its stages are not added: nothing ran.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,8 @@ def stage_seconds(attempts: Sequence[Attempt]) -> dict[str, float]:
     """Wall seconds by stage of the referee, in the order in which stages first appear."""
     total: dict[str, float] = {}
     for attempt in attempts:
-        for stage in () if attempt.known is not None else attempt.evaluation.seconds:
+        ran = attempt.known is None and not attempt.evaluation.cached_from
+        for stage in attempt.evaluation.seconds if ran else ():
             total[stage.stage] = total.get(stage.stage, 0.0) + stage.seconds
     return total
 

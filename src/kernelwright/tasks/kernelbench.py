@@ -34,9 +34,12 @@ def read_kernelbench(path: Path) -> TaskSource:
     source = read_text(path, "task")
     tree = _parse(source, path)
     defined = {name for node in tree.body for name in _names(node)}
-    for name, meaning in _NEEDED.items():
-        if name not in defined:
-            raise TaskError(f"task {str(path)!r} defines no `{name}`: add {meaning}")
+    missing = [name for name in _NEEDED if name not in defined]
+    if missing:
+        name = missing[0]
+        # A file with neither is no task that somebody got wrong.
+        reason = "no_task" if len(missing) == len(_NEEDED) else "unreadable"
+        raise TaskError(f"task {str(path)!r} defines no `{name}`: add {_NEEDED[name]}", reason)
     return TaskSource(
         name=path.stem,
         format="kernelbench",

@@ -11,9 +11,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from kernelwright.errors import RefereeError, TaskError
 from kernelwright.propose.proposer import Brief
+from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.evaluation import OUTCOMES, Evaluation
@@ -106,6 +108,12 @@ class ScriptedEvaluator:
             raise TaskError(f"task {source.name!r} raises when it is run: correct it")
         return sample_task(target, source.name).model_copy(update={"source": source})
 
+    async def examine(self, source: TaskSource, target: Target) -> Fitness:
+        """Fit, with one figure; a source that says `warn` has a warning."""
+        await self.admit(source, target)
+        status: Literal["warned", "passed"] = "warned" if "warn" in source.source else "passed"
+        return Fitness(checks=(Checked(name="duration", status=status, figure="1 us a call"),))
+
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """The candidate's outcome, after its delay."""
         self.calls.append(candidate.id)
@@ -124,7 +132,14 @@ class ScriptedEvaluator:
         """The sample profile, of this candidate."""
         return sample_profile().model_copy(update={"task": task.id, "candidate": candidate.id})
 
-    async def environment(self) -> Environment:
+    async def replay(self, task: Task, candidate: Candidate, seeds: Sequence[int]) -> Evaluation:
+        """The same errors again, or wrong if it is to be found wrong."""
+        self._write(f"{candidate.id} replay\n")
+        if source_quality(candidate) in self.refuted:
+            return sample_evaluation("incorrect")
+        return sample_evaluation("verified").model_copy(update={"seeds": tuple(seeds)})
+
+    async def environment(self, target: Target | None = None) -> Environment:
         """A machine that does not exist."""
         return sample_environment()
 

@@ -3,6 +3,7 @@
 from kernelwright.engine.events import Listener, silent
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.records.check import Check
+from kernelwright.store.cache import EvaluationCache
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
 
 
@@ -10,6 +11,7 @@ def scripted_suppliers(
     evaluator: ScriptedEvaluator | None = None,
     proposer: ScriptedProposer | None = None,
     listener: Listener = silent,
+    cache: EvaluationCache | None = None,
 ) -> Suppliers:
     """Every part scripted; the kernel's file and the page say what they were made from."""
     return Suppliers(
@@ -19,5 +21,6 @@ def scripted_suppliers(
         render=lambda card, attempts, outcome: f"<p>{card.id}: {len(attempts)} attempts</p>",
         present=lambda card, attempts, outcome: f"{card.id}: {len(attempts)} attempts",
         examine=lambda: [Check(name="compiler", status="ok", detail="scripted")],
+        cache=lambda: cache,
         listener=listener,
     )

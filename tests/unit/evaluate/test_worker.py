@@ -10,6 +10,7 @@ import pytest
 from kernelwright import errors
 from kernelwright.evaluate import worker
 from kernelwright.execution import channel
+from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import EVALUATION, Refused
 from kernelwright.records.policy import Policy
@@ -19,9 +20,16 @@ from kernelwright.records.task import Target, Task
 from kernelwright.testing.samples import BUILD, sample_environment, sample_profile, sample_task
 
 TASK = sample_task()
+FITNESS = Fitness(checks=(Checked(name="duration", status="passed", figure="1 us"),))
 POLICY = Policy(seeds=3).model_dump_json()
 JOBS = {
     "admit": {"source": TASK.source.model_dump_json(), "target": TASK.target.model_dump_json()},
+    "examine": {"source": TASK.source.model_dump_json(), "target": TASK.target.model_dump_json()},
+    "replay": {
+        "task": TASK.model_dump_json(),
+        "candidate": Candidate(language="cpp", source="x").model_dump_json(),
+        "seeds": "[1, 2]",
+    },
     "judge": {
         "task": TASK.model_dump_json(),
         "candidate": Candidate(language="cpp", source="x").model_dump_json(),
@@ -51,6 +59,12 @@ class ScriptedCourt:
     def admit(self, source, target, policy):
         return self._said(TASK, source, target, policy)
 
+    def examine(self, source, target, policy):
+        return self._said(FITNESS, source, target, policy)
+
+    def replay(self, task, candidate, policy, seeds):
+        return self._said(Refused(reason="scripted"), task, candidate, policy, seeds)
+
     def judge(self, task, candidate, policy, effort):
         return self._said(Refused(reason="scripted"), task, candidate, policy, effort)
 
@@ -74,7 +88,11 @@ def test_each_job_is_answered_with_its_record():
     assert EVALUATION.validate_json(answer(court, "judge")["result"]) == Refused(reason="scripted")
     assert Environment.model_validate_json(answer(court, "environment")["result"]) == sample_environment()
     assert Profile.model_validate_json(answer(court, "profile")["result"]) == sample_profile()
-    admitted, judged, asked, profiled = court.asked
+    assert Fitness.model_validate_json(answer(court, "examine")["result"]) == FITNESS
+    assert EVALUATION.validate_json(answer(court, "replay")["result"]) == Refused(reason="scripted")
+    admitted, judged, asked, profiled, examined, replayed = court.asked
+    assert examined == admitted
+    assert replayed[3] == [1, 2]
     assert admitted == (TASK.source, TASK.target, Policy(seeds=3))
     assert judged[0].id == TASK.id
     assert judged[2:] == (Policy(seeds=3), "final")
@@ -98,10 +116,13 @@ def test_only_final_means_final(said, meant):
 @pytest.mark.parametrize("kind", [errors.TaskError, errors.MachineError, errors.RefereeError, errors.UsageError])
 @pytest.mark.parametrize("do", JOBS)
 def test_errors_of_ours_keep_their_name_and_message(do, kind):
-    assert answer(ScriptedCourt(kind("what, and the cure")), do) == {
-        "error": kind.__name__,
-        "message": "what, and the cure",
-    }
+    told = answer(ScriptedCourt(kind("what, and the cure")), do)
+    assert (told["error"], told["message"]) == (kind.__name__, "what, and the cure")
+    assert told.get("reason") == ("unfit" if kind is errors.TaskError else None)
+
+
+def test_a_task_s_class_of_refusal_crosses_over():
+    assert answer(ScriptedCourt(errors.TaskError("random", "random")), "examine")["reason"] == "random"
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOMEM])

@@ -247,3 +247,17 @@ def test_state_dict_keys_become_attributes(key, text):
 def test_a_source_that_cannot_travel_is_refused(source, words):
     with pytest.raises(ProposeError, match=words):
         wrap(task(source=source), Candidate(language="cpp", source="", entry="f"))
+
+
+def test_a_task_without_constructor_arguments_needs_no_function_for_them():
+    text = "from torch import nn\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n        return x\n"
+    spec = TensorSpec(name="x", shape=(4,), dtype="float32")
+    task = Task(
+        source=TaskSource(name="plain", format="kernelbench", source=text),
+        target=Target(kind="cpu", arch="native", present=True),
+        workload=Workload(inputs=(spec,), parameters=(), outputs=(spec,)),
+        graph=OpGraph(inputs=("x",), parameters=(), nodes=(), outputs=("x",)),
+    )
+    made = wrap(task, Candidate(language="cpp", source="int x;", entry="kernel"))
+    assert "get_init_inputs" not in made
+    assert "self._as_written = not kwargs and not args" in made

@@ -24,8 +24,9 @@ def test_optimize_ends_with_a_kernel_a_report_and_a_summary(kernelwright, task, 
     said = kernelwright("optimize", task, *CPU, "-o", "best.py")
     assert said.code == 0
     (run,) = (tmp_path / "runs").iterdir()
-    assert {file.name for file in run.iterdir()} == {FILE, "report.html", "model_new.py"}
+    assert {file.name for file in run.iterdir()} == {FILE, "report.html", "model_new.py", "receipt.json"}
     assert (tmp_path / "best.py").read_text() == (run / "model_new.py").read_text()
+    assert (tmp_path / "best.receipt.json").read_text() == (run / "receipt.json").read_text()
     assert f"{run.name}: 12 attempts" in said.out
     assert f"{run.name}/report.html" in said.out
     assert "new best" in said.err

@@ -137,3 +137,10 @@ def test_hostile_text_is_shown_as_text():
     assert "<img src=x onerror=" in text
     assert "{{ 7*7 }}" in text
     assert "⟨U+202E⟩" in text
+
+
+def test_what_was_taken_from_the_cache_says_from_which_run():
+    taken = fake.measured().model_copy(update={"cached_from": f"20260101-{fake.HOSTILE}"})
+    page = render(fake.card(), [fake.attempt(0, taken)], None)
+    assert "taken from the search cache: run 20260101-" in Tags(page).text
+    assert "<script" not in page

@@ -34,3 +34,9 @@ def test_cost_and_disabled():
     run = [fake.attempt(0, fake.measured(disabled=("poison", "guard"))), fake.attempt(1, fake.measured())]
     assert tally.cost(run).tokens == 2400
     assert tally.disabled(run) == ("guard", "poison")
+
+
+def test_what_was_taken_from_the_cache_is_counted_and_not_paid():
+    taken = fake.attempt(0, fake.measured().model_copy(update={"cached_from": "earlier"}))
+    assert tally.stage_seconds([taken]) == {}
+    assert tally.counts([taken]) == {"measured": 1}

@@ -4,6 +4,8 @@ The outcome is `Verified` with what it was verified on, or `Compiled` when the i
 interprets CUDA C++. No time is claimed, by anything.
 """
 
+from collections.abc import Callable
+
 from kernelwright.evaluate.compile import cuda, cuda_host, python
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.sandbox.child import ChildSlowError
@@ -12,13 +14,12 @@ from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, Refused, TimedOut, Verified
 from kernelwright.records.measure import BuildFacts
-from kernelwright.records.policy import Effort
 
 INTERPRET_LIMIT_S = 120.0
 
 
-def absent_stages(trial: Trial, effort: Effort) -> Evaluation:
-    """Compiled or Verified, or why not.
+def absent_stages(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Evaluation]) -> Evaluation:
+    """Compiled or Verified, or why not; what needs the session's cases is handed to `heard`.
 
     Raises:
         as `Contestant.run`, and OutcomeReached.
@@ -27,8 +28,7 @@ def absent_stages(trial: Trial, effort: Effort) -> Evaluation:
         facts = _COMPILERS[trial.candidate.language](trial)
     if trial.candidate.language != "triton":
         return Compiled(build=facts)
-    with trial.timed("verify"):
-        return _interpret(trial, facts)
+    return heard(lambda: _interpret(trial, facts))
 
 
 def described(trial: Trial) -> Message:
@@ -98,6 +98,11 @@ LANGUAGES = tuple(_COMPILERS)
 
 
 def _interpret(trial: Trial, facts: BuildFacts) -> Evaluation:
+    with trial.timed("verify"):
+        return _interpreted(trial, facts)
+
+
+def _interpreted(trial: Trial, facts: BuildFacts) -> Evaluation:
     session = trial.session
     jail = trial.jail().model_copy(update={"environment": {"TRITON_INTERPRET": "1"}})
     child = Contestant(trial.machine.warm.spawn("interpreted", _at_home(jail)), INTERPRET_LIMIT_S)

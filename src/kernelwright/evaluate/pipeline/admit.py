@@ -30,6 +30,8 @@ from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 COPIES = ("clone", "view", "contiguous", "alias", "detach", "reshape", "permute", "transpose", "_to_copy", "to.")
+PROBES = ("zeros", "ones", "a constant", "an input's slice", "the input itself", "an input's mean")
+"""Trivial answers that must fail."""
 LIMIT_S = 180.0
 
 
@@ -52,16 +54,18 @@ def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy,
         reference.trusted = f"the reference of {source.name!r}"
     except ChildRaisedError as error:
         reference.close()
-        raise TaskError(f"the reference of {source.name!r} raised:\n{_last_lines(error.log)}") from None
+        raise TaskError(f"the reference of {source.name!r} raised:\n{_last_lines(error.log)}", "raises") from None
     except ChildGoneError as error:
         reference.close()
         raise TaskError(
             f"the reference of {source.name!r} {error.reason}. A reference may not write to its inputs, which are "
-            f"read-only, nor need more memory than the policy's limit. {_last_lines(error.log)}"
+            f"read-only, nor need more memory than the policy's limit. {_last_lines(error.log)}",
+            "dies",
         ) from None
     except ChildSlowError:
         raise TaskError(
-            f"the reference of {source.name!r} took longer than {LIMIT_S:.0f} s; make its inputs smaller"
+            f"the reference of {source.name!r} took longer than {LIMIT_S:.0f} s; make its inputs smaller",
+            "slow",
         ) from None
     except TaskError:
         reference.close()
@@ -149,9 +153,14 @@ def _input(position: int, data: Message) -> TensorSpec | Scalar:
 def _refuse_unfit(answer: Message, source: TaskSource) -> None:
     name = source.name
     if answer["mutates_inputs"]:
-        raise TaskError(f"the reference of {name!r} writes to its inputs: have forward work on a clone of them")
+        raise TaskError(
+            f"the reference of {name!r} writes to its inputs: have forward work on a clone of them", "mutates_inputs"
+        )
     if answer["mutates_state"]:
-        raise TaskError(f"the reference of {name!r} changes its own parameters or buffers; call .eval() in __init__")
+        raise TaskError(
+            f"the reference of {name!r} changes its own parameters or buffers; call .eval() in __init__",
+            "mutates_state",
+        )
     declared = {d.position for d in source.comparators if isinstance(d.comparator, Statistical)}
     random = {i for i, differs in enumerate(answer["random"]) if differs}
     if random - declared:
@@ -159,7 +168,8 @@ def _refuse_unfit(answer: Message, source: TaskSource) -> None:
         raise TaskError(
             f"the reference of {name!r} is not deterministic: two calls on the same inputs differ. Remove randomness such "
             f"as dropout in training mode, or declare it, with COMPARATORS = {{{which}}} in the task's file: the output's "
-            "draws are then compared as a distribution."
+            "draws are then compared as a distribution.",
+            "random",
         )
     if declared - random:
         raise TaskError(
@@ -167,7 +177,7 @@ def _refuse_unfit(answer: Message, source: TaskSource) -> None:
             "inputs give the same: leave it out, and the output is compared value by value"
         )
     if not answer["finite"]:
-        raise TaskError(f"the reference of {name!r} gives NaN or infinity on its own inputs")
+        raise TaskError(f"the reference of {name!r} gives NaN or infinity on its own inputs", "not_finite")
 
 
 def _refuse_independent(session: Session) -> None:
@@ -177,17 +187,26 @@ def _refuse_independent(session: Session) -> None:
     for index, spec in enumerate(session.inputs):
         others = [c for c in session.cases if c.offsets[index] != session.cases[0].offsets[index]]
         if others and spec.numel and all(_same_with(session, index, case) for case in others):
-            raise TaskError(f"the result of {session.task.name!r} does not depend on input {spec.name!r}; remove it")
+            raise TaskError(
+                f"the result of {session.task.name!r} does not depend on input {spec.name!r}; remove it",
+                "ignores_input",
+            )
 
 
 def _same_with(session: Session, index: int, other: Case) -> bool:
+    found = results_with(session, index, other)
+    return all(e.judge(f)[1] is None for f, e in zip(found, session.cases[0].expected, strict=True))
+
+
+def results_with(session: Session, index: int, other: Case) -> list[list[torch.Tensor]]:
+    """Eager's results of the first case with another case's values for one input: as many as each comparison needs."""
     given, offset = session.cases[0], session.present(other).offsets[index]
     changed = (*given.offsets[:index], offset, *given.offsets[index + 1 :])
     results = session.results("eager", changed)
-    return all(
-        e.judge(_draws(session, changed, i) if e.draws > 1 else [r])[1] is None
+    return [
+        _draws(session, changed, i) if e.draws > 1 else [r]
         for i, (r, e) in enumerate(zip(results, given.expected, strict=True))
-    )
+    ]
 
 
 def _draws(session: Session, offsets: tuple[int, ...], output: int) -> list[torch.Tensor]:
@@ -202,11 +221,12 @@ def _refuse_trivial(session: Session) -> None:
     nodes = [n.op.removeprefix("aten.") for n in session.task.graph.nodes]
     if all(op.startswith(COPIES) for op in nodes):
         return
-    for name in ("zeros", "ones", "a constant", "an input's slice", "the input itself", "an input's mean"):
+    for name in PROBES:
         if all(_answers(session, name, c) for c in range(len(session.cases))):
             raise TaskError(
                 f"{session.task.name!r} cannot be judged: {name} would pass as the result in every case. Give it inputs "
-                "of both signs, or more of them."
+                "of both signs, or more of them.",
+                "trivial",
             )
 
 
@@ -214,14 +234,15 @@ def _answers(session: Session, probe: str, case_number: int) -> bool:
     case = session.present(session.cases[case_number])
     inputs = [session.view(i, case.offsets[i]) for i, t in enumerate(session.inputs) if t.floating]
     for spec, expected in zip(session.task.workload.outputs, case.expected, strict=True):
-        guesses = _guesses(probe, expected.value, inputs)
         dtype = getattr(torch, spec.dtype)
-        if not any(expected.judge([g.to(dtype)] * expected.draws)[1] is None for g in guesses):
+        tried = guesses(probe, expected.value, inputs)
+        if not any(expected.judge([g.to(dtype)] * expected.draws)[1] is None for g in tried):
             return False
     return True
 
 
-def _guesses(probe: str, wanted: torch.Tensor, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+def guesses(probe: str, wanted: torch.Tensor, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    """What a trivial answer could be for one output; none where it has no such form."""
     if probe == "zeros":
         return [torch.zeros_like(wanted)]
     if probe == "ones":

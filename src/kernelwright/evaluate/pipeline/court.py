@@ -1,18 +1,16 @@
 """The court: which machinery judges which task. Keeps sessions, and refreshes them for finals."""
 
 import os
-import platform
-import subprocess
-from collections.abc import Callable
-from importlib import metadata
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 
-import kernelwright
 from kernelwright.errors import MachineError, RefereeError
-from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline import absent, admit
 from kernelwright.evaluate.pipeline.baselines import asked
+from kernelwright.evaluate.pipeline.examine import examine
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
@@ -21,8 +19,10 @@ from kernelwright.evaluate.pipeline.profile_request import unseen
 from kernelwright.evaluate.pipeline.profiling import Profiler
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.trial import Trial
+from kernelwright.evaluate.pipeline.versions import versions
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
 from kernelwright.records.measure import BuildFacts
@@ -57,6 +57,8 @@ class Court:
         self._machines: dict[str, Machine] = {}
         self._sessions: dict[str, Session] = {}
         self._profilers: dict[str, Profiler] = {}
+        self._lock = threading.RLock()
+        """Held for a look into these, never for a turn: whoever has the turn may take it, not the other way round."""
 
     def machine(self, target: Target) -> Machine:
         """The machine for a target, examined at the first question.
@@ -65,15 +67,10 @@ class Court:
             MachineError: there is no GPU for target `cuda`.
         """
         kind = "cuda" if target.kind == "cuda" and target.present else "cpu"
-        if kind not in self._machines:
-            if kind == "cuda" and not torch.cuda.is_available():
-                raise MachineError("torch sees no GPU; use --target cpu, or --target sm_90 to compile for one")
-            # Triton reads TRITON_INTERPRET when it is imported, so only the GPU's children are born with it.
-            warm = Warm(modules=GPU_MODULES, environment=GPU_ENVIRONMENT) if kind == "cuda" else Warm()
-            warm.start()
-            cores = len(os.sched_getaffinity(0))
-            self._machines[kind] = CudaMachine(warm, cores) if kind == "cuda" else Machine(warm, cores)
-        return self._machines[kind]
+        with self._lock:
+            if kind not in self._machines:
+                self._machines[kind] = _machine(kind)
+            return self._machines[kind]
 
     def admit(self, source: TaskSource, target: Target, policy: Policy) -> Task:
         """Admit a task and keep its session open.
@@ -81,38 +78,65 @@ class Court:
         Raises:
             TaskError: it cannot be judged.
         """
-        if policy.isolation == "strict":
-            self._must_confine(target)
         machine = self.machine(target)
         with machine.turn:
+            if policy.isolation == "strict":
+                self._must_confine(target)
             self._note("running the reference: inputs, fp64 results, tolerance")
             session = admit.open_session(machine.warm, source, target, policy, self._make_room)
             task = session.presented.task
-            if task.id in self._sessions:
-                self._sessions.pop(task.id).close()
-            self._sessions[task.id] = session
+            with self._lock:
+                before = self._sessions.pop(task.id, None)
+                self._sessions[task.id] = session
+            if before is not None:
+                before.close()
         return task
+
+    def examine(self, source: TaskSource, target: Target, policy: Policy) -> Fitness:
+        """Admit a task, look at it closely, and let go of it.
+
+        Raises:
+            TaskError: it cannot be judged.
+        """
+        with self.machine(target).turn:
+            task = self.admit(source, target, policy)
+            with self._lock:
+                session = self._sessions.pop(task.id)
+            try:
+                self._note("taking the figures of each check")
+                return examine(session)
+            finally:
+                session.close()
 
     def judge(self, task: Task, candidate: Candidate, policy: Policy, effort: Effort) -> Evaluation:
         """Judge one candidate; a final meets inputs that were drawn for it. Safe to call from several threads."""
-        taken = languages(task.target)
-        if candidate.language not in taken:
-            names = " or ".join(taken)
-            return Refused(reason=f"target {task.target.name} takes {names} candidates, not {candidate.language}")
+        if (refused := _foreign(task.target, candidate)) is not None:
+            return refused
         session = self._session(task, policy)
         compiled = {"compile", "compile_max"} & set(asked(policy, effort, task.target))
         if task.target.present and compiled - set(session.prepared):
             self._note("compiling the torch.compile baselines, once for this task")
-        if effort == "final" and task.target.present:
-            self._note("final: fresh inputs, head to head")
+        if effort == "final":
+            self._note("final: fresh inputs, head to head" if task.target.present else "final: fresh inputs")
         return judge(lambda: self._session(task, policy), self.machine(task.target), candidate, policy, effort)
+
+    def replay(self, task: Task, candidate: Candidate, policy: Policy, seeds: Sequence[int]) -> Evaluation:
+        """Right or wrong on the cases of these seeds, which are known already: no time is taken."""
+        if (refused := _foreign(task.target, candidate)) is not None:
+            return refused
+        self._note("the receipt's seeds: the same inputs again")
+        machine = self.machine(task.target)
+        return judge(lambda: self._session(task, policy), machine, candidate, policy, "replay", seeds)
 
     def profile(self, task: Task, candidate: Candidate, policy: Policy, build: BuildFacts | None) -> Profile:
         """Where the candidate's time goes, as well as this machine can tell. What it has been judged as plays no part."""
         if not task.target.present:
             return unseen(task, candidate, build)
         session, machine = self._session(task, policy), self.machine(task.target)
-        profiler = self._profilers.setdefault(machine.device.kind, Profiler(machine, versions))
+        with self._lock:
+            profiler = self._profilers.setdefault(
+                machine.device.kind, Profiler(machine, partial(versions, task.target))
+            )
         request = request_of(Trial(session, machine, candidate, policy), build)
         with machine.turn:
             return profiler.profile(request)
@@ -121,13 +145,14 @@ class Court:
         """Device with its measured bandwidth, versions, and the sandbox in force."""
         machine = self.machine(target)
         gbps = None
-        if target.present:
-            self._note("measuring the memory bandwidth")
-            gbps = machine.ceiling_gbps(1 << 40)
-        denied = self._denied(target)
+        with machine.turn:
+            if target.present:
+                self._note("measuring the memory bandwidth")
+                gbps = machine.ceiling_gbps(1 << 40)
+            denied = self._denied(target)
         return Environment(
             device=machine.device.model_copy(update={"memory_gbps": gbps}),
-            versions=versions(),
+            versions=versions(target),
             isolation=tuple(part for part in LOST if part not in denied),
             denied=tuple(f"{part}: {LOST[part]}" for part in denied),
         )
@@ -143,10 +168,12 @@ class Court:
         self._machines["cuda"].settle()
         torch.cuda.empty_cache()
         while torch.cuda.mem_get_info()[0] < nbytes:
-            oldest = next((k for k, s in self._sessions.items() if s.device == "cuda"), None)
-            if oldest is None:
-                return
-            self._sessions.pop(oldest).close()
+            with self._lock:
+                oldest = next((k for k, s in self._sessions.items() if s.device == "cuda"), None)
+                if oldest is None:
+                    return
+                session = self._sessions.pop(oldest)
+            session.close()
             torch.cuda.empty_cache()
 
     def _close_sessions(self) -> None:
@@ -170,17 +197,36 @@ class Court:
         return child.denied
 
     def _session(self, task: Task, policy: Policy) -> Session:
+        """The task's open session. Its facts are there at once, its cases for whoever has the machine's turn."""
+        if (found := self._opened(task)) is not None:
+            return found
         with self.machine(task.target).turn:
-            if task.id not in self._sessions:
+            # Another thread may have had its turn first.
+            while (found := self._opened(task)) is None:
                 admitted = self.admit(task.source, task.target, policy)
                 if admitted.id != task.id:
                     raise RefereeError(
                         f"the task {task.name!r} is not what it was when the run began: torch or the domains have "
                         "changed. Start a new run."
                     )
-            # The order of this dict is that of use.
-            self._sessions[task.id] = self._sessions.pop(task.id)
-            return self._sessions[task.id]
+            return found
+
+    def _opened(self, task: Task) -> Session | None:
+        with self._lock:
+            if task.id in self._sessions:
+                # The order of this dict is that of use.
+                self._sessions[task.id] = self._sessions.pop(task.id)
+            return self._sessions.get(task.id)
+
+
+def _machine(kind: str) -> Machine:
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise MachineError("torch sees no GPU; use --target cpu, or --target sm_90 to compile for one")
+    # Triton reads TRITON_INTERPRET when it is imported, so only the GPU's children are born with it.
+    warm = Warm(modules=GPU_MODULES, environment=GPU_ENVIRONMENT) if kind == "cuda" else Warm()
+    warm.start()
+    cores = len(os.sched_getaffinity(0))
+    return CudaMachine(warm, cores) if kind == "cuda" else Machine(warm, cores)
 
 
 def languages(target: Target) -> tuple[str, ...]:
@@ -190,15 +236,10 @@ def languages(target: Target) -> tuple[str, ...]:
     return PRESENT if target.present else absent.LANGUAGES
 
 
-def versions() -> dict[str, str]:
-    """Of everything that can change a measurement."""
-    found = {"python": platform.python_version(), "kernelwright": kernelwright.__version__, "torch": torch.__version__}
-    for package in ("triton", "numpy"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = "absent"
-    line = subprocess.run([cpp.compiler(), "--version"], capture_output=True, text=True, check=False).stdout
-    found["c++"] = line.splitlines()[0] if line else "unknown"
-    found["kernel"] = platform.release()
-    return found
+def _foreign(target: Target, candidate: Candidate) -> Refused | None:
+    """Why a candidate in this language is not for this target."""
+    taken = languages(target)
+    if candidate.language in taken:
+        return None
+    names = " or ".join(taken)
+    return Refused(reason=f"target {target.name} takes {names} candidates, not {candidate.language}")

@@ -20,7 +20,7 @@ from kernelwright.evaluate.pipeline.promotion import promoted
 from kernelwright.evaluate.pipeline.session import Case
 from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.pipeline.timing import time_candidate
-from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, replayed, verify_case
 from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError
 from kernelwright.evaluate.verify.regimes import UNALIGNED
@@ -57,14 +57,16 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
         with trial.timed("load"):
             fields, descriptors = session.share()
             contestant.load(program, fields, descriptors, len(session.inputs))
-            facts = _chosen(session, contestant, program)
         with trial.timed("verify"):
+            facts = _chosen(session, contestant, program)
             for case in session.cases:
                 if case.regime == UNALIGNED.name and program.aligned_only:
                     trial.skipped.append(f"{case.regime}: {program.aligned_only}")
                     continue
                 with named(trial, case, lambda: _private_plan(trial, machine, program)):
                     verify_case(trial, contestant, case)
+        if effort == "replay":
+            return replayed(trial, facts)
         with trial.timed("measure"):
             machine.settle()
             outcome = time_candidate(trial, contestant, facts, effort)
@@ -102,6 +104,8 @@ def host_stages(trial: Trial, library: Library | None, effort: Effort) -> Evalua
                 _give_parameters(session, contestant, case.offsets)
                 with named(trial, case, lambda case=case: _private_model(trial, machine, case, library)):  # type: ignore[misc]
                     verify_case(trial, contestant, case, guarded=False)
+        if effort == "replay":
+            return replayed(trial, facts)
         with trial.timed("measure"):
             _give_parameters(session, contestant, (*(0 for _ in session.inputs), *session.timed_parameters()))
             machine.settle()
@@ -126,7 +130,7 @@ def _run_source(trial: Trial, machine: CudaMachine) -> str:
     contestant = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
     try:
         _load(trial, contestant, session, None)
-        _first_call(trial, contestant)
+        _first_call(trial, contestant, None)
         for case in session.cases:
             _give_parameters(session, contestant, case.offsets)
             verify_case(trial, contestant, case, guarded=False)

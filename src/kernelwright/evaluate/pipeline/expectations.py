@@ -5,12 +5,12 @@ In two steps, since what is allowed follows from the errors of all draws: `obser
 values for positions, several draws for random outputs. Expected results never leave the grader.
 """
 
-import secrets
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 
+from kernelwright.evaluate.pipeline.seeds import Seeds
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.verify import compare, exact, statistical, ties
 from kernelwright.evaluate.verify.compare import Expectation, Expected
@@ -31,6 +31,7 @@ class Sitting(Protocol):
     tensors: tuple[TensorSpec, ...]
     base_error: list[float]
     reference: Contestant
+    seeds: Seeds
     watching: set[str]
     """Variants of the reference that are ready to give back inner values."""
 
@@ -181,7 +182,7 @@ def _share(session: Sitting, output: int, seen: Seen) -> float:
 def _sample(session: Sitting, output: int, offsets: Offsets, rule: Statistical) -> statistical.Draws:
     spec = session.task.workload.outputs[output]
     count = min(spec.numel, statistical.STRETCH)
-    start = secrets.randbelow(spec.numel - count + 1)
+    start = session.seeds.new() % (spec.numel - count + 1)
     drawn = draws_of(session, output, offsets, rule.draws + statistical.HELD, (start, count))
     return statistical.Draws(
         start=start,

@@ -73,7 +73,8 @@ def fit(
     if kept < 1:
         raise TaskError(
             f"the task needs about {(free - left + one_in + one_case) / 1e9:.0f} GB of device memory to be judged "
-            f"and {free / 1e9:.0f} GB are free: make its inputs smaller"
+            f"and {free / 1e9:.0f} GB are free: make its inputs smaller",
+            "too_large",
         )
     draws = min(wanted, kept + (left - kept * (one_in + one_case)) // one_in)
     return Footprint(draws, kept, free - left + draws * one_in + kept * one_case)

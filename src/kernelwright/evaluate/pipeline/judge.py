@@ -4,7 +4,7 @@ Decides which outcome a failure becomes. Whatever foreign code does ends as a va
 referee's own fault.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.compile.program import Program
@@ -17,7 +17,7 @@ from kernelwright.evaluate.pipeline.program import built
 from kernelwright.evaluate.pipeline.promotion import ON_THE_CPU, promoted
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
-from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, replayed, verify_case
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
 from kernelwright.records.candidate import Candidate
@@ -26,35 +26,50 @@ from kernelwright.records.policy import Effort, Policy
 
 
 def judge(
-    court_session: Callable[[], Session], machine: Machine, candidate: Candidate, policy: Policy, effort: Effort
+    court_session: Callable[[], Session],
+    machine: Machine,
+    candidate: Candidate,
+    policy: Policy,
+    effort: Effort,
+    seeds: Sequence[int] = (),
 ) -> Evaluation:
-    """The Evaluation of one candidate with no tunable left open.
+    """The Evaluation of one candidate with no tunable left open; `seeds` are a receipt's, for a replay.
 
-    Compiling goes on beside other candidates' clocks; whatever uses the device waits for its turn.
+    Compiling goes on beside other candidates' clocks; whatever needs the session's cases or the device waits for its turn.
 
     Raises:
         RefereeError: the referee broke.
     """
     trial = Trial(court_session(), machine, candidate, policy)
-    outcome = _guarded(trial, lambda: _built_and_run(trial, court_session, effort))
+
+    def heard(stages: Callable[[], Evaluation]) -> Evaluation:
+        with trial.turn():
+            # Another task's admission may have needed the device's memory meanwhile.
+            trial.session = court_session()
+            trial.session.policy = policy
+            if effort != "search" or trial.session.seeds.stale:
+                trial.session.refresh(seeds)
+            found = _guarded(trial, stages)
+            if effort == "search":
+                return found
+            # Only now, with the candidate's process gone, and only of cases that no other candidate will meet.
+            return found.model_copy(update={"seeds": trial.session.seeds.reveal()})
+
+    outcome = _guarded(trial, lambda: _built_and_run(trial, heard, effort))
     update = {"seconds": tuple(trial.seconds), "disabled": policy.disabled, "tier": trial.tier}
     return outcome.model_copy(update=update)
 
 
-def _built_and_run(trial: Trial, court_session: Callable[[], Session], effort: Effort) -> Evaluation:
+def _built_and_run(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Evaluation], effort: Effort) -> Evaluation:
     target = trial.session.task.target
     if not target.present:
-        return absent_stages(trial, effort)
-    made = built(trial) if target.kind == "cuda" else None
-    with trial.turn():
-        # Another task's admission may have needed the device's memory meanwhile.
-        trial.session = court_session()
-        trial.session.policy = trial.policy
-        if effort == "final":
-            trial.session.refresh()
-        if target.kind == "cpu":
-            return _stages(trial, effort)
-        return plan_stages(trial, made, effort) if isinstance(made, Program) else host_stages(trial, made, effort)
+        return absent_stages(trial, heard)
+    if target.kind == "cpu":
+        return heard(lambda: _stages(trial, effort))
+    made = built(trial)
+    if isinstance(made, Program):
+        return heard(lambda: plan_stages(trial, made, effort))
+    return heard(lambda: host_stages(trial, made, effort))
 
 
 def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:
@@ -64,8 +79,7 @@ def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:
     except OutcomeReached as reached:
         return reached.outcome
     except ChildSlowError:
-        limit = trial.policy.compile_limit_s if trial.stage == "compile" else trial.policy.run_limit_s
-        return TimedOut(stage=trial.stage, limit_s=limit)
+        return TimedOut(stage=trial.stage, limit_s=_limit_s(trial))
     except ChildGoneError as gone:
         if trial.stage == "compile":
             return BuildFailed(log=f"the compiler's process {gone.reason}: over its limits?\n{gone.log}")
@@ -76,6 +90,12 @@ def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:
         return Crashed(stage=trial.stage, reason=raised.name, log=raised.log)
     except TamperedError as tampered:
         return Suspect(because="tampering", evidence=str(tampered))
+
+
+def _limit_s(trial: Trial) -> float:
+    if trial.stage == "compile":
+        return trial.policy.compile_limit_s
+    return trial.session.limit_s() if trial.tier == 1 else trial.policy.run_limit_s
 
 
 def _explained(reason: str) -> str:
@@ -101,6 +121,8 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
             for case in trial.session.cases:
                 with named(trial, case, lambda: _private(trial, library)):
                     verify_case(trial, contestant, case)
+        if effort == "replay":
+            return replayed(trial, library.facts)
         with trial.timed("measure"):
             outcome = time_candidate(trial, contestant, library.facts, effort)
         return promoted(trial, outcome, effort, Subject(contestant), ON_THE_CPU)

@@ -69,7 +69,7 @@ def promoted(
     Raises:
         as `Contestant.run`.
     """
-    if effort == "search" or not isinstance(outcome, Measured):
+    if effort != "final" or not isinstance(outcome, Measured):
         return outcome
     with trial.timed("promote"):
         return promote(trial, outcome, Scene(trial.session, subject, trial.machine.device.cores), instruments)

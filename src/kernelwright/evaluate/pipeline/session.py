@@ -5,7 +5,6 @@ final; expected results never leave this process.
 """
 
 import ctypes
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ import torch
 
 from kernelwright.evaluate.pipeline import expectations
 from kernelwright.evaluate.pipeline.presented import Presented
+from kernelwright.evaluate.pipeline.seeds import Seeds
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
@@ -73,9 +73,10 @@ class Session:
         """How many times eager's time each other baseline takes, from the last contest in which it was timed."""
         self.refresh()
 
-    def refresh(self) -> None:
-        """Draw everything anew from fresh secret seeds, and compute what is expected."""
-        self._generator = torch.Generator(self.device).manual_seed(secrets.randbits(62))
+    def refresh(self, replayed: Sequence[int] = ()) -> None:
+        """Draw everything anew from fresh secret seeds, or from a receipt's, and compute what is expected."""
+        self.seeds = Seeds(replayed)
+        self._generator = torch.Generator(self.device).manual_seed(self.seeds.new())
         self._place_parameters()
         self.cases, self.dropped = [], []
         kept = self.kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
@@ -184,11 +185,8 @@ class Session:
 
     # --- filling the arena ----------------------------------------------------------------------------------------
 
-    def _new_seed(self) -> int:
-        return secrets.randbits(62)
-
     def _place_draw(self, draw: int) -> list[torch.Tensor]:
-        answer = self.reference.ask({"do": "draw", "seed": self._new_seed()})
+        answer = self.reference.ask({"do": "draw", "seed": self.seeds.new()})
         found = _found(answer["results"][0])
         if [f.shape for f in found] != [t.shape for t in self.inputs]:
             raise ChildRaisedError("ShapesChange", "get_inputs returned other shapes than before")

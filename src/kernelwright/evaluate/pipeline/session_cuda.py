@@ -100,11 +100,11 @@ class CudaSession(Session):
         self.reference.close()
         self.cuda_arena.close()
 
-    def refresh(self) -> None:
+    def refresh(self, replayed: Sequence[int] = ()) -> None:
         """As `Session.refresh`; gives the grader's own intermediates back to the device."""
         self._recipes: dict[str, Recipe] = {}
         self._placed_regime = ""
-        super().refresh()
+        super().refresh(replayed)
         torch.cuda.empty_cache()
 
     def _how_many_draws(self) -> int:
@@ -129,11 +129,11 @@ class CudaSession(Session):
 
     def _place_draw(self, draw: int) -> list[torch.Tensor]:
         offsets = [draw * t.nbytes for t in self.inputs]
-        self.reference.ask({"do": "draw", "seed": self._new_seed(), "offsets": offsets})
+        self.reference.ask({"do": "draw", "seed": self.seeds.new(), "offsets": offsets})
         return [self.view(i, o) for i, o in enumerate(offsets)]
 
     def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
-        recipe = self._recipes[regime.name] = Recipe(regime, drawn, self._new_seed())
+        recipe = self._recipes[regime.name] = Recipe(regime, drawn, self.seeds.new())
         return (*self._make(recipe), *self.timed_parameters())
 
     def _make(self, recipe: Recipe) -> list[int]:

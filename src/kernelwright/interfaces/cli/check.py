@@ -26,6 +26,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
     workspace_bytes: Annotated[int, typer.Option(min=0, help="Workspace that the kernel gets.")] = 0,
     isolation: Annotated[Literal["auto", "strict"], typer.Option(help="strict: refuse a weaker sandbox.")] = "auto",
     quick: Annotated[bool, typer.Option("--quick", help="As short as in a search.")] = False,
+    receipt: Annotated[Path | None, typer.Option(help="Write the verdict's receipt here.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
     """Judge a kernel: right or wrong, and how fast. Exit code 0 only if it is right."""
@@ -37,6 +38,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
         workspace_bytes=workspace_bytes,
         policy=Policy(isolation=isolation),
         effort="search" if quick else "final",
+        receipt=receipt,
     )
     with interruptible("no verdict was reached"), Screen(ERRORS) as screen:
         summary = api.check(request, replace(suppliers_of(context), listener=screen))

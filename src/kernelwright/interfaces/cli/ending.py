@@ -18,7 +18,9 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
         StoreError: `output` cannot be written.
     """
     if output is not None:
-        _copy(result, output)
+        _copy(result.kernel, output)
+        if result.kernel is not None:
+            _copy(result.receipt, output.with_suffix(".receipt.json"))
     if json:
         print(_json(result))
     else:
@@ -30,20 +32,25 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
     raise typer.Exit(result.exit_code)
 
 
-def _copy(result: OptimizeResult, output: Path) -> None:
-    if result.kernel is None:
+def _copy(file: Path | None, output: Path) -> None:
+    if file is None:
         ERRORS.print(f"[yellow]nothing right was found:[/] {escape(str(output))} is not written")
         return
     try:
-        output.write_text(result.kernel.read_text(encoding="utf-8"), encoding="utf-8")
+        output.write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     except OSError as error:
         raise StoreError(
-            f"-o {output} cannot be written ({error.strerror}): choose another file; the kernel is in {result.kernel}"
+            f"-o {output} cannot be written ({error.strerror}): choose another file; it is in {file}"
         ) from None
 
 
 def _json(result: OptimizeResult) -> str:
-    files = {"report": result.report, "kernel_file": result.kernel, "error": result.error}
+    files = {
+        "report": result.report,
+        "kernel_file": result.kernel,
+        "receipt": result.receipt,
+        "error": result.error,
+    }
     beside = {name: None if value is None else str(value) for name, value in files.items()}
     return RunResult.model_validate({**result.summary.model_dump(), **beside}).model_dump_json(indent=2)
 
@@ -55,6 +62,8 @@ class RunResult(RunSummary):
     """Path of the HTML page."""
     kernel_file: str | None
     """The best kernel as a drop-in `ModelNew` module."""
+    receipt: str | None
+    """The receipt of its verdict."""
     error: str | None
 
 
@@ -62,4 +71,5 @@ def _show(result: OptimizeResult, output: Path | None) -> None:
     OUTPUT.print(result.shown)
     if result.kernel is not None:
         OUTPUT.print(f"kernel {escape(str(output or result.kernel))}")
+        OUTPUT.print(f"receipt {escape(str(output.with_suffix('.receipt.json') if output else result.receipt))}")
     OUTPUT.print(f"report {escape(str(result.report))}")

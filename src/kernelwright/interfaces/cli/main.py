@@ -10,17 +10,20 @@ from rich.markup import escape
 
 from kernelwright.api import Suppliers
 from kernelwright.errors import KernelwrightError
+from kernelwright.interfaces.cli.admit import admit
 from kernelwright.interfaces.cli.app import ERRORS, app
 from kernelwright.interfaces.cli.check import check
 from kernelwright.interfaces.cli.doctor import doctor
 from kernelwright.interfaces.cli.optimize import optimize
 from kernelwright.interfaces.cli.profile import profile
+from kernelwright.interfaces.cli.recheck import recheck
 from kernelwright.interfaces.cli.report import report
 from kernelwright.interfaces.cli.resume import resume
 from kernelwright.interfaces.cli.runs import runs
+from kernelwright.interfaces.cli.verify import verify
 from kernelwright.interfaces.cli.words import plain
 
-VERBS = (optimize, check, profile, resume, report, runs, doctor)
+VERBS = (optimize, check, profile, verify, recheck, resume, report, runs, admit, doctor)
 
 for verb in VERBS:
     app.command()(verb)

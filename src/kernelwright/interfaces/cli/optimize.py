@@ -30,6 +30,9 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     run_dir: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = Path("runs"),
     isolation: Annotated[str | None, typer.Option(help="auto, or strict: refuse a weaker sandbox.")] = None,
     final: Annotated[bool | None, typer.Option(help="Measure the best again with fresh inputs.")] = None,
+    cache: Annotated[
+        bool | None, typer.Option("--cache/--no-cache", help="Take over what earlier runs' searches found.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the best kernel here.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -39,6 +42,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "proposer": proposer,
         "target_us": target_us,
         "seed": seed,
+        "cache": cache,
         "budget": _given(proposals=budget, device_s=device_seconds),
         "policy": _given(isolation=isolation),
         "finals": _given(enabled=final),

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from kernelwright.api import Event, Finished, Judged, NewBest, Phase, Spent, Started
+from kernelwright.api import Event, Finished, Judged, NewBest, Phase, Spent, Started, Warned
 from kernelwright.interfaces.cli.words import plain, speedups
 
 _STYLES = {"measured": "green", "verified": "green", "compiled": "cyan", "suspect": "magenta"}
@@ -50,6 +50,8 @@ class Screen:
                 self._show(event)
             case NewBest():
                 self._crown()
+            case Warned(text=text):
+                self._console.print(f"[yellow]warning:[/] {escape(plain(text))}")
             case Spent():
                 self._spend(event)
             case Finished():
@@ -59,11 +61,12 @@ class Screen:
         self._judged = event
         style = _STYLES.get(event.outcome, "red")
         known = f" (as attempt {event.known})" if event.known is not None else ""
+        known = f" (as in run {event.cached_from})" if event.cached_from and not known else known
         recorded = " [dim](recorded)[/]" if event.replayed else ""
         what = speedups(event.versus) if event.versus else _first_line(event.words)
         latency = f"{event.latency_us:.1f} us · " if event.latency_us is not None else ""
         self._console.print(
-            f"{event.attempt:>4} [{style}]{event.outcome:<12}[/] {latency}{escape(what)}{known}{recorded}"
+            f"{event.attempt:>4} [{style}]{event.outcome:<12}[/] {latency}{escape(what)}{escape(known)}{recorded}"
         )
 
     def _crown(self) -> None:

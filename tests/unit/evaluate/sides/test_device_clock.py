@@ -91,3 +91,16 @@ def test_what_another_stream_of_foreign_host_code_still_does_is_part_of_the_call
     monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
     _, clocks = cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
     assert clocks["each_ns"] == [12_500 + 400_000]
+
+
+def test_asking_an_idle_device_is_no_part_of_the_call(log, monkeypatch):
+    cuda_calls.the_clock(watched=True)._watched = True
+    now = [0]
+
+    def wait():
+        now[0] += 30_000
+
+    monkeypatch.setattr(torch.cuda, "synchronize", wait)
+    monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
+    _, clocks = cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
+    assert clocks["each_ns"] == [12_500]

@@ -1,0 +1,216 @@
+"""Admission of a directory: every task is examined, and none of them stops the rest.
+
+Decides which files are tasks, that each is looked at once for the same source, versions and policy (the report file
+is continued, line by line), and what becomes of a task that hangs, that takes the worker with it or that the machine
+cannot hold: it is not fit, or not examined, and the next one is begun with a new worker.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from kernelwright.engine.events import Listener, Phase
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.target import resolve_target
+from kernelwright.errors import KernelwrightError, StoreError, TaskError, UsageError
+from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.records.admission import Admission, Checked, Fitness, Reason, TaskReport
+from kernelwright.records.base import identity
+from kernelwright.records.policy import Policy
+from kernelwright.records.run import Environment
+from kernelwright.records.task import Target, TaskSource
+from kernelwright.report import admission_page
+from kernelwright.store.lines import Lines, open_lines
+from kernelwright.tasks.table import READERS, read_task
+
+REPORT = Path("admission.jsonl")
+LIMIT_S = 900.0
+"""Longest that one task may take to be examined."""
+
+
+@dataclass(frozen=True)
+class AdmissionRequest:
+    """Which tasks are to be examined."""
+
+    paths: tuple[Path, ...]
+    """Files, and directories that are searched for them."""
+    target: str | None = None
+    policy: Policy = field(default_factory=Policy)
+    lines: Path = REPORT
+    """The report that is continued."""
+    page: Path | None = None
+    """Where the HTML page is written."""
+    limit_s: float = LIMIT_S
+    fresh: bool = False
+    """Examine also what the report has already."""
+
+
+class Desk(NamedTuple):
+    """What every task is examined with."""
+
+    evaluator: Evaluator
+    target: Target
+    environment: Environment
+    policy: Policy
+    limit_s: float
+
+
+class Found(NamedTuple):
+    """A file, and the task in it or why there is none."""
+
+    file: Path
+    source: TaskSource | None
+    fault: TaskError | None
+
+
+def admit(request: AdmissionRequest, suppliers: Suppliers | None = None) -> Admission:
+    """Examine every task.
+
+    Raises:
+        UsageError: a path does not exist, or there is no task below them.
+        MachineError: the target is not here, or the sandbox is weaker than asked.
+        StoreError: the report cannot be written.
+    """
+    return asyncio.run(_admit(request, suppliers or Suppliers()))
+
+
+async def _admit(request: AdmissionRequest, suppliers: Suppliers) -> Admission:
+    target = resolve_target(request.target)
+    found, skipped = gather(request.paths)
+    listener = suppliers.listener
+    evaluator = suppliers.open_evaluator(request.policy)
+    try:
+        environment = await evaluator.environment(target)
+        desk = Desk(evaluator, target, environment, request.policy, request.limit_s)
+        with open_lines(TaskReport, request.lines) as lines:
+            known = {} if request.fresh else {line.key: line for line in lines.read()}
+            tasks = [await _one(desk, file, known, lines) for file in _told(found, listener)]
+    finally:
+        await evaluator.close()
+    admission = Admission(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        target=target,
+        device=environment.device.name,
+        versions=environment.versions,
+        tasks=tuple(tasks),
+        skipped=tuple(str(file) for file in skipped),
+        all_fit=all(task.fit for task in tasks),
+    )
+    if request.page is not None:
+        _write(admission, request.page)
+    return admission
+
+
+def gather(paths: Sequence[Path]) -> tuple[list[Found], list[Path]]:
+    """The tasks at these paths, and the files of directories that are none; in the order of their paths.
+
+    Raises:
+        UsageError: a path does not exist, or no task is there.
+    """
+    found: list[Found] = []
+    skipped: list[Path] = []
+    for file in _files(paths):
+        one = _read(file)
+        # A file that was named is examined whatever it is; what merely lies in a directory must look like a task.
+        if one.fault is not None and one.fault.reason == "no_task" and file not in paths:
+            skipped.append(file)
+        else:
+            found.append(one)
+    if not found:
+        raise UsageError(f"there is no task in {', '.join(map(str, paths))}: name files with Model and get_inputs")
+    return found, skipped
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    files: set[Path] = set()
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{str(path)!r} does not exist: name files or directories of tasks")
+        inside = (f for f in path.rglob("*") if f.suffix in READERS and f.is_file() and not _hidden(f, path))
+        files.update(inside if path.is_dir() else (path,))
+    return sorted(files)
+
+
+def _hidden(file: Path, below: Path) -> bool:
+    return any(part.startswith((".", "__")) for part in file.relative_to(below).parts)
+
+
+def _read(file: Path) -> Found:
+    try:
+        return Found(file, read_task(file), None)
+    except TaskError as error:
+        return Found(file, None, error)
+
+
+def _told(found: Sequence[Found], listener: Listener) -> Iterator[Found]:
+    for place, one in enumerate(found, 1):
+        listener(Phase(text=f"{one.file} ({place} of {len(found)})"))
+        yield one
+
+
+async def _one(desk: Desk, one: Found, known: Mapping[str, TaskReport], lines: Lines[TaskReport]) -> TaskReport:
+    """The report of one file: the known one, or a new one that is written down before the next is begun."""
+    key = _key(desk, one)
+    old = known.get(key)
+    # What broke the referee is tried again: nothing is known of it.
+    if old is not None and old.reason != "not_examined":
+        return old.model_copy(update={"file": str(one.file), "name": one.file.stem})
+    start = time.monotonic()
+    blank = TaskReport(
+        key=key, file=str(one.file), name=one.file.stem, fit=True, reason=None, message="", checks=(), seconds=0.0
+    )
+    report = blank.model_copy(update=await _look(desk, one))
+    report = report.model_copy(update={"seconds": time.monotonic() - start})
+    lines.append(report)
+    return report
+
+
+async def _look(desk: Desk, one: Found) -> dict[str, object]:
+    """The fields of a report that the referee's answer decides."""
+    if one.source is None:
+        reason = one.fault.reason if one.fault is not None and one.fault.reason == "no_task" else "unreadable"
+        return _unfit(reason, str(one.fault))
+    try:
+        examined = await asyncio.wait_for(desk.evaluator.examine(one.source, desk.target), desk.limit_s)
+    except TaskError as error:
+        return _unfit(error.reason, str(error))
+    except TimeoutError:
+        return _unfit("slow", f"it was not examined within {desk.limit_s:.0f} s; make its inputs smaller")
+    except KernelwrightError as error:
+        return _unfit("not_examined", str(error))
+    return _fit(examined)
+
+
+def _fit(examined: Fitness) -> dict[str, object]:
+    return {"checks": examined.checks}
+
+
+def _unfit(reason: str, message: str) -> dict[str, object]:
+    known = reason if reason in get_args(Reason) else "unfit"
+    refused = Checked(name=known, status="refused", figure=message)
+    return {"fit": False, "reason": known, "message": message, "checks": (refused,)}
+
+
+def _key(desk: Desk, one: Found) -> str:
+    source = one.source.model_dump(mode="json", exclude={"name"}) if one.source else str(one.fault)
+    return identity(
+        "admission",
+        {
+            "source": source,
+            "target": desk.target.model_dump(mode="json"),
+            "device": desk.environment.device.name,
+            "versions": dict(desk.environment.versions),
+            "policy": desk.policy.model_dump(mode="json"),
+        },
+    )
+
+
+def _write(admission: Admission, page: Path) -> None:
+    try:
+        page.write_text(admission_page.render(admission), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{page} cannot be written ({error.strerror}): check the path and the disk") from None

@@ -1,0 +1,92 @@
+"""Check: one kernel that a person wrote, judged, and where asked profiled.
+
+Decides on which device, and what is admitted, judged and profiled in which order. Refuses to know runs: nothing is stored.
+"""
+
+import asyncio
+
+from kernelwright.engine.events import Phase
+from kernelwright.engine.receipts import issue
+from kernelwright.engine.request import CheckRequest, ProfileRequest
+from kernelwright.engine.summary import CheckSummary, ProfileSummary, check_of, profile_of
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.target import resolve_target
+from kernelwright.feedback.bottleneck import diagnose
+from kernelwright.records.evaluation import Compiled, Measured, Verified
+from kernelwright.records.receipt import Claim
+from kernelwright.records.task import Target
+from kernelwright.tasks.kernel_file import read_kernel
+from kernelwright.tasks.table import read_task
+
+
+def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSummary:
+    """Judge one kernel that a person wrote, measured anew.
+
+    Raises:
+        KernelwrightError: the task or the kernel cannot be read, or the referee broke.
+    """
+    return asyncio.run(_check(request, suppliers or Suppliers()))
+
+
+async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
+    source = read_task(request.task)
+    candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
+    target = _target_for(request.target, candidate.language)
+    evaluator = suppliers.open_evaluator(request.policy)
+    try:
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
+        task = await evaluator.admit(source, target)
+        environment = await evaluator.environment()
+        suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
+        evaluation = await evaluator.evaluate(task, candidate, request.effort)
+        if request.receipt is not None:
+            claim = Claim(
+                task=task,
+                candidate=candidate,
+                policy=request.policy,
+                effort=request.effort,
+                environment=environment,
+                evaluation=evaluation,
+            )
+            issue(claim, request.receipt)
+        return check_of(task, environment, candidate, evaluation)
+    finally:
+        await evaluator.close()
+
+
+def profile(request: ProfileRequest, suppliers: Suppliers | None = None) -> ProfileSummary:
+    """Judge one kernel as in a search, and say where its time goes and what holds it back.
+
+    A kernel that is not right is profiled all the same where it was built: what it does with its time is of use.
+
+    Raises:
+        KernelwrightError: the task or the kernel cannot be read, or the referee broke.
+    """
+    return asyncio.run(_profile(request, suppliers or Suppliers()))
+
+
+async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSummary:
+    source = read_task(request.task)
+    candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
+    target = _target_for(request.target, candidate.language)
+    evaluator = suppliers.open_evaluator(request.policy)
+    try:
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
+        task = await evaluator.admit(source, target)
+        environment = await evaluator.environment()
+        suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
+        found = await evaluator.evaluate(task, candidate)
+        suppliers.listener(Phase(text=f"profiling {request.kernel.name}"))
+        build = found.build if isinstance(found, Measured | Verified | Compiled) else None
+        profile = await evaluator.profile(task, candidate, build)
+        statement = diagnose(profile, found if isinstance(found, Measured) else None)
+        return profile_of(check_of(task, environment, candidate, found), profile, statement)
+    finally:
+        await evaluator.close()
+
+
+def _target_for(name: str | None, language: str) -> Target:
+    if name is None and language == "cpp":
+        return resolve_target("cpu")
+    found = resolve_target(name)
+    return resolve_target("sm_90") if name is None and found.kind == "cpu" else found

@@ -1,0 +1,38 @@
+"""Seeds: where a session's secret seeds come from, and what is told of them afterwards.
+
+Decides that a seed is the operating system's unless it is replayed from a receipt. Refuses to know what is drawn
+from it. A session asks for its seeds in an order that depends on the task, the policy and the device's memory
+alone, so that the seeds of a verdict, in that order, give the very same cases again.
+"""
+
+import secrets
+from collections.abc import Sequence
+
+SEED_BITS = 62
+
+
+class Seeds:
+    """The seeds of one set of cases, in the order in which they were asked for."""
+
+    def __init__(self, replayed: Sequence[int] = ()) -> None:
+        self._replayed = tuple(replayed)
+        self._used: list[int] = []
+        self.revealed = False
+        """Told to somebody: nothing that was drawn from them is a secret any more."""
+
+    def new(self) -> int:
+        """The next seed: the receipt's while there are any, secret ones after them."""
+        count = len(self._used)
+        seed = self._replayed[count] if count < len(self._replayed) else secrets.randbits(SEED_BITS)
+        self._used.append(seed)
+        return seed
+
+    @property
+    def stale(self) -> bool:
+        """Whether the cases may not judge any other candidate: their seeds are known outside."""
+        return self.revealed or bool(self._replayed)
+
+    def reveal(self) -> tuple[int, ...]:
+        """All seeds that were used, in order. From now on the cases that they gave are stale."""
+        self.revealed = True
+        return tuple(self._used)

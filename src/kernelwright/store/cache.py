@@ -1,0 +1,164 @@
+"""The search cache: evaluations of earlier runs, kept in one file of this user.
+
+Decides what may be kept: verdicts on what a kernel is, made with every defence in force. A suspect is examined anew,
+since a verdict of suspicion must be one's own; crashes and time limits are not kept either, since a full or busy
+machine causes both, and a repeat costs little beside calling a good kernel dead for ever.
+Refuses to know runs: whoever asks passes a key, and decides that it is a search that asks.
+
+Many processes may read and write at once; a write that is killed half-way never happened (SQLite's WAL). A file that
+is full, corrupt or not writable is a trouble to tell, never an error: what it held is judged anew.
+Not covered: a cache directory on a network file system, where SQLite's locks may not work.
+"""
+
+import hashlib
+import os
+import sqlite3
+from contextlib import suppress
+from functools import cache as computed_once
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from kernelwright.records.base import identity
+from kernelwright.records.evaluation import EVALUATION, Evaluation
+
+KEPT = ("measured", "verified", "compiled", "incorrect", "build_failed", "refused")
+"""Outcomes that a later run may take over."""
+MOST_BYTES = 512 << 20
+"""Of the file; beyond it the oldest tenth of the rows goes."""
+BUSY_MS = 5000
+_JUDGES = ("evaluate", "records")
+"""Packages whose code decides verdicts."""
+_TABLE = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, run TEXT NOT NULL, body TEXT NOT NULL) STRICT"
+
+
+class Kept(NamedTuple):
+    """An evaluation and the run that made it."""
+
+    run: str
+    evaluation: Evaluation
+
+
+def cache_file() -> Path:
+    """Where this user's cache is: below XDG_CACHE_HOME, or ~/.cache."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "kernelwright" / "evaluations-1.sqlite"
+
+
+class EvaluationCache:
+    """Evaluations by key. After the first trouble it holds and keeps nothing more, and `trouble` says why."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.trouble: str | None = None
+        self._connection: sqlite3.Connection | None = None
+        try:
+            self._connection = _opened(file)
+        except (sqlite3.Error, OSError) as error:
+            self._give_up("opened", error)
+
+    def find(self, key: str) -> Kept | None:
+        """What an earlier run found for this key, if its judge was today's."""
+        if self._connection is None:
+            return None
+        try:
+            query = "SELECT run, body FROM evaluations WHERE key = ?"
+            row = self._connection.execute(query, (_salted(key),)).fetchone()
+        except sqlite3.Error as error:
+            self._give_up("read", error)
+            return None
+        return _read(row) if row is not None else None
+
+    def keep(self, key: str, run: str, evaluation: Evaluation) -> None:
+        """Keep an evaluation for later runs, if it is of a kind that may be kept; the first one stays."""
+        if self._connection is None or evaluation.outcome not in KEPT or evaluation.disabled or evaluation.seeds:
+            return
+        body = EVALUATION.dump_json(evaluation).decode()
+        try:
+            with self._connection:
+                self._connection.execute(
+                    "INSERT OR IGNORE INTO evaluations VALUES (?, ?, ?)", (_salted(key), run, body)
+                )
+                self._make_room()
+        except sqlite3.Error as error:
+            self._give_up("written", error)
+
+    def close(self) -> None:
+        """Close the file."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    def _make_room(self) -> None:
+        assert self._connection is not None
+        (pages,), (size,), (free,) = (
+            self._connection.execute(f"PRAGMA {name}").fetchone()
+            for name in ("page_count", "page_size", "freelist_count")
+        )
+        if (pages - free) * size > MOST_BYTES:
+            self._connection.execute(
+                "DELETE FROM evaluations WHERE rowid IN (SELECT rowid FROM evaluations ORDER BY rowid "
+                "LIMIT 1 + (SELECT COUNT(*) FROM evaluations) / 10)"
+            )
+
+    def _give_up(self, what: str, error: Exception) -> None:
+        self.trouble = (
+            f"the search cache {self.file} could not be {what} ({error}): everything is judged anew. "
+            "Free some space or remove the file; --no-cache does without it"
+        )
+        self.close()
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        # Nobody else may put verdicts there.
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(file, timeout=BUSY_MS / 1000)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(_TABLE)
+        connection.commit()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _read(row: tuple[str, str]) -> Kept | None:
+    run, body = row
+    try:
+        found = EVALUATION.validate_json(body)
+    except ValidationError:
+        # Written by another version under the same code hash, or damaged: as good as not there.
+        return None
+    return Kept(run, found) if found.outcome in KEPT and not found.disabled else None
+
+
+def _salted(key: str) -> str:
+    return identity("cached", {"key": key, "judge": judge_digest()})
+
+
+@computed_once
+def judge_digest() -> str:
+    """Hash of the code that judges: a changed referee does not take over what another one found."""
+    digest = hashlib.sha256()
+    for package in _JUDGES:
+        for name, text in sorted(_sources(files("kernelwright") / package)):
+            digest.update(f"{package}/{name} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:16]
+
+
+def _sources(folder: Traversable) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found += [(f"{entry.name}/{name}", text) for name, text in _sources(entry)]
+        elif entry.name.endswith(".py"):
+            found.append((entry.name, entry.read_bytes()))
+    return found

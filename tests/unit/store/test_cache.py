@@ -1,0 +1,164 @@
+"""The search cache: found again, never a suspicion or a weakened verdict, and no trouble ends anything."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from kernelwright.records.evaluation import EVALUATION, OUTCOMES
+from kernelwright.store import cache as cache_module
+from kernelwright.store.cache import KEPT, EvaluationCache, Kept, cache_file, judge_digest
+from kernelwright.testing.samples import sample_evaluation, sample_measured
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "below" / "evaluations.sqlite"
+
+
+@pytest.fixture
+def cache(file):
+    made = EvaluationCache(file)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_what_a_kernel_is_is_kept_and_what_a_machine_may_have_caused_is_not(cache, file, outcome):
+    found = sample_evaluation(outcome)
+    cache.keep("key", "run", found)
+    again = EvaluationCache(file)
+    assert again.find("key") == (Kept("run", found) if outcome in KEPT else None)
+    again.close()
+    assert outcome in KEPT or outcome in {"suspect", "crashed", "timed_out"}
+
+
+def test_a_verdict_without_a_defence_and_one_with_known_seeds_are_not_kept(cache):
+    cache.keep("weak", "run", sample_measured().model_copy(update={"disabled": ("poison",)}))
+    cache.keep("final", "run", sample_measured().model_copy(update={"seeds": (1, 2)}))
+    assert cache.find("weak") is None
+    assert cache.find("final") is None
+
+
+def test_the_first_one_stays(cache):
+    cache.keep("key", "first", sample_measured(2.0))
+    cache.keep("key", "second", sample_measured(3.0))
+    assert cache.find("key") == Kept("first", sample_measured(2.0))
+
+
+def test_another_referee_does_not_take_over(cache, monkeypatch):
+    cache.keep("key", "run", sample_measured())
+    assert len(judge_digest()) == 16
+    monkeypatch.setattr(cache_module, "judge_digest", lambda: "another")
+    assert cache.find("key") is None
+
+
+def test_the_file_is_this_user_s_alone_and_where_caches_are(cache, file, monkeypatch, tmp_path):
+    assert file.stat().st_mode & 0o077 == 0
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_file().parent == tmp_path / "kernelwright"
+
+
+@pytest.mark.parametrize("body", ["{", '{"outcome": "measured"}', '{"outcome": "of another version"}'])
+def test_a_row_that_cannot_be_read_is_not_there(cache, file, body):
+    cache.keep("key", "run", sample_measured())
+    _execute(file, "UPDATE evaluations SET body = ?", body)
+    assert cache.find("key") is None
+    assert cache.trouble is None
+
+
+@pytest.mark.parametrize("outcome", ["suspect", "crashed"])
+def test_a_forged_row_of_a_kind_that_is_not_kept_is_not_there(cache, file, outcome):
+    cache.keep("key", "run", sample_measured())
+    _execute(file, "UPDATE evaluations SET body = ?", EVALUATION.dump_json(sample_evaluation(outcome)).decode())
+    assert cache.find("key") is None
+
+
+def test_a_corrupt_file_is_a_trouble_to_tell_and_no_error(file):
+    file.parent.mkdir()
+    file.write_bytes(b"not a database" * 1000)
+    cache = EvaluationCache(file)
+    assert "not a database" in cache.trouble
+    assert "--no-cache" in cache.trouble
+    cache.keep("key", "run", sample_measured())
+    assert cache.find("key") is None
+    assert file.read_bytes().startswith(b"not a database"), "nothing is repaired in silence"
+
+
+def test_a_place_that_cannot_be_written_is_a_trouble(tmp_path):
+    (tmp_path / "file").write_text("")
+    cache = EvaluationCache(tmp_path / "file" / "evaluations.sqlite")
+    assert "could not be opened" in cache.trouble
+    cache.close()
+
+
+def test_a_full_disk_is_a_trouble_and_what_was_kept_stays(cache, file, monkeypatch):
+    cache.keep("key", "run", sample_measured())
+    cache._connection.execute("PRAGMA max_page_count = 1")
+    for number in range(50):
+        cache.keep(f"more {number}", "run", sample_measured())
+    assert "full" in cache.trouble
+    again = EvaluationCache(file)
+    assert again.find("key") is not None
+    again.close()
+
+
+def test_the_oldest_tenth_goes_when_the_file_is_large(cache, monkeypatch):
+    for number in range(20):
+        cache.keep(str(number), "run", sample_measured())
+    monkeypatch.setattr(cache_module, "MOST_BYTES", 1)
+    cache.keep("20", "run", sample_measured())
+    assert [cache.find(str(n)) is None for n in range(21)] == [True] * 3 + [False] * 18
+
+
+def test_many_writers_at_once_lose_nothing(file):
+    def write(number):
+        cache = EvaluationCache(file)
+        for key in range(10):
+            cache.keep(f"{number} {key}", "run", sample_measured())
+        trouble = cache.trouble
+        cache.close()
+        return trouble
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(write, range(4))) == [None] * 4
+    cache = EvaluationCache(file)
+    assert all(cache.find(f"{number} {key}") for number in range(4) for key in range(10))
+    cache.close()
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from kernelwright.store.cache import EvaluationCache
+from kernelwright.testing.samples import sample_measured
+cache = EvaluationCache(Path(sys.argv[1]))
+number = 0
+while True:
+    cache.keep(str(number), "run", sample_measured())
+    print(number, flush=True)
+    number += 1
+"""
+
+
+def test_a_writer_that_is_killed_leaves_a_whole_cache(file):
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(file)], stdout=subprocess.PIPE, text=True)
+    last = [int(process.stdout.readline()) for _ in range(20)][-1]
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    cache = EvaluationCache(file)
+    assert all(cache.find(str(number)) for number in range(last + 1))
+    assert cache.trouble is None
+    cache.close()
+
+
+def _execute(file, statement, *values):
+    connection = sqlite3.connect(file)
+    with connection:
+        connection.execute(statement, values)
+    connection.close()
