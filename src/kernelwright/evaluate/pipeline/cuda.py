@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelwright.evaluate.compile.cpp import Library
+from kernelwright.evaluate.compile.cuda_flags import architecture
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import described
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant, PlanContestant
@@ -168,9 +169,11 @@ def _chosen(session: CudaSession, contestant: PlanContestant, program: Program) 
 
 
 def _host_child(trial: Trial, machine: CudaMachine) -> Child:
-    jail = trial.jail()
-    if jail.off or trial.policy.disabled:
-        return machine.warm.spawn("cuda", machine.host_jail(jail.off))
+    off = trial.jail().off
+    if trial.candidate.language == "python":
+        return machine.warm.spawn("cuda", machine.extension_jail(off))
+    if off or trial.policy.disabled:
+        return machine.warm.spawn("cuda", machine.host_jail(off))
     return machine.spares("cuda").take()
 
 
@@ -190,8 +193,11 @@ def _load(
         "outbox": contestant.outbox_bytes,
         "private": private,
     }
+    if trial.candidate.language == "python":
+        assert isinstance(trial.machine, CudaMachine)
+        message |= {"headers": str(trial.machine.headers()), "gencode": architecture(session.task.target.arch)}
     built = [] if library is None else [library.descriptor]
-    contestant.ask(message, [*descriptors, outbox, *built])
+    contestant.ask(message, [*descriptors, outbox, *built], trial.policy.compile_limit_s)
 
 
 def _first_call(trial: Trial, contestant: CudaContestant, library: Library | None) -> BuildFacts:

@@ -1,13 +1,17 @@
 """The GPU under the referee: its name, its ceiling measured with a yardstick kernel, its floor."""
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
+from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.profile import ceiling_cuda, conditions
 from kernelwright.evaluate.profile.conditions import Watch
+from kernelwright.evaluate.python_extension.precompiled import precompile
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spares import Spares
@@ -32,6 +36,7 @@ class CudaMachine(Machine):
         super().__init__(warm, cores)
         found = torch.cuda.get_device_properties(0)
         self._spares: dict[str, Spares] = {}
+        self._headers: Path | None = None
         self.device = Device(
             kind="cuda", name=found.name, cores=found.multi_processor_count, cache_bytes=found.L2_cache_size
         )
@@ -58,6 +63,19 @@ class CudaMachine(Machine):
         """Wait until no child is being born: it would disturb the clock."""
         for waiting in self._spares.values():
             waiting.settle()
+
+    def headers(self) -> Path:
+        """Torch's headers, precompiled for candidates that build extensions: once for a machine, most of a minute."""
+        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelwright" / "headers"
+        if self._headers is None:
+            self._headers = precompile(root)
+        return self._headers
+
+    def extension_jail(self, off: tuple[str, ...]) -> Jail:
+        """For a candidate that builds an extension when it is imported."""
+        root = toolkit.toolkit()
+        seen = (*toolkit.include_directories(), *([str(root)] if root else []), str(self.headers()))
+        return self.host_jail(off).model_copy(update={"readable": seen})
 
     def host_jail(self, off: tuple[str, ...]) -> Jail:
         """For a candidate's own host code, less the parts that a test switched off."""

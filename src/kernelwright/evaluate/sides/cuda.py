@@ -4,9 +4,11 @@ Inputs are windows of device memory mapped without write access; results are cop
 """
 
 import socket
+from pathlib import Path
 
 import torch
 
+from kernelwright.evaluate.python_extension.fast_path import FastPath
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import precision, session
@@ -52,6 +54,8 @@ class CudaSide:
     def _built(self, candidate: Candidate, message: Message, library: list[int]) -> torch.nn.Module | HostFunction:
         if candidate.language == "cuda_host":
             return HostFunction(library[0], candidate, self._outputs)
+        if "headers" in message:
+            FastPath(Path(str(message["headers"])), str(message["gencode"])).install()
         task = load_module(private_path("task"), str(message["init"]))
         entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
         return construct(entry, task).cuda()
