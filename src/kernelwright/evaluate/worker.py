@@ -5,27 +5,48 @@ tasks that it has met, so that inputs, references and baselines are computed onc
 """
 
 import json
+import os
 import socket
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from kernelwright import errors
-from kernelwright.evaluate.pipeline.court import Court
-from kernelwright.execution import channel
+from kernelwright.evaluate.pipeline.court import Court, versions
+from kernelwright.execution import job as current
+from kernelwright.execution.channel import Channel
+from kernelwright.execution.desk import Desk
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.policy import Policy
+from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import Target, Task, TaskSource
+
+court_lock = threading.Lock()
+TURN_S = 0.1
+"""How often a job that waits for the court looks whether anybody still waits for it."""
 
 
 def main() -> None:
     """Answer jobs until the executor is gone."""
     with socket.socket(fileno=int(sys.argv[1])) as end:
-        court = Court(note=lambda text: channel.write(end, b"N", text.encode()))
+        court = Court(note=current.note)
         try:
-            while (frame := channel.read(end)) is not None:
-                channel.write(end, b"R", _answer(court, json.loads(frame[1])).encode())
+            Desk(Channel(end), lambda payload: _answer(court, json.loads(payload)).encode()).serve()
         finally:
             court.close()
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """The court hears one job at a time, until it has locks of its own."""
+    while not court_lock.acquire(timeout=TURN_S):
+        current.must_go_on()
+    try:
+        current.must_go_on()
+        yield
+    finally:
+        court_lock.release()
 
 
 def _answer(court: Court, job: dict[str, str]) -> str:
@@ -42,20 +63,41 @@ def _answer(court: Court, job: dict[str, str]) -> str:
 
 def _do(court: Court, job: dict[str, str]) -> str:
     policy = Policy.model_validate_json(job["policy"])
+    with _turn():
+        return _heard(court, job, policy)
+
+
+def _heard(court: Court, job: dict[str, str], policy: Policy) -> str:
     match job["do"]:
         case "admit":
             source, target = TaskSource.model_validate_json(job["source"]), Target.model_validate_json(job["target"])
             return court.admit(source, target, policy).model_dump_json()
         case "judge":
             task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
-            return court.judge(
-                task, candidate, policy, "final" if job["effort"] == "final" else "search"
-            ).model_dump_json()
+            effort: Effort = "final" if job["effort"] == "final" else "search"
+            return court.judge(task, candidate, policy, effort).model_dump_json()
         case "environment":
             return court.environment(Target.model_validate_json(job["target"])).model_dump_json()
+        case "identity":
+            return _identity(court, Target.model_validate_json(job["target"]))
         case other:
             raise errors.RefereeError(f"no job is called {other!r}")
 
 
+def _identity(court: Court, target: Target) -> str:
+    """What two workers must have in common for their figures to be compared."""
+    device = court.machine(target).device
+    return json.dumps({"device": device.name, "cores": device.cores, **versions()}, sort_keys=True)
+
+
 if __name__ == "__main__":
-    main()
+    status = 1
+    try:
+        main()
+        status = 0
+    except BaseException:  # noqa: BLE001 (told, and then this process ends)
+        traceback.print_exc()
+    finally:
+        # A thread may still be at a job that nobody waits for; leaving in the usual way would wait for it.
+        sys.stderr.flush()
+        os._exit(status)

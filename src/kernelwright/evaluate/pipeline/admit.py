@@ -19,6 +19,7 @@ from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.triton.reduce import Reduction
 from kernelwright.evaluate.verify import compare
+from kernelwright.execution import job
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource, Workload
@@ -41,6 +42,7 @@ def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy,
         _refuse_independent(session)
         _refuse_trivial(session)
         reference.trusted = f"the reference of {source.name!r}"
+        job.kept(reference.child)
     except ChildRaisedError as error:
         reference.close()
         raise TaskError(f"the reference of {source.name!r} raised:\n{_last_lines(error.log)}") from None

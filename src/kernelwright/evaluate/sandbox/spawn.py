@@ -17,6 +17,7 @@ from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.sandbox import wire
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
+from kernelwright.execution import job
 
 if TYPE_CHECKING:
     import socket
@@ -78,10 +79,11 @@ class Warm:
             ) from None
 
     def spawn(self, side: str, jail: Jail) -> Child:
-        """Fork one confined child of the named kind.
+        """Fork one confined child of the named kind; it ends with the current job, unless the job keeps it.
 
         Raises:
             RefereeError: the warm parent is gone.
+            JobCancelledError: nobody waits for the current job any more.
         """
         if self._socket is None:
             self.start()
@@ -112,7 +114,13 @@ class Warm:
             keeper.close()
             os.close(appended)
         pid, group = int(str(born["pid"])), int(str(born["group"]))
-        return Child(control, status, log, directory, pid, group, tuple(confined["denied"]))
+        child = Child(control, status, log, directory, pid, group, tuple(confined["denied"]))
+        try:
+            job.started(child)
+        except job.JobCancelledError:
+            child.close()
+            raise
+        return child
 
     def close(self) -> None:
         """End the warm parent and with it every child."""
