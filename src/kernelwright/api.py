@@ -35,6 +35,7 @@ from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.execution.executor import Place
 from kernelwright.records.check import Check
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
@@ -56,6 +57,7 @@ __all__ = [
     "OptimizeRequest",
     "OptimizeResult",
     "Phase",
+    "Place",
     "Proposed",
     "RunConfig",
     "RunSummary",
@@ -89,9 +91,9 @@ def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> Op
 
 
 async def _optimize(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResult:
-    source, target = read_task(request.task), resolve_target(request.target)
+    source, target = read_task(request.task), resolve_target(request.target, request.config.place)
     proposer = suppliers.proposer(request.config.proposer)
-    evaluator = _evaluator(suppliers, request.config.policy)
+    evaluator = _evaluator(suppliers, request.config.policy, request.config.place)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
         task = await evaluator.admit(source, target)
@@ -102,8 +104,8 @@ async def _optimize(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeR
         await evaluator.close()
 
 
-def _evaluator(suppliers: Suppliers, policy: Policy) -> Evaluator:
-    return suppliers.evaluator(policy, lambda text: suppliers.listener(Phase(text=text)))
+def _evaluator(suppliers: Suppliers, policy: Policy, place: Place) -> Evaluator:
+    return suppliers.evaluator(policy, place, lambda text: suppliers.listener(Phase(text=text)))
 
 
 def resume(folder: Path, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -120,7 +122,7 @@ async def _resume(folder: Path, suppliers: Suppliers) -> OptimizeResult:
     config, outcome = config_of(store.card), store.outcome()
     if outcome is not None and outcome.complete:
         return _wind_up(store, Ending(outcome), suppliers)
-    proposer, evaluator = suppliers.proposer(config.proposer), _evaluator(suppliers, config.policy)
+    proposer, evaluator = suppliers.proposer(config.proposer), _evaluator(suppliers, config.policy, config.place)
     try:
         suppliers.listener(Phase(text=f"admitting {store.card.task.name} again"))
         task = await evaluator.admit(store.card.task.source, store.card.task.target)
@@ -211,8 +213,8 @@ def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSum
 async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
     source = read_task(request.task)
     candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
-    target = _target_for(request.target, candidate.language)
-    evaluator = _evaluator(suppliers, request.policy)
+    target = _target_for(request.target, candidate.language, request.place)
+    evaluator = _evaluator(suppliers, request.policy, request.place)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
         task = await evaluator.admit(source, target)
@@ -224,10 +226,10 @@ async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
         await evaluator.close()
 
 
-def _target_for(name: str | None, language: str) -> Target:
+def _target_for(name: str | None, language: str, place: Place) -> Target:
     if name is None and language == "cpp":
         return resolve_target("cpu")
-    found = resolve_target(name)
+    found = resolve_target(name, place)
     return resolve_target("sm_90") if name is None and found.kind == "cpu" else found
 
 

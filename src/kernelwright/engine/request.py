@@ -7,6 +7,7 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.engine.summary import RunSummary
 from kernelwright.engine.suppliers import Shown
 from kernelwright.errors import KernelwrightError
+from kernelwright.execution.executor import Place
 from kernelwright.records.policy import Effort, Policy
 
 INTERRUPTED = 130
@@ -37,6 +38,8 @@ class CheckRequest:
     workspace_bytes: int = 0
     policy: Policy = field(default_factory=Policy)
     effort: Effort = "final"
+    place: Place = field(default_factory=Place)
+    """Where the kernel is judged."""
 
 
 @dataclass(frozen=True)

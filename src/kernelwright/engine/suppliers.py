@@ -12,6 +12,7 @@ from kernelwright.errors import UsageError
 from kernelwright.evaluate import doctor
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.evaluate.referee import Referee
+from kernelwright.execution.executor import Note, Place
 from kernelwright.export import model_new
 from kernelwright.propose.proposer import Proposer
 from kernelwright.propose.table import PROPOSERS
@@ -23,13 +24,12 @@ from kernelwright.records.run import Outcome, RunCard
 from kernelwright.records.task import Task
 from kernelwright.report import html, terminal
 
-Note = Callable[[str], None]
 Shown = Any
 """Whatever a rich console can print; rich itself belongs to the interfaces."""
 
 
-def _referee(policy: Policy, note: Note) -> Evaluator:
-    return Referee(policy, on_note=note)
+def _referee(policy: Policy, place: Place, note: Note) -> Evaluator:
+    return Referee(policy, on_note=note, place=place)
 
 
 def _proposer(name: str) -> Proposer:
@@ -42,7 +42,7 @@ def _proposer(name: str) -> Proposer:
 class Suppliers:
     """One function for each part."""
 
-    evaluator: Callable[[Policy, Note], Evaluator] = _referee
+    evaluator: Callable[[Policy, Place, Note], Evaluator] = _referee
     """The note tells what the referee is busy with, from any thread."""
     proposer: Callable[[str], Proposer] = _proposer
     wrap: Callable[[Task, Candidate], str] = model_new.wrap

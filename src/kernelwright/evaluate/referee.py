@@ -36,6 +36,7 @@ class Referee:
         self._on_note, self._place = on_note or unheard, place or Place()
         self._executors: dict[bool, Executor] = {}
         self._kin = ""
+        self._devices: dict[str, str] = {}
 
     async def admit(self, source: TaskSource, target: Target) -> Task:
         """See `Evaluator.admit`."""
@@ -46,12 +47,16 @@ class Referee:
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """See `Evaluator.evaluate`."""
         job = self._job(do="judge", task=task.model_dump_json(), candidate=candidate.model_dump_json(), effort=effort)
-        return EVALUATION.validate_json(await self._ask(task.target, _kin(task.source, task.target), job))
+        found = EVALUATION.validate_json(await self._ask(task.target, _kin(task.source, task.target), job))
+        self._same_device(task.target, found.device)
+        return found
 
     async def environment(self) -> Environment:
         """See `Evaluator.environment`."""
         job = self._job(do="environment", target=self._target.model_dump_json())
-        return Environment.model_validate_json(await self._ask(self._target, self._kin, job))
+        found = Environment.model_validate_json(await self._ask(self._target, self._kin, job))
+        self._same_device(self._target, found.device.name)
+        return found
 
     async def close(self) -> None:
         """End the workers."""
@@ -63,6 +68,14 @@ class Referee:
         if "error" in answer:
             raise getattr(errors, answer["error"], errors.RefereeError)(answer["message"])
         return str(answer["result"])
+
+    def _same_device(self, target: Target, device: str) -> None:
+        """Figures of two devices are never put side by side, whatever the executor does."""
+        first = self._devices.setdefault(target.name, device) if device else device
+        if device != first:
+            raise errors.RefereeError(
+                f"judged on {device!r}, and what it would be compared with on {first!r}: keep to nodes of one kind"
+            )
 
     def _job(self, **job: str) -> bytes:
         return json.dumps({**job, "policy": self.policy.model_dump_json()}).encode()

@@ -50,7 +50,8 @@ class Cluster:
     """A connection to a cluster. Its functions block for up to seconds."""
 
     def __init__(self, address: str | None) -> None:
-        self._address = address
+        self.address = address or os.environ.get("RAY_ADDRESS") or None
+        """Of its head; None: it is started here."""
         self._ours = False
         self._lock = threading.Lock()
         self.ray: Ray = None
@@ -68,7 +69,7 @@ class Cluster:
         self.ray = ray = find_ray()
         if ray.is_initialized():
             return ray
-        there = self._address or os.environ.get("RAY_ADDRESS")
+        there = self.address
         settings = {} if there else {"include_dashboard": False, "object_store_memory": STORE_BYTES}
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
@@ -106,13 +107,15 @@ class Cluster:
             self._ours = False
 
 
-def ask_a_gpu_s_node(address: str, question: Callable[[], str | None]) -> str | None:
-    """Have a process with a GPU answer; None where the cluster has no GPU.
+def ask_a_gpu_s_node(address: str | None, question: Callable[[], str | None]) -> str | None:
+    """Have a process with a GPU answer; None where the cluster has no GPU. Without a cluster this process answers.
 
     Raises:
         MachineError: the cluster does not answer, or no GPU of its came free.
     """
     cluster = Cluster(address)
+    if cluster.address is None:
+        return question()
     ray = cluster.join()
     try:
         if not cluster.room(gpu=True):
@@ -122,7 +125,7 @@ def ask_a_gpu_s_node(address: str, question: Callable[[], str | None]) -> str | 
             return str(found) if (found := ray.get(answer, timeout=ASK_S)) is not None else None
         ray.cancel(answer, force=True)
         raise MachineError(
-            f"no GPU of the cluster at {address} came free in {ASK_S:.0f} s: name the target, --target sm_90"
+            f"no GPU of the cluster at {cluster.address} came free in {ASK_S:.0f} s: name the target, --target sm_90"
         )
     finally:
         cluster.leave()

@@ -29,6 +29,8 @@ class _Outcome(Record):
     """1: host code and clock are the referee's own; 2: the candidate's host code ran."""
     disabled: tuple[str, ...] = ()
     """Defences that a test had switched off; never empty in silence."""
+    device: str = ""
+    """Where it was judged; empty for what was refused without a device."""
 
     @property
     def total_seconds(self) -> float:

@@ -130,3 +130,16 @@ def test_jobs_of_one_task_are_kin_and_say_whether_they_need_a_gpu(monkeypatch):
     asyncio.run(scene(Place(), gpu))
     assert [used for used in made if used != "closed"][1:] == [("ray", False, "identity"), ("local", False, "identity")]
     assert len({kin for _, kin in asked}) == 2
+
+
+def test_figures_of_two_devices_are_not_put_side_by_side(play):
+    judged_there = Refused(reason="scripted", device="another")
+
+    async def scene(judge):
+        environment = await judge.environment()
+        with pytest.raises(errors.RefereeError, match="judged on 'another'.*one kind"):
+            await judge.evaluate(TASK, CANDIDATE)
+        return environment
+
+    answers = {**RIGHT, "judge": {"result": judged_there.model_dump_json()}}
+    assert play(scene, answers) == sample_environment()

@@ -25,7 +25,8 @@ def judge(session: Session, machine: Machine, candidate: Candidate, effort: Effo
     """The Evaluation of one candidate with no tunable left open."""
     trial = Trial(session, machine, candidate)
     outcome = _guarded(trial, lambda: _stages_for(session.task.target)(trial, effort))
-    return outcome.model_copy(update={"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled})
+    told = {"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled, "device": machine.device.name}
+    return outcome.model_copy(update=told)
 
 
 def _stages_for(target: Target) -> Callable[[Trial, Effort], Evaluation]:
