@@ -8,6 +8,8 @@ import contextlib
 import importlib
 import logging
 import os
+import re
+import socket
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +27,8 @@ QUIET = {
 """Settings of a cluster that is started here; a cluster that runs already has its own."""
 STORE_BYTES = 128 << 20
 """Shared memory of a cluster that is started here: jobs and results are small."""
-ASK_S = 60.0
+ANSWER_S, ASK_S = 5.0, 60.0
+"""How long a cluster may take to answer at all, and a GPU of its to come free for a question."""
 
 Ray = Any
 """The module `ray`, which may be missing."""
@@ -70,19 +73,31 @@ class Cluster:
         if ray.is_initialized():
             return ray
         there = self.address
+        self._must_answer()
         settings = {} if there else {"include_dashboard": False, "object_store_memory": STORE_BYTES}
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
         try:
             ray.init(address=there or "local", log_to_driver=False, logging_level=logging.ERROR, **settings)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            where = f"no Ray cluster could be joined at {there!r}" if there else "Ray could not be started here"
+            where = f"the Ray cluster at {there!r} could not be joined" if there else "Ray could not be started here"
             raise MachineError(
-                f"{where} ({error}): check the address (the head prints it: `ray start --head`) and that every node has "
-                "the same versions of Python and ray; without an address a cluster is started on this machine"
+                f"{where} ({error}): every node needs the same versions of Python and ray, and the same token"
             ) from None
         self._ours = True
         return ray
+
+    def _must_answer(self) -> None:
+        """Where nobody listens Ray itself would try for minutes."""
+        found = re.fullmatch(r"(?:ray://)?([^/:]+|\[[0-9a-f:]+\]):(\d+)", self.address or "")
+        if found:
+            try:
+                socket.create_connection((found[1].strip("[]"), int(found[2])), timeout=ANSWER_S).close()
+            except (OSError, OverflowError) as error:
+                raise MachineError(
+                    f"no Ray cluster answers at {self.address!r} ({error}): check the address, which the head prints "
+                    "(`ray start --head`), or leave it out to start a cluster on this machine"
+                ) from None
 
     def room(self, gpu: bool) -> dict[str, int]:
         """For how many workers each node is, by the node's id."""

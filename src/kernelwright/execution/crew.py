@@ -100,12 +100,14 @@ class Crew:
         self._end(seat.host)
         self._short.set()
 
-    async def close(self) -> None:
-        """End all workers."""
+    async def close(self, fault: Exception) -> None:
+        """End all workers; who waits for one, or loses one, gets the fault."""
         for opening in self._opening:
             opening.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)
         seats = [*self._seats.all, *(seat for seat, _ in self._ready)]
+        self._seats.all.clear()
+        self._seats.fail(fault)
         await asyncio.gather(*(self._close(seat.host) for seat in seats))
 
     async def _fill(self) -> None:

@@ -17,6 +17,8 @@ from kernelwright.execution.seats import Seats
 LOSSES = 3
 """Workers that one job may lose before it is taken to be the reason."""
 
+CLOSING_S = 5.0
+
 
 class RayExecutor:
     """Implements `Executor` with the workers of a cluster."""
@@ -25,11 +27,21 @@ class RayExecutor:
         self._cluster, self._seats = Cluster(address), Seats[Any]()
         self._crew = Crew(work, self._cluster, self._seats)
         self._keeping: asyncio.Task[None] | None = None
+        self._doing: set[asyncio.Task[bytes]] = set()
         self._closed = False
 
     async def submit(self, job: bytes, on_note: Note = unheard, kin: str = "") -> bytes:
         """See `Executor.submit`."""
         self._open()
+        doing = asyncio.create_task(self._do(job, on_note, kin))
+        self._doing.add(doing)
+        doing.add_done_callback(self._doing.discard)
+        try:
+            return await doing
+        finally:
+            doing.cancel()
+
+    async def _do(self, job: bytes, on_note: Note, kin: str) -> bytes:
         losses = 0
         while True:
             seat = await self._seats.take(kin, alone=losses > 0)
@@ -48,13 +60,12 @@ class RayExecutor:
     async def close(self) -> None:
         """See `Executor.close`. A cluster that was started here ends with it."""
         self._closed = True
-        closed = RefereeError("the executor was closed before the job was done")
         if self._keeping is not None:
             self._keeping.cancel()
             await asyncio.wait({self._keeping})
-            await self._crew.close()
-            self._seats.all.clear()
-            self._seats.fail(closed)
+            await self._crew.close(RefereeError("the executor was closed before the job was done"))
+            if self._doing:  # each of them has lost its worker, and must hear of it while there is a cluster
+                await asyncio.wait(self._doing, timeout=CLOSING_S)
             await asyncio.to_thread(self._cluster.leave)
 
     def _open(self) -> None:

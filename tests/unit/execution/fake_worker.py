@@ -31,6 +31,7 @@ def answer(end, payload):
         word, _, rest = payload.decode().partition(" ")
         DOES[word](end, rest)
         told = {"pid": os.getpid(), "jobs": len(JOBS), "most": max(MOST), "variable": os.environ.get("CHOSEN", "")}
+        told["parent"] = os.getppid()
         return str(told.get(rest, rest)).encode()
     finally:
         AT.remove(payload)
@@ -84,6 +85,13 @@ def once(end, path):
     late(end, "0.1")
 
 
+def orphan(end, seconds):
+    """Kills whoever started this worker, a while after it was begun."""
+    time.sleep(float(seconds))
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(1000)
+
+
 def done(end, path):
     """Leaves a line each time that it was done."""
     time.sleep(0.2)
@@ -106,6 +114,7 @@ DOES = {
     "die": lambda end, rest: os.kill(os.getpid(), signal.SIGKILL),
     "late": late,
     "once": once,
+    "orphan": orphan,
     "done": done,
     "cut": cut,
     "fault": fault,
