@@ -26,9 +26,9 @@ def ray_here(tmp_path_factory):
         yield
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def nodes(ray_here):
-    """A head and two nodes on this machine, which end with the module."""
+    """A head and two nodes on this machine, which end with the tests."""
     made = Nodes()
     yield made
     made.close()

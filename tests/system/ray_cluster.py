@@ -21,7 +21,13 @@ class Nodes:
         self._numbers = itertools.count(2)
         self.cluster = Cluster(
             initialize_head=True,
-            head_node_args={**SMALL, **self._address(), "num_cpus": 0, "include_dashboard": False, "_system_config": HEALTH},
+            head_node_args={
+                **SMALL,
+                **self._address(),
+                "num_cpus": 0,
+                "include_dashboard": False,
+                "_system_config": HEALTH,
+            },
         )
         self.nodes = [self.cluster.add_node(wait=False, **SMALL, **self._address()) for _ in range(2)]
         self.cluster.wait_for_nodes()

@@ -59,14 +59,17 @@ def run(nodes, monkeypatch):
     return play
 
 
-def test_jobs_are_done_on_both_nodes_and_notes_are_passed_on(run):
+def test_jobs_are_done_once_on_both_nodes_and_notes_are_passed_on(run, tmp_path):
+    files = [tmp_path / str(n) for n in range(12)]
+
     async def scene(remote):
         assert len(await remote.everywhere("pid")) == 2
-        told = await asyncio.gather(*(remote.ask(f"echo {n}") for n in range(40)), remote.ask("notes 3"))
-        return told, await remote.ask("echo variable"), remote.notes
+        jobs = [f"echo {n}" for n in range(40)] + [f"done {file}" for file in files] + ["notes 3"]
+        return await asyncio.gather(*map(remote.ask, jobs)), await remote.ask("echo variable"), remote.notes
 
     told, variable, notes = run(scene)
-    assert told == [*map(str, range(40)), "3"]
+    assert told == [*map(str, range(40)), *map(str, files), "3"]
+    assert [file.read_text() for file in files] == ["done\n"] * 12
     assert variable == "yes"
     assert notes == ["note 0 é", "note 1 é", "note 2 é"]
 
@@ -114,14 +117,6 @@ def test_a_job_that_kills_its_worker_or_its_actor_is_found_out_and_the_others_ar
     assert f"{LOSSES} workers were lost while they were at this job" in str(worst)
 
 
-def test_a_job_that_answers_is_done_once(run, tmp_path):
-    async def scene(remote):
-        return await asyncio.gather(*(remote.ask(f"done {tmp_path / str(n)}") for n in range(12)))
-
-    assert run(scene) == [str(tmp_path / str(n)) for n in range(12)]
-    assert [(tmp_path / str(n)).read_text() for n in range(12)] == ["done\n"] * 12
-
-
 def test_a_cancelled_job_ends_at_its_node(run):
     async def scene(remote):
         (job,) = remote.begin("child")
@@ -159,13 +154,16 @@ def test_closing_in_the_middle_answers_every_job(run):
     assert run(scene) == {RefereeError}
 
 
-def test_a_worker_that_cannot_be_started_is_told_with_its_nodes(nodes, tmp_path):
+def test_a_worker_that_cannot_be_started_is_told_with_its_nodes(nodes, tmp_path, monkeypatch):
+    monkeypatch.setattr(crew, "SURVEY_S", 0.3)
     (tmp_path / "broken.py").write_text("raise SystemExit(9)")
 
     async def scene():
         executor = RayExecutor(Work([str(tmp_path / "broken.py")], greeting=b"x"), nodes.address)
         try:
-            with pytest.raises(RefereeError, match=r"no worker for the jobs: node .*ended before it answered \(status 9\)"):
+            with pytest.raises(
+                RefereeError, match=r"no worker for the jobs: node .*ended before it answered \(status 9\)"
+            ):
                 await asyncio.wait_for(executor.submit(b"job"), 30)
         finally:
             await executor.close()
@@ -176,7 +174,7 @@ def test_a_worker_that_cannot_be_started_is_told_with_its_nodes(nodes, tmp_path)
 def test_a_cluster_that_is_not_there_is_told_with_its_cure(ray_here):
     async def scene():
         executor = RayExecutor(Work([str(WORKER)]), "127.0.0.1:1")
-        with pytest.raises(MachineError, match="no Ray cluster answers at '127.0.0.1:1'.*check the address"):
+        with pytest.raises(MachineError, match=r"no Ray cluster answers at '127.0.0.1:1'.*check the address"):
             await executor.submit(b"job")
         await executor.close()
 

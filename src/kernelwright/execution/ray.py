@@ -6,7 +6,7 @@ candidate's crash is a result here as everywhere.
 """
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from kernelwright.errors import KernelwrightError, RefereeError
 from kernelwright.execution.cluster import Cluster
@@ -18,6 +18,7 @@ LOSSES = 3
 """Workers that one job may lose before it is taken to be the reason."""
 
 CLOSING_S = 5.0
+CLOSED = "the executor was closed before the job was done"
 
 
 class RayExecutor:
@@ -38,8 +39,10 @@ class RayExecutor:
         doing.add_done_callback(self._doing.discard)
         try:
             return await doing
-        finally:
-            doing.cancel()
+        except asyncio.CancelledError:
+            if self._closed and not cast("asyncio.Task[bytes]", asyncio.current_task()).cancelling():
+                raise RefereeError(CLOSED) from None
+            raise
 
     async def _do(self, job: bytes, on_note: Note, kin: str) -> bytes:
         losses = 0
@@ -63,14 +66,16 @@ class RayExecutor:
         if self._keeping is not None:
             self._keeping.cancel()
             await asyncio.wait({self._keeping})
-            await self._crew.close(RefereeError("the executor was closed before the job was done"))
-            if self._doing:  # each of them has lost its worker, and must hear of it while there is a cluster
-                await asyncio.wait(self._doing, timeout=CLOSING_S)
+            await self._crew.close(RefereeError(CLOSED))
+            # They have lost their workers, and must hear of it while there is a cluster.
+            deaf = (await asyncio.wait(self._doing, timeout=CLOSING_S))[1] if self._doing else ()
+            for doing in deaf:
+                doing.cancel()
             await asyncio.to_thread(self._cluster.leave)
 
     def _open(self) -> None:
         if self._closed:
-            raise RefereeError("the executor has been closed")
+            raise RefereeError(CLOSED)
         if self._keeping is None:
             self._keeping = asyncio.create_task(self._crew.keep())
             self._keeping.add_done_callback(self._ended)

@@ -137,7 +137,7 @@ def test_figures_of_two_devices_are_not_put_side_by_side(play):
 
     async def scene(judge):
         environment = await judge.environment()
-        with pytest.raises(errors.RefereeError, match="judged on 'another'.*one kind"):
+        with pytest.raises(errors.RefereeError, match=r"judged on 'another'.*one kind"):
             await judge.evaluate(TASK, CANDIDATE)
         return environment
 

@@ -60,7 +60,7 @@ def test_a_worker_knows_only_its_latest_kins(play):
 
 def test_more_jobs_than_there_is_room_for_wait_in_order(play):
     async def scene(seats):
-        seat = [await seats.take("") for _ in range(IN_FLIGHT)][0]
+        seat, *_ = [await seats.take("") for _ in range(IN_FLIGHT)]
         first, second = asyncio.create_task(seats.take("")), asyncio.create_task(seats.take(""))
         assert await waits(first)
         seats.give(seat)
@@ -89,7 +89,7 @@ def test_a_suspect_has_a_worker_for_itself_and_nobody_joins_it(play):
 
 def test_a_cancelled_wait_takes_no_seat(play):
     async def scene(seats):
-        seat = [await seats.take("") for _ in range(IN_FLIGHT)][0]
+        seat, *_ = [await seats.take("") for _ in range(IN_FLIGHT)]
         early, late = asyncio.create_task(seats.take("")), asyncio.create_task(seats.take(""))
         assert await waits(late)
         early.cancel()
