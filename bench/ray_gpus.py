@@ -79,7 +79,7 @@ async def _count(target: Target, count: int) -> tuple[dict[str, JsonValue], dict
         start = time.perf_counter()
         tasks = [await referee.admit(source, target) for source in _sources(target)]
         environment = await referee.environment()
-        mixed = [pair for group in zip(*(_mix(task) for task in tasks), strict=True) for pair in group]
+        mixed = [pair for task in tasks for pair in _mix(task)]
         # Enough at once that every worker meets every task.
         for task in tasks:
             candidate = next(_mix(task))[1]

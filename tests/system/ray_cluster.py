@@ -9,7 +9,7 @@ from pathlib import Path
 
 HEALTH = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 300, "health_check_failure_threshold": 3}
 """A dead node is noticed within seconds."""
-SMALL = {"num_cpus": 1, "object_store_memory": 80 << 20}
+SMALL = {"num_cpus": 1, "num_gpus": 1, "object_store_memory": 80 << 20}
 
 
 class Nodes:
@@ -25,6 +25,7 @@ class Nodes:
                 **SMALL,
                 **self._address(),
                 "num_cpus": 0,
+                "num_gpus": 0,
                 "include_dashboard": False,
                 "_system_config": HEALTH,
             },

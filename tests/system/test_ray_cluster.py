@@ -13,6 +13,7 @@ from ray_cluster import descendants, gone, workers
 
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.execution import crew
+from kernelwright.execution.cluster import ask_a_gpu_s_node
 from kernelwright.execution.executor import Work
 from kernelwright.execution.ray import LOSSES, RayExecutor
 
@@ -22,9 +23,9 @@ WORKER = Path(__file__).parents[1] / "unit" / "execution" / "fake_worker.py"
 class Remote:
     """An executor over the cluster's workers, and the notes that it passed on."""
 
-    def __init__(self, address, greeting=b"echo hello"):
+    def __init__(self, address, greeting=b"echo hello", gpu=False):
         self.notes = []
-        self.executor = RayExecutor(Work([str(WORKER)], {"CHOSEN": "yes"}, greeting=greeting), address)
+        self.executor = RayExecutor(Work([str(WORKER)], {"CHOSEN": "yes"}, gpu, greeting), address)
 
     async def ask(self, text):
         return (await self.executor.submit(text.encode(), self.notes.append)).decode()
@@ -130,6 +131,13 @@ def test_a_cancelled_job_ends_at_its_node(run):
         return left, before == await remote.everywhere("pid")
 
     assert run(scene) == (set(), True)
+
+
+def test_a_worker_that_needs_a_gpu_sees_the_one_that_ray_gave_it(run, nodes):
+    """The nodes say that they have one each; nothing here uses it."""
+    assert run(lambda remote: remote.ask("echo gpu"), gpu=True) == "0"
+    assert ask_a_gpu_s_node(nodes.address, lambda: os.environ["CUDA_VISIBLE_DEVICES"]) == "0"
+    assert ask_a_gpu_s_node(nodes.address, lambda: None) is None
 
 
 def test_workers_that_are_not_alike_do_not_work_together(run):

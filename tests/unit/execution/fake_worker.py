@@ -31,7 +31,7 @@ def answer(end, payload):
         word, _, rest = payload.decode().partition(" ")
         DOES[word](end, rest)
         told = {"pid": os.getpid(), "jobs": len(JOBS), "most": max(MOST), "variable": os.environ.get("CHOSEN", "")}
-        told["parent"] = os.getppid()
+        told |= {"parent": os.getppid(), "gpu": os.environ.get("CUDA_VISIBLE_DEVICES")}
         return str(told.get(rest, rest)).encode()
     finally:
         AT.remove(payload)
