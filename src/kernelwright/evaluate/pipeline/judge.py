@@ -55,8 +55,8 @@ def judge(
             return found.model_copy(update={"seeds": trial.session.seeds.reveal()})
 
     outcome = _guarded(trial, lambda: _built_and_run(trial, heard, effort))
-    update = {"seconds": tuple(trial.seconds), "disabled": policy.disabled, "tier": trial.tier}
-    return outcome.model_copy(update=update)
+    told = {"seconds": tuple(trial.seconds), "disabled": policy.disabled, "tier": trial.tier}
+    return outcome.model_copy(update={**told, "device": machine.device.name})
 
 
 def _built_and_run(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Evaluation], effort: Effort) -> Evaluation:

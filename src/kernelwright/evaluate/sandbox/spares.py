@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.evaluate.sandbox.spawn import Warm, at_work
 
 READY_S = 60.0
 
@@ -22,16 +22,17 @@ class Spares:
         self._next: Future[Child] | None = None
 
     def take(self) -> Child:
-        """A child that is ready; the next one is begun.
+        """A child that is ready, at work for the current job; the next one is begun.
 
         Raises:
             RefereeError: none could be started.
+            JobCancelledError: nobody waits for the current job any more.
         """
         waiting = self._next or self._pool.submit(self._begin)
         self._next = None
         child = waiting.result()
         self._next = self._pool.submit(self._begin)
-        return child
+        return at_work(child)
 
     def settle(self) -> None:
         """Wait until nobody is being born: a context on its way would disturb the clock."""
