@@ -32,11 +32,13 @@ def log(monkeypatch):
         def fill_(self, value):
             done.append("write")
 
+        def max(self):
+            done.append("read")
+
     clock = DeviceClock.__new__(DeviceClock)
     clock._flush = Flush()
-    clock._asking_ns = 10**12
+    clock._watched = False
     monkeypatch.setattr(cuda_calls, "_clocks", [clock])
-    monkeypatch.setattr(torch, "sum", lambda flush: done.append("read"))
     monkeypatch.setattr(torch.cuda, "Event", lambda enable_timing: Event(done))
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: done.append("wait"))
     monkeypatch.setattr(torch.cuda, "_sleep", lambda cycles: done.append(f"spin {cycles}"))
@@ -52,7 +54,7 @@ def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
     assert clocks["each_ns"] == [12_500, 12_500]
     assert clocks["ns"] == 25_000
     around = ["wait", "reset", "write", "read", "spin 198", "event"]
-    after = ["event", "wait for it", "wait"]
+    after = ["event", "wait for it"]
     assert log == ["wait", *around, "call 1", *after, *around, "call 2", *after]
 
 
@@ -76,13 +78,28 @@ def test_a_device_that_cannot_reset_persisting_lines_is_an_error_unless_it_has_n
 
 
 def test_what_another_stream_still_does_is_part_of_the_call(log, monkeypatch):
-    cuda_calls.the_clock()._asking_ns = 10_000
+    cuda_calls.the_clock(watched=True)._watched = True
     now = [0]
+    # At first, five times to learn what asking takes, before the call, and after it.
+    waits = iter([0, *[1_000] * 5, 0, 400_000])
 
     def wait():
-        now[0] += 400_000
+        now[0] += next(waits)
 
     monkeypatch.setattr(torch.cuda, "synchronize", wait)
     monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
     _, clocks = cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
     assert clocks["each_ns"] == [12_500 + 400_000]
+
+
+def test_asking_an_idle_device_is_no_part_of_the_call(log, monkeypatch):
+    cuda_calls.the_clock(watched=True)._watched = True
+    now = [0]
+
+    def wait():
+        now[0] += 30_000
+
+    monkeypatch.setattr(torch.cuda, "synchronize", wait)
+    monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
+    _, clocks = cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
+    assert clocks["each_ns"] == [12_500]
