@@ -56,7 +56,8 @@ def test_host_work_hides_behind_the_spin(clock):
     assert us(clock, slow) < 60
 
 
-def test_work_on_another_stream_is_part_of_the_call(clock):
+def test_work_on_another_stream_is_part_of_the_call_of_foreign_host_code():
+    clock = DeviceClock(watched=True)
     other = torch.cuda.Stream()
 
     def aside(index):

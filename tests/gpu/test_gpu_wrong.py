@@ -54,19 +54,23 @@ def test_what_does_not_build_is_told_with_its_log(gpu, source, told):
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        (gpu_kernels.WRITES_TO_ITS_INPUT, "illegal memory access"),
         (gpu_kernels.ILLEGAL_ADDRESS, "illegal memory access"),
         (gpu_kernels.EXITS, "exited with status 0 before it answered"),
         (gpu_kernels.RAISES, "not today"),
-        (gpu_kernels.OUT_OF_MEMORY, "OutOfMemoryError"),
         (gpu_kernels.NO_TENSOR, "expected tensors"),
     ],
-    ids=["writes to its input", "illegal address", "exits", "raises", "out of memory", "no tensor"],
+    ids=["illegal address", "exits", "raises", "no tensor"],
 )
 def test_what_ends_by_itself_has_crashed(gpu, source, told):
     found = gpu.judge("softmax", source)
     assert found.outcome == "crashed", found
     assert told in f"{found.reason}\n{found.log}"
+
+
+def test_a_write_to_an_input_is_told_from_other_illegal_addresses(gpu):
+    found = gpu.judge("softmax", gpu_kernels.WRITES_TO_ITS_INPUT)
+    assert (found.outcome, found.because) == ("incorrect", "input_mutated"), found
+    assert "writes to its input 'x'" in found.evidence
 
 
 def test_a_kernel_that_never_ends_is_killed_and_the_next_one_is_unharmed(gpu):
@@ -82,3 +86,10 @@ def test_after_an_illegal_address_the_inputs_are_as_they_were(gpu):
     gpu.judge("softmax", gpu_kernels.ILLEGAL_ADDRESS)
     after = gpu.judge("softmax", gpu_kernels.SOFTMAX)
     assert after.outcome == "measured", after
+
+
+def test_memory_that_no_kernel_uses_is_asked_for_when_the_source_itself_is_run(gpu):
+    assert gpu.judge("softmax", gpu_kernels.OUT_OF_MEMORY).outcome == "measured", "its launches are right"
+    found = gpu.judge("softmax", gpu_kernels.OUT_OF_MEMORY, effort="final")
+    assert found.outcome == "crashed", found
+    assert "OutOfMemoryError" in found.reason

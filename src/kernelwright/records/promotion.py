@@ -14,6 +14,7 @@ ProbeName = Literal[
     "new_values",
     "new_storage",
     "two_results",
+    "source",
     "ablation",
     "own_share",
     "memcheck",

@@ -24,9 +24,11 @@ CANDIDATE = Candidate(
     tunables=(Tunable(name="BLOCK", values=(1, 2)),),
     defines=(Define(name="UNROLL", value=4),),
     recipe=Recipe(
-        launches=(RecipeLaunch(kernel="f", grid=("n", "1", "1"), block=("256", "1", "1"), arguments=("in0",)),),
-        workspaces=(RecipeWorkspace(nbytes="16"),),
-        constants=(RecipeConstant(name="n", value="in0.numel"),),
+        launches=(
+            RecipeLaunch(kernel="k", grid=("1", "2", "3"), block=("4", "5", "6"), cooperative=True, arguments=("in0",)),
+        ),
+        workspaces=(RecipeWorkspace(nbytes="64"),),
+        constants=(RecipeConstant(name="N", value="in0.numel"),),
         zeroed_outputs=(0,),
     ),
 )

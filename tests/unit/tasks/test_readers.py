@@ -8,6 +8,7 @@ import kernelwright.tasks
 from kernelwright.errors import TaskError, UsageError
 from kernelwright.records.task import DeclaredDomain
 from kernelwright.tasks.kernel_file import read_kernel
+from kernelwright.tasks.kernelbench import read_kernelbench
 from kernelwright.tasks.table import READERS, read_task
 from kernelwright.tasks.text import LIMIT_BYTES
 from kernelwright.testing.samples import SOURCE
@@ -133,3 +134,44 @@ def test_a_kernel_of_another_kind_or_empty_is_refused(write):
         read_kernel(write("x", "k.rs"))
     with pytest.raises(TaskError, match="is empty"):
         read_kernel(write(" \n", "k.cpp"))
+
+
+# --- comparators ---------------------------------------------------------------------------------------------------
+
+BARE = "class Model: ...\ndef get_inputs(): ...\n"
+
+
+def declared(tmp_path, line):
+    path = tmp_path / "task.py"
+    path.write_text(f"{BARE}{line}\n")
+    return read_kernelbench(path).comparators
+
+
+def test_comparators_are_declared_by_position(tmp_path):
+    found = declared(
+        tmp_path, 'COMPARATORS = {2: "statistical", 0: "exact", 1: ("set", {"of": "x", "dim": 0, "distinct": True})}'
+    )
+    assert [d.position for d in found] == [0, 1, 2]
+    exact, ties, statistical = (d.comparator for d in found)
+    assert exact.kind == "exact"
+    assert (ties.of, ties.dim, ties.distinct, ties.ordered) == ("x", 0, True, True)
+    assert statistical.false_alarm == 1e-4
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "COMPARATORS = {0: 'nearly'}",
+        "COMPARATORS = {0: ('set', {'of': 1})}",
+        "COMPARATORS = {0: ('statistical', {'draws': 2})}",
+        "COMPARATORS = {0: ('calibrated', {'k': -1})}",
+        "COMPARATORS = {0: ('exact', {'k': 1})}",
+        "COMPARATORS = {'first': 'exact'}",
+        "COMPARATORS = ['exact']",
+        "COMPARATORS = {0: make()}",
+        "COMPARATORS = {0: ('set', 'x')}",
+    ],
+)
+def test_a_comparator_that_is_none_is_refused_with_what_there_is(tmp_path, line):
+    with pytest.raises(TaskError, match="calibrated, exact, set, statistical"):
+        declared(tmp_path, line)

@@ -110,7 +110,7 @@ def _typed(width: str, value: float, text: str) -> Number:
 
 def _fits(width: str, value: float) -> bool:
     try:
-        return math.isfinite(value) and bool(struct.pack("e" if width == "f16" else "f", value))
+        return math.isfinite(value) and bool(struct.pack("<e" if width == "f16" else "<f", float(value)))
     except OverflowError:
         return False
 

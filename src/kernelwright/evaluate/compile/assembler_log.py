@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from kernelwright.records.measure import KernelFacts
+
 _KERNEL = re.compile(r"Compiling entry function '([^']+)'")
 _FIELDS = {
     "registers": re.compile(r"Used (\d+) registers"),
@@ -25,6 +27,20 @@ def usages(log: str) -> dict[str, Usage]:
     """Usage by mangled name."""
     pieces = _KERNEL.split(log)
     return {name: _usage(text) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+def kernel_facts(log: str) -> tuple[KernelFacts, ...]:
+    """What is known of kernels that foreign host code launches: not their blocks, nor dynamic shared memory."""
+    return tuple(
+        KernelFacts(name=plain(n), registers=u.registers, spill_bytes=u.spill_bytes, shared_bytes=u.shared_bytes)
+        for n, u in usages(log).items()
+    )
+
+
+def plain(mangled: str) -> str:
+    """The name of a kernel at file scope as its author wrote it; others stay as the binary has them."""
+    match = re.match(r"_Z(\d+)", mangled)
+    return mangled[match.end() :][: int(match[1])] if match else mangled
 
 
 def messages(log: str) -> str:

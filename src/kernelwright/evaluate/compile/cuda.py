@@ -4,8 +4,9 @@ Decides the options, and what must hold before anything is launched: every kerne
 the plan, and its shared memory is what a block of the device can have. No header of torch is read, no driver is needed.
 """
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelwright.errors import MachineError
@@ -30,6 +31,8 @@ from kernelwright.records.task import Workload
 
 LARGEST_SOURCE, LARGEST_BINARY = 256 << 10, 64 << 20
 """Bytes of a source that is compiled, and of a binary that is loaded."""
+MOST_STATIC_SHARED = 48 << 10
+"""Bytes; more must be dynamic (CUDA C++ Programming Guide, shared memory of compute capability 7.x and later)."""
 MEMORY = 8 << 30
 """Address space that the compiler may add."""
 
@@ -72,6 +75,7 @@ def build(
         return built
     plan = _named(resolved, built.names)
     try:
+        _check_macros(built.log, resolved.macros)
         kernels = _facts(plan.launches, built, device)
     except RecipeError as error:
         return BuildFailed(log=f"launch plan: {error}")
@@ -114,8 +118,7 @@ def _compile(
 
 
 def _options(flags: Sequence[str], macros: dict[str, int], arch: str, include: Sequence[str]) -> list[str]:
-    # A macro that the source defines again would leave the plan and the kernel with two values.
-    fixed = ["--ptxas-options=-v", "--device-as-default-execution-space", "--generate-line-info", "--diag-error=47"]
+    fixed = ["--ptxas-options=-v", "--generate-line-info"]
     chosen = [flag for flag in spelled(flags) if flag not in ("--lineinfo", "--generate-line-info")]
     defined = [f"-D{name}={value}" for name, value in macros.items()]
     return [f"--gpu-architecture={architecture(arch)}", *fixed, *chosen, *defined, *(f"-I{i}" for i in include)]
@@ -143,6 +146,15 @@ def _read(child: Contestant, answer: Message, names: Sequence[str]) -> Built | B
 def _named(resolved: Resolved, names: dict[str, str]) -> LaunchPlan:
     launches = tuple(x.model_copy(update={"kernel": names[x.kernel]}) for x in resolved.plan.launches)
     return resolved.plan.model_copy(update={"launches": launches})
+
+
+def _check_macros(log: str, macros: Mapping[str, int]) -> None:
+    """A macro that the source defines again would leave the plan and the kernels with two values."""
+    for name in re.findall(r'redefinition of macro "(\w+)"', log):
+        if name in macros:
+            raise RecipeError(
+                f"the source defines {name}, which the plan sets: write #ifndef {name} around it, or leave it out"
+            )
 
 
 def _facts(launches: Sequence[Launch], built: Built, device: Hardware) -> tuple[KernelFacts, ...]:
@@ -182,6 +194,11 @@ def _kernel(name: str, launch: Launch, used: assembler_log.Usage | None, device:
     if used is None:
         return KernelFacts(name=name, shared_bytes=launch.shared_bytes, warps=warps)
     shared = used.shared_bytes + launch.shared_bytes
+    if used.shared_bytes > MOST_STATIC_SHARED:
+        raise RecipeError(
+            f"the kernel {name} has {used.shared_bytes} bytes of static shared memory; at most {MOST_STATIC_SHARED} may be "
+            "static: declare it `extern __shared__` and give the launch `shared`"
+        )
     if shared > device.shared_bytes_block:
         raise RecipeError(
             f"the kernel {name} takes {shared} bytes of shared memory ({used.shared_bytes} static, {launch.shared_bytes} "

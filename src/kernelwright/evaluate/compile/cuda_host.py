@@ -4,8 +4,6 @@ Decides the flags and what the assembler's log says of each kernel. The host fun
 shared memory it likes, so occupancy and dynamic shared memory are not known here.
 """
 
-import re
-
 from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.compile import assembler_log, cpp
 from kernelwright.evaluate.compile.cuda_flags import architecture, refused_flags, spelled
@@ -13,7 +11,7 @@ from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Refused
-from kernelwright.records.measure import BuildFacts, KernelFacts
+from kernelwright.records.measure import BuildFacts
 
 BASE_FLAGS = ("-O3", "-shared", "-Xcompiler=-fPIC", "-Xptxas=-v", "--generate-line-info", "--expt-relaxed-constexpr")
 
@@ -46,23 +44,11 @@ def build(
     return cpp.Library(made.descriptor, _facts(made.facts, arch))
 
 
-def _plain(mangled: str) -> str:
-    """The name of a kernel at file scope as its author wrote it; others stay as the binary has them."""
-    match = re.match(r"_Z(\d+)", mangled)
-    return mangled[match.end() :][: int(match[1])] if match else mangled
-
-
 def _facts(facts: BuildFacts, arch: str) -> BuildFacts:
-    kernels = [
-        KernelFacts(
-            name=_plain(name), registers=used.registers, spill_bytes=used.spill_bytes, shared_bytes=used.shared_bytes
-        )
-        for name, used in assembler_log.usages(facts.warnings).items()
-    ]
     return facts.model_copy(
         update={
             "compiler": f"nvcc for {architecture(arch)}",
             "warnings": assembler_log.messages(facts.warnings),
-            "kernels": tuple(kernels),
+            "kernels": assembler_log.kernel_facts(facts.warnings),
         }
     )

@@ -12,7 +12,7 @@ from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 LONGEST_TEXT, MOST_NODES = 400, 150
 LARGEST = 1 << 63
-"""No intermediate value may leave (-2^63, 2^63)."""
+"""No integer on the way may leave (-2^63, 2^63); fractions must be finite."""
 
 Number = int | float
 Value = Number | TensorSpec
@@ -151,13 +151,13 @@ def _call(name: str, arguments: list[Number]) -> Number:
     if name not in _FUNCTIONS:
         raise RecipeError(f"there is no function {name!r}; known are {', '.join(sorted(_FUNCTIONS))}")
     count, function = _FUNCTIONS[name]
-    if len(arguments) != count and not (count == 0 and arguments):
+    if not arguments or (count and len(arguments) != count):
         raise RecipeError(f"{name} takes {count or 'some'} arguments, not {len(arguments)}")
     return _bounded(function(*arguments))
 
 
 def _bounded(value: Number) -> Number:
-    if not (math.isfinite(value) and -LARGEST < value < LARGEST):
+    if not (math.isfinite(value) if isinstance(value, float) else -LARGEST < value < LARGEST):
         raise RecipeError("a value leaves the range of 64 bits")
     return value
 

@@ -6,7 +6,7 @@ interprets CUDA C++. No time is claimed, by anything.
 
 from collections.abc import Callable
 
-from kernelwright.evaluate.compile import cuda, cuda_host
+from kernelwright.evaluate.compile import cuda, cuda_host, python
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.sandbox.child import ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
@@ -79,7 +79,20 @@ def _compile_cuda_host(trial: Trial) -> BuildFacts:
     return made.facts
 
 
-_COMPILERS = {"triton": _compile, "cuda": _compile_cuda, "cuda_host": _compile_cuda_host}
+def _compile_python(trial: Trial) -> BuildFacts:
+    arch = trial.session.presented.task.target.arch
+    made = python.build(trial.machine.warm, trial.candidate, arch, trial.policy.compile_limit_s, trial.jail().off)
+    if isinstance(made, BuildFailed):
+        raise OutcomeReached(made)
+    return made
+
+
+_COMPILERS = {
+    "triton": _compile,
+    "cuda": _compile_cuda,
+    "cuda_host": _compile_cuda_host,
+    "python": _compile_python,
+}
 """By the candidate's language."""
 LANGUAGES = tuple(_COMPILERS)
 

@@ -99,6 +99,10 @@ class CudaContestant(Contestant):
     def close(self) -> None:
         """End the child and free the outbox."""
         super().close()
+        self.leave()
+
+    def leave(self) -> None:
+        """Free the outbox, as soon as the child is gone too; somebody else ends it."""
         if self.outbox is not None:
             self.outbox.close()
             self.outbox = None

@@ -165,6 +165,8 @@ class Court:
 
     def _make_room(self, nbytes: int) -> None:
         """Close the sessions of tasks that were not asked for lately, until this much device memory is free."""
+        self._machines["cuda"].settle()
+        torch.cuda.empty_cache()
         while torch.cuda.mem_get_info()[0] < nbytes:
             with self._lock:
                 oldest = next((k for k, s in self._sessions.items() if s.device == "cuda"), None)

@@ -5,8 +5,10 @@ tier one. One whose own host code must run is tier two: there is no build of its
 result is a failed build, and its events are bounded by the clock outside.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kernelwright.evaluate.compile.cpp import Library
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import described
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant, PlanContestant
@@ -55,8 +57,8 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
         with trial.timed("load"):
             fields, descriptors = session.share()
             contestant.load(program, fields, descriptors, len(session.inputs))
-            facts = _chosen(session, contestant, program)
         with trial.timed("verify"):
+            facts = _chosen(session, contestant, program)
             for case in session.cases:
                 if case.regime == UNALIGNED.name and program.aligned_only:
                     trial.skipped.append(f"{case.regime}: {program.aligned_only}")
@@ -69,13 +71,16 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
             machine.settle()
             outcome = time_candidate(trial, contestant, facts, effort)
         instruments = of_a_plan(trial, contestant, program, facts.chosen)
+        if trial.candidate.language == "triton":
+            instruments = replace(instruments, run_source=lambda: _run_source(trial, machine))
         return promoted(trial, outcome, effort, Subject(contestant), instruments)
     finally:
-        contestant.close()
+        contestant.leave()
+        machine.spares("launcher").retire(child)
 
 
-def host_stages(trial: Trial, effort: Effort) -> Evaluation:
-    """Tier two: Measured, or why not.
+def host_stages(trial: Trial, library: Library | None, effort: Effort) -> Evaluation:
+    """Tier two: Measured, or why not. A library, if there is one, is closed.
 
     Raises:
         as `Contestant.run`, and OutcomeReached.
@@ -87,16 +92,17 @@ def host_stages(trial: Trial, effort: Effort) -> Evaluation:
     contestant.freeze = "freeze" not in trial.policy.disabled
     try:
         with trial.timed("load"):
-            _load(trial, contestant, session)
+            _load(trial, contestant, session, library)
         with trial.timed("compile"):
             # Foreign code runs in this call as well, so that what ends it is a crash and no failed build.
             trial.stage = "load"
-            facts = _first_call(trial, contestant)
+            facts = _first_call(trial, contestant, library)
+            facts = library.facts if library is not None else facts
         contestant.limit_s = session.limit_s()
         with trial.timed("verify"):
             for case in session.cases:
                 _give_parameters(session, contestant, case.offsets)
-                with named(trial, case, lambda case=case: _private_model(trial, machine, case)):  # type: ignore[misc]
+                with named(trial, case, lambda case=case: _private_model(trial, machine, case, library)):  # type: ignore[misc]
                     verify_case(trial, contestant, case, guarded=False)
         if effort == "replay":
             return replayed(trial, facts)
@@ -108,6 +114,29 @@ def host_stages(trial: Trial, effort: Effort) -> Evaluation:
         return promoted(trial, outcome, effort, subject, of_a_model(trial))
     finally:
         contestant.close()
+        if library is not None:
+            library.close()
+
+
+def _run_source(trial: Trial, machine: CudaMachine) -> str:
+    """The candidate as it will be used: host code that saw that it was captured could have shown other launches.
+
+    Raises:
+        OutcomeReached: it is wrong.
+        as `Contestant.run`.
+    """
+    session = trial.session
+    assert isinstance(session, CudaSession)
+    contestant = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
+    try:
+        _load(trial, contestant, session, None)
+        _first_call(trial, contestant, None)
+        for case in session.cases:
+            _give_parameters(session, contestant, case.offsets)
+            verify_case(trial, contestant, case, guarded=False)
+    finally:
+        contestant.close()
+    return f"its own host code is right in {len(session.cases)} cases too"
 
 
 def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanContestant:
@@ -119,12 +148,12 @@ def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanC
     return again
 
 
-def _private_model(trial: Trial, machine: CudaMachine, case: Case) -> CudaContestant:
+def _private_model(trial: Trial, machine: CudaMachine, case: Case, library: Library | None) -> CudaContestant:
     """A tier-two candidate once more, with inputs that may be written to."""
     session = trial.session
     assert isinstance(session, CudaSession)
     again = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
-    _load(trial, again, session, private=True)
+    _load(trial, again, session, library, private=True)
     _give_parameters(session, again, case.offsets)
     return again
 
@@ -145,7 +174,9 @@ def _host_child(trial: Trial, machine: CudaMachine) -> Child:
     return machine.spares("cuda").take()
 
 
-def _load(trial: Trial, contestant: CudaContestant, session: CudaSession, private: bool = False) -> None:
+def _load(
+    trial: Trial, contestant: CudaContestant, session: CudaSession, library: Library | None, private: bool = False
+) -> None:
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
     outbox = contestant.open_outbox(max(session.outbox_size(), copies))
     fields, descriptors = session.share()
@@ -159,15 +190,19 @@ def _load(trial: Trial, contestant: CudaContestant, session: CudaSession, privat
         "outbox": contestant.outbox_bytes,
         "private": private,
     }
-    contestant.ask(message, [*descriptors, outbox])
+    built = [] if library is None else [library.descriptor]
+    contestant.ask(message, [*descriptors, outbox, *built])
 
 
-def _first_call(trial: Trial, contestant: CudaContestant) -> BuildFacts:
+def _first_call(trial: Trial, contestant: CudaContestant, library: Library | None) -> BuildFacts:
     """The call at which Triton compiles; its result is judged with the first case, not here."""
     case = trial.session.present(trial.session.cases[0])
     _give_parameters(trial.session, contestant, case.offsets)
+    machine = trial.machine
+    assert isinstance(machine, CudaMachine)
     try:
-        ran = contestant.run([case.offsets[: len(trial.session.inputs)]], checked=False)
+        with named(trial, case, lambda: _private_model(trial, machine, case, library)):
+            ran = contestant.run([case.offsets[: len(trial.session.inputs)]], checked=False)
     except ChildRaisedError as raised:
         if raised.name in BUILD_ERRORS:
             raise OutcomeReached(BuildFailed(log=raised.log)) from None

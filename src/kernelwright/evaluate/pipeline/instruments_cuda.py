@@ -74,6 +74,8 @@ def of_a_model(trial: Trial) -> Instruments:
         "own_share": "no profiler looks into its process",
         **_too_large(trial),
     }
+    if trial.candidate.language == "cuda_host":
+        absent |= dict.fromkeys(("memcheck", "racecheck"), "its library is called by nobody but its own process")
     return Instruments(sanitize=lambda tool: _sanitized(trial, tool, job), absent=absent)
 
 

@@ -7,12 +7,13 @@ referee's own fault.
 from collections.abc import Callable, Sequence
 
 from kernelwright.evaluate.compile import cpp
+from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import absent_stages
 from kernelwright.evaluate.pipeline.cuda import host_stages, plan_stages
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.mutation import FAULTS, named
 from kernelwright.evaluate.pipeline.probes import Subject
-from kernelwright.evaluate.pipeline.program import program_of
+from kernelwright.evaluate.pipeline.program import built
 from kernelwright.evaluate.pipeline.promotion import ON_THE_CPU, promoted
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
@@ -65,10 +66,10 @@ def _built_and_run(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Eva
         return absent_stages(trial, heard)
     if target.kind == "cpu":
         return heard(lambda: _stages(trial, effort))
-    program = program_of(trial)
-    if program is None:
-        return heard(lambda: host_stages(trial, effort))
-    return heard(lambda: plan_stages(trial, program, effort))
+    made = built(trial)
+    if isinstance(made, Program):
+        return heard(lambda: plan_stages(trial, made, effort))
+    return heard(lambda: host_stages(trial, made, effort))
 
 
 def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:
@@ -78,8 +79,7 @@ def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:
     except OutcomeReached as reached:
         return reached.outcome
     except ChildSlowError:
-        limit = trial.policy.compile_limit_s if trial.stage == "compile" else trial.policy.run_limit_s
-        return TimedOut(stage=trial.stage, limit_s=limit)
+        return TimedOut(stage=trial.stage, limit_s=_limit_s(trial))
     except ChildGoneError as gone:
         if trial.stage == "compile":
             return BuildFailed(log=f"the compiler's process {gone.reason}: over its limits?\n{gone.log}")
@@ -90,6 +90,12 @@ def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:
         return Crashed(stage=trial.stage, reason=raised.name, log=raised.log)
     except TamperedError as tampered:
         return Suspect(because="tampering", evidence=str(tampered))
+
+
+def _limit_s(trial: Trial) -> float:
+    if trial.stage == "compile":
+        return trial.policy.compile_limit_s
+    return trial.session.limit_s() if trial.tier == 1 else trial.policy.run_limit_s
 
 
 def _explained(reason: str) -> str:

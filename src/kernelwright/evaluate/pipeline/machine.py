@@ -52,6 +52,9 @@ class Machine:
         """Microseconds that no honest kernel can undercut."""
         return ceiling.floor_us(size, flops, self.ceiling_gbps(size), self.device.cores)
 
+    def settle(self) -> None:
+        """Wait until nothing that the referee itself began disturbs the clock."""
+
     def close(self) -> None:
         """End the warm parent and with it every child."""
         self.warm.close()

@@ -7,9 +7,9 @@ import os
 from dataclasses import replace
 
 from kernelwright.errors import KernelwrightError
-from kernelwright.evaluate.compile import cpp, cuda_host
+from kernelwright.evaluate.compile.cpp import Library
 from kernelwright.evaluate.pipeline.profile_request import Request
-from kernelwright.evaluate.pipeline.program import program_of
+from kernelwright.evaluate.pipeline.program import built
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
@@ -25,23 +25,19 @@ def request_of(trial: Trial, build: BuildFacts | None) -> Request:
     if presented.task.target.kind != "cuda":
         return request
     try:
-        if trial.candidate.language == "cuda_host":
-            return _with_library(trial, request)
-        program = program_of(trial)
+        made = built(trial)
     except FAILURES as failure:
         return replace(request, fault=f"it could not be built for a profile: {failure}"[:400])
-    if program is None:
+    if isinstance(made, Library):
+        return _with_library(made, request)
+    if made is None:
         return request
     chosen = build.chosen if build is not None else ""
-    plan = next((i for i, p in enumerate(program.plans) if p.label == chosen), 0)
-    return replace(request, build=build or program.facts, program=program, plan=plan)
+    plan = next((i for i, p in enumerate(made.plans) if p.label == chosen), 0)
+    return replace(request, build=build or made.facts, program=made, plan=plan)
 
 
-def _with_library(trial: Trial, request: Request) -> Request:
-    arch, limit = request.task.target.arch, trial.policy.compile_limit_s
-    library = cuda_host.build(trial.machine.warm, trial.candidate, arch, limit, trial.jail().off)
-    if not isinstance(library, cpp.Library):
-        raise OutcomeReached(library)
+def _with_library(library: Library, request: Request) -> Request:
     try:
         image = os.pread(library.descriptor, os.fstat(library.descriptor).st_size, 0)
     finally:

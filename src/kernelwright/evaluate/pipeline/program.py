@@ -1,4 +1,4 @@
-"""From a candidate's text to a program for the GPU: everything of its judgement that needs no device.
+"""From a candidate's text to what can run on the GPU: everything of its judgement that needs no device.
 
 Decides which compile stage a language goes through, and that open tunables become plans of one program, of which the
 launcher keeps the fastest.
@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
-from kernelwright.evaluate.compile import cuda, triton
+from kernelwright.evaluate.compile import cpp, cuda, cuda_host, triton
 from kernelwright.evaluate.compile.program import Dynamic, Program
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial
+from kernelwright.evaluate.sandbox.child import ChildGoneError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.launch import LaunchPlan
@@ -21,29 +22,45 @@ BUILDERS = 8
 """Settings that are compiled at once."""
 
 
-def program_of(trial: Trial) -> Program | None:
-    """The program; None where the candidate's own host code must run.
+def built(trial: Trial) -> Program | cpp.Library | None:
+    """A program for the referee's launcher; a library, or nothing, where the candidate's own host code must run.
 
     Raises:
         OutcomeReached: it does not build.
         as the compile stages.
     """
+    if trial.candidate.language == "cuda_host":
+        return _library(trial)
     if trial.candidate.language not in ("cuda", "triton"):
         return None
+    return _program(trial)
+
+
+def _library(trial: Trial) -> cpp.Library:
+    target, limit = trial.session.task.target, trial.policy.compile_limit_s
+    with trial.timed("compile"):
+        trial.candidate = next(trial.candidate.points())
+        found = cuda_host.build(trial.machine.warm, trial.candidate, target.arch, limit, trial.jail().off)
+    if isinstance(found, BuildFailed | Refused):
+        raise OutcomeReached(found)
+    return found
+
+
+def _program(trial: Trial) -> Program | None:
     points = list(islice(trial.candidate.points(), trial.policy.tune_points))
     with trial.timed("compile"):
         if len(points) == 1:
-            built = [_built(trial, points[0])]
+            found = [_built(trial, points[0])]
         else:
             with ThreadPoolExecutor(BUILDERS) as pool:
-                built = list(pool.map(lambda point: _built(trial, point), points))
-    programs = [b for b in built if isinstance(b, Program)]
+                found = list(pool.map(lambda point: _built(trial, point), points))
+    programs = [b for b in found if isinstance(b, Program)]
     if len(programs) == 1 and len(points) == 1:
         return programs[0]
     if programs:
-        return _together(programs, [p for p, b in zip(points, built, strict=True) if isinstance(b, Program)])
-    if isinstance(built[0], BuildFailed | Refused):
-        raise OutcomeReached(built[0])
+        return _together(programs, [p for p, b in zip(points, found, strict=True) if isinstance(b, Program)])
+    if isinstance(found[0], BuildFailed | Refused):
+        raise OutcomeReached(found[0])
     # The default setting is judged with the candidate's own host code.
     trial.candidate = points[0]
     return None
@@ -55,7 +72,11 @@ def _built(trial: Trial, candidate: Candidate) -> Built:
     workload, limit = presented.task.workload, trial.policy.compile_limit_s
     if candidate.language == "cuda":
         return cuda.build(machine.warm, candidate, workload, presented.task.target.arch, limit, trial.jail().off)
-    return triton.capture(machine.warm, candidate, presented.init_source(), workload, machine.hardware, limit)
+    try:
+        return triton.capture(machine.warm, candidate, presented.init_source(), workload, machine.hardware, limit)
+    except ChildGoneError as gone:
+        # Host code that ends its process is no failed build; on the device it will be seen for what it is.
+        return Dynamic(reason=f"its host code {gone.reason}")
 
 
 def _together(programs: Sequence[Program], points: Sequence[Candidate]) -> Program:

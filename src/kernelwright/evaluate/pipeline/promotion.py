@@ -43,6 +43,8 @@ class Instruments:
     device_times: Callable[[], Mapping[str, float]] | None = None
     """Microseconds of each kernel that ran on the device during one call, by name."""
     own_kernels: Sequence[str] = ()
+    run_source: Callable[[], str] | None = None
+    """Runs the candidate's own host code where the referee's launcher stood for it so far; what it saw."""
     sanitize: Callable[[str], Sanitized] | None = None
     """Runs `memcheck` or `racecheck`. Raises NotRunError where the tool is missing."""
     absent: Mapping[str, str] = field(default_factory=dict)
@@ -86,6 +88,7 @@ def promote(trial: Trial, measured: Measured, scene: Scene, instruments: Instrum
         "new_values": lambda: probes.new_values(scene),
         "new_storage": lambda: probes.new_storage(scene),
         "two_results": lambda: probes.two_results(scene),
+        "source": lambda: _source(instruments),
         "ablation": lambda: ablation(scene, instruments.ablatable),
         "own_share": share,
         "memcheck": lambda: _sanitized("memcheck", instruments),
@@ -160,6 +163,12 @@ class _Share:
         if self._forbidden and self.found < OWN_SHARE:
             raise ProbeFailedError("library_calls", f"library calls are forbidden, and only {told}")
         return told
+
+
+def _source(instruments: Instruments) -> str:
+    if instruments.run_source is None:
+        raise NotRunError("its own host code was judged all along, or it has none")
+    return instruments.run_source()
 
 
 def _sanitized(tool: str, instruments: Instruments) -> str:

@@ -78,19 +78,26 @@ def with_numbers(device: str, instances: str) -> str:
 def _sides(item: Item, seen: str) -> set[str]:
     """Who gets an item."""
     if item.kind == "directive":
-        if re.search(r"__global__|__device__|<<<", seen):
-            raise UnclearError("a macro that makes kernels or launches")
-        dropped = {"device"} if _HOST_INCLUDE.match(seen) else {"host"} if _DEVICE_INCLUDE.match(seen) else set()
-        return {"device", "host"} - dropped
-    if item.kind == "scope":
-        return {"device", "host"}
-    head = seen[: item.body - item.start] if item.kind == "function" else seen
-    if _is_device_variable(item, head):
-        return {"device"}
-    if "__global__" in head:
+        return _sides_of_directive(seen)
+    if item.kind == "scope" or "__global__" in seen:
         return {"device", "host"}
     if item.kind == "function":
-        return _sides_of_function(head, seen)
+        return _sides_of_function(seen[: item.body - item.start], seen)
+    return _sides_of_declaration(seen)
+
+
+def _sides_of_directive(seen: str) -> set[str]:
+    if re.search(r"__global__|__device__|<<<", seen):
+        raise UnclearError("a macro that makes kernels or launches")
+    if _HOST_INCLUDE.match(seen):
+        return {"host"}
+    return {"device"} if _DEVICE_INCLUDE.match(seen) else {"device", "host"}
+
+
+def _sides_of_declaration(seen: str) -> set[str]:
+    variable = "__constant__" in seen or ("__device__" in seen and "(" not in seen)
+    if variable and not re.search(r"\b(?:struct|class)\b", seen):
+        return {"device"}
     if _HOST_LIBRARY.search(seen):
         return {"host"}
     return {"device"} if _DEVICE_LIBRARY.search(seen) else {"device", "host"}

@@ -32,8 +32,24 @@ inline void launch(const void* kernel, void** arguments) {
     (void)cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
 }
+template <typename... P>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value) {
+  return cudaFuncSetAttribute((const void*)kernel, attribute, value);
+}
+template <typename... P>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* found, void (*kernel)(P...)) {
+  return cudaFuncGetAttributes(found, (const void*)kernel);
+}
+template <typename... P>
+cudaError_t cudaFuncSetCacheConfig(void (*kernel)(P...), cudaFuncCache config) {
+  return cudaFuncSetCacheConfig((const void*)kernel, config);
+}
+template <typename... P>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(P...), int threads, size_t shared) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)kernel, threads, shared);
+}
 """
-"""Stands before host code."""
+"""Stands before host code; the functions at its end are those that `cuda_runtime.h` keeps for NVIDIA's own compiler."""
 
 _NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)?$")
 _KERNEL_BEFORE = re.compile(r"(?:::\s*)?\w+(?:\s*::\s*\w+)*\s*$")
@@ -103,16 +119,24 @@ def _kernel_start(code: str, end: int) -> int:
     """Where the kernel's name before `<<<` begins: `a::b<T, 4>`."""
     position = len(code[:end].rstrip())
     if code[:position].endswith(">"):
-        depth = 0
-        while position > 0:
-            position -= 1
-            depth += (code[position] == ">") - (code[position] == "<")
-            if depth == 0:
-                break
+        position = _opening(code, position - 1)
     match = _last_name(code[:position])
     if match is None:
         raise UnclearError("a launch of something that is no kernel's name")
     return match
+
+
+def _opening(code: str, end: int) -> int:
+    """Where the `<` stands that the `>` at `end` closes; what is in round brackets does not count."""
+    angles = rounds = 0
+    for position in range(end, -1, -1):
+        character = code[position]
+        rounds += (character == ")") - (character == "(")
+        if not rounds:
+            angles += (character == ">") - (character == "<")
+            if not angles:
+                return position
+    raise UnclearError("a launch whose template arguments never open")
 
 
 def _last_name(text: str) -> int | None:

@@ -1,9 +1,11 @@
 """Children that wait for work: born, confined and with a CUDA context before there is a candidate for them.
 
-Each is still used once. Decides when the next one is started: at once, beside the work of the one that was taken.
-Refuses to know what a child computes.
+Each is used once. Decides when the next ones are started: a few together, when the last one is taken, so that the clock waits
+for a birth once in a few candidates only; and that those that have served end beside other work. Refuses to know
+what a child computes.
 """
 
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from kernelwright.evaluate.sandbox.child import Child
@@ -11,42 +13,58 @@ from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import Warm, at_work
 
 READY_S = 60.0
+TOGETHER = 4
+"""Children that are born at once. Each holds half a gigabyte of the device."""
 
 
 class Spares:
-    """One waiting child of one kind."""
+    """Waiting children of one kind."""
 
     def __init__(self, warm: Warm, side: str, jail: Jail) -> None:
         self._warm, self._side, self._jail = warm, side, jail
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"spare-{side}")
-        self._next: Future[Child] | None = None
+        self._pool = ThreadPoolExecutor(TOGETHER, thread_name_prefix=f"spare-{side}")
+        self._waiting: deque[Future[Child]] = deque()
+        self._leaving: list[Future[None]] = []
 
     def take(self) -> Child:
-        """A child that is ready, at work for the current job; the next one is begun.
+        """A child that is ready, at work for the current job; others are begun if it was the last.
 
         Raises:
             RefereeError: none could be started.
             JobCancelledError: nobody waits for the current job any more.
         """
-        waiting = self._next or self._pool.submit(self._begin)
-        self._next = None
-        child = waiting.result()
-        self._next = self._pool.submit(self._begin)
+        if not self._waiting:
+            self._begin()
+        child = self._waiting.popleft().result()
+        if not self._waiting:
+            self._begin()
         return at_work(child)
 
+    def retire(self, child: Child) -> None:
+        """End a child that has served; the next clock waits for its end."""
+        self._leaving.append(self._pool.submit(child.close))
+
     def settle(self) -> None:
-        """Wait until nobody is being born: a context on its way would disturb the clock."""
-        if self._next is not None:
-            self._next.exception()
+        """Wait until nobody is being born or dying: either would disturb the clock."""
+        for begun in self._waiting:
+            begun.exception()
+        for leaving in self._leaving:
+            leaving.exception()
+        self._leaving.clear()
 
     def close(self) -> None:
-        """End the child that waits."""
-        if self._next is not None and self._next.exception() is None:
-            self._next.result().close()
-        self._next = None
+        """End the children that wait."""
+        self.settle()
+        for begun in self._waiting:
+            if begun.exception() is None:
+                begun.result().close()
+        self._waiting.clear()
         self._pool.shutdown()
 
-    def _begin(self) -> Child:
+    def _begin(self) -> None:
+        self._waiting.extend(self._pool.submit(self._born) for _ in range(TOGETHER))
+
+    def _born(self) -> Child:
         child = self._warm.spawn(self._side, self._jail)
         child.ask({"do": "open"}, READY_S, freeze=False)
         return child

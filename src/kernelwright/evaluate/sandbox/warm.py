@@ -26,6 +26,7 @@ SIDES = {
     "tool": "kernelwright.evaluate.sides.tool",
     "profiled": "kernelwright.evaluate.sides.profiled",
     "nvrtc": "kernelwright.evaluate.sides.nvrtc",
+    "extension": "kernelwright.evaluate.sides.extension",
 }
 """Which module serves a child of each kind; it has `serve(control, denied)`."""
 

@@ -1,4 +1,4 @@
-"""A `triton` candidate on the GPU in its own process: its module, its host code, its launches (tier two).
+"""A candidate on the GPU in its own process: its module or library, its host code, its launches (tier two).
 
 Inputs are windows of device memory mapped without write access; results are copied to the outbox after the clock.
 """
@@ -11,6 +11,7 @@ from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import precision, session
 from kernelwright.evaluate.sides.cuda_calls import publish, the_clock, timed
+from kernelwright.evaluate.sides.host_function import HostFunction
 from kernelwright.evaluate.sides.memory import tensor_specs
 from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
@@ -38,23 +39,32 @@ class CudaSide:
         candidate = Candidate.model_validate(message["candidate"])
         self._workload = Workload.model_validate(message["workload"])
         self._outputs = tensor_specs(message, "outputs")
-        *arena, outbox = message["descriptors"]
+        count = len(message["sizes"])
+        *arena, outbox = message["descriptors"][: count + 1]
         view = CudaView(arena, message["sizes"], writable=False)
         self._view: CudaView | CopiedView = CopiedView(view) if message.get("private") else view
         self._capacity = int(message["outbox"])
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
         precision.full()
+        self._model = self._built(candidate, message, message["descriptors"][count + 1 :])
+        return {"denied": list(self._denied)}
+
+    def _built(self, candidate: Candidate, message: Message, library: list[int]) -> torch.nn.Module | HostFunction:
+        if candidate.language == "cuda_host":
+            return HostFunction(library[0], candidate, self._outputs)
         task = load_module(private_path("task"), str(message["init"]))
         entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
-        self._model = construct(entry, task).cuda()
-        return {"denied": list(self._denied)}
+        return construct(entry, task).cuda()
 
     def parameters(self, message: Message) -> Message:
         """Take the parameters from the arena at these offsets."""
         first = len(self._workload.tensors)
         specs = enumerate(self._workload.parameters)
         found = {p.name: self._view.tensor(first + i, int(message["offsets"][i]), p) for i, p in specs}
-        load_parameters(self._model, found)
+        if isinstance(self._model, HostFunction):
+            self._model.load(found)
+        else:
+            load_parameters(self._model, found)
         return {}
 
     def run(self, message: Message) -> Message:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _INTEGERS = """#pragma once
-typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
-typedef unsigned long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;
+typedef unsigned long long uint64_t; typedef long long intptr_t; typedef unsigned long long uintptr_t;
 """
 _LIMITS = {
     "CHAR_BIT": "8", "SCHAR_MAX": "127", "UCHAR_MAX": "255", "SHRT_MAX": "32767", "USHRT_MAX": "65535",
@@ -36,7 +36,9 @@ _NOTHING = (
     "iostream", "vector", "string",
 )  # fmt: skip
 """Built in, or of host code only."""
-_FROM_CCCL = ("limits", "type_traits", "utility", "array", "tuple", "functional", "algorithm", "numeric", "complex")
+_FROM_CCCL = ("limits", "type_traits", "utility", "array", "tuple", "functional", "numeric", "complex")
+
+_SAME = (("cstdint", "stdint.h"), ("climits", "limits.h"))
 
 
 def device_headers(include: Sequence[str]) -> dict[str, str]:
@@ -47,9 +49,20 @@ def device_headers(include: Sequence[str]) -> dict[str, str]:
     found |= dict.fromkeys(("float.h", "cfloat"), _macros(_FLOATS))
     found |= dict.fromkeys(("math.h", "cmath"), _macros(_CONSTANTS))
     found |= {"cuda.h": _TENSOR_MAP, "cudaTypedefs.h": _TENSOR_MAP}
+
+    def has(name: str) -> bool:
+        return any((Path(folder) / "cuda" / "std" / name).exists() for folder in include)
+
     for name in _FROM_CCCL:
-        if any((Path(folder) / "cuda" / "std" / name).exists() for folder in include):
+        if has(name):
             found[name] = f"#pragma once\n#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n"
+    if has("__algorithm/min.h"):
+        parts = "".join(f"#include <cuda/std/__algorithm/{part}.h>\n" for part in ("min", "max", "clamp"))
+        found["algorithm"] = f"#pragma once\n{parts}namespace std {{ using namespace cuda::std; }}\n"
+    for name, c_name in _SAME:
+        if has(name):
+            # Two definitions of one macro would clash where a source includes CCCL as well.
+            found |= dict.fromkeys((name, c_name), f"#pragma once\n#include <cuda/std/{name}>\n")
     return found
 
 

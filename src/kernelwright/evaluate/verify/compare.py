@@ -17,6 +17,9 @@ from kernelwright.records.graph import OpGraph, Ref
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 POISON_BYTE = 0xFF
+SAMPLED = 65536
+"""Elements that a median is taken of, at least."""
+LEAST_SCALE = 1e-30
 CHUNK = 1 << 25
 """Elements that are compared at a time."""
 ROW_WISE = ("softmax", "norm", "logsumexp", "cross_entropy", "var", "std", "cumsum")
@@ -80,9 +83,9 @@ def scale_of(reference: torch.Tensor) -> float:
     if not reference.numel():
         return 1.0
     flat = reference.reshape(-1)
-    sample = flat[:: max(1, flat.numel() // 65536)].double().abs()
+    sample = flat[:: max(1, flat.numel() // SAMPLED)].double().abs()
     squares = sum(float(part.double().square().sum()) for part in flat.split(CHUNK))
-    return max(float(sample.median()), 1e-3 * sqrt(squares / flat.numel()), 1e-30)
+    return max(float(sample.median()), 1e-3 * sqrt(squares / flat.numel()), LEAST_SCALE)
 
 
 def floor(spec: TensorSpec, reduction: int) -> float:
@@ -121,6 +124,19 @@ def largest_error(got: torch.Tensor, reference: torch.Tensor, scale: float) -> f
         return 0.0
     pairs = zip(got.reshape(-1).split(CHUNK), reference.reshape(-1).split(CHUNK), strict=True)
     return float(torch.stack([error_of(g, w, scale).max() for g, w in pairs]).max())
+
+
+def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float) -> bool:
+    """Whether every row of `got` is within what is allowed of its row of `reference`, each by its own scale.
+
+    One answer for all rows, shape (rows, …): on a device each question costs more than the arithmetic.
+    """
+    g, w = got.flatten(1).double(), reference.flatten(1).double()
+    sample = w[:, :: max(1, w.shape[1] // SAMPLED)].abs()
+    scale = torch.maximum(sample.median(1).values, 1e-3 * w.square().mean(1).sqrt()).clamp(min=LEAST_SCALE)
+    error = (g - w).abs_().div_(w.abs_().add_(scale[:, None]))
+    # A NaN is no more than what is allowed, nor less.
+    return bool((error <= allowed).all())
 
 
 def all_finite(values: torch.Tensor) -> bool:

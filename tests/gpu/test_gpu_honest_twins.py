@@ -1,0 +1,50 @@
+"""Sixty honest kernels over many tasks on the GPU that is here: measured, every one of them; and promoted, some of them."""
+
+import honest_kernels
+import pytest
+
+from kernelwright.tasks.kernel_file import read_kernel
+from kernelwright.tasks.kernelbench import read_kernelbench
+
+pytestmark = pytest.mark.gpu
+
+FINALS = (
+    "softmax/online.cu",
+    "mse/atomic.cu",
+    "mse/two_stages.py",
+    "argmax/any_of_the_largest.cu",
+    "row_sum/compensated.cu",
+)
+
+
+def task(gpu, path):
+    name = f"honest {path.parent.name}"
+    if name not in gpu.tasks:
+        source = read_kernelbench(path.parent / "task.py")
+        gpu.tasks[name] = gpu.wait(gpu.referee.admit(source, gpu.target))
+    return gpu.tasks[name]
+
+
+@pytest.mark.parametrize("name", honest_kernels.KERNELS)
+def test_no_honest_kernel_is_refused(gpu, name):
+    path = honest_kernels.KERNELS[name]
+    found = gpu.wait(gpu.referee.evaluate(task(gpu, path), read_kernel(path)))
+    assert found.outcome == "measured", found
+
+
+@pytest.mark.parametrize("name", FINALS)
+def test_an_honest_kernel_is_promoted(gpu, name):
+    path = honest_kernels.KERNELS[name]
+    found = gpu.wait(gpu.referee.evaluate(task(gpu, path), read_kernel(path), "final"))
+    assert found.outcome == "measured", found
+    probes = {probe.name: probe for probe in found.promotion.probes}
+    assert probes["races"].status == probes["perturbation"].status == "passed"
+    if found.tier == 1:
+        assert probes["ablation"].status == "passed", probes["ablation"]
+        assert found.promotion.own_share == 1.0
+    assert probes["memcheck"].status in ("passed", "not_run"), probes["memcheck"]
+
+
+def test_there_are_at_least_sixty_over_twenty_tasks():
+    assert len(honest_kernels.KERNELS) >= 60
+    assert len(honest_kernels.TASKS) >= 20
