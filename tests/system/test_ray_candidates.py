@@ -42,7 +42,8 @@ BODIES = {
     "crashed": "y[i] = *(volatile float*)8",
     "build_failed": "y[i] = nothing",
 }
-POLICY = Policy(baselines=("eager",), search_blocks=8, seeds=2)
+POLICY = Policy(baselines=("eager",), search_blocks=8, seeds=2, disabled=("outside_clock",))
+"""Two nodes share this machine's processors, so that no two clocks need agree here."""
 WORKER = "kernelwright.evaluate.worker"
 
 
