@@ -69,7 +69,11 @@ def _built_and_run(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Eva
     made = built(trial)
     if isinstance(made, Program):
         return heard(lambda: plan_stages(trial, made, effort))
-    return heard(lambda: host_stages(trial, made, effort))
+    try:
+        return heard(lambda: host_stages(trial, made, effort))
+    finally:
+        if made is not None:
+            made.close()
 
 
 def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:

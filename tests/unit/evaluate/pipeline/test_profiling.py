@@ -314,7 +314,7 @@ def trial(candidate, task=CUDA, **machine):
 def test_what_can_be_a_program_is_profiled_as_one_by_its_fastest_plan(monkeypatch):
     other = PLAN.model_copy(update={"label": "BLOCK=64"})
     program = Program((b"cubin",), (PLAN, other), BUILD)
-    monkeypatch.setattr(profile_build, "program_of", lambda trial: program)
+    monkeypatch.setattr(profile_build, "built", lambda trial: program)
     judged = BUILD.model_copy(update={"chosen": "BLOCK=64"})
     assert profile_build.request_of(trial(TRITON), judged).plan == 1
     unjudged = profile_build.request_of(trial(TRITON), None)
@@ -322,7 +322,7 @@ def test_what_can_be_a_program_is_profiled_as_one_by_its_fastest_plan(monkeypatc
 
 
 def test_what_cannot_keeps_its_host_code(monkeypatch):
-    monkeypatch.setattr(profile_build, "program_of", lambda trial: None)
+    monkeypatch.setattr(profile_build, "built", lambda trial: None)
     found = profile_build.request_of(trial(TRITON), None)
     assert (found.order()["kind"], found.order()["init"]) == ("module", "init")
 
@@ -334,7 +334,7 @@ def test_what_does_not_build_is_a_note(bench, monkeypatch, failure):
     def broken(trial):
         raise failure
 
-    monkeypatch.setattr(profile_build, "program_of", broken)
+    monkeypatch.setattr(profile_build, "built", broken)
     found = bench.profiler.profile(profile_build.request_of(trial(TRITON), None))
     assert (found.tier, bench.jails) == ("compiler", [])
     assert any("could not be built" in n for n in found.notes)
@@ -343,7 +343,7 @@ def test_what_does_not_build_is_a_note(bench, monkeypatch, failure):
 def test_a_host_library_is_read_and_closed(monkeypatch):
     descriptor = os.memfd_create("library")
     os.write(descriptor, b"elf")
-    monkeypatch.setattr(profile_build.cuda_host, "build", lambda *given: cpp.Library(descriptor, BUILD))
+    monkeypatch.setattr(profile_build, "built", lambda trial: cpp.Library(descriptor, BUILD))
     found = profile_build.request_of(trial(Candidate(language="cuda_host", source="x", entry="f")), None)
     assert (found.library, found.build, found.runnable) == (b"elf", BUILD, True)
     with pytest.raises(OSError, match="Bad file descriptor"):

@@ -4,6 +4,8 @@ import pytest
 
 from kernelwright.evaluate.sandbox.child import ChildGoneError
 from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.spares import Spares
 from kernelwright.execution import job
 from kernelwright.execution.job import Job, JobCancelledError
 
@@ -38,3 +40,19 @@ def test_a_cancelled_job_gets_no_more_children(spawn, warm):
     with at.current(), pytest.raises(JobCancelledError):
         spawn()
     spawn().ask(NOTHING, 20.0)
+
+
+def test_a_spare_child_works_for_the_job_that_takes_it(warm):
+    at, spares = Job(1), Spares(warm, "tool", Jail(directory="/"))
+    spares._born = lambda: warm.spawn("tool", Jail(directory="/"))
+    try:
+        with at.current():
+            mine = spares.take()
+        at.cancel()
+        with pytest.raises(ChildGoneError, match="killed"):
+            Contestant(mine, 20.0).ask({"do": "nothing"})
+        mine.close()
+        with at.current(), pytest.raises(JobCancelledError):
+            spares.take()
+    finally:
+        spares.close()
