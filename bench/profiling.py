@@ -8,17 +8,19 @@ counted in every jail with one part left out, which says what ncu needs here.
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from cuda.bindings import nvrtc
 
 from kernelwright.engine.target import find_gpu
 from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.pipeline.court import GPU_ENVIRONMENT, GPU_MODULES, versions
+from kernelwright.evaluate.pipeline.court import GPU_ENVIRONMENT, GPU_MODULES
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.profile_jail import Rung
 from kernelwright.evaluate.pipeline.profile_request import Request
 from kernelwright.evaluate.pipeline.profiling import Profiler
+from kernelwright.evaluate.pipeline.versions import versions
 from kernelwright.evaluate.sandbox.cuda_arena import check
 from kernelwright.evaluate.sandbox.jail import LOST
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -144,12 +146,13 @@ def main(out: Path, ladder: bool) -> None:
         workload=Workload(inputs=(X,), parameters=(), outputs=(y,)),
         graph=OpGraph(inputs=("x",), parameters=(), nodes=(), outputs=()),
     )
+    here = partial(versions, task.target)
     with Warm(modules=GPU_MODULES, environment=GPU_ENVIRONMENT) as warm:
         machine = CudaMachine(warm, 1)
-        document: dict[str, object] = {"device": machine.device.name, "versions": versions()}
+        document: dict[str, object] = {"device": machine.device.name, "versions": here()}
         if ladder:
             document["jails"] = _jails(machine, task)
-        profiler = Profiler(machine, versions)
+        profiler = Profiler(machine, here)
         requests = {name: Request(task, _candidate(name)) for name in KERNELS}
         requests |= {name: _program(task, name, arch) for name in PROGRAMS}
         document["profiles"] = {name: _profiled(profiler, name, request) for name, request in requests.items()}
@@ -159,8 +162,9 @@ def main(out: Path, ladder: bool) -> None:
 def _jails(machine: CudaMachine, task: Task) -> dict[str, object]:
     """What becomes of one profile in each jail with one part left out, with none, and with all."""
     found: dict[str, object] = {}
+    here = partial(versions, task.target)
     for off in ((), *((part,) for part in (*LOST, "limits")), (*LOST, "limits")):
-        profiler = Profiler(machine, versions, (Rung(off, "tried", foreign=True),))
+        profiler = Profiler(machine, here, (Rung(off, "tried", foreign=True),))
         start = time.perf_counter()
         profile = profiler.profile(Request(task, _candidate("coalesced")))
         told = {"tier": profile.tier, "notes": profile.notes, "seconds": round(time.perf_counter() - start, 1)}

@@ -42,6 +42,7 @@ from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
 from kernelwright.errors import StoreError
+from kernelwright.execution.executor import Place
 from kernelwright.records.check import Check
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
@@ -63,6 +64,7 @@ __all__ = [
     "OptimizeRequest",
     "OptimizeResult",
     "Phase",
+    "Place",
     "ProfileRequest",
     "ProfileSummary",
     "Proposed",
@@ -108,9 +110,9 @@ def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> Op
 
 
 async def _optimize(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResult:
-    source, target = read_task(request.task), resolve_target(request.target)
+    source, target = read_task(request.task), resolve_target(request.target, request.config.place)
     proposer = suppliers.proposer(request.config.proposer)
-    evaluator = suppliers.open_evaluator(request.config.policy)
+    evaluator = suppliers.open_evaluator(request.config.policy, request.config.place)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
         task = await evaluator.admit(source, target)
@@ -135,7 +137,8 @@ async def _resume(folder: Path, suppliers: Suppliers) -> OptimizeResult:
     config, outcome = config_of(store.card), store.outcome()
     if outcome is not None and outcome.complete:
         return _wind_up(store, Ending(outcome), suppliers)
-    proposer, evaluator = suppliers.proposer(config.proposer), suppliers.open_evaluator(config.policy)
+    proposer = suppliers.proposer(config.proposer)
+    evaluator = suppliers.open_evaluator(config.policy, config.place)
     try:
         suppliers.listener(Phase(text=f"admitting {store.card.task.name} again"))
         task = await evaluator.admit(store.card.task.source, store.card.task.target)

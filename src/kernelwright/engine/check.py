@@ -11,6 +11,7 @@ from kernelwright.engine.request import CheckRequest, ProfileRequest
 from kernelwright.engine.summary import CheckSummary, ProfileSummary, check_of, profile_of
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
+from kernelwright.execution.executor import Place
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.records.evaluation import Compiled, Measured, Verified
 from kernelwright.records.receipt import Claim
@@ -31,8 +32,8 @@ def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSum
 async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
     source = read_task(request.task)
     candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
-    target = _target_for(request.target, candidate.language)
-    evaluator = suppliers.open_evaluator(request.policy)
+    target = _target_for(request.target, candidate.language, request.place)
+    evaluator = suppliers.open_evaluator(request.policy, request.place)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
         task = await evaluator.admit(source, target)
@@ -85,8 +86,8 @@ async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSumm
         await evaluator.close()
 
 
-def _target_for(name: str | None, language: str) -> Target:
+def _target_for(name: str | None, language: str, place: Place | None = None) -> Target:
     if name is None and language == "cpp":
         return resolve_target("cpu")
-    found = resolve_target(name)
+    found = resolve_target(name, place)
     return resolve_target("sm_90") if name is None and found.kind == "cpu" else found

@@ -8,11 +8,13 @@ part (`search`, `records.policy`, `engine.budget`).
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
 from kernelwright.engine.budget import Budget
 from kernelwright.errors import UsageError
+from kernelwright.execution.executor import Place
 from kernelwright.records.base import Record
 from kernelwright.records.policy import Policy
 from kernelwright.reward.table import REWARDS
@@ -56,6 +58,15 @@ class RunConfig(Record):
     sweep: Sweep = Sweep()
     finals: Finals = Finals()
     policy: Policy = Policy()
+    execution: Literal["local", "ray"] = "local"
+    """Where kernels are judged: on this machine, or on a Ray cluster."""
+    ray_address: str | None = None
+    """Of the cluster's head; None: what RAY_ADDRESS says, or a cluster started on this machine."""
+
+    @property
+    def place(self) -> Place:
+        """Where kernels are judged."""
+        return Place(self.execution, self.ray_address)
 
     @field_validator("reward")
     @classmethod

@@ -7,6 +7,7 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.engine.summary import RunSummary
 from kernelwright.engine.suppliers import Shown
 from kernelwright.errors import KernelwrightError
+from kernelwright.execution.executor import Place
 from kernelwright.records.policy import Effort, Policy
 
 INTERRUPTED = 130
@@ -39,6 +40,8 @@ class CheckRequest:
     effort: Effort = "final"
     receipt: Path | None = None
     """Where the verdict's receipt is written."""
+    place: Place = field(default_factory=Place)
+    """Where the kernel is judged."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from kernelwright.errors import UsageError
 from kernelwright.evaluate import doctor
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.evaluate.referee import Referee
+from kernelwright.execution.executor import Note, Place
 from kernelwright.export import model_new
 from kernelwright.propose.proposer import Proposer
 from kernelwright.propose.table import PROPOSERS
@@ -24,13 +25,12 @@ from kernelwright.records.task import Task
 from kernelwright.report import html, terminal
 from kernelwright.store.cache import EvaluationCache, cache_file
 
-Note = Callable[[str], None]
 Shown = Any
 """Whatever a rich console can print; rich itself belongs to the interfaces."""
 
 
-def _referee(policy: Policy, note: Note) -> Evaluator:
-    return Referee(policy, on_note=note)
+def _referee(policy: Policy, place: Place, note: Note) -> Evaluator:
+    return Referee(policy, on_note=note, place=place)
 
 
 def _proposer(name: str) -> Proposer:
@@ -47,7 +47,7 @@ def _cache() -> EvaluationCache | None:
 class Suppliers:
     """One function for each part."""
 
-    evaluator: Callable[[Policy, Note], Evaluator] = _referee
+    evaluator: Callable[[Policy, Place, Note], Evaluator] = _referee
     """The note tells what the referee is busy with, from any thread."""
     proposer: Callable[[str], Proposer] = _proposer
     wrap: Callable[[Task, Candidate], str] = model_new.wrap
@@ -61,6 +61,6 @@ class Suppliers:
     """What earlier runs found; None: nothing is taken over or kept."""
     listener: Listener = silent
 
-    def open_evaluator(self, policy: Policy) -> Evaluator:
-        """An evaluator whose notes the listener hears."""
-        return self.evaluator(policy, lambda text: self.listener(Phase(text=text)))
+    def open_evaluator(self, policy: Policy, place: Place | None = None) -> Evaluator:
+        """An evaluator whose notes the listener hears; on this machine unless a place is named."""
+        return self.evaluator(policy, place or Place(), lambda text: self.listener(Phase(text=text)))

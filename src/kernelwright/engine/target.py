@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 from kernelwright.errors import MachineError, UsageError
+from kernelwright.execution.cluster import ask_a_gpu_s_node
+from kernelwright.execution.executor import Place
 from kernelwright.records.task import Target
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -25,18 +27,18 @@ for attribute in (75, 76):  # compute capability: major, minor
 _ASK_LIMIT_S = 60.0
 
 
-def resolve_target(name: str | None) -> Target:
-    """The target of that name; None: the GPU if there is one, otherwise the CPU.
+def resolve_target(name: str | None, place: Place | None = None) -> Target:
+    """The target of that name; None: the GPU if there is one, otherwise the CPU. `here` is where kernels are judged.
 
     Raises:
         UsageError: no such target.
-        MachineError: `cuda` was asked for and no GPU is here.
+        MachineError: `cuda` was asked for and no GPU is here; or the cluster does not answer.
     """
     if name == "cpu":
         return Target(kind="cpu", arch="native", present=True)
     if name is not None and name != "cuda" and name not in ARCHITECTURES:
         raise UsageError(f"target {name!r} must be cpu, cuda or one of {', '.join(ARCHITECTURES)}")
-    here = find_gpu()
+    here = ask_a_gpu_s_node(place.address, find_gpu) if place and place.name == "ray" else find_gpu()
     if name is None and here is None:
         return Target(kind="cpu", arch="native", present=True)
     if name == "cuda" and here is None:

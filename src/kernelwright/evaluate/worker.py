@@ -5,26 +5,29 @@ tasks that it has met, so that inputs, references and baselines are computed onc
 """
 
 import json
+import os
 import socket
 import sys
 import traceback
 
 from kernelwright import errors
 from kernelwright.evaluate.pipeline.court import Court
-from kernelwright.execution import channel
+from kernelwright.evaluate.pipeline.versions import versions
+from kernelwright.execution import job as current
+from kernelwright.execution.channel import Channel
+from kernelwright.execution.desk import Desk
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.measure import BuildFacts
-from kernelwright.records.policy import Policy
+from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import Target, Task, TaskSource
 
 
 def main() -> None:
     """Answer jobs until the executor is gone."""
     with socket.socket(fileno=int(sys.argv[1])) as end:
-        court = Court(note=lambda text: channel.write(end, b"N", text.encode()))
+        court = Court(note=current.note)
         try:
-            while (frame := channel.read(end)) is not None:
-                channel.write(end, b"R", _answer(court, json.loads(frame[1])).encode())
+            Desk(Channel(end), lambda payload: _answer(court, json.loads(payload)).encode()).serve()
         finally:
             court.close()
 
@@ -32,6 +35,8 @@ def main() -> None:
 def _answer(court: Court, job: dict[str, str]) -> str:
     try:
         return json.dumps({"result": _do(court, job)})
+    except current.JobCancelledError:
+        raise
     except errors.TaskError as error:
         return json.dumps({"error": "TaskError", "message": str(error), "reason": error.reason})
     except errors.KernelwrightError as error:
@@ -54,9 +59,8 @@ def _do(court: Court, job: dict[str, str]) -> str:
             return court.examine(source, target, policy).model_dump_json()
         case "judge":
             task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
-            return court.judge(
-                task, candidate, policy, "final" if job["effort"] == "final" else "search"
-            ).model_dump_json()
+            effort: Effort = "final" if job["effort"] == "final" else "search"
+            return court.judge(task, candidate, policy, effort).model_dump_json()
         case "profile":
             task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
             build = BuildFacts.model_validate_json(job["build"]) if job["build"] else None
@@ -66,9 +70,26 @@ def _do(court: Court, job: dict[str, str]) -> str:
             return court.replay(task, candidate, policy, json.loads(job["seeds"])).model_dump_json()
         case "environment":
             return court.environment(Target.model_validate_json(job["target"])).model_dump_json()
+        case "identity":
+            return _identity(court, Target.model_validate_json(job["target"]))
         case other:
             raise errors.RefereeError(f"no job is called {other!r}")
 
 
+def _identity(court: Court, target: Target) -> str:
+    """What two workers must have in common for their figures to be compared."""
+    device = court.machine(target).device
+    return json.dumps({"device": device.name, "cores": device.cores, **versions(target)}, sort_keys=True)
+
+
 if __name__ == "__main__":
-    main()
+    status = 1
+    try:
+        main()
+        status = 0
+    except BaseException:  # noqa: BLE001 (told, and then this process ends)
+        traceback.print_exc()
+    finally:
+        # A thread may still be at a job that nobody waits for; leaving in the usual way would wait for it.
+        sys.stderr.flush()
+        os._exit(status)

@@ -1,106 +1,64 @@
-"""Jobs on this machine: one worker process, one job at a time, restarted when it dies or a job is given up.
+"""Jobs on this machine: one worker process with several jobs in flight, restarted when it dies.
 
-A job is bytes and so is its result. Refuses to know what either means.
+Decides whose fault a death is: the jobs that were in flight are suspects, and each of them is done once more with no
+other beside it. Refuses to know what a job means.
 """
 
 import asyncio
-import contextlib
-import os
-import signal
-import socket
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import itertools
 
 from kernelwright.errors import RefereeError
-from kernelwright.execution import channel
+from kernelwright.execution.executor import IN_FLIGHT, Note, Work, unheard
+from kernelwright.execution.gate import Gate
+from kernelwright.execution.process import WorkerLostError, WorkerProcess
 
-Note = Callable[[str], None]
-DYING_S = 2.0
-"""How long a worker that hung up may take to end by itself."""
+PATIENCE_S = 10.0
+"""How long a worker may take to give a job up before it is ended, and its other jobs begun anew."""
 
 
 class LocalExecutor:
-    """Owns the worker process. Jobs queue; a cancelled job takes its worker with it."""
+    """Implements `Executor` with one worker on this machine."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], on_note: Note | None = None) -> None:
-        self._command, self._environment = list(command), dict(environment)
-        self._on_note = on_note or (lambda note: None)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._end: socket.socket | None = None
-        self._turn = asyncio.Lock()
+    def __init__(self, work: Work, patience_s: float = PATIENCE_S) -> None:
+        self._work, self._patience_s = work, patience_s
+        self._worker: WorkerProcess | None = None
+        self._closed = False
+        self._numbers = itertools.count(1)
+        self._starting, self._gate, self._places = asyncio.Lock(), Gate(), asyncio.Semaphore(IN_FLIGHT)
 
-    async def submit(self, job: bytes) -> bytes:
-        """The job's result.
+    async def submit(self, job: bytes, on_note: Note = unheard, kin: str = "") -> bytes:
+        """See `Executor.submit`."""
+        async with self._places:
+            return await self._do(next(self._numbers), job, on_note)
 
-        Raises:
-            RefereeError: the worker died; the message holds the end of what it printed.
-        """
-        async with self._turn:
-            exchange = asyncio.get_running_loop().run_in_executor(None, self._exchange, job)
-            try:
-                return await asyncio.shield(exchange)
-            except asyncio.CancelledError:
-                # The thread may be starting the worker just now: it has to end before another job may begin.
-                while not exchange.done():
-                    self.kill()
-                    await asyncio.wait({exchange}, timeout=0.05)
-                exchange.exception()
-                raise
-
-    def kill(self) -> None:
-        """End the worker and all it started; the next job starts another."""
-        process, self._process = self._process, None
-        if process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        if self._end is not None:
-            # Shutting down wakes a thread that is still reading; closing alone would not.
-            with contextlib.suppress(OSError):
-                self._end.shutdown(socket.SHUT_RDWR)
+    async def _do(self, number: int, job: bytes, on_note: Note) -> bytes:
+        suspect = False
+        while True:
+            async with self._gate.alone() if suspect else self._gate.together():
+                worker = await self._running()
+                try:
+                    return await worker.ask(number, job, on_note)
+                except WorkerLostError as lost:
+                    if suspect and not lost.on_purpose:
+                        raise RefereeError(f"{lost}, twice, and the second time no other job was there") from None
+                    suspect = suspect or not lost.on_purpose
 
     async def close(self) -> None:
-        """End the worker, and with it the job that it is at."""
-        self.kill()
-        async with self._turn:
-            self.kill()
-            self._hang_up()
+        """See `Executor.close`. No job can be submitted any more."""
+        self._closed = True
+        if self._worker is not None:
+            self._worker.kill()
+        async with self._starting:
+            if self._worker is not None:
+                await self._worker.gone()
 
-    def _hang_up(self) -> None:
-        if self._end is not None:
-            self._end.close()
-            self._end = None
-
-    def _exchange(self, job: bytes) -> bytes:
-        if self._process is None or self._process.poll() is not None:
-            self._start()
-        end, process = self._end, self._process
-        assert end is not None and process is not None
-        try:
-            channel.write(end, b"J", job)
-            while (frame := channel.read(end)) is not None:
-                kind, payload = frame
-                if kind == b"R":
-                    return payload
-                self._on_note(payload.decode(errors="replace"))
-        except OSError:
-            pass  # the same end as a closed socket: the worker is gone, and said below
-        # Its end of the socket closes a moment before it can be waited for; the next job must not meet it any more.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=DYING_S)
-        self.kill()
-        raise RefereeError(f"the worker process ended before it answered (status {process.returncode})")
-
-    def _start(self) -> None:
-        self._hang_up()
-        ours, theirs = socket.socketpair()
-        self._process = subprocess.Popen(
-            [*self._command, str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            env={**os.environ, **self._environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        theirs.close()
-        self._end = ours
+    async def _running(self) -> WorkerProcess:
+        async with self._starting:
+            if self._closed:
+                raise RefereeError("the executor was closed before the job was done")
+            if self._worker is None or not self._worker.alive:
+                if self._worker is not None:
+                    await self._worker.gone()
+                self._worker = WorkerProcess(self._work, self._patience_s)
+                await self._worker.open()
+            return self._worker

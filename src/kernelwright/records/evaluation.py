@@ -30,6 +30,8 @@ class _Outcome(Record):
     """1: host code and clock are the referee's own; 2: the candidate's host code ran."""
     disabled: tuple[str, ...] = ()
     """Defences that a test had switched off; never empty in silence."""
+    device: str = ""
+    """Where it was judged; empty for what was refused without a device."""
     seeds: tuple[int, ...] = ()
     """The secret seeds of the cases, revealed after a final's verdict in the order of use; none for a search."""
     cached_from: str = ""

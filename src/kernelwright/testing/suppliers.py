@@ -15,7 +15,7 @@ def scripted_suppliers(
 ) -> Suppliers:
     """Every part scripted; the kernel's file and the page say what they were made from."""
     return Suppliers(
-        evaluator=lambda policy, note: evaluator or ScriptedEvaluator(outcomes=("measured",)),
+        evaluator=lambda policy, place, note: evaluator or ScriptedEvaluator(outcomes=("measured",)),
         proposer=lambda name: proposer or ScriptedProposer(),
         wrap=lambda task, candidate: f"# {task.name}\n{candidate.source}",
         render=lambda card, attempts, outcome: f"<p>{card.id}: {len(attempts)} attempts</p>",

@@ -4,6 +4,7 @@ import pytest
 
 from kernelwright.engine import target
 from kernelwright.errors import MachineError, UsageError
+from kernelwright.execution.executor import Place
 from kernelwright.records.task import Target
 
 CPU = Target(kind="cpu", arch="native", present=True)
@@ -47,3 +48,20 @@ def test_a_driver_that_does_not_answer_is_no_gpu(monkeypatch):
     monkeypatch.setattr(target, "_ASK_DRIVER", "while True: pass")
     monkeypatch.setattr(target, "_ASK_LIMIT_S", 0.2)
     assert target.find_gpu() is None
+
+
+def test_on_a_cluster_its_gpu_counts_and_not_the_one_that_is_here(monkeypatch):
+    asked = []
+
+    def ask(address, question):
+        asked.append((address, question))
+        return "sm_80"
+
+    monkeypatch.setattr(target, "find_gpu", lambda: "sm_90")
+    monkeypatch.setattr(target, "ask_a_gpu_s_node", ask)
+    place = Place("ray", "head:6379")
+    assert target.resolve_target("cuda", place) == Target(kind="cuda", arch="sm_80", present=True)
+    assert target.resolve_target("sm_90", place) == Target(kind="cuda", arch="sm_90", present=False)
+    assert target.resolve_target("cpu", place) == CPU
+    assert asked == [("head:6379", target.find_gpu)] * 2
+    assert target.resolve_target("cuda", Place()).arch == "sm_90"

@@ -5,19 +5,24 @@ import os
 import socket
 import sys
 
-from kernelwright.execution import channel
+from kernelwright.execution import job
+from kernelwright.execution.channel import Channel
+from kernelwright.execution.desk import Desk
 
 
 def main() -> None:
     end = socket.socket(fileno=int(sys.argv[1]))
     answers = json.loads(os.environ["ANSWERS"])
-    while (frame := channel.read(end)) is not None:
-        job = json.loads(frame[1])
-        channel.write(end, b"N", json.dumps(sorted(job)).encode())
-        answer = answers[job["do"]]
-        if answer is None:
+
+    def answer(payload):
+        asked = json.loads(payload)
+        job.note(json.dumps(sorted(asked)))
+        found = answers[asked["do"]]
+        if found is None:
             os._exit(1)
-        channel.write(end, b"R", json.dumps(answer).encode())
+        return json.dumps(found).encode()
+
+    Desk(Channel(end), answer).serve()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from kernelwright import errors
 from kernelwright.evaluate import referee
 from kernelwright.evaluate.referee import Referee
+from kernelwright.execution.executor import Place
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.policy import Policy
@@ -32,7 +32,7 @@ def play(monkeypatch):
     """Ask a referee whose worker has these answers."""
 
     def run(scene, answers, **more):
-        monkeypatch.setattr(referee, "COMMAND", (sys.executable, str(WORKER)))
+        monkeypatch.setattr(referee, "ARGUMENTS", (str(WORKER),))
         monkeypatch.setenv("ANSWERS", json.dumps(answers))
 
         async def whole():
@@ -101,4 +101,53 @@ def test_without_a_word_the_referee_judges_on_this_cpu_with_the_default_policy()
 
 
 def test_the_worker_is_started_as_a_module_of_ours():
-    assert (sys.executable, "-m", "kernelwright.evaluate.worker") == referee.COMMAND
+    assert referee.ARGUMENTS == ("-m", "kernelwright.evaluate.worker")
+
+
+def test_jobs_of_one_task_are_kin_and_say_whether_they_need_a_gpu(monkeypatch):
+    made, asked = [], []
+
+    class Scripted:
+        async def submit(self, job, on_note, kin):
+            asked.append((json.loads(job)["do"], kin))
+            return json.dumps(RIGHT[json.loads(job)["do"]]).encode()
+
+        async def close(self):
+            made.append("closed")
+
+    def make(place, work):
+        made.append((place.name, work.gpu, json.loads(work.greeting)["do"]))
+        return Scripted()
+
+    monkeypatch.setattr(referee, "make_executor", make)
+
+    async def scene(place, target):
+        judge = Referee(place=place)
+        task = TASK.model_copy(update={"target": target})
+        await judge.admit(task.source, target)
+        await judge.evaluate(task, CANDIDATE)
+        await judge.environment()
+        await judge.close()
+
+    gpu = Target(kind="cuda", arch="sm_90", present=True)
+    asyncio.run(scene(Place("ray"), gpu))
+    assert made == [("ray", True, "identity"), "closed"]
+    assert [do for do, _ in asked] == ["admit", "judge", "environment"]
+    assert len({kin for _, kin in asked}) == 1
+    asyncio.run(scene(Place("ray"), gpu.model_copy(update={"present": False})))
+    asyncio.run(scene(Place(), gpu))
+    assert [used for used in made if used != "closed"][1:] == [("ray", False, "identity"), ("local", False, "identity")]
+    assert len({kin for _, kin in asked}) == 2
+
+
+def test_figures_of_two_devices_are_not_put_side_by_side(play):
+    judged_there = Refused(reason="scripted", device="another")
+
+    async def scene(judge):
+        environment = await judge.environment()
+        with pytest.raises(errors.RefereeError, match=r"judged on 'another'.*one kind"):
+            await judge.evaluate(TASK, CANDIDATE)
+        return environment
+
+    answers = {**RIGHT, "judge": {"result": judged_there.model_dump_json()}}
+    assert play(scene, answers) == sample_environment()

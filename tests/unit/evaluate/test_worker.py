@@ -9,7 +9,8 @@ import pytest
 
 from kernelwright import errors
 from kernelwright.evaluate import worker
-from kernelwright.execution import channel
+from kernelwright.evaluate.pipeline.turn import Turn
+from kernelwright.execution.channel import Channel
 from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import EVALUATION, Refused
@@ -146,25 +147,114 @@ def test_an_unknown_job_and_one_that_cannot_be_read_are_told():
     assert answer(ScriptedCourt(), "judge", policy="{}", candidate="[]")["error"] == "RefereeError"
 
 
-def test_the_loop_answers_until_the_executor_is_gone_and_closes_the_court(monkeypatch):
-    ours, theirs = socket.socketpair()
-    courts = []
+class Loop:
+    """The worker's loop in a thread, and the executor's end of its channel."""
 
-    def opened(note):
-        courts.append(ScriptedCourt(note=note))
-        return courts[-1]
+    def __init__(self, monkeypatch, court):
+        self.end, theirs = socket.socketpair()
+        self.channel, self.court = Channel(self.end), court
 
-    monkeypatch.setattr(worker, "Court", opened)
-    monkeypatch.setattr("sys.argv", ["worker", str(theirs.detach())])
-    loop = threading.Thread(target=worker.main)
-    loop.start()
-    with ours:
-        for job in ({"do": "dance", "policy": POLICY}, {"do": "environment", "policy": POLICY, **JOBS["environment"]}):
-            channel.write(ours, b"J", json.dumps(job).encode())
-            kind, payload = channel.read(ours)
-            assert kind == b"R"
-            assert ("error" in json.loads(payload)) == (job["do"] == "dance")
-        courts[0].note("at work")
-        assert channel.read(ours) == (b"N", b"at work")
-    loop.join(10)
-    assert courts[0].closed
+        def opened(note):
+            court.note = note
+            return court
+
+        monkeypatch.setattr(worker, "Court", opened)
+        monkeypatch.setattr("sys.argv", ["worker", str(theirs.detach())])
+        self.thread = threading.Thread(target=worker.main)
+        self.thread.start()
+
+    def ask(self, number, do):
+        self.channel.write(b"J", number, json.dumps({"do": do, "policy": POLICY, **JOBS.get(do, {})}).encode())
+
+    def end_it(self):
+        self.end.close()
+        self.thread.join(10)
+        return not self.thread.is_alive()
+
+
+@pytest.fixture
+def loop(monkeypatch):
+    """Starts a worker's loop over a court."""
+    made = []
+
+    def start(court):
+        made.append(Loop(monkeypatch, court))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.end_it()
+
+
+def test_the_loop_answers_until_the_executor_is_gone_and_closes_the_court(loop):
+    at = loop(ScriptedCourt())
+    for number, do in enumerate(("dance", "environment")):
+        at.ask(number, do)
+        kind, job, payload = at.channel.read()
+        assert (kind, job) == (b"R", number)
+        assert ("error" in json.loads(payload)) == (do == "dance")
+    assert at.end_it()
+    assert at.court.closed
+
+
+class SlowCourt(ScriptedCourt):
+    """Notes that it is at work, and goes on when it is let."""
+
+    def __init__(self):
+        super().__init__()
+        self.go, self.inside, self.most = threading.Semaphore(0), 0, 0
+
+    def environment(self, target):
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        self.note("at work")
+        self.go.acquire()
+        self.inside -= 1
+        return super().environment(target)
+
+
+def test_the_court_hears_jobs_at_once_and_notes_belong_to_their_job(loop):
+    at = loop(SlowCourt())
+    for number in (1, 2):
+        at.ask(number, "environment")
+        assert at.channel.read() == (b"N", number, b"at work")
+    at.court.go.release(2)
+    frames = [at.channel.read() for _ in range(2)]
+    assert {(frame.kind, frame.job) for frame in frames} == {(b"R", 1), (b"R", 2)}
+    assert at.court.most == 2
+
+
+class PatientCourt(SlowCourt):
+    """One job at a time, as with a machine's turn."""
+
+    def __init__(self):
+        super().__init__()
+        self.turn = Turn()
+
+    def environment(self, target):
+        with self.turn:
+            return super().environment(target)
+
+
+def test_a_cancelled_job_that_waits_for_its_turn_is_given_up_while_the_other_goes_on(loop):
+    at = loop(PatientCourt())
+    at.ask(1, "environment")
+    assert at.channel.read() == (b"N", 1, b"at work")
+    at.ask(2, "environment")
+    at.channel.write(b"C", 2)
+    assert at.channel.read() == (b"R", 2, b"")
+    assert len(at.court.asked) == 0
+    at.court.go.release()
+    assert at.channel.read()[:2] == (b"R", 1)
+
+
+def test_workers_are_alike_when_device_and_versions_are(monkeypatch):
+    monkeypatch.setattr(worker, "versions", lambda target: {"torch": "1"})
+
+    class Machines(ScriptedCourt):
+        def machine(self, target):
+            return type("M", (), {"device": sample_environment().device.model_copy(update={"memory_gbps": 7.0})})
+
+    told = json.loads(answer(Machines(), "identity", target=JOBS["environment"]["target"])["result"])
+    device = sample_environment().device
+    assert told == {"device": device.name, "cores": device.cores, "torch": "1"}

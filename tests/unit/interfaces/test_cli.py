@@ -54,6 +54,7 @@ def test_flags_reach_the_run_and_are_stored_with_it(kernelwright, task, tmp_path
     (tmp_path / "run.toml").write_text("[budget]\nproposals = 9\n[sweep]\npoints = 3\n")
     text = "--config run.toml --budget 2 --device-seconds 50 --seed 4 --no-final --strategy best_of_n"
     flags = [*text.split(), "--target-us", "1", "--isolation", "strict", "--run-dir", "elsewhere"]
+    flags += ["--execution", "ray", "--ray-address", "head:6379"]
     said = kernelwright("optimize", task, *CPU, *flags, "--json")
     assert said.json["attempts"] == 2
     assert said.json["best"]["final"] is False
@@ -63,6 +64,7 @@ def test_flags_reach_the_run_and_are_stored_with_it(kernelwright, task, tmp_path
     store.close()
     assert (config.seed, config.sweep.points, config.budget.device_s) == (4, 3, 50.0)
     assert (config.policy.isolation, config.finals.enabled, config.target_us) == ("strict", False, 1.0)
+    assert (config.place.name, config.place.address) == ("ray", "head:6379")
 
 
 def test_nothing_right_is_exit_code_1_and_no_file(kernelwright, task, tmp_path):
@@ -84,6 +86,7 @@ def test_nothing_right_is_exit_code_1_and_no_file(kernelwright, task, tmp_path):
         (("optimize", "abs.py", "--strategy", "magic"), 2, "best_of_n"),
         (("optimize", "abs.py", "--config", "none.toml"), 2, "does not exist"),
         (("optimize", "abs.py", "--unknown"), 2, "No such option"),
+        (("optimize", "abs.py", "--execution", "moon"), 2, "execution: Input should be 'local' or 'ray'"),
         (("optimize", "raises.py", "--target", "cpu"), 3, "raises when it is run"),
         (("resume", "none"), 5, "there is no run at none"),
         (("report", "none"), 5, "there is no run at none"),

@@ -23,6 +23,7 @@ from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.triton.reduce import Reduction
+from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.policy import Policy
@@ -52,6 +53,7 @@ def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy,
         _refuse_independent(session)
         _refuse_trivial(session)
         reference.trusted = f"the reference of {source.name!r}"
+        job.kept(reference.child)
     except ChildRaisedError as error:
         reference.close()
         raise TaskError(f"the reference of {source.name!r} raised:\n{_last_lines(error.log)}", "raises") from None

@@ -81,7 +81,7 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
 
 
 def host_stages(trial: Trial, library: Library | None, effort: Effort) -> Evaluation:
-    """Tier two: Measured, or why not. A library, if there is one, is closed.
+    """Tier two: Measured, or why not; with a library where the host code was compiled.
 
     Raises:
         as `Contestant.run`, and OutcomeReached.
@@ -115,8 +115,6 @@ def host_stages(trial: Trial, library: Library | None, effort: Effort) -> Evalua
         return promoted(trial, outcome, effort, subject, of_a_model(trial))
     finally:
         contestant.close()
-        if library is not None:
-            library.close()
 
 
 def _run_source(trial: Trial, machine: CudaMachine) -> str:

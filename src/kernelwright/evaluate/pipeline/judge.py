@@ -56,8 +56,8 @@ def judge(
             return found.model_copy(update={"seeds": trial.session.seeds.reveal()})
 
     outcome = _guarded(trial, lambda: _built_and_run(trial, heard, effort))
-    update = {"seconds": tuple(trial.seconds), "disabled": policy.disabled, "tier": trial.tier}
-    return outcome.model_copy(update=update)
+    told = {"seconds": tuple(trial.seconds), "disabled": policy.disabled, "tier": trial.tier}
+    return outcome.model_copy(update={**told, "device": machine.device.name})
 
 
 def _built_and_run(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Evaluation], effort: Effort) -> Evaluation:
@@ -69,7 +69,11 @@ def _built_and_run(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Eva
     made = built(trial)
     if isinstance(made, Program):
         return heard(lambda: plan_stages(trial, made, effort))
-    return heard(lambda: host_stages(trial, made, effort))
+    try:
+        return heard(lambda: host_stages(trial, made, effort))
+    finally:
+        if made is not None:
+            made.close()
 
 
 def _guarded(trial: Trial, run: Callable[[], Evaluation]) -> Evaluation:

@@ -1,7 +1,6 @@
 """The machine under the referee: its warm parent, its device, and the ceilings measured on it, once each."""
 
 import platform
-import threading
 from pathlib import Path
 
 import torch
@@ -9,6 +8,7 @@ import torch
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.pipeline.turn import Turn
 from kernelwright.evaluate.profile import ceiling
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.arena import Arena
@@ -26,7 +26,7 @@ class Machine:
 
     def __init__(self, warm: Warm, cores: int) -> None:
         self.warm = warm
-        self.turn = threading.RLock()
+        self.turn = Turn()
         """Held by whoever uses the device: nothing else may run beside a clock."""
         self._bandwidth: dict[str, float] = {}
         self.device = Device(kind="cpu", name=_cpu_name(), cores=cores, cache_bytes=_last_cache())

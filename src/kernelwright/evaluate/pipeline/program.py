@@ -6,6 +6,7 @@ launcher keeps the fastest.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import islice
 
 from kernelwright.evaluate.compile import cpp, cuda, cuda_host, triton
@@ -52,8 +53,10 @@ def _program(trial: Trial) -> Program | None:
         if len(points) == 1:
             found = [_built(trial, points[0])]
         else:
+            contexts = [copy_context() for _ in points]
             with ThreadPoolExecutor(BUILDERS) as pool:
-                found = list(pool.map(lambda point: _built(trial, point), points))
+                # A thread of its own does not know the job that its compiler's process works for.
+                found = list(pool.map(lambda at, point: at.run(_built, trial, point), contexts, points))
     programs = [b for b in found if isinstance(b, Program)]
     if len(programs) == 1 and len(points) == 1:
         return programs[0]

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.evaluate.sandbox.spawn import Warm, at_work
 
 READY_S = 60.0
 TOGETHER = 4
@@ -27,17 +27,18 @@ class Spares:
         self._leaving: list[Future[None]] = []
 
     def take(self) -> Child:
-        """A child that is ready; others are begun if it was the last.
+        """A child that is ready, at work for the current job; others are begun if it was the last.
 
         Raises:
             RefereeError: none could be started.
+            JobCancelledError: nobody waits for the current job any more.
         """
         if not self._waiting:
             self._begin()
         child = self._waiting.popleft().result()
         if not self._waiting:
             self._begin()
-        return child
+        return at_work(child)
 
     def retire(self, child: Child) -> None:
         """End a child that has served; the next clock waits for its end."""

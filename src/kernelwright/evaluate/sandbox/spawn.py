@@ -18,6 +18,7 @@ from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.sandbox import wire
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
+from kernelwright.execution import job
 
 if TYPE_CHECKING:
     import socket
@@ -80,10 +81,11 @@ class Warm:
             ) from None
 
     def spawn(self, side: str, jail: Jail) -> Child:
-        """Fork one confined child of the named kind.
+        """Fork one confined child of the named kind; it ends with the current job, unless the job keeps it.
 
         Raises:
             RefereeError: the warm parent is gone.
+            JobCancelledError: nobody waits for the current job any more.
         """
         with self._turn:
             if self._socket is None:
@@ -116,7 +118,7 @@ class Warm:
             keeper.close()
             os.close(appended)
         pid, group = int(str(born["pid"])), int(str(born["group"]))
-        return Child(control, status, log, directory, pid, group, tuple(confined["denied"]))
+        return at_work(Child(control, status, log, directory, pid, group, tuple(confined["denied"])))
 
     def close(self) -> None:
         """End the warm parent and with it every child."""
@@ -161,3 +163,17 @@ def _owner(directory: Path, shared: bool) -> int:
         user = NOBODY
         os.chown(directory, user, user)
     return user
+
+
+def at_work(child: Child) -> Child:
+    """The child, which ends with the current job from now on, unless the job keeps it.
+
+    Raises:
+        JobCancelledError: nobody waits for the current job any more; the child has been closed.
+    """
+    try:
+        job.started(child)
+    except job.JobCancelledError:
+        child.close()
+        raise
+    return child

@@ -25,6 +25,10 @@ def check(  # noqa: PLR0913  a flag is a parameter
     entry: Annotated[str | None, typer.Option(help="The kernel's function. Default: the only one.")] = None,
     workspace_bytes: Annotated[int, typer.Option(min=0, help="Workspace that the kernel gets.")] = 0,
     isolation: Annotated[Literal["auto", "strict"], typer.Option(help="strict: refuse a weaker sandbox.")] = "auto",
+    execution: Annotated[Literal["local", "ray"], typer.Option(help="Where the kernel is judged.")] = "local",
+    ray_address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster's head. Default: RAY_ADDRESS, or a new one here.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="As short as in a search.")] = False,
     receipt: Annotated[Path | None, typer.Option(help="Write the verdict's receipt here.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
@@ -39,6 +43,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
         policy=Policy(isolation=isolation),
         effort="search" if quick else "final",
         receipt=receipt,
+        place=api.Place(execution, ray_address),
     )
     with interruptible("no verdict was reached"), Screen(ERRORS) as screen:
         summary = api.check(request, replace(suppliers_of(context), listener=screen))

@@ -33,6 +33,10 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     cache: Annotated[
         bool | None, typer.Option("--cache/--no-cache", help="Take over what earlier runs' searches found.")
     ] = None,
+    execution: Annotated[str | None, typer.Option(help="Where kernels are judged: local, or ray.")] = None,
+    ray_address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster's head. Default: RAY_ADDRESS, or a new one here.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the best kernel here.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -46,6 +50,8 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "budget": _given(proposals=budget, device_s=device_seconds),
         "policy": _given(isolation=isolation),
         "finals": _given(enabled=final),
+        "execution": execution,
+        "ray_address": ray_address,
     }
     request = api.OptimizeRequest(task, target, api.load_config(config, _given(**flags)), run_dir)
     with interruptible("the run had not begun, nothing is left behind"), Screen(ERRORS) as screen:

@@ -1,0 +1,146 @@
+"""A Ray cluster: joined or started, asked how many workers it has room for, left as it was found.
+
+Decides what room is: a GPU is one, and where workers need none, a node's processors together are one, since two that
+share them would disturb each other's clocks. Refuses to know jobs. Ray itself is imported when it is first needed.
+"""
+
+import contextlib
+import importlib
+import logging
+import os
+import re
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from kernelwright.errors import MachineError
+
+QUIET = {
+    # Nothing is told to anybody outside.
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # Ray's processes are nice by default, and a clock that others go before is no clock.
+    "RAY_worker_niceness": "0",
+    # Its answer from a later version, without the warning of this one: workers without a GPU see those that are there.
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+"""Settings of a cluster that is started here; a cluster that runs already has its own."""
+STORE_BYTES = 128 << 20
+"""Shared memory of a cluster that is started here: jobs and results are small."""
+ANSWER_S, ASK_S = 5.0, 60.0
+"""How long a cluster may take to answer at all, and a GPU of its to come free for a question."""
+
+Ray = Any
+"""The module `ray`, which may be missing."""
+
+
+def find_ray() -> Ray:
+    """The module.
+
+    Raises:
+        MachineError: it is not installed.
+    """
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise MachineError(
+            f"execution 'ray' needs the package ray, which cannot be imported here ({error}): "
+            "pip install 'kernelwright[ray]', or use --execution local"
+        ) from None
+
+
+class Cluster:
+    """A connection to a cluster. Its functions block for up to seconds."""
+
+    def __init__(self, address: str | None) -> None:
+        self.address = address or os.environ.get("RAY_ADDRESS") or None
+        """Of its head; None: it is started here."""
+        self._ours = False
+        self._lock = threading.Lock()
+        self.ray: Ray = None
+
+    def join(self) -> Ray:
+        """Connect, or start a cluster on this machine; a connection that this process has already is used as it is.
+
+        Raises:
+            MachineError: Ray is missing, or nothing answers at the address.
+        """
+        with self._lock:
+            return self._join()
+
+    def _join(self) -> Ray:
+        self.ray = ray = find_ray()
+        if ray.is_initialized():
+            return ray
+        there = self.address
+        self._must_answer()
+        settings = {} if there else {"include_dashboard": False, "object_store_memory": STORE_BYTES}
+        for name, value in QUIET.items():
+            os.environ.setdefault(name, value)
+        try:
+            ray.init(address=there or "local", log_to_driver=False, logging_level=logging.ERROR, **settings)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            where = f"the Ray cluster at {there!r} could not be joined" if there else "Ray could not be started here"
+            raise MachineError(
+                f"{where} ({error}): every node needs the same versions of Python and ray, and the same token"
+            ) from None
+        self._ours = True
+        return ray
+
+    def _must_answer(self) -> None:
+        """Where nobody listens Ray itself would try for minutes."""
+        found = re.fullmatch(r"(?:ray://)?([^/:]+|\[[0-9a-f:]+\]):(\d+)", self.address or "")
+        if found:
+            try:
+                socket.create_connection((found[1].strip("[]"), int(found[2])), timeout=ANSWER_S).close()
+            except (OSError, OverflowError) as error:
+                raise MachineError(
+                    f"no Ray cluster answers at {self.address!r} ({error}): check the address, which the head prints "
+                    "(`ray start --head`), or leave it out to start a cluster on this machine"
+                ) from None
+
+    def room(self, gpu: bool) -> dict[str, int]:
+        """For how many workers each node is, by the node's id."""
+        nodes = {node["NodeID"]: node["Resources"] for node in self.ray.nodes() if node["Alive"]}
+        if gpu:
+            return {node: int(has.get("GPU", 0)) for node, has in nodes.items() if has.get("GPU", 0) >= 1}
+        return {node: 1 for node, has in nodes.items() if has.get("CPU", 0) >= 1}
+
+    def needs(self, node: str, gpu: bool) -> dict[str, Any]:
+        """What Ray must set aside for a worker on a node, as options of an actor."""
+        has: dict[str, float] = next((n["Resources"] for n in self.ray.nodes() if n["NodeID"] == node), {})
+        strategies = importlib.import_module("ray.util.scheduling_strategies")
+        place = strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+        shares = {"num_gpus": 1, "num_cpus": 0} if gpu else {"num_cpus": has.get("CPU", 1)}
+        return {"scheduling_strategy": place, **shares}
+
+    def leave(self) -> None:
+        """Disconnect, and end the cluster if it was started here."""
+        with self._lock:  # somebody may be joining just now
+            if self._ours and self.ray.is_initialized():
+                self.ray.shutdown()
+            self._ours = False
+
+
+def ask_a_gpu_s_node(address: str | None, question: Callable[[], str | None]) -> str | None:
+    """Have a process with a GPU answer; None where the cluster has no GPU. Without a cluster this process answers.
+
+    Raises:
+        MachineError: the cluster does not answer, or no GPU of its came free.
+    """
+    cluster = Cluster(address)
+    if cluster.address is None:
+        return question()
+    ray = cluster.join()
+    try:
+        if not cluster.room(gpu=True):
+            return None
+        answer = ray.remote(num_gpus=1, num_cpus=0)(question).remote()
+        with contextlib.suppress(ray.exceptions.GetTimeoutError):
+            return str(found) if (found := ray.get(answer, timeout=ASK_S)) is not None else None
+        ray.cancel(answer, force=True)
+        raise MachineError(
+            f"no GPU of the cluster at {cluster.address} came free in {ASK_S:.0f} s: name the target, --target sm_90"
+        )
+    finally:
+        cluster.leave()

@@ -1,0 +1,185 @@
+"""The crew: keeps as many workers on a Ray cluster as it has room for, and asks them.
+
+Decides when a worker is ready (it has answered the greeting), which workers belong together (those that answered it as
+most of the first ones did), and when a node is left alone. Refuses to know which job goes where.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import time
+from collections import Counter
+from typing import Any
+
+from kernelwright.errors import RefereeError
+from kernelwright.execution.cluster import Cluster
+from kernelwright.execution.executor import IN_FLIGHT, Note, Work, unheard
+from kernelwright.execution.host import Host
+from kernelwright.execution.seats import Seat, Seats
+
+SURVEY_S = 5.0
+"""How often the cluster is asked for room that has no worker yet."""
+SETTLE_S = 30.0
+"""How long the first workers to be ready wait for the others, so that the majority's answer counts."""
+START_S = 180.0
+"""Longest that a worker may take to be ready; a cold disk, or somebody else's job on its GPU, needs most of it."""
+PATIENCE_S = 60.0
+"""How long a cluster may be without room for a single worker."""
+TRIES = 2
+"""Workers of a node that may fail to get ready before it is left alone."""
+CLOSING_S = 5.0
+
+Actor = Any
+"""Ray's handle on a `Host`."""
+
+
+class HostLostError(Exception):
+    """The actor, its process or its node ended before it answered."""
+
+
+class Crew:
+    """The workers of one executor."""
+
+    def __init__(self, work: Work, cluster: Cluster, seats: Seats[Actor]) -> None:
+        self._work, self._cluster, self._seats = work, cluster, seats
+        self._opening: dict[asyncio.Task[None], str] = {}
+        self._ready: list[tuple[Seat[Actor], bytes]] = []
+        self._greeted: bytes | None = None
+        self._room: dict[str, int] = {}
+        self._failed: dict[str, list[str]] = {}
+        self._numbers = itertools.count(1)
+        self._short = asyncio.Event()
+        self._since = time.monotonic()
+        self.news: list[str] = []
+        """What somebody should be told."""
+
+    async def keep(self) -> None:
+        """Join the cluster and keep it filled, until cancelled.
+
+        Raises:
+            MachineError: the cluster cannot be joined.
+        """
+        await asyncio.to_thread(self._cluster.join)
+        self._since = time.monotonic()
+        while True:
+            await self._fill()
+            if self._greeted is None:
+                await self._agree()
+            self._despair()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._short.wait(), SURVEY_S)
+            self._short.clear()
+
+    async def ask(self, host: Actor, job: bytes, on_note: Note = unheard) -> bytes:
+        """A job's result from one worker.
+
+        Raises:
+            HostLostError: the worker's actor was lost.
+            RefereeError: the job ended its worker process twice.
+        """
+        number, lost = next(self._numbers), self._cluster.ray.exceptions.RayError
+        try:
+            async for said in host.submit.options(num_returns="streaming").remote(number, job):
+                kind, value = await said
+                if kind == "result":
+                    return bytes(value)
+                if kind == "failed":
+                    raise RefereeError(value)
+                on_note(value)
+        except asyncio.CancelledError:
+            with contextlib.suppress(lost):
+                host.give_up.remote(number)
+            raise
+        except lost as error:
+            raise HostLostError(str(error).strip().splitlines()[0]) from None
+        raise HostLostError("it ended without a result")
+
+    def lost(self, seat: Seat[Actor]) -> None:
+        """A worker is gone: another takes its place."""
+        self._seats.lose(seat)
+        self._end(seat.host)
+        self._short.set()
+
+    async def close(self, fault: Exception) -> None:
+        """End all workers; who waits for one, or loses one, gets the fault."""
+        for opening in self._opening:
+            opening.cancel()
+        await asyncio.gather(*self._opening, return_exceptions=True)
+        seats = [*self._seats.all, *(seat for seat, _ in self._ready)]
+        self._seats.all.clear()
+        self._seats.fail(fault)
+        await asyncio.gather(*(self._close(seat.host) for seat in seats))
+
+    async def _fill(self) -> None:
+        self._room = await asyncio.to_thread(self._cluster.room, self._work.gpu)
+        for node, count in self._room.items():
+            taken = [*self._opening.values(), *(s.node for s in self._seats.all), *(s.node for s, _ in self._ready)]
+            if len(self._failed.get(node, ())) < TRIES:
+                for _ in range(count - taken.count(node)):
+                    opening = asyncio.create_task(self._open(node))
+                    self._opening[opening] = node
+                    opening.add_done_callback(self._opening.pop)
+
+    async def _open(self, node: str) -> None:
+        ray, host = self._cluster.ray, None
+        try:
+            async with asyncio.timeout(START_S):
+                needs = await asyncio.to_thread(self._cluster.needs, node, self._work.gpu)
+                # Besides jobs it is asked to give some up, and to close.
+                host = ray.remote(Host).options(max_concurrency=2 * IN_FLIGHT, **needs).remote(self._work)
+                answer = await self.ask(host, self._work.greeting) if self._work.greeting else b""
+        except (TimeoutError, HostLostError, RefereeError) as error:
+            self._end(host)
+            why = f"nothing came up there in {START_S:.0f} s" if isinstance(error, TimeoutError) else str(error)
+            self._failed.setdefault(node, []).append(why)
+            return
+        except asyncio.CancelledError:
+            self._end(host)
+            raise
+        self._ready.append((Seat(host, node), answer))
+        self._seat_the_ready()
+
+    async def _agree(self) -> None:
+        """Decide which answer to the greeting counts: the one that most of the first workers gave."""
+        if self._opening:
+            await asyncio.wait(self._opening, timeout=SETTLE_S)
+        while self._opening and not self._ready:
+            await asyncio.wait(self._opening, return_when=asyncio.FIRST_COMPLETED)
+        answers = Counter(answer for _, answer in self._ready)
+        self._greeted = max(answers, key=lambda answer: (answers[answer], answer), default=None)
+        self._seat_the_ready()
+
+    def _seat_the_ready(self) -> None:
+        if self._greeted is None:
+            return
+        ready, self._ready = self._ready, []
+        for seat, answer in ready:
+            if answer == self._greeted:
+                self._seats.add(seat)
+                continue
+            self._end(seat.host)
+            told = f"is not like the others: {answer.decode(errors='replace')}, not {self._greeted.decode(errors='replace')}"
+            self._failed[seat.node] = [told] * TRIES
+            self.news.append(f"node {seat.node[:8]} gets no jobs, since it {told}")
+
+    def _despair(self) -> None:
+        """Tell those who wait when there is nothing to wait for."""
+        if self._seats.all or self._opening:
+            self._since = time.monotonic()
+            return
+        hopeless = bool(self._room) and all(len(self._failed.get(node, ())) >= TRIES for node in self._room)
+        if hopeless or time.monotonic() - self._since > PATIENCE_S:
+            what = "a GPU" if self._work.gpu else "a processor"
+            reasons = [f"node {node[:8]}: {why[-1]}" for node, why in self._failed.items()]
+            reasons = reasons or [f"no node with {what} was there for {PATIENCE_S:.0f} s (`ray status` lists them)"]
+            self._seats.fail(RefereeError(f"the Ray cluster has no worker for the jobs: {'; '.join(reasons)}"))
+
+    async def _close(self, host: Actor) -> None:
+        with contextlib.suppress(TimeoutError, self._cluster.ray.exceptions.RayError):
+            await asyncio.wait_for(host.close.remote(), CLOSING_S)
+        self._end(host)
+
+    def _end(self, host: Actor | None) -> None:
+        if host is not None:
+            with contextlib.suppress(self._cluster.ray.exceptions.RayError, ValueError):
+                self._cluster.ray.kill(host)

@@ -1,0 +1,63 @@
+"""The Executor protocol: a job in, its result out, wherever it is done. A job is bytes and so is its result.
+
+`execution.local` implements it with a worker on this machine, `execution.ray` with workers on a Ray cluster;
+`execution.table` chooses. Decides what all of them promise; refuses to know what a job is.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+Note = Callable[[str], None]
+"""Told what a job is busy with."""
+
+IN_FLIGHT = 8
+"""Jobs that one worker is given at once: while one has the device, the others compile, or wait."""
+
+
+def unheard(_: str) -> None:
+    """The Note of somebody who does not listen."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """How a worker is started, and what it needs for itself."""
+
+    arguments: Sequence[str]
+    """Of the Python interpreter; the number of a socket, which speaks `channel`, is added."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Added to the environment."""
+    gpu: bool = False
+    """Whether each worker has a GPU of its own; otherwise it has the node's processors."""
+    greeting: bytes = b""
+    """A job that all workers of one executor must answer alike: results of unlike ones do not compare."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where jobs are done: a name in `execution.table`, and a cluster's address."""
+
+    name: str = "local"
+    address: str | None = None
+    """None: the cluster that RAY_ADDRESS names; without it, one is started on this machine."""
+
+
+class Executor(Protocol):
+    """Runs jobs, several at a time. Every job that is submitted is answered once, or its caller is told why not.
+
+    A job that is cancelled is given up for itself. A worker that dies takes no job with it: those in flight are done
+    again, each of them alone, so that the one that kills workers is found out and the others go on.
+    """
+
+    async def submit(self, job: bytes, on_note: Note = unheard, kin: str = "") -> bytes:
+        """The job's result. Jobs of one kin are faster at a worker that has met the kin before.
+
+        Raises:
+            RefereeError: the job ended its worker, also when it was alone there; or there is no worker at all.
+            MachineError: what runs the workers is missing or does not answer.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End the workers, and with them the jobs that they are at."""
+        ...

@@ -1,0 +1,58 @@
+"""Who dies with a cancelled job: what works for it alone, and not what other jobs use as well."""
+
+import pytest
+
+from kernelwright.evaluate.sandbox.child import ChildGoneError
+from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.spares import Spares
+from kernelwright.execution import job
+from kernelwright.execution.job import Job, JobCancelledError
+
+NOTHING = {"do": "load", "source": "x = 1", "threads": 1}
+
+
+def test_a_child_dies_with_the_job_that_it_works_for(spawn):
+    at, other = Job(1), Job(2)
+    with at.current():
+        mine = Contestant(spawn(), 20.0)
+    with other.current():
+        his = spawn()
+    at.cancel()
+    with pytest.raises(ChildGoneError, match="killed"):
+        mine.ask(NOTHING)
+    his.ask(NOTHING, 20.0)
+
+
+def test_a_child_that_was_kept_or_closed_is_left_alone(spawn):
+    at = Job(1)
+    with at.current():
+        kept, closed = spawn(), spawn()
+        job.kept(kept)
+        closed.close()
+    at.cancel()
+    kept.ask(NOTHING, 20.0)
+
+
+def test_a_cancelled_job_gets_no_more_children(spawn, warm):
+    at = Job(1)
+    at.cancel()
+    with at.current(), pytest.raises(JobCancelledError):
+        spawn()
+    spawn().ask(NOTHING, 20.0)
+
+
+def test_a_spare_child_works_for_the_job_that_takes_it(warm):
+    at, spares = Job(1), Spares(warm, "tool", Jail(directory="/"))
+    spares._born = lambda: warm.spawn("tool", Jail(directory="/"))
+    try:
+        with at.current():
+            mine = spares.take()
+        at.cancel()
+        with pytest.raises(ChildGoneError, match="killed"):
+            Contestant(mine, 20.0).ask({"do": "nothing"})
+        mine.close()
+        with at.current(), pytest.raises(JobCancelledError):
+            spares.take()
+    finally:
+        spares.close()
