@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.python_extension.fast_path import FastPath
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import precision, session
@@ -55,6 +54,9 @@ class CudaSide:
         if candidate.language == "cuda_host":
             return HostFunction(library[0], candidate, self._outputs)
         if "headers" in message:
+            # Not at the top: importing torch's builder asks for devices, and what is forked afterwards can use none.
+            from kernelwright.evaluate.python_extension.fast_path import FastPath  # noqa: PLC0415
+
             FastPath(Path(str(message["headers"])), str(message["gencode"])).install()
         task = load_module(private_path("task"), str(message["init"]))
         entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
