@@ -7,8 +7,9 @@ A call is `enqueue(i)`: it puts the work of call i on the current stream and ret
 2. Twice the L2's size is written and then read: nothing that an earlier call left is still there, and the lines that are
    have been written back, so that the timed call does not pay for the flush.
 3. The device spins as long as the grader says, the same for every side: host work hides behind it.
-4. An event, the call, an event. Where host code is foreign (`watched`), the second event is waited for, then the whole
-   device: what other streams still do after it is part of the call.
+4. An event, the call, an event. Where host code is foreign (`watched`), the spin takes every thread that the device has, so
+   that no other stream can work behind it; the second event is waited for, then the whole device: what other streams still do
+   is part of the call.
 
 Knows torch and the CUDA driver, neither tensors of a task nor who is asking.
 """
@@ -28,6 +29,14 @@ CYCLES_PER_NS = 1.98
 """Of torch's spin kernel at the highest clock of Hopper; where the clock is lower, it spins longer."""
 SLACK_NS = 10_000
 """Beside twice what asking an idle device takes: less than this of another stream's work is not seen."""
+SPIN = """
+extern "C" __global__ void spin(int cycles) {
+  const long long begin = clock64();
+  while (clock64() - begin < cycles) {}
+}
+"""
+SPIN_THREADS = 512
+"""Of a block that spins; every multiprocessor holds a multiple of it."""
 UNSUPPORTED = driver.CUresult.CUDA_ERROR_NOT_SUPPORTED
 """A device without persisting lines has none to reset."""
 
@@ -40,6 +49,7 @@ class DeviceClock:
         size = 2 * int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
         self._flush = torch.zeros(size // 4, dtype=torch.int32, device="cuda")
         self._asking_ns = 0
+        self._spin: Callable[[int], None] = _everywhere() if watched else torch.cuda._sleep
 
     def each(self, enqueue: Enqueue, calls: int, busy_ns: int) -> tuple[list[object], Message]:
         """What `calls` calls computed; nanoseconds on the device of each, and of the host's longest queueing."""
@@ -52,7 +62,7 @@ class DeviceClock:
             self._asking_ns = SLACK_NS + 2 * int(median(self._left_ns() for _ in range(5)))
         for i in range(calls):
             self._forget()
-            torch.cuda._sleep(cycles)
+            self._spin(cycles)
             host = time.perf_counter_ns()
             start.record()
             results.append(enqueue(i))
@@ -77,6 +87,18 @@ class DeviceClock:
             raise RuntimeError(f"persisting L2 lines could not be reset: {code!r}")
         self._flush.fill_(1)
         self._flush.max()
+
+
+def _everywhere() -> Callable[[int], None]:
+    """A spin that leaves no thread of the device free."""
+    device = torch.cuda.get_device_properties(torch.cuda.current_device())
+    blocks = device.multi_processor_count * (device.max_threads_per_multi_processor // SPIN_THREADS)
+    kernel = torch.cuda._compile_kernel(SPIN, "spin")
+
+    def spin(cycles: int) -> None:
+        kernel(grid=(blocks, 1, 1), block=(SPIN_THREADS, 1, 1), args=[cycles])
+
+    return spin
 
 
 def together(enqueue: Enqueue, calls: int) -> tuple[list[object], Message]:

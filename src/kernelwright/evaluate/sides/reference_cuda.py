@@ -4,6 +4,7 @@ Inputs are drawn under `torch.device("cuda")`, so that gigabytes of random numbe
 writable here, and draws are put straight into it. The baselines that only a GPU has are made here.
 """
 
+import gc
 import socket
 import traceback
 
@@ -34,7 +35,8 @@ class CudaReferenceSide(ReferenceSide):
         return {}
 
     def release(self, message: Message) -> Message:
-        """Give freed memory back to the device."""
+        """Give freed memory back to the device; what torch.export leaves behind refers to itself."""
+        gc.collect()
         torch.cuda.empty_cache()
         return {}
 
