@@ -5,6 +5,8 @@ tier one. One whose own host code must run is tier two: there is no build of its
 result is a failed build, and its events are bounded by the clock outside.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -110,11 +112,24 @@ def host_stages(trial: Trial, library: Library | None, effort: Effort) -> Evalua
         with trial.timed("measure"):
             _give_parameters(session, contestant, (*(0 for _ in session.inputs), *session.timed_parameters()))
             machine.settle()
-            outcome = time_candidate(trial, contestant, facts, effort)
+            with _watched(session.reference, contestant):
+                outcome = time_candidate(trial, contestant, facts, effort)
         subject = Subject(contestant, lambda offsets: _give_parameters(session, contestant, offsets))
         return promoted(trial, outcome, effort, subject, of_a_model(trial))
     finally:
         contestant.close()
+
+
+@contextmanager
+def _watched(*sides: CudaContestant) -> Iterator[None]:
+    """The clock that looks at other streams, for both sides: what it costs, it costs both."""
+    for side in sides:
+        side.watched = True
+    try:
+        yield
+    finally:
+        for side in sides:
+            side.watched = False
 
 
 def _run_source(trial: Trial, machine: CudaMachine) -> str:

@@ -22,7 +22,7 @@ from kernelwright.records.policy import Effort, Policy
 
 HIDDEN_SHARE = 0.25
 """Share of a sample that the candidate's own clock may miss beyond what eager's misses (waking, answering)."""
-BLUR_NS = 30_000
+BLUR_NS = 60_000
 """On a device, nanoseconds of each call that the clock outside cannot tell from preparing it: flush, spin, waiting. A time
 under four times this much may be up to this much longer than the device's events say."""
 OVERHEAD_CALLS = 15

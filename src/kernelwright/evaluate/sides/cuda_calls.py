@@ -12,7 +12,7 @@ from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 LINE = 512
 """Alignment of results in the outbox, in bytes."""
-_clocks: list[DeviceClock] = []
+_clocks: dict[bool, DeviceClock] = {}
 
 
 def timed(
@@ -33,9 +33,9 @@ def clocked(enqueue: Enqueue, calls: int, how: Message) -> tuple[list[object], M
 
 def the_clock(watched: bool) -> DeviceClock:
     """This process's clock, made when it is first needed: a child that is only verified needs no flush memory."""
-    if not _clocks:
-        _clocks.append(DeviceClock(watched))
-    return _clocks[0]
+    if watched not in _clocks:
+        _clocks[watched] = DeviceClock(watched)
+    return _clocks[watched]
 
 
 def publish(outbox: CudaView, results: Sequence[Sequence[torch.Tensor]], capacity: int) -> list[list[list[object]]]:

@@ -26,6 +26,8 @@ def graph(
         Exception: whatever torch.export says of data-dependent control flow and the like.
     """
     exported = torch.export.export(model, tuple(inputs), strict=False)
+    # It would keep the inputs that it was made with, which may be gigabytes.
+    exported._example_inputs = None
     names = _placeholder_names(exported, specs)
     nodes = [_node(n, names) for n in exported.graph.nodes if _kept(n)]
     returned = next(n for n in exported.graph.nodes if n.op == "output").args[0]

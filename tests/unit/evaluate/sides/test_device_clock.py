@@ -39,7 +39,7 @@ def log(monkeypatch):
     clock._flush = Flush()
     clock._watched = False
     clock._spin = lambda cycles: done.append(f"spin {cycles}")
-    monkeypatch.setattr(cuda_calls, "_clocks", [clock])
+    monkeypatch.setattr(cuda_calls, "_clocks", {False: clock, True: clock})
     monkeypatch.setattr(torch.cuda, "Event", lambda enable_timing: Event(done))
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: done.append("wait"))
     monkeypatch.setattr(device_clock.driver, "cuCtxResetPersistingL2Cache", lambda: done.append("reset") or (0,))
