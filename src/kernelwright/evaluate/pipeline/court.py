@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -45,6 +46,8 @@ GPU_MODULES = (
 GPU_ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 """Read when torch._dynamo is imported: a confined process has no pool of compilers."""
 
+FREEING_S = 6.0
+"""Longest that the device's memory is waited for, in seconds."""
 PRESENT = ("triton", "cuda", "cuda_host", "python")
 """Languages of candidates for a GPU that is here."""
 
@@ -174,7 +177,7 @@ class Court:
                     return
                 session = self._sessions.pop(oldest)
             session.close()
-            torch.cuda.empty_cache()
+            _wait_for_memory()
 
     def _close_sessions(self) -> None:
         for session in self._sessions.values():
@@ -227,6 +230,14 @@ def _machine(kind: str) -> Machine:
     warm.start()
     cores = len(os.sched_getaffinity(0))
     return CudaMachine(warm, cores) if kind == "cuda" else Machine(warm, cores)
+
+
+def _wait_for_memory() -> None:
+    """Until what ended has given its memory back: a process is gone before its last thread has freed the device's."""
+    torch.cuda.empty_cache()
+    free, last = -1, time.monotonic() + FREEING_S
+    while free != (free := torch.cuda.mem_get_info()[0]) and time.monotonic() < last:
+        time.sleep(FREEING_S / 20)
 
 
 def languages(target: Target) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def test_on_a_device_preparation_is_not_held_against_anybody():
 
 
 def test_on_a_device_events_that_leave_work_out_are_seen_from_outside():
-    found = disagrees(device_sample(500, 750), device_sample(1000, 250))
+    found = disagrees(device_sample(500, 1250), device_sample(1000, 250))
     assert found is not None
     assert found.because == "clock_disagrees"
-    assert disagrees(device_sample(5, 285), device_sample(40, 250)) is not None
+    assert disagrees(device_sample(5, 505), device_sample(40, 250)) is not None
