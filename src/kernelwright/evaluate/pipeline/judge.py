@@ -47,6 +47,7 @@ def judge(
             # Another task's admission may have needed the device's memory meanwhile.
             trial.session = court_session()
             trial.session.policy = policy
+            machine.activate(trial.session)
             if effort != "search" or trial.session.seeds.stale:
                 trial.session.refresh(seeds)
             found = _guarded(trial, stages)

@@ -52,6 +52,9 @@ class Machine:
         """Microseconds that no honest kernel can undercut."""
         return ceiling.floor_us(size, flops, self.ceiling_gbps(size), self.device.cores)
 
+    def activate(self, session: Session) -> None:
+        """It is this task's turn."""
+
     def settle(self) -> None:
         """Wait until nothing that the referee itself began disturbs the clock."""
 

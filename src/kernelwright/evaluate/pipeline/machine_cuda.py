@@ -9,6 +9,8 @@ import torch
 from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.profile import ceiling_cuda, conditions
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.python_extension.precompiled import precompile
@@ -37,6 +39,7 @@ class CudaMachine(Machine):
         found = torch.cuda.get_device_properties(0)
         self._spares: dict[str, Spares] = {}
         self._headers: Path | None = None
+        self._active: CudaSession | None = None
         self.device = Device(
             kind="cuda", name=found.name, cores=found.multi_processor_count, cache_bytes=found.L2_cache_size
         )
@@ -58,6 +61,13 @@ class CudaMachine(Machine):
             jail = LAUNCHER_JAIL if side == "launcher" else self.host_jail(())
             self._spares[side] = Spares(self.warm, side, jail)
         return self._spares[side]
+
+    def activate(self, session: Session) -> None:
+        """It is this task's turn: the reference of the one before keeps no memory for a next call."""
+        assert isinstance(session, CudaSession)
+        if self._active is not None and self._active is not session and not self._active.closed:
+            self._active.rest()
+        self._active = session
 
     def settle(self) -> None:
         """Wait until no child is being born: it would disturb the clock."""

@@ -44,7 +44,7 @@ class CudaSession(Session):
     def __init__(
         self, task: Task, reference: CudaContestant, policy: Policy, presented: Presented, room: Callable[[int], None]
     ) -> None:
-        self._room = room
+        self._room, self.closed = room, False
         super().__init__(task, reference, policy, presented)
 
     @property
@@ -56,7 +56,7 @@ class CudaSession(Session):
     def footprint(self) -> Footprint:
         """What it takes of the device, fixed when it is opened."""
         if not hasattr(self, "_footprint"):
-            self.reference.ask({"do": "release"})
+            self.rest(collect=True)
             outputs, seeds = self.task.workload.outputs, self.policy.seeds
             total = torch.cuda.mem_get_info()[1]
             self._room(fit(self.inputs, outputs, len(self.regimes), seeds, self.pool, total).nbytes)
@@ -95,8 +95,13 @@ class CudaSession(Session):
             self._make(recipe)
         return case
 
+    def rest(self, collect: bool = False) -> None:
+        """Give back what the reference keeps for its next call: another task's turn has come."""
+        self.reference.ask({"do": "release", "collect": collect})
+
     def close(self) -> None:
         """End the reference and free the inputs."""
+        self.closed = True
         self.reference.close()
         self.cuda_arena.close()
 

@@ -35,8 +35,10 @@ class CudaReferenceSide(ReferenceSide):
         return {}
 
     def release(self, message: Message) -> Message:
-        """Give freed memory back to the device; what torch.export leaves behind refers to itself."""
-        gc.collect()
+        """Give memory back to the device: of the last results, and of what refers to itself if `collect` says so."""
+        self._kept = []
+        if message["collect"]:
+            gc.collect()
         torch.cuda.empty_cache()
         return {}
 
