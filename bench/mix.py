@@ -29,7 +29,7 @@ from kernelwright.evaluate.referee import Referee
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 
-MOST_S = 480.0
+MOST_S = 420.0
 """After this, no further candidate is begun: call again to go on."""
 
 

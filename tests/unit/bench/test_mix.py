@@ -162,6 +162,23 @@ def test_a_run_that_was_cut_goes_on(bench, small, tmp_path):
         mix.Ledger(path, len(dealt), 4)
 
 
+def test_a_task_is_known_after_a_right_kernel_of_each_style(bench):
+    evaluator = ScriptedEvaluator(outcomes=["measured"])
+    sized = bench("mixture.tasks").SMALL[0]
+    task = asyncio.run(bench("mixture.judge").admitted(evaluator, sized, sample_task().target))
+    assert task.source == sized.source()
+    assert len(set(evaluator.calls)) == 2
+
+
+def test_a_slot_takes_lines_at_its_indentation_or_none(bench):
+    filled = bench("mixture.text").filled
+    assert filled("if x:\n    $body\n    $none\n    f($x, ${x}s)\n", {"body": "a $0\nb", "none": "", "x": "q"}) == (
+        "if x:\n    a $0\n    b\n    f(q, qs)\n"
+    )
+    with pytest.raises(KeyError):
+        filled("$unknown\n", {})
+
+
 def test_nothing_is_begun_after_the_time_is_over(bench, small, tmp_path):
     dealt, tasks = small
     mix = bench("mix")
