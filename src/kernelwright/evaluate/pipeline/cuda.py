@@ -117,7 +117,8 @@ def host_stages(trial: Trial, library: Library | None, effort: Effort) -> Evalua
         subject = Subject(contestant, lambda offsets: _give_parameters(session, contestant, offsets))
         return promoted(trial, outcome, effort, subject, of_a_model(trial))
     finally:
-        contestant.close()
+        contestant.leave()
+        machine.spares("cuda").retire(contestant.child)
 
 
 @contextmanager

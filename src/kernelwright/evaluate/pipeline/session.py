@@ -88,7 +88,8 @@ class Session:
         self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
         self._admit_cases(given)
         for slot, regime in enumerate(self.regimes):
-            offsets = self._place_regime(slot, regime, drawn[slot % len(drawn)])
+            # The clock writes over the draws that are not kept, and a regime may be made again.
+            offsets = self._place_regime(slot, regime, drawn[slot % kept])
             self._admit_cases([self._observe(regime, offsets)])
 
     def present(self, case: Case) -> Case:

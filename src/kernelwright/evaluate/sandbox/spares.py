@@ -1,8 +1,8 @@
 """Children that wait for work: born, confined and with a CUDA context before there is a candidate for them.
 
-Each is used once. Decides when the next ones are started: a few together, when the last one is taken, so that the clock waits
-for a birth once in a few candidates only; and that those that have served end beside other work. Refuses to know
-what a child computes.
+Each is used once. Decides when the next ones are started: a few together, when the last one has served, so that they are born
+while the next candidate is compiled; and that those that have served end beside other work. Refuses to know what a child
+computes.
 """
 
 from collections import deque
@@ -27,7 +27,7 @@ class Spares:
         self._leaving: list[Future[None]] = []
 
     def take(self) -> Child:
-        """A child that is ready, at work for the current job; others are begun if it was the last.
+        """A child that is ready, at work for the current job.
 
         Raises:
             RefereeError: none could be started.
@@ -35,14 +35,13 @@ class Spares:
         """
         if not self._waiting:
             self._begin()
-        child = self._waiting.popleft().result()
-        if not self._waiting:
-            self._begin()
-        return at_work(child)
+        return at_work(self._waiting.popleft().result())
 
     def retire(self, child: Child) -> None:
-        """End a child that has served; the next clock waits for its end."""
+        """End a child that has served, and begin others if it was the last; the next clock waits for both."""
         self._leaving.append(self._pool.submit(child.close))
+        if not self._waiting:
+            self._begin()
 
     def settle(self) -> None:
         """Wait until nobody is being born or dying: either would disturb the clock."""
