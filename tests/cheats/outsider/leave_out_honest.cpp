@@ -1,0 +1,8 @@
+// Honest twin: every element in every call.
+// task: leave_out.py
+// expect: measured
+#include <math.h>
+
+extern "C" void entry(const float* __restrict x, float* __restrict y) {
+  for (long i = 0; i < 16 * 1048576; i++) y[i] = j1f(x[i]);
+}
