@@ -30,8 +30,29 @@ Defence = Literal[
     "limits",
     "reference_hidden",
     "honest_reply",
+    "secret_seeds",
+    "admission",
+    # Comparators: without one, outputs that have it are not looked at.
+    "exact",
+    "set",
+    "statistical",
+    # Probes of a new best, by their names in `records/promotion.py`.
+    "races",
+    "perturbation",
+    "new_values",
+    "new_storage",
+    "two_results",
+    "source",
+    "ablation",
+    "own_share",
+    "memcheck",
+    "racecheck",
+    # Of a GPU alone.
+    "capture",
+    "watched",
+    "cold_cache",
 ]
-"""One name a defence; `tests/cheats` switches each off to see its cheat get through."""
+"""One name a defence; `tests/cheats` and `tests/gpu` switch each off to see its cheat get through."""
 
 
 class Policy(Record):
@@ -71,6 +92,11 @@ class Policy(Record):
     """In a search on a GPU, time torch.compile against eager once for the task, and the candidate against eager alone."""
     disabled: tuple[Defence, ...] = ()
     """For the tests of the defences only; recorded in every evaluation that was made so."""
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        """Kinds of comparators whose outputs a test has nobody look at."""
+        return frozenset(self.disabled) & {"exact", "set", "statistical"}
 
     @field_validator("baselines")
     @classmethod

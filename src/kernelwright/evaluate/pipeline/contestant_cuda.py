@@ -39,6 +39,8 @@ class CudaContestant(Contestant):
         self.outbox: CudaArena | None = None
         self.outbox_bytes = 0
         self.busy_ns = BUSY_NS
+        self.off: tuple[str, ...] = ()
+        """Defences of its clock that a test switched off."""
 
     def open_outbox(self, size: int) -> int:
         """Allocate it; returns the descriptor for the child."""
@@ -58,7 +60,7 @@ class CudaContestant(Contestant):
         self.calls += len(calls)
         message: Message = {
             "do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant,
-            "clock": clock, "busy_ns": self.busy_ns, **self._beside(len(calls), checked),
+            "clock": clock, "busy_ns": self.busy_ns, "off": list(self.off), **self._beside(len(calls), checked),
         }  # fmt: skip
         reply = self._put(message, (), None)
         try:

@@ -71,9 +71,10 @@ def of_a_model(trial: Trial) -> Instruments:
     }
     absent = {
         "ablation": "its own host code launches: what is left out of it, it could find out",
-        "own_share": "no profiler looks into its process",
         **_too_large(trial),
     }
+    if trial.policy.library_calls == "report":
+        absent["own_share"] = "no profiler looks into its process"
     if trial.candidate.language == "cuda_host":
         absent |= dict.fromkeys(("memcheck", "racecheck"), "its library is called by nobody but its own process")
     return Instruments(sanitize=lambda tool: _sanitized(trial, tool, job), absent=absent)

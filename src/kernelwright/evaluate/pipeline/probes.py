@@ -170,13 +170,13 @@ def new_values(scene: Scene) -> str:
 
 
 def new_storage(scene: Scene) -> str:
-    """The same values elsewhere: a result must not depend on where its inputs lie."""
+    """The same values elsewhere, others where they lay: a result must not depend on where its inputs lie, or lay."""
     scene.must_have_outputs()
     here, there = _two_places(scene)
     inputs = len(scene.session.inputs)
     moved = (*there[:inputs], *here[inputs:])
     first = scene.subject.compute([here])[0]
-    with _contents(scene.session, there, here):
+    with _contents(scene.session, there, here, exchanged=True):
         second = scene.subject.compute([moved])[0]
     found = scene.wrong(scene.session.cases[0], second)
     if found is not None:
@@ -230,17 +230,20 @@ def _two_places(scene: Scene) -> tuple[Offsets, Offsets]:
 
 
 @contextmanager
-def _contents(session: Session, at: Offsets, of: Offsets) -> Iterator[None]:
-    """Put the inputs that lie at `of` where those at `at` lie, for a while."""
-    places = [session.view(i, at[i]) for i in range(len(session.inputs))]
-    kept = [p.clone() for p in places]
-    for i, place in enumerate(places):
-        place.copy_(session.view(i, of[i]))
+def _contents(session: Session, at: Offsets, of: Offsets, exchanged: bool = False) -> Iterator[None]:
+    """Put the inputs that lie at `of` where those at `at` lie, for a while; `exchanged`: and those there."""
+    places = [(session.view(i, at[i]), session.view(i, of[i])) for i in range(len(session.inputs))]
+    kept = [(place.clone(), source.clone()) for place, source in places]
+    for (place, source), (old, new) in zip(places, kept, strict=True):
+        place.copy_(new)
+        if exchanged:
+            source.copy_(old)
     _settle()
     try:
         yield
     finally:
-        for place, old in zip(places, kept, strict=True):
+        for (place, source), (old, new) in zip(places, kept, strict=True):
+            source.copy_(new)
             place.copy_(old)
         _settle()
 
