@@ -72,6 +72,7 @@ TASKS = {
                      "self.bias = nn.Parameter(torch.zeros(64))"),
     "odd": task("x * 3 + 1", (33,)),
     "softmax": task("torch.softmax(x, -1)"),
+    "shares": task("torch.softmax(x, -1)", (4, 4096)),
 }  # fmt: skip
 
 
