@@ -8,20 +8,18 @@ must get through, or the defence would be decoration).
 from pathlib import Path
 
 import pytest
+from cheat_tasks import QUICK, TASKS
 
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.candidate import Candidate, Define
-from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
 
 CPU = Target(kind="cpu", arch="native", present=True)
 WITH_THE_SESSION = {"regimes", "read_only_inputs", "random_parameters", "calibrated", "admission", "secret_seeds"}
 """Defences that are settled when a task is admitted."""
-QUICK = Policy(search_blocks=4, final_blocks=4, baselines=("eager",), run_limit_s=20)
-
 PRELUDE = """\
 #include <cmath>
 #include <cstddef>
@@ -42,38 +40,6 @@ PRELUDE = """\
     release(state);
 }
 """
-
-
-def task(forward, shape=(64, 64), init="pass", extra=""):
-    return f"""
-import torch
-import torch.nn as nn
-{extra}
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        {init}
-    def forward(self, x):
-        return {forward}
-def get_inputs():
-    return [torch.randn{shape}]
-"""
-
-
-TASKS = {
-    "affine": task("x * 3 + 1"),
-    "relu": task("torch.relu(x)"),
-    "sign": task("torch.sign(x)"),
-    "absolute": task("torch.abs(x)"),
-    "power": task("(x * x).mean()", (256, 256)),
-    "rows": task("(x * x).mean(1)"),
-    "energy": task("(x * x).sum()", (2048, 2048)),
-    "weighted": task("torch.abs(x * self.weight + self.bias)", init="self.weight = nn.Parameter(torch.ones(64)); "
-                     "self.bias = nn.Parameter(torch.zeros(64))"),
-    "odd": task("x * 3 + 1", (33,)),
-    "softmax": task("torch.softmax(x, -1)"),
-    "shares": task("torch.softmax(x, -1)", (4, 4096)),
-}  # fmt: skip
 
 
 class Bench:

@@ -6,8 +6,7 @@ import socket
 import threading
 
 import pytest
-
-from conftest import task
+from cheat_tasks import task
 
 SECRET = random.Random().uniform(2, 3)
 """A constant of the task's; a kernel is right only if it knows it."""

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from cheat_tasks import QUICK
 
-from conftest import QUICK
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.records.candidate import Candidate

@@ -1,8 +1,7 @@
 """Tampering: with the inputs, the referee's answers, the machine and whatever comes next."""
 
 import pytest
-
-from conftest import task
+from cheat_tasks import task
 
 WORK = """
 static void work(const float* x, float* out) {
