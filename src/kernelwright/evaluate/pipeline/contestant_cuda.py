@@ -41,6 +41,7 @@ class CudaContestant(Contestant):
         self.busy_ns = BUSY_NS
         self.off: tuple[str, ...] = ()
         """Defences of its clock that a test switched off."""
+        self._exported_ns = 0
 
     def open_outbox(self, size: int) -> int:
         """Allocate it; returns the descriptor for the child."""
@@ -72,7 +73,7 @@ class CudaContestant(Contestant):
             results = self._results(len(calls), variant)
         except (KeyError, TypeError, ValueError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
-        return Ran(results, reply.outside_ns, inside, reply.cpu_ns, each, queued)
+        return Ran(results, reply.outside_ns, inside, reply.cpu_ns, each, queued, self._exported_ns)
 
     def _beside(self, calls: int, checked: bool) -> Message:
         """What else a question to compute says."""
@@ -84,7 +85,9 @@ class CudaContestant(Contestant):
             return tuple(() for _ in range(calls))
         # Large results of fp64 come back in single precision: there is no room for them otherwise.
         message: Message = {"do": "export", "narrow": variant == "fp64" and self.narrow}
-        return found_in(self._put(message, (), None).message, calls)
+        reply = self._put(message, (), None)
+        self._exported_ns = reply.outside_ns
+        return found_in(reply.message, calls)
 
     narrow = False
     """Whether fp64 results are too large to be kept as they are."""

@@ -279,14 +279,18 @@ def _hidden_work(contestant: Contestant, samples: Samples) -> Suspect | None:
 
 def _clock_disagrees(samples: Samples) -> Suspect | None:
     ours, eagers = samples.quietest["candidate"], samples.quietest["eager"]
-    hidden, allowed = ours.hidden_ns - eagers.hidden_ns, HIDDEN_SHARE * ours.outside_ns
+    missed, theirs = ours.hidden_ns, eagers.hidden_ns
+    if ours.exported_ns:
+        # What is computed only when the result is fetched was not timed.
+        missed, theirs = missed + ours.exported_ns, theirs + eagers.exported_ns
+    hidden, allowed = missed - theirs, HIDDEN_SHARE * ours.outside_ns
     if ours.each_ns:
         # Most of what passes outside is preparation, the same for every side: what is hidden must be seen beside the call.
         allowed = max(BLUR_NS * samples.calls, HIDDEN_SHARE * (ours.inside_ns + hidden))
     if hidden <= allowed:
         return None
     evidence = (
-        f"its own clock misses {ours.hidden_ns / 1e3:.0f} us of its fastest sample, which took "
-        f"{ours.outside_ns / 1e3:.0f} us; eager's misses {eagers.hidden_ns / 1e3:.0f} us"
+        f"its own clock misses {missed / 1e3:.0f} us of its fastest sample, which took "
+        f"{ours.outside_ns / 1e3:.0f} us; eager's misses {theirs / 1e3:.0f} us"
     )
     return Suspect(because="clock_disagrees", evidence=evidence)
