@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from kernelwright.records.candidate import Candidate
+from kernelwright.tasks.kernel_file import parse_kernel
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -10,7 +13,12 @@ class Kernel:
     task: str
     source: str
     language: str = "triton"
-    entry: str = "ModelNew"
+
+    def candidate(self):
+        """What is judged; a `.cu` says its own language."""
+        if self.language.startswith("cuda"):
+            return parse_kernel(self.source, ".cu")
+        return Candidate(language=self.language, source=self.source)
 
 
 @dataclass(frozen=True)
@@ -259,7 +267,7 @@ TWINS = {
     "cuda affine slowly": Kernel("affine", CUDA_SLOW, "cuda"),
     "cuda rows": Kernel("rows", CUDA_ROWS, "cuda"),
     "cuda vector": Kernel("vector", CUDA_VECTOR, "cuda"),
-    "host affine": Kernel("affine", HOST, "cuda_host", "kernel"),
-    "host affine slowly": Kernel("affine", HOST_SLOW, "cuda_host", "kernel"),
+    "host affine": Kernel("affine", HOST, "cuda_host"),
+    "host affine slowly": Kernel("affine", HOST_SLOW, "cuda_host"),
 }
 """Honest kernels: what each cheat below is made from."""

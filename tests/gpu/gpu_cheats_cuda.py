@@ -1,6 +1,6 @@
 """Cheats in CUDA C++: device code alone, which the referee launches, and host code that launches."""
 
-from gpu_cheats import AT, CUDA, CUDA_ROWS, CUDA_SLOW, CUDA_VECTOR, HOST, HOST_LAUNCH, HOST_SLOW, Cheat, Kernel, plan
+from gpu_cheats import CUDA, CUDA_ROWS, CUDA_VECTOR, HOST, HOST_LAUNCH, HOST_SLOW, Cheat, Kernel, plan
 
 SANITIZERS = ("memcheck", "racecheck")
 LINE = "  out[i] = x[i] * 3 + 1;\n"
@@ -15,7 +15,7 @@ def device(line, source=CUDA, old=LINE, task="affine"):
 def host(line, before="", source=HOST):
     """Host code with other lines in place of its launch."""
     text = source.replace(HOST_LAUNCH, line).replace('extern "C"', f'{before}extern "C"')
-    return Kernel("affine", text, "cuda_host", "kernel")
+    return Kernel("affine", text, "cuda_host")
 
 
 WORKSPACE = '[[workspace]]\nbytes = "4 * in0.numel + 64"\n'
@@ -128,7 +128,7 @@ CHEATS = {
             "static cudaStream_t other = made();\n  " + HOST_LAUNCH.replace("stream", "other"),
             "static cudaStream_t made() {\n  cudaStream_t other;\n"
             "  cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);\n  return other;\n}\n", HOST_SLOW,
-        ), "measured", twin="host affine slowly", defence="watched", also=("outside_clock",), tier=2,
+        ), "measured", twin="host affine slowly", defence="watched", also=("outside_clock", "timed_outputs"), tier=2,
     ),
     "a thread of the host's": Cheat(
         host(f"std::thread([=] {{\n    usleep(50000);\n    {HOST_LAUNCH}\n  }}).detach();"), "incorrect",
@@ -140,5 +140,3 @@ CHEATS = {
         host("std::exit(0);"), "crashed", told="exited with status 0 before it answered",
     ),
 }  # fmt: skip
-assert CUDA_SLOW != CUDA
-assert AT in CUDA

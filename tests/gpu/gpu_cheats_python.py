@@ -15,8 +15,6 @@ from gpu_cheats import (
     forward,
 )
 
-AFTER = 20
-"""Calls after which all cases are over."""
 SANITIZERS = ("memcheck", "racecheck")
 """They take seconds; off where another probe is what matters."""
 
@@ -33,9 +31,16 @@ def launched(*lines):
 
 SIDE = "STREAM = torch.cuda.Stream()\n\n\n"
 ON_THE_SIDE = f"out = torch.empty_like(x)\nwith torch.cuda.stream(STREAM):\n    {SLOW_LAUNCH}\nreturn out"
-EIGHTH = (
-    "real = torch.cuda.Event.elapsed_time\ntorch.cuda.Event.elapsed_time = lambda self, end: real(self, end) / 8\n\n\n"
-)
+EIGHTH = """
+try:
+    real = torch.cuda.Event.elapsed_time
+    torch.cuda.Event.elapsed_time = lambda self, end: real(self, end) / 8
+except AttributeError:
+    pass  # where it is only captured
+
+
+"""
+SHORT_EVENTS = SLOW.replace("@triton.jit", EIGHTH + "@triton.jit")
 NO_WAIT = "torch.cuda.synchronize = lambda device=None: None\n"
 LATER = (
     "def computed(x):\n    out = torch.empty_like(x)\n    " + SLOW_LAUNCH + "\n    return out\n\n\n"
@@ -97,7 +102,7 @@ CHEATS = {
     # The clock.
     "a side stream": Cheat(
         host(forward(ON_THE_SIDE, SIDE, SLOW)), "measured", twin="affine slowly in tier two",
-        defence="watched", also=("outside_clock",), tier=2,
+        defence="watched", also=("outside_clock", "timed_outputs"), tier=2,
     ),
     "a thread that launches later": Cheat(
         host(forward(
@@ -106,11 +111,11 @@ CHEATS = {
         )), "incorrect", ("unwritten", "value"),
     ),
     "events that tell an eighth": Cheat(
-        host(EIGHTH + SLOW), "suspect", ("clock_disagrees",), "its own clock misses", defence="outside_clock",
+        host(SHORT_EVENTS), "suspect", ("clock_disagrees",), "its own clock misses", defence="outside_clock",
         twin="affine slowly in tier two",
     ),
     "events that tell an eighth, captured": Cheat(
-        Kernel("affine", SLOW.replace("@triton.jit", EIGHTH + "@triton.jit")), "measured", twin="affine slowly",
+        Kernel("affine", SHORT_EVENTS), "measured", twin="affine slowly",
         defence="capture", also=("outside_clock",), tier=1,
     ),
     "nobody waits": Cheat(
@@ -217,4 +222,3 @@ CHEATS = {
         host(forward("while os.fork():\n    pass\ntime.sleep(1000)")), "crashed", told="BlockingIOError",
     ),
 }  # fmt: skip
-assert all(FORWARD not in c.kernel.source or c.kernel.source != AFFINE for c in CHEATS.values())
