@@ -2,7 +2,6 @@
 
 from gpu_cheats import (
     AFFINE,
-    FORWARD,
     GRAPHED,
     LAUNCH,
     PRODUCT,
