@@ -24,6 +24,7 @@ from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.court import Court
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import GPU_JAIL
+from kernelwright.evaluate.pipeline.timing import LEAST_US
 from kernelwright.evaluate.profile.clock import DEVICE, Contest, Entrant
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs
@@ -200,7 +201,9 @@ def _parts(machine: Machine, kernel: Kernel, row: dict, until: float) -> Iterato
 
 def _judged(stage: Stage, first: CudaContestant, second: CudaContestant, part: str) -> dict[str, JsonValue]:
     policy = Policy()
-    rule = Stopping(("eager",), policy.search_blocks, policy.confidence, policy.minimum_effect, policy.search_precision)
+    rule = Stopping(
+        ("eager",), policy.search_blocks, policy.confidence, policy.minimum_effect, policy.search_precision, LEAST_US
+    )
     found = []
     for number in range(JUDGEMENTS[part]):
         if part == "same" and number and number % PROCESS_LASTS == 0:
@@ -221,7 +224,7 @@ def _judged(stage: Stage, first: CudaContestant, second: CudaContestant, part: s
 def _twin(stage: Stage, first: CudaContestant, part: str, known: dict[str, JsonValue]) -> CudaContestant:
     """A twin whose time is 3 % off A's within half a percent, by a long measurement that is written down."""
     kernel, wanted = stage.kernel, TIMES[part]
-    long = Stopping(("eager",), 60, 0.99, 0.0, 1e-6, "goes on")
+    long = Stopping(("eager",), 60, 0.99, 0.0, 1e-6, clear="goes on")
     turns, tried = kernel.turns * wanted, []
     for _ in range(5):
         second = stage.side(kernel.turned(turns))

@@ -8,19 +8,18 @@ must get through, or the defence would be decoration).
 from pathlib import Path
 
 import pytest
+from cheat_tasks import QUICK, TASKS
 
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.candidate import Candidate, Define
-from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
 
 CPU = Target(kind="cpu", arch="native", present=True)
-WITH_THE_SESSION = {"regimes", "read_only_inputs", "random_parameters", "calibrated"}
+WITH_THE_SESSION = {"regimes", "read_only_inputs", "random_parameters", "calibrated", "admission", "secret_seeds"}
 """Defences that are settled when a task is admitted."""
-
 PRELUDE = """\
 #include <cmath>
 #include <cstddef>
@@ -43,36 +42,6 @@ PRELUDE = """\
 """
 
 
-def task(forward, shape=(64, 64), init="pass", extra=""):
-    return f"""
-import torch
-import torch.nn as nn
-{extra}
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        {init}
-    def forward(self, x):
-        return {forward}
-def get_inputs():
-    return [torch.randn{shape}]
-"""
-
-
-TASKS = {
-    "affine": task("x * 3 + 1"),
-    "relu": task("torch.relu(x)"),
-    "sign": task("torch.sign(x)"),
-    "absolute": task("torch.abs(x)"),
-    "power": task("(x * x).mean()", (256, 256)),
-    "rows": task("(x * x).mean(1)"),
-    "energy": task("(x * x).sum()", (2048, 2048)),
-    "weighted": task("torch.abs(x * self.weight + self.bias)", init="self.weight = nn.Parameter(torch.ones(64)); "
-                     "self.bias = nn.Parameter(torch.zeros(64))"),
-    "odd": task("x * 3 + 1", (33,)),
-}  # fmt: skip
-
-
 class Bench:
     """Judges sources; what was admitted once is used again."""
 
@@ -88,12 +57,12 @@ class Bench:
         self.sessions[key].policy = policy
         return self.sessions[key]
 
-    def judge(self, source, name, cheat, disabled=(), task_source=None):
-        policy = Policy(search_blocks=4, baselines=("eager",), run_limit_s=20, disabled=tuple(disabled))
+    def judge(self, source, name, cheat, disabled=(), task_source=None, effort="search"):
+        policy = QUICK.model_copy(update={"disabled": tuple(disabled)})
         candidate = Candidate(
             language="cpp", source=PRELUDE + source, entry="kernel", defines=(Define(name="CHEAT", value=cheat),)
         )
-        return judge(lambda: self.session(name, policy, task_source), self.machine, candidate, policy, "search")
+        return judge(lambda: self.session(name, policy, task_source), self.machine, candidate, policy, effort)
 
     def close(self):
         for session in self.sessions.values():
@@ -106,12 +75,12 @@ class Arms:
     def __init__(self, bench, defence):
         self.bench, self.defence = bench, defence
 
-    def __call__(self, source, name, also=(), task_source=None):
+    def __call__(self, source, name, also=(), task_source=None, effort="search"):
         """`also`: other defences that catch it as well, and are off in every arm."""
-        honest = self.bench.judge(source, name, 0, also, task_source)
+        honest = self.bench.judge(source, name, 0, also, task_source, effort)
         assert honest.outcome == "measured", f"the honest twin: {honest}"
-        caught = self.bench.judge(source, name, 1, also, task_source)
-        through = self.bench.judge(source, name, 1, (*also, self.defence), task_source)
+        caught = self.bench.judge(source, name, 1, also, task_source, effort)
+        through = self.bench.judge(source, name, 1, (*also, self.defence), task_source, effort)
         assert through.outcome == "measured", f"without {self.defence}: {through}"
         assert self.defence in through.disabled
         return honest, caught, through

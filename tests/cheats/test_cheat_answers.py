@@ -6,8 +6,7 @@ import socket
 import threading
 
 import pytest
-
-from conftest import task
+from cheat_tasks import task
 
 SECRET = random.Random().uniform(2, 3)
 """A constant of the task's; a kernel is right only if it knows it."""
@@ -172,3 +171,30 @@ def test_nothing_was_inherited(bench):
     assert names - {"TRITON_CACHE_DIR"} == {"HOME", "TMPDIR", "PATH"}
     assert files == {"/dev/null", "/memfd:log", "socket:", "/memfd:arena", "/memfd:kernel.so"}
     assert sum("socket:" in line for line in lines) == 1
+
+
+@pytest.mark.defence("reference_hidden")
+def test_a_door_into_another_process(arms):
+    """Opens the memory of any other process for writing: expected results, tolerances and counters would be its own."""
+    source = (
+        GUESS
+        + """
+    #include <dirent.h>
+    #include <fcntl.h>
+    #include <string>
+    static bool opened() {
+        DIR* processes = opendir("/proc");
+        while (dirent* entry = processes ? readdir(processes) : nullptr) {
+            if (atoi(entry->d_name) <= 0 || atoi(entry->d_name) == getpid()) continue;
+            if (open(("/proc/" + std::string(entry->d_name) + "/mem").c_str(), O_RDWR) >= 0) return true;
+        }
+        return false;
+    }
+    extern "C" void kernel(const float* x, float* out) {
+        static const bool open = CHEAT ? opened() : true;
+        if (open) work(x, out, 3);
+    }
+    """
+    )
+    _, caught, _ = arms(source, "affine")
+    assert (caught.outcome, caught.because) == ("incorrect", "unwritten")

@@ -208,3 +208,26 @@ def test_faster_than_memory(arms):
     _, caught, _ = arms(source, "energy", also=("timed_outputs",))
     assert (caught.outcome, caught.because) == ("suspect", "below_floor")
     assert "floor is" in caught.evidence
+
+
+@pytest.mark.defence("outside_clock")
+def test_a_time_that_is_simply_stated(arms):
+    source = (
+        WORK
+        + """
+    extern "C" void kernel(const float* x, float* out) {
+    #if CHEAT
+        static bool once = (python(
+            "from kernelwright.evaluate.sandbox import wire\\n"
+            "send = wire.send\\n"
+            "wire.send = lambda end, message, *rest: send(end, {**message, 'ns': 1} if 'ns' in message else message, *rest)"),
+            true);
+        (void)once;
+    #endif
+        hard_work(x, out);
+    }
+    """
+    )
+    _, caught, through = arms(source, "affine", also=("floor",))
+    assert (caught.outcome, caught.because) == ("suspect", "clock_disagrees")
+    assert through.timing.latency_us < 0.01

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from cheat_tasks import QUICK
 
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.tasks.kernelbench import read_kernelbench
 
@@ -24,9 +24,9 @@ RANDOM = (
 def judged(bench):
     """Judges the body of a kernel on one of the honest twins' tasks."""
     sessions = {}
-    policy = Policy(search_blocks=4, final_blocks=4, baselines=("eager",), run_limit_s=20)
 
-    def judged(name, arguments, body, effort="search"):
+    def judged(name, arguments, body, effort="search", disabled=()):
+        policy = QUICK.model_copy(update={"disabled": disabled})
         if name not in sessions:
             source = read_kernelbench(HONEST / f"{name}.py")
             sessions[name] = admit.open_session(bench.warm, source, CPU, policy, print)
@@ -113,3 +113,38 @@ def test_a_race_that_verification_did_not_meet(judged):
     assert {p.status for p in clean.promotion.probes} == {"passed", "not_run"}
     found = judged("row_sum", "const float* x, float* out", body.replace("LIMIT", "20"), "final")
     assert found.outcome == "incorrect", found
+
+
+def with_and_without(judged, kind, *kernel):
+    """What becomes of a kernel; without the comparator of its output nobody looks at that."""
+    through = judged(*kernel, disabled=(kind,))
+    assert through.outcome == "measured", through
+    assert through.disabled == (kind,)
+    return judged(*kernel)
+
+
+@pytest.mark.defence("exact")
+def test_bits_that_tolerance_would_take(judged):
+    body = "for (int i = 0; i < 64*96; ++i) out[i] = x[i/96*96 + 95 - i%96]; out[77] = std::nextafter(out[77], 1e9f);"
+    found = with_and_without(judged, "exact", "bits", "const float* x, float* out", body)
+    assert (found.outcome, found.because) == ("incorrect", "value")
+    assert "not the reference's bits" in found.evidence
+
+
+@pytest.mark.defence("set")
+def test_a_runner_up_for_the_largest(judged):
+    body = (
+        "for (int r = 0; r < 64; ++r) { int best = 0; for (int i = 1; i < 40; ++i)"
+        " if (x[r*40+i] > x[r*40+best]) best = i; out[r] = r == 9 ? (best + 1) % 40 : best; }"
+    )
+    found = with_and_without(judged, "set", "largest", "const float* x, int64_t* out", body)
+    assert (found.outcome, found.because) == ("incorrect", "value")
+    assert "its positions pick other values" in found.evidence
+
+
+@pytest.mark.defence("statistical")
+def test_a_coin_that_is_a_little_loaded(judged):
+    body = f"for (int i = 0; i < 1024; ++i) {{ {RANDOM.replace('% 4', '% 3')} out[i] = kept ? x[i] * (4.f / 3) : 0; }}"
+    found = with_and_without(judged, "statistical", "dropout", "const float* x, float* out", body)
+    assert (found.outcome, found.because) == ("incorrect", "value")
+    assert "would come up by chance" in found.evidence

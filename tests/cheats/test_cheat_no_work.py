@@ -1,6 +1,9 @@
 """Not doing the work: less of it, coarser, for the inputs at hand only, or of another shape."""
 
 import pytest
+from cheat_tasks import TASKS
+
+from kernelwright.errors import TaskError
 
 
 @pytest.mark.defence("calibrated")
@@ -161,3 +164,82 @@ def test_fewer_elements_in_timed_calls(arms):
     """
     _, caught, _ = arms(source, "affine", also=("floor",))
     assert (caught.outcome, caught.because) == ("incorrect", "shape")
+
+
+@pytest.mark.defence("regimes")
+def test_a_softmax_for_small_numbers(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        for (int row = 0; row < 64; ++row) {
+            float most = x[row * 64], total = 0;
+            for (int i = 1; i < 64; ++i) most = std::fmax(most, x[row * 64 + i]);
+            for (int i = 0; i < 64; ++i) total += std::exp(x[row * 64 + i] - (CHEAT ? 0 : most));
+            for (int i = 0; i < 64; ++i) out[row * 64 + i] = std::exp(x[row * 64 + i] - (CHEAT ? 0 : most)) / total;
+        }
+    }
+    """
+    _, caught, _ = arms(source, "softmax")
+    assert (caught.outcome, caught.because, caught.case) == ("incorrect", "nonfinite", "one huge element")
+
+
+@pytest.mark.defence("regimes")
+def test_outliers_left_out(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        for (int i = 0; i < 4096; ++i) out[i] = (CHEAT ? std::fmin(std::fmax(x[i], -6.5f), 6.5f) : x[i]) * 3 + 1;
+    }
+    """
+    _, caught, _ = arms(source, "affine", also=("timed_outputs",))
+    assert (caught.outcome, caught.because) == ("incorrect", "value")
+    assert caught.case in ("times 3", "one huge element")
+
+
+@pytest.mark.defence("timed_outputs")
+def test_half_precision_once_the_cases_are_over(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        static int calls = 0;
+        const bool coarse = CHEAT && ++calls > 11;
+        for (int i = 0; i < 4096; ++i)
+            out[i] = coarse ? float(_Float16(_Float16(x[i]) * _Float16(3))) + 1 : x[i] * 3 + 1;
+    }
+    """
+    _, caught, _ = arms(source, "affine")
+    assert (caught.outcome, caught.because) == ("incorrect", "timed_output")
+
+
+def test_zeros_where_every_value_is_tiny(bench):
+    """A fixed tolerance of 1e-2 would take zeros for these 4096 shares of one."""
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        if (CHEAT) return void(std::memset(out, 0, 65536));
+        for (int row = 0; row < 4; ++row) {
+            float most = x[row * 4096];
+            double total = 0;
+            for (int i = 1; i < 4096; ++i) most = std::fmax(most, x[row * 4096 + i]);
+            for (int i = 0; i < 4096; ++i) total += out[row * 4096 + i] = std::exp(x[row * 4096 + i] - most);
+            for (int i = 0; i < 4096; ++i) out[row * 4096 + i] = float(out[row * 4096 + i] / total);
+        }
+    }
+    """
+    assert bench.judge(source, "shares", 0).outcome == "measured"
+    caught = bench.judge(source, "shares", 1)
+    assert (caught.outcome, caught.because, caught.case) == ("incorrect", "value", "as given")
+
+
+@pytest.mark.defence("admission")
+def test_a_task_whose_answer_is_its_input(bench):
+    """Uniform numbers are all positive, and ReLU is a copy: no kernel that passes here says anything."""
+    copy = 'extern "C" void kernel(const float* x, float* out) { std::memcpy(out, x, 16384); }'
+    honest = """
+    extern "C" void kernel(const float* x, float* out) {
+        for (int i = 0; i < 4096; ++i) out[i] = x[i] > 0 ? x[i] : 0;
+    }
+    """
+    positive = TASKS["relu"].replace("randn", "rand")
+    with pytest.raises(TaskError, match="the input itself would pass"):
+        bench.judge(copy, "positive", 1, task_source=positive)
+    assert bench.judge(copy, "positive", 1, ("admission",), positive).outcome == "measured"
+    assert bench.judge(honest, "relu", 0).outcome == "measured"
+    caught = bench.judge(copy, "relu", 1)
+    assert (caught.outcome, caught.because) == ("incorrect", "value")

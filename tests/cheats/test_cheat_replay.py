@@ -95,3 +95,75 @@ def test_all_results_in_one_buffer(arms):
     _, caught, _ = arms(source, "affine", also=("fresh_inputs",))
     assert (caught.outcome, caught.because) == ("suspect", "tampering")
     assert "share the memory" in caught.evidence
+
+
+def test_the_first_result_for_ever(bench):
+    source = (
+        WORK
+        + """
+    extern "C" void kernel(const float* x, float* out) {
+        static std::vector<float> first;
+        if (!CHEAT || first.empty()) {
+            first.resize(4096);
+            work(x, first.data());
+        }
+        std::memcpy(out, first.data(), sizeof(float) * 4096);
+    }
+    """
+    )
+    assert bench.judge(source, "affine", 0).outcome == "measured"
+    caught = bench.judge(source, "affine", 1)
+    assert (caught.outcome, caught.because, len(caught.accuracy.cases)) == ("incorrect", "value", 2)
+
+
+@pytest.mark.defence("timed_outputs")
+def test_what_the_memory_held_before(arms):
+    """Nothing is written: memory of the right size is likely to hold an earlier result."""
+    source = (
+        WORK
+        + """
+    extern "C" void kernel(const float* x, float* out) {
+        static int calls = 0;
+        if (!CHEAT || ++calls <= 11) work(x, out);
+    }
+    """
+    )
+    _, caught, _ = arms(source, "affine", also=("floor",))
+    assert (caught.outcome, caught.because) == ("incorrect", "timed_output")
+
+
+@pytest.mark.defence("secret_seeds")
+def test_answers_for_every_seed_that_there_may_be(arms):
+    """Draws the task's inputs from small seeds before the first call, and looks up whose result is asked for."""
+    source = (
+        WORK
+        + """
+    static const int seeds = 80;
+    static float keys[seeds], answers[seeds][4096];
+    static bool prepared() {
+        char code[512];
+        snprintf(code, sizeof code,
+                 "import ctypes, torch\\n"
+                 "for seed in range(%d):\\n"
+                 "    torch.manual_seed(seed)\\n"
+                 "    x = torch.randn(64, 64)\\n"
+                 "    y = x * 3 + 1\\n"
+                 "    ctypes.memmove(%zu + 4 * seed, x.data_ptr(), 4)\\n"
+                 "    ctypes.memmove(%zu + 16384 * seed, y.data_ptr(), 16384)\\n",
+                 seeds, size_t(keys), size_t(answers));
+        python(code);
+        return true;
+    }
+    extern "C" void kernel(const float* x, float* out) {
+    #if CHEAT
+        static bool once = prepared();
+        for (int seed = 0; once && seed < seeds; ++seed)
+            if (keys[seed] == x[0]) std::memcpy(out, answers[seed], sizeof answers[seed]);
+    #else
+        work(x, out);
+    #endif
+    }
+    """
+    )
+    _, caught, _ = arms(source, "affine", also=("regimes", "fresh_inputs"))
+    assert (caught.outcome, caught.because, caught.case) == ("incorrect", "unwritten", "as given")

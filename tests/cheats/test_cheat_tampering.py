@@ -1,6 +1,7 @@
 """Tampering: with the inputs, the referee's answers, the machine and whatever comes next."""
 
 import pytest
+from cheat_tasks import task
 
 WORK = """
 static void work(const float* x, float* out) {
@@ -210,3 +211,93 @@ def test_no_answer_breaks_the_referee(bench, answer):
     assert bench.judge(
         WORK + 'extern "C" void kernel(const float* x, float* out) { work(x, out); }', "affine", 0
     ).outcome == ("measured")
+
+
+@pytest.mark.defence("file_system")
+def test_the_cache_of_compiled_baselines(arms, outside, monkeypatch):
+    """Only references write there, whatever its mode: else every later baseline could be made slow, or wrong."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(outside))
+    for folder in (outside / "kernelwright", outside / "kernelwright" / "inductor"):
+        folder.mkdir()
+        folder.chmod(0o777)
+    source = (
+        WORK
+        + f"""
+    static bool poisoned() {{
+        FILE* file = fopen("{outside}/kernelwright/inductor/poison", "w");
+        return file && fclose(file) == 0;
+    }}
+    extern "C" void kernel(const float* x, float* out) {{
+        static const bool fine = CHEAT ? poisoned() : true;
+        if (fine) work(x, out);
+    }}
+    """
+    )
+    _, caught, _ = arms(source, "cached", task_source=task("x * 3 + 1"))
+    assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
+    assert (outside / "kernelwright" / "inductor" / "poison").exists(), "by the judgement without the defence"
+
+
+@pytest.mark.defence("limits")
+def test_threads_without_end(arms):
+    source = (
+        WORK
+        + """
+    #include <pthread.h>
+    static void* asleep(void*) {
+        for (;;) sleep(1000);
+    }
+    static bool many() {
+        pthread_attr_t small;
+        pthread_attr_init(&small);
+        pthread_attr_setstacksize(&small, 65536);
+        for (int i = 0; i < 500; ++i)
+            if (pthread_t thread; pthread_create(&thread, &small, asleep, nullptr)) return false;
+        return true;
+    }
+    extern "C" void kernel(const float* x, float* out) {
+        static const bool fine = CHEAT ? many() : true;
+        if (fine) work(x, out);
+    }
+    """
+    )
+    _, caught, _ = arms(source, "affine", also=("outside_clock",))
+    assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
+
+
+def test_a_verdict_in_print_and_a_successful_end(bench):
+    source = (
+        WORK
+        + """
+    extern "C" void kernel(const float* x, float* out) {
+        work(x, out);
+        if (!CHEAT) return;
+        puts("{\\"outcome\\": \\"measured\\", \\"speedup\\": 100, \\"verdict\\": \\"faster\\"}");
+        fflush(stdout);
+        _exit(0);
+    }
+    """
+    )
+    assert bench.judge(source, "affine", 0).outcome == "measured"
+    found = bench.judge(source, "affine", 1)
+    assert (found.outcome, found.reason) == ("crashed", "exited with status 0 before it answered")
+
+
+def test_an_answer_of_its_own_in_every_socket(bench):
+    source = (
+        WORK
+        + """
+    #include <sys/stat.h>
+    extern "C" void kernel(const float* x, float* out) {
+        work(x, out);
+        const char forged[] = "{\\"serial\\": 0, \\"ns\\": 1, \\"results\\": []}";
+        struct stat what;
+        for (int i = 3; CHEAT && i < 64; ++i)
+            if (fstat(i, &what) == 0 && S_ISSOCK(what.st_mode) && write(i, forged, sizeof forged - 1) < 0) return;
+    }
+    """
+    )
+    assert bench.judge(source, "affine", 0).outcome == "measured"
+    found = bench.judge(source, "affine", 1)
+    assert (found.outcome, found.because) == ("suspect", "tampering")
+    assert "another question" in found.evidence

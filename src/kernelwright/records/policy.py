@@ -30,8 +30,29 @@ Defence = Literal[
     "limits",
     "reference_hidden",
     "honest_reply",
+    "secret_seeds",
+    "admission",
+    # Comparators: without one, outputs that have it are not looked at.
+    "exact",
+    "set",
+    "statistical",
+    # Probes of a new best, by their names in `records/promotion.py`.
+    "races",
+    "perturbation",
+    "new_values",
+    "new_storage",
+    "two_results",
+    "source",
+    "ablation",
+    "own_share",
+    "memcheck",
+    "racecheck",
+    # Of a GPU alone.
+    "capture",
+    "watched",
+    "cold_cache",
 ]
-"""One name a defence; `tests/cheats` switches each off to see its cheat get through."""
+"""One name a defence; `tests/cheats` and `tests/gpu` switch each off to see its cheat get through."""
 
 
 class Policy(Record):
@@ -57,7 +78,7 @@ class Policy(Record):
     run_limit_s: float = 30.0
     """Longest that one call to a candidate may take before its group is killed."""
     patience: float = Field(default=200.0, gt=1)
-    """On a GPU, a kernel that takes this many times as long as eager, and 1.5 s more, is ended."""
+    """On a GPU, a kernel that takes this many times as long as eager, and 3 s more, is ended."""
     tune_points: int = Field(default=16, ge=1)
     """Most settings of tunables that a candidate leaves open which are built and tried on a GPU."""
     memory_bytes: int = 16 << 30
@@ -71,6 +92,11 @@ class Policy(Record):
     """In a search on a GPU, time torch.compile against eager once for the task, and the candidate against eager alone."""
     disabled: tuple[Defence, ...] = ()
     """For the tests of the defences only; recorded in every evaluation that was made so."""
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        """Kinds of comparators whose outputs a test has nobody look at."""
+        return frozenset(self.disabled) & {"exact", "set", "statistical"}
 
     @field_validator("baselines")
     @classmethod

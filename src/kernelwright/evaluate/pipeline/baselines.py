@@ -57,5 +57,5 @@ def through_eager(
     half = (1 + rule.confidence) / 2
     eager = statistics.ratio(samples["eager"], samples["candidate"], half, len(schedule(rule.most)))
     found = statistics.through(eager, known)
-    verdict = statistics.verdict(found, rule.minimum_effect * effect_times)
+    verdict = statistics.verdict(found, rule.effect(samples["eager"]) * effect_times)
     return Versus(baseline=name, speedup=found, verdict=verdict, cached=True)

@@ -41,6 +41,9 @@ class CudaContestant(Contestant):
         self.busy_ns = BUSY_NS
         self.watched = False
         """Whether its clock looks for work on other streams; for all sides of a contest alike."""
+        self.off: tuple[str, ...] = ()
+        """Defences of its clock that a test switched off."""
+        self._exported_ns = 0
 
     def open_outbox(self, size: int) -> int:
         """Allocate it; returns the descriptor for the child."""
@@ -60,7 +63,8 @@ class CudaContestant(Contestant):
         self.calls += len(calls)
         message: Message = {
             "do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant,
-            "clock": clock, "busy_ns": self.busy_ns, "watched": self.watched, **self._beside(len(calls), checked),
+            "clock": clock, "busy_ns": self.busy_ns, "watched": self.watched, "off": list(self.off),
+            **self._beside(len(calls), checked),
         }  # fmt: skip
         reply = self._put(message, (), None)
         try:
@@ -72,7 +76,7 @@ class CudaContestant(Contestant):
             results = self._results(len(calls), variant)
         except (KeyError, TypeError, ValueError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
-        return Ran(results, reply.outside_ns, inside, reply.cpu_ns, each, queued)
+        return Ran(results, reply.outside_ns, inside, reply.cpu_ns, each, queued, self._exported_ns)
 
     def _beside(self, calls: int, checked: bool) -> Message:
         """What else a question to compute says."""
@@ -84,7 +88,9 @@ class CudaContestant(Contestant):
             return tuple(() for _ in range(calls))
         # Large results of fp64 come back in single precision: there is no room for them otherwise.
         message: Message = {"do": "export", "narrow": variant == "fp64" and self.narrow}
-        return found_in(self._put(message, (), None).message, calls)
+        reply = self._put(message, (), None)
+        self._exported_ns = reply.outside_ns
+        return found_in(reply.message, calls)
 
     narrow = False
     """Whether fp64 results are too large to be kept as they are."""

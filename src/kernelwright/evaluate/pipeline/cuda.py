@@ -56,6 +56,7 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
     with trial.timed("load"):
         child = machine.spares("launcher").take()
         contestant = PlanContestant(child, session.limit_s(), session.task.workload.outputs)
+        contestant.off = trial.policy.disabled
     try:
         with trial.timed("load"):
             fields, descriptors = session.share()
@@ -92,7 +93,7 @@ def host_stages(trial: Trial, library: Library | None, effort: Effort) -> Evalua
     assert isinstance(session, CudaSession) and isinstance(machine, CudaMachine)
     with trial.timed("load"):
         contestant = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
-    contestant.freeze = "freeze" not in trial.policy.disabled
+    contestant.freeze, contestant.off = "freeze" not in trial.policy.disabled, trial.policy.disabled
     try:
         with trial.timed("load"):
             _load(trial, contestant, session, library)

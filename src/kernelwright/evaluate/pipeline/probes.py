@@ -112,13 +112,13 @@ def races(scene: Scene) -> str:
     scene.must_have_outputs()
     case = scene.session.present(scene.session.cases[0])
     with Load(scene.session.device, scene.workers):
-        first = scene.subject.compute([case.offsets])[0]
-        differing = 0
-        for number in range(1, RERUNS + 1):
-            again = scene.subject.compute([case.offsets])[0]
-            if all(same_bits(first[o], again[o]) for o in scene.certain):
+        first, differing = scene.subject.compute([case.offsets])[0], 0
+        for number in range(RERUNS + 1):
+            # The first one is as likely as any other to be the wrong one.
+            again = scene.subject.compute([case.offsets])[0] if number else first
+            if number and all(same_bits(first[o], again[o]) for o in scene.certain):
                 continue
-            differing += 1
+            differing += number > 0
             if (found := scene.wrong(case, again)) is not None:
                 raise ProbeFailedError(
                     "race", f"run {number} of {RERUNS} on the same inputs gives another result: {found.evidence}"
@@ -170,13 +170,13 @@ def new_values(scene: Scene) -> str:
 
 
 def new_storage(scene: Scene) -> str:
-    """The same values elsewhere: a result must not depend on where its inputs lie."""
+    """The same values elsewhere, others where they lay: a result must not depend on where its inputs lie, or lay."""
     scene.must_have_outputs()
     here, there = _two_places(scene)
     inputs = len(scene.session.inputs)
     moved = (*there[:inputs], *here[inputs:])
     first = scene.subject.compute([here])[0]
-    with _contents(scene.session, there, here):
+    with _contents(scene.session, there, here, exchanged=True):
         second = scene.subject.compute([moved])[0]
     found = scene.wrong(scene.session.cases[0], second)
     if found is not None:
@@ -230,17 +230,20 @@ def _two_places(scene: Scene) -> tuple[Offsets, Offsets]:
 
 
 @contextmanager
-def _contents(session: Session, at: Offsets, of: Offsets) -> Iterator[None]:
-    """Put the inputs that lie at `of` where those at `at` lie, for a while."""
-    places = [session.view(i, at[i]) for i in range(len(session.inputs))]
-    kept = [p.clone() for p in places]
-    for i, place in enumerate(places):
-        place.copy_(session.view(i, of[i]))
+def _contents(session: Session, at: Offsets, of: Offsets, exchanged: bool = False) -> Iterator[None]:
+    """Put the inputs that lie at `of` where those at `at` lie, for a while; `exchanged`: and those there."""
+    places = [(session.view(i, at[i]), session.view(i, of[i])) for i in range(len(session.inputs))]
+    kept = [(place.clone(), source.clone()) for place, source in places]
+    for (place, source), (old, new) in zip(places, kept, strict=True):
+        place.copy_(new)
+        if exchanged:
+            source.copy_(old)
     _settle()
     try:
         yield
     finally:
-        for place, old in zip(places, kept, strict=True):
+        for (place, source), (old, new) in zip(places, kept, strict=True):
+            source.copy_(new)
             place.copy_(old)
         _settle()
 

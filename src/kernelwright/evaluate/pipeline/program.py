@@ -75,6 +75,8 @@ def _built(trial: Trial, candidate: Candidate) -> Built:
     workload, limit = presented.task.workload, trial.policy.compile_limit_s
     if candidate.language == "cuda":
         return cuda.build(machine.warm, candidate, workload, presented.task.target.arch, limit, trial.jail().off)
+    if "capture" in trial.policy.disabled:
+        return Dynamic(reason="a test switched capture off")
     try:
         return triton.capture(machine.warm, candidate, presented.init_source(), workload, machine.hardware, limit)
     except ChildGoneError as gone:

@@ -22,6 +22,11 @@ from kernelwright.records.promotion import Probe, ProbeName, Promotion
 OWN_SHARE = 0.99
 """Of the device's time that own kernels must take where library calls are forbidden: the rest are fills and copies."""
 
+UNTOLD = (
+    "library calls are forbidden, and whose kernels its own host code runs cannot be told for sure: write the host code "
+    "so that the referee can launch for it (docs/candidate.md)"
+)
+
 
 class Ablatable(Protocol):
     """A candidate whose kernels can be left out."""
@@ -96,6 +101,8 @@ def promote(trial: Trial, measured: Measured, scene: Scene, instruments: Instrum
     }
     found: list[Probe] = []
     for name, probe in made.items():
+        if name in trial.policy.disabled:
+            continue
         start = time.perf_counter()
         try:
             told, status = _run(name, probe, instruments)
@@ -153,6 +160,8 @@ class _Share:
 
     def __call__(self) -> str:
         if self._instruments.device_times is None:
+            if self._forbidden:
+                raise ProbeFailedError("library_calls", UNTOLD)
             raise NotRunError("nothing here tells kernels' times apart")
         times = self._instruments.device_times()
         self.found = own_share(times, self._instruments.own_kernels)

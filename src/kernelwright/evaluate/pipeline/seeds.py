@@ -12,10 +12,13 @@ SEED_BITS = 62
 
 
 class Seeds:
-    """The seeds of one set of cases, in the order in which they were asked for."""
+    """The seeds of one set of cases, in the order in which they were asked for.
 
-    def __init__(self, replayed: Sequence[int] = ()) -> None:
-        self._replayed = tuple(replayed)
+    `secret`: only a test of this defence has them count from zero.
+    """
+
+    def __init__(self, replayed: Sequence[int] = (), secret: bool = True) -> None:
+        self._replayed, self._secret = tuple(replayed), secret
         self._used: list[int] = []
         self.revealed = False
         """Told to somebody: nothing that was drawn from them is a secret any more."""
@@ -23,7 +26,9 @@ class Seeds:
     def new(self) -> int:
         """The next seed: the receipt's while there are any, secret ones after them."""
         count = len(self._used)
-        seed = self._replayed[count] if count < len(self._replayed) else secrets.randbits(SEED_BITS)
+        seed = secrets.randbits(SEED_BITS) if self._secret else count
+        if count < len(self._replayed):
+            seed = self._replayed[count]
         self._used.append(seed)
         return seed
 

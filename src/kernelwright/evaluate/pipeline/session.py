@@ -75,7 +75,7 @@ class Session:
 
     def refresh(self, replayed: Sequence[int] = ()) -> None:
         """Draw everything anew from fresh secret seeds, or from a receipt's, and compute what is expected."""
-        self.seeds = Seeds(replayed)
+        self.seeds = Seeds(replayed, "secret_seeds" not in self.policy.disabled)
         self._generator = torch.Generator(self.device).manual_seed(self.seeds.new())
         self._place_parameters()
         self.cases, self.dropped = [], []

@@ -21,6 +21,8 @@ from kernelwright.evaluate.verify.regimes import Regime
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 
+ENDING_S = 3.0
+"""How long a kernel that traps may take to be told of, in seconds: the driver tidies up first."""
 LINE = 64
 """Alignment of a place in bytes."""
 
@@ -78,7 +80,7 @@ class CudaSession(Session):
 
     def limit_s(self) -> float:
         """A hanging kernel holds the whole device, so that patience follows eager's own time."""
-        return min(self.policy.run_limit_s, 1.5 + self.policy.patience * max(self.eager_s, SAMPLE_NS / 1e9))
+        return min(self.policy.run_limit_s, ENDING_S + self.policy.patience * max(self.eager_s, SAMPLE_NS / 1e9))
 
     def share(self) -> tuple[Message, list[int]]:
         """Sizes and descriptors of the segments."""

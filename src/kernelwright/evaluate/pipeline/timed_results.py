@@ -41,7 +41,7 @@ class TimedResults:
         """Why a result is refused; `offsets` say on which inputs, which still lie there."""
         session = self._session
         rule = session.task.comparator(output)
-        if not got.numel():
+        if not got.numel() or rule.kind in session.policy.unseen:
             return None
         match rule:
             case Statistical():

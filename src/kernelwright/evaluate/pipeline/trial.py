@@ -106,6 +106,8 @@ def verify_case(trial: Trial, contestant: Contestant, case: Case, guarded: bool 
             evidence = f"wrote before or behind output {i} of {found.numel} elements"
             raise OutcomeReached(wrong(trial, "guard", case.regime, evidence))
         got = contestant.read(found)
+        if trial.session.task.comparator(i).kind in trial.policy.unseen:
+            continue
         if "poison" in trial.policy.disabled:
             got = torch.where(torch.isfinite(got), got, expected.value.to(got.dtype))
         draws = [got] if expected.draws == 1 else _draws(trial, contestant, case, i)

@@ -8,6 +8,7 @@ seconds ends between two looks has used one look in place of the next: time does
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 from kernelwright.evaluate.profile.statistics import ratio, verdict
@@ -38,6 +39,8 @@ class Stopping:
     minimum_effect: float
     precision: float
     """Width of an interval, relative to its median, that is tight enough."""
+    least_us: float = 0.0
+    """Smallest difference that is told, in microseconds: two processes of one kernel may differ as long as they live."""
     clear: Literal["stops", "goes on"] = "stops"
     """Whether a verdict that no further block is likely to change ends the contest before it is tight."""
 
@@ -55,7 +58,12 @@ class Stopping:
     def versus(self, samples: dict[str, list[float]], baseline: BaselineName, effect_times: float = 1.0) -> Versus:
         """The comparison with one baseline; `effect_times` asks for a larger effect where the device was disturbed."""
         found = self.speedup(samples, baseline)
-        return Versus(baseline=baseline, speedup=found, verdict=verdict(found, self.minimum_effect * effect_times))
+        effect = self.effect(samples[baseline]) * effect_times
+        return Versus(baseline=baseline, speedup=found, verdict=verdict(found, effect))
+
+    def effect(self, baseline_us: Sequence[float]) -> float:
+        """The smallest relative difference from a baseline of these times that is told."""
+        return max(self.minimum_effect, self.least_us / median(baseline_us))
 
     def _settled(self, found: Ratio) -> bool:
         return found.width <= self.precision or (self.clear == "stops" and self._clear(found))

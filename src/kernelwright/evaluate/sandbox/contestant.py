@@ -69,6 +69,8 @@ class Ran:
     """Time of each call on the device, where every call is timed by itself."""
     queued_ns: int = 0
     """Longest that the child says it took to put one call on the device's queue."""
+    exported_ns: int = 0
+    """Time outside for handing over the results, where that is a question of its own."""
 
     @property
     def hidden_ns(self) -> int:

@@ -14,11 +14,14 @@ from kernelwright.evaluate.sides import precision, session
 from kernelwright.evaluate.sides.cuda_calls import publish, the_clock, timed
 from kernelwright.evaluate.sides.host_function import HostFunction
 from kernelwright.evaluate.sides.memory import tensor_specs
-from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
+from kernelwright.evaluate.triton.model import construct, load_parameters, plain
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar
+
+CONTIGUOUS = torch.Tensor.contiguous
+"""As it was before there was a candidate."""
 
 
 class CudaSide:
@@ -80,12 +83,12 @@ class CudaSide:
         if message["checked"]:
             self._poison()
         with torch.no_grad():
-            self._results, clocks = timed(self._model, calls, message)
+            self._results, clocks = timed(self._called, calls, message)
         return {**clocks, "results": [[] for _ in calls]}
 
     def export(self, message: Message) -> Message:
         """Copy the last results to the outbox."""
-        results = [[t.contiguous() for t in flatten(r)] for r in self._results]
+        results = [[CONTIGUOUS(t) for t in plain(r)] for r in self._results]
         return {"results": publish(self._outbox, results, self._capacity)}
 
     def inputs(self, message: Message) -> Message:
@@ -95,6 +98,10 @@ class CudaSide:
             self._view.tensor(i, int(o), s) for (i, o), s in zip(enumerate(message["offsets"]), specs, strict=True)
         ]
         return {"results": publish(self._outbox, [windows], self._capacity)}
+
+    def _called(self, *arguments: object) -> tuple[torch.Tensor, ...]:
+        """One call. Its results are looked at while its time runs, so that none can be made later."""
+        return plain(self._model(*arguments))
 
     def _poison(self) -> None:
         """Fill memory of the results' sizes with NaN and give it back: the next `empty` gets it."""

@@ -27,7 +27,9 @@ def clocked(enqueue: Enqueue, calls: int, how: Message) -> tuple[list[object], M
     torch.cuda.synchronize()
     clock = how.get("clock", "none")
     if clock == "each":
-        return the_clock(bool(how.get("watched"))).each(enqueue, calls, int(how["busy_ns"]))
+        device = the_clock(bool(how.get("watched")))
+        device.off = how.get("off", ())
+        return device.each(enqueue, calls, int(how["busy_ns"]))
     return device_clock.waiting(enqueue, calls) if clock == "waiting" else device_clock.together(enqueue, calls)
 
 

@@ -68,6 +68,19 @@ def empty(spec: TensorSpec) -> torch.Tensor:
     return torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
 
 
+def plain(result: object) -> tuple[torch.Tensor, ...]:
+    """`flatten`, and every tensor is one already: none that computes only when it is looked at.
+
+    Raises:
+        TypeError: one is of another class.
+    """
+    tensors = flatten(result)
+    for tensor in tensors:
+        if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+            raise TypeError(f"the model returned a {type(tensor).__name__}, expected plain tensors")
+    return tensors
+
+
 def flatten(result: object) -> tuple[torch.Tensor, ...]:
     """The tensors that a model returned, in order.
 

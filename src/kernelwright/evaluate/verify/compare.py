@@ -89,8 +89,12 @@ def scale_of(reference: torch.Tensor) -> float:
 
 
 def floor(spec: TensorSpec, reduction: int) -> float:
-    """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers."""
-    return EPSILON.get(spec.dtype, 0.0) * (4 + 2 * log2(max(reduction, 1)))
+    """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers.
+
+    A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness.
+    """
+    own = EPSILON.get(spec.dtype, 0.0)
+    return own * 4 + min(own, EPSILON["float32"]) * 2 * log2(max(reduction, 1))
 
 
 def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:

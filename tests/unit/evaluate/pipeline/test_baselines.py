@@ -1,5 +1,6 @@
 """Whom a candidate is timed against, and what a baseline that is known from an earlier contest may say."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import pytest
@@ -82,3 +83,12 @@ def test_on_a_device_events_that_leave_work_out_are_seen_from_outside():
     assert found is not None
     assert found.because == "clock_disagrees"
     assert disagrees(device_sample(5, 505), device_sample(40, 250)) is not None
+
+
+def test_on_a_device_fetching_results_must_not_take_longer_than_eager_s():
+    eager = dataclasses.replace(device_sample(500, 250), exported_ns=400_000)
+    honest = dataclasses.replace(device_sample(400, 250), exported_ns=450_000)
+    assert disagrees(honest, eager) is None
+    assert disagrees(dataclasses.replace(honest, exported_ns=5_000_000), eager) is not None
+    launched = device_sample(400, 250)
+    assert disagrees(launched, eager) is None, "the launcher's results lie where they are wanted"

@@ -59,6 +59,30 @@ class Racing(Honest):
         return super().result(offsets) + (self.runs % 9 == 0)
 
 
+class LosesFirst(Honest):
+    """Wrong in the first run that is looked at, and never again."""
+
+    runs = 0
+
+    def result(self, offsets):
+        self.runs += 1
+        return super().result(offsets) + (self.runs == 1)
+
+
+class Replaying(Honest):
+    """Reads from where it met these values for the first time."""
+
+    def __init__(self, session):
+        super().__init__(session)
+        self.met = {}
+        for case in session.cases:
+            self.result(case.offsets)
+
+    def result(self, offsets):
+        values = tuple(self.session.view(0, offsets[0]).flatten().tolist())
+        return super().result((self.met.setdefault(values, offsets[0]),))
+
+
 class Atomic(Honest):
     """Another last bit now and then."""
 
@@ -228,3 +252,27 @@ def test_a_missing_tool_is_said(trial):
     found = judged(trial, Honest, Instruments(sanitize=missing))
     assert found.promotion.probes[-1].status == "not_run"
     assert "not installed" in found.promotion.probes[-1].evidence
+
+
+def test_the_first_run_may_be_the_one_that_lost(trial):
+    found = judged(trial, LosesFirst)
+    assert (found.outcome, found.because, found.case) == ("incorrect", "race", "probe: races")
+
+
+def test_a_place_where_values_lay_holds_others_afterwards(trial):
+    found = judged(trial, Replaying)
+    assert (found.outcome, found.because, found.case) == ("incorrect", "stale", "probe: new_storage")
+
+
+def test_a_probe_that_is_switched_off_is_not_made(trial):
+    found = judged(trial, OneBuffer, disabled=("two_results",))
+    assert isinstance(found, Measured)
+    assert "two_results" not in {probe.name for probe in found.promotion.probes}
+
+
+def test_where_kernels_cannot_be_told_apart_forbidden_library_calls_are_presumed(trial):
+    reported = judged(trial, Honest, Instruments())
+    assert next(p.status for p in reported.promotion.probes if p.name == "own_share") == "not_run"
+    forbidden = judged(trial, Honest, Instruments(), library_calls="forbid")
+    assert forbidden.outcome == "refused"
+    assert "library calls are forbidden" in forbidden.reason

@@ -20,3 +20,8 @@ def test_replayed_seeds_come_first_and_secret_ones_after_them():
     assert drawn[2] > 8
     assert seeds.stale, "what a receipt shows is no secret"
     assert seeds.reveal() == tuple(drawn)
+
+
+def test_only_without_their_defence_do_they_count():
+    seeds = Seeds(secret=False)
+    assert [seeds.new() for _ in range(3)] == [0, 1, 2]

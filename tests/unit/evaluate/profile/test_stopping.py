@@ -15,7 +15,7 @@ RECORDED = Path(__file__).parent / "h200_blocks.json"
 POLICY = Policy()
 SEARCH = Stopping(("eager",), POLICY.search_blocks, POLICY.confidence, POLICY.minimum_effect, POLICY.search_precision)
 FINAL = Stopping(
-    ("eager",), POLICY.final_blocks, POLICY.confidence, POLICY.minimum_effect, POLICY.final_precision, "goes on"
+    ("eager",), POLICY.final_blocks, POLICY.confidence, POLICY.minimum_effect, POLICY.final_precision, clear="goes on"
 )
 NO_EFFECT_NEEDED = Stopping(("eager",), 60, 0.99, 0.0, 1e-9)
 """The level of the interval alone: nothing but one is excluded, and every look is used."""
@@ -144,3 +144,11 @@ def test_with_the_samples_of_an_h200():
     assert set(verdicts[1.0]) == {"inconclusive"}
     assert set(verdicts[1.03]) == {"slower"}
     assert set(verdicts[1 / 1.03]) == {"faster"}
+
+
+def test_a_difference_that_two_processes_of_one_kernel_show_is_not_told():
+    rule = Stopping(("eager",), 24, 0.99, 0.015, 0.02, least_us=0.25)
+    short = {"eager": [11.1 + 0.001 * i for i in range(24)], "candidate": [10.9] * 24}
+    assert rule.versus(short, "eager").verdict == "inconclusive"
+    longer = {name: [100 * us for us in times] for name, times in short.items()}
+    assert rule.versus(longer, "eager").verdict == "faster"

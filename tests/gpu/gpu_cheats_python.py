@@ -1,0 +1,223 @@
+"""Cheats in Triton and in the Python around it: in tier one where their launches are captured, in tier two where not."""
+
+from gpu_cheats import (
+    AFFINE,
+    GRAPHED,
+    LAUNCH,
+    PRODUCT,
+    ROWS,
+    SHARES,
+    SLOW,
+    SLOW_LAUNCH,
+    Cheat,
+    Kernel,
+    forward,
+)
+
+SANITIZERS = ("memcheck", "racecheck")
+"""They take seconds; off where another probe is what matters."""
+
+
+def host(source, task="affine"):
+    """Host code that must run itself."""
+    return Kernel(task, source, "python")
+
+
+def launched(*lines):
+    """The honest body, indented as a block, behind these lines."""
+    return "\n".join([*lines, "out = torch.empty_like(x)", LAUNCH, "return out"])
+
+
+SIDE = "STREAM = torch.cuda.Stream()\n\n\n"
+ON_THE_SIDE = f"out = torch.empty_like(x)\nwith torch.cuda.stream(STREAM):\n    {SLOW_LAUNCH}\nreturn out"
+EIGHTH = """
+try:
+    real = torch.cuda.Event.elapsed_time
+    torch.cuda.Event.elapsed_time = lambda self, end: real(self, end) / 8
+except AttributeError:
+    pass  # where it is only captured
+
+
+"""
+SHORT_EVENTS = SLOW.replace("@triton.jit", EIGHTH + "@triton.jit")
+NO_WAIT = "torch.cuda.synchronize = lambda device=None: None\n"
+LATER = (
+    "def computed(x):\n    out = torch.empty_like(x)\n    " + SLOW_LAUNCH + "\n    return out\n\n\n"
+    "class Later(torch.Tensor):\n"
+    "    @classmethod\n"
+    "    def __torch_function__(cls, func, types, args=(), kwargs=None):\n"
+    "        real = [computed(a.as_subclass(torch.Tensor)) if isinstance(a, Later) else a for a in args]\n"
+    "        return func(*real, **(kwargs or {}))\n\n\n"
+    "class Listed(list):\n"
+    "    def __iter__(self):\n"
+    "        return iter([computed(self[0])])\n\n\n"
+)
+KNOWN = "KNOWN = {}\n\n\n"
+MEMO = "self.calls += 1\nif self.calls > 20 and KEY in KNOWN:\n    return KNOWN[KEY]\nout = torch.empty_like(x)\n"
+MEMO += LAUNCH + "\nif self.calls > 20:\n    KNOWN[KEY] = out\nreturn out"
+TUNED = SLOW.replace(
+    "@triton.jit", '@triton.autotune([triton.Config({"PART": 1}), triton.Config({"PART": 8})], key=["n"])\n@triton.jit'
+).replace(
+    "BLOCK: tl.constexpr):\n", "BLOCK: tl.constexpr, PART: tl.constexpr):\n    if tl.program_id(0) % PART: return\n", 1
+)
+LEFT = """
+PLACES = ["/tmp/kernelwright-left", os.path.join(os.environ.get("TMPDIR", "/tmp"), "left"), "left", "/dev/shm/left"]
+FOUND = any(os.path.exists(place) for place in PLACES)
+for place in PLACES:
+    try:
+        open(place, "w").close()
+    except OSError:
+        pass
+
+
+"""
+NEIGHBOURS = """
+def readable(process):
+    try:
+        with open(f"/proc/{process}/environ") as file:
+            return bool(file.read(1))
+    except OSError:
+        return False
+
+
+FOUND = [p for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid() and readable(p)]
+FOUND += [name for name in os.environ if "SEED" in name or "EXPECTED" in name or "KERNELWRIGHT" in name]
+
+
+"""
+IF_FOUND = f"out = torch.empty_like(x)\nif FOUND:\n    {LAUNCH}\nreturn out"
+
+
+def notices(question, before=""):
+    """Shows the honest launch where the answer is yes, and does something else where its launches are real."""
+    return Kernel("affine", forward(launched(f"if not ({question}):", "    return x * 2"), before))
+
+
+def shown(kernel):
+    return Cheat(kernel, "incorrect", ("value",), effort="final", defence="source", also=SANITIZERS)
+
+
+CHEATS = {
+    # The clock.
+    "a side stream": Cheat(
+        host(forward(ON_THE_SIDE, SIDE, SLOW)), "measured", twin="affine slowly in tier two",
+        defence="watched", also=("outside_clock", "timed_outputs"), tier=2,
+    ),
+    "a thread that launches later": Cheat(
+        host(forward(
+            f"out = torch.empty_like(x)\ndef later():\n    time.sleep(0.05)\n    {LAUNCH}\n"
+            "threading.Thread(target=later).start()\nreturn out"
+        )), "incorrect", ("unwritten", "value"),
+    ),
+    "events that tell an eighth": Cheat(
+        host(SHORT_EVENTS), "suspect", ("clock_disagrees",), "its own clock misses", defence="outside_clock",
+        twin="affine slowly in tier two",
+    ),
+    "events that tell an eighth, captured": Cheat(
+        Kernel("affine", SHORT_EVENTS), "measured", twin="affine slowly",
+        defence="capture", also=("outside_clock",), tier=1,
+    ),
+    "nobody waits": Cheat(
+        host(forward(ON_THE_SIDE, NO_WAIT + SIDE, SLOW).replace("3000", "60000")), "incorrect", ("unwritten", "value"),
+    ),
+    "a tensor that computes when it is read": Cheat(
+        host(forward("return x.as_subclass(Later)", LATER, SLOW)), "crashed", told="expected plain tensors",
+    ),
+    "a list that computes when it is read": Cheat(
+        host(forward("return Listed([x])", LATER, SLOW)), "measured", twin="affine slowly in tier two",
+    ),
+    "a method of the result's own": Cheat(
+        host(forward(
+            "out = torch.empty_like(x)\nout.contiguous = lambda: computed(x)\nout.copy_ = None\nreturn out", LATER, SLOW
+        )), "incorrect", ("unwritten", "value"),
+    ),
+    "tuned for the wrong answer": Cheat(Kernel("affine", TUNED), "incorrect", ("unwritten",), tier=1),
+    # Results of before.
+    "a memo by pointer": Cheat(
+        host(forward(MEMO.replace("KEY", "x.data_ptr()"), KNOWN)), "incorrect", ("timed_output",),
+        defence="fresh_inputs",
+    ),
+    "a memo by the signs of six elements": Cheat(
+        host(forward("key = tuple((x.view(-1)[::50000] > 0).tolist())\n" + MEMO.replace("KEY", "key"), KNOWN)),
+        "incorrect", ("timed_output",), defence="fresh_inputs",
+    ),
+    "a memo by shape": Cheat(
+        host(forward(launched("if x.shape in KNOWN:", "    return KNOWN[x.shape]").replace(
+            "return out", "KNOWN[x.shape] = out\nreturn out"
+        ), KNOWN)), "incorrect", ("value",),
+    ),
+    "a graph of the first inputs": Cheat(
+        host(GRAPHED.replace("        self.x.copy_(x)\n", "")), "incorrect", ("value",),
+    ),
+    "one tensor for all results": Cheat(
+        host(forward(launched().replace("out = torch.empty_like(x)", (
+            'self.out = out = getattr(self, "out", None) if self.calls else torch.empty_like(x)\nself.calls += 1'
+        )))), "incorrect", ("timed_output",), defence="timed_outputs",
+    ),
+    "what the memory held": Cheat(
+        host(forward("return torch.empty_like(x)")), "incorrect", ("unwritten",), defence="poison",
+        also=("timed_outputs",),
+    ),
+    "what an earlier process left": Cheat(
+        host(forward(IF_FOUND, LEFT)), "incorrect", ("unwritten", "value"),
+    ),
+    # The answer, from elsewhere.
+    "the environment of others": Cheat(
+        host(forward(IF_FOUND, NEIGHBOURS)), "incorrect", ("unwritten", "value"), defence="reference_hidden",
+    ),
+    # Less work.
+    "one in a hundred left out": Cheat(
+        Kernel("rows", ROWS.replace("mask=lanes < width", "mask=lanes < width - 41")), "incorrect", ("value",), tier=1,
+    ),
+    "half precision inside": Cheat(
+        Kernel("affine", AFFINE.replace("mask=at < n) * 3 + 1", "mask=at < n).to(tl.float16) * 3 + 1")), "incorrect",
+        ("value",), effort="final", defence="calibrated", also=SANITIZERS, tier=1,
+    ),
+    "half precision once the cases are over": Cheat(
+        host(forward(
+            "self.calls += 1\nif self.calls > 20:\n    return (x.half() * 3).float() + 1\n" + launched()
+        )), "incorrect", ("timed_output",), defence="timed_outputs",
+    ),
+    "products in TF32": Cheat(
+        Kernel("product", PRODUCT.replace('"ieee"', '"tf32"')), "incorrect", ("value",), tier=1,
+    ),
+    "zeros where every value is tiny": Cheat(
+        Kernel("shares", SHARES.replace("powers / tl.sum(powers)", "powers * 0.0")), "incorrect", ("value",), tier=1,
+    ),
+    "fewer rows": Cheat(host(forward(launched().replace("return out", "return out[:1]"))), "incorrect", ("shape",)),
+    "a smaller dtype once the cases are over": Cheat(
+        host(forward(launched("self.calls += 1").replace(
+            "return out", "return out.half() if self.calls > 20 else out"
+        ))), "incorrect", ("dtype",), "float16, expected float32",
+    ),
+    # Somebody else's work.
+    "a decoy beside torch": Cheat(
+        host(forward(launched().replace("x.numel(), BLOCK", "1, BLOCK").replace("return out", "return x * 3 + 1"))),
+        "refused", told="library calls are forbidden", effort="final", dials={"library_calls": "forbid"},
+        defence="own_share", also=SANITIZERS,
+    ),
+    "torch alone": Cheat(
+        host(forward("return torch.add(1, x, alpha=3)")), "refused", told="library calls are forbidden", effort="final",
+        dials={"library_calls": "forbid"}, defence="own_share", also=SANITIZERS,
+    ),
+    "capture, noticed by its tensors": shown(notices('"Fake" in type(x).__name__')),
+    "capture, noticed by its driver": shown(notices(
+        '"Recording" in type(triton.runtime.driver.active).__name__'
+    )),
+    "capture, noticed by what is refused": shown(notices("refused()", (
+        "def refused():\n    try:\n        torch.cuda.Event()\n    except RuntimeError:\n        return True\n"
+        "    return False\n\n\n"
+    ))),
+    # The machine.
+    "inputs as scratch": Cheat(
+        host(forward("return x.mul_(3).add_(1).clone()")), "incorrect", ("input_mutated",), "writes to its input 'x'",
+    ),
+    "asleep": Cheat(host(forward("time.sleep(1000)")), "timed_out", dials={"run_limit_s": 3.0}),
+    "a successful end": Cheat(
+        host(forward("print('{\"outcome\": \"measured\"}', flush=True)\nos._exit(0)")), "crashed",
+        told="exited with status 0 before it answered",
+    ),
+    "processes without end": Cheat(
+        host(forward("while os.fork():\n    pass\ntime.sleep(1000)")), "crashed", told="BlockingIOError",
+    ),
+}  # fmt: skip
