@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelwright.evaluate.pipeline import baselines, timing
+from kernelwright.evaluate.pipeline import baselines, plausible
 from kernelwright.evaluate.profile.clock import Samples
 from kernelwright.evaluate.profile.stopping import Stopping
 from kernelwright.evaluate.sandbox.contestant import Ran
@@ -70,7 +70,7 @@ def device_sample(each_us, hidden_us, calls=10):
 
 def disagrees(candidate, eager):
     samples = Samples({}, 10, {"candidate": candidate, "eager": eager}, {})
-    return timing._clock_disagrees(samples)
+    return plausible.clock_disagrees(samples)
 
 
 def test_on_a_device_preparation_is_not_held_against_anybody():

@@ -1,0 +1,87 @@
+"""Whether a time can be believed: the floor below it, what it cost in all, and what the clock outside says.
+
+Decides which of these a candidate must meet. Refuses to know how it was timed.
+"""
+
+from kernelwright.evaluate.pipeline.trial import Trial
+from kernelwright.evaluate.profile.clock import Samples
+from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.records.evaluation import Suspect
+from kernelwright.records.measure import Roofline, Timing
+
+HIDDEN_SHARE = 0.25
+"""Share of a sample that the candidate's own clock may miss beyond what eager's misses (waking, answering)."""
+BLUR_NS = 250_000
+"""On a device, nanoseconds of each call that the clock outside cannot tell from preparing it: flush, spin, waiting. A time
+under four times this much may be up to this much longer than the device's events say."""
+AMORTISED, FREE_CPU_S = 3.0, 2.0
+"""A candidate may cost this many times what its samples tell, and this much more: its start, a busy machine."""
+
+
+def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
+    task, machine = trial.session.task, trial.machine
+    size = task.workload.compulsory_bytes
+    ceiling_gbps = machine.ceiling_gbps(size, again)
+    return Roofline(
+        bytes=size,
+        flops=task.graph.flops,
+        achieved_gbps=size / latency_us / 1e3,
+        ceiling_gbps=ceiling_gbps,
+        floor_us=machine.floor_us(size, task.graph.flops),
+    )
+
+
+def placed(trial: Trial, contestant: Contestant, samples: Samples, timing: Timing) -> Roofline | Suspect:
+    """Where it stands between floor and ceiling, or why its time cannot be believed."""
+    disabled = trial.policy.disabled
+    roofline = _roofline(trial, timing.latency_us)
+    for _ in range(2):
+        if timing.latency_us < roofline.floor_us:
+            roofline = _roofline(trial, timing.latency_us, again=True)
+    found = None if "floor" in disabled else _below_floor(roofline, timing.latency_us)
+    # A GPU's candidate compiles in its own process, so its processor time says nothing.
+    if trial.session.task.target.kind == "cpu" and "whole_cost" not in disabled:
+        found = found or _hidden_work(contestant, samples)
+    # The launcher's clock is the referee's own.
+    if trial.tier == 2 and "outside_clock" not in disabled:
+        found = found or clock_disagrees(samples)
+    return found or roofline
+
+
+def _below_floor(roofline: Roofline, latency_us: float) -> Suspect | None:
+    if latency_us >= roofline.floor_us:
+        return None
+    evidence = (
+        f"{latency_us:.2f} us for {roofline.bytes} compulsory bytes; the physical floor is {roofline.floor_us:.2f} us"
+    )
+    return Suspect(because="below_floor", evidence=evidence)
+
+
+def _hidden_work(contestant: Contestant, samples: Samples) -> Suspect | None:
+    spent, told = contestant.child.cpu_ns / 1e9, samples.cpu_us["candidate"] * contestant.calls / 1e6
+    if spent <= AMORTISED * told + FREE_CPU_S:
+        return None
+    evidence = (
+        f"it used {spent:.2f} s of processor time since its start, and its samples tell of {told:.2f} s for all of its "
+        "calls: work was done outside the calls that count"
+    )
+    return Suspect(because="hidden_work", evidence=evidence)
+
+
+def clock_disagrees(samples: Samples) -> Suspect | None:
+    ours, eagers = samples.quietest["candidate"], samples.quietest["eager"]
+    missed, theirs = ours.hidden_ns, eagers.hidden_ns
+    if ours.exported_ns:
+        # What is computed only when the result is fetched was not timed.
+        missed, theirs = missed + ours.exported_ns, theirs + eagers.exported_ns
+    hidden, allowed = missed - theirs, HIDDEN_SHARE * ours.outside_ns
+    if ours.each_ns:
+        # Most of what passes outside is preparation, the same for every side: what is hidden must be seen beside the call.
+        allowed = max(BLUR_NS * samples.calls, HIDDEN_SHARE * (ours.inside_ns + hidden))
+    if hidden <= allowed:
+        return None
+    evidence = (
+        f"its own clock misses {missed / 1e3:.0f} us of its fastest sample, which took "
+        f"{ours.outside_ns / 1e3:.0f} us; eager's misses {theirs / 1e3:.0f} us"
+    )
+    return Suspect(because="clock_disagrees", evidence=evidence)
