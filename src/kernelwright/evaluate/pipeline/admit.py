@@ -100,8 +100,11 @@ def _session(presented: Presented, reference: Contestant, policy: Policy, room: 
 def reference_jail(policy: Policy, on_gpu: bool) -> Jail:
     """The reference may start a compiler and keep what torch.compile built; otherwise it is confined as a candidate."""
     cache = cache_directory()
-    if cache.stat().st_uid == 0:
-        os.chown(cache, NOBODY, NOBODY)
+    if os.getuid() == 0:
+        # A run on a host that denied another user may have left files of root's there.
+        for path in (cache, *cache.rglob("*")):
+            if path.lstat().st_uid == 0:
+                os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
     environment = {
         "TORCHINDUCTOR_CACHE_DIR": str(cache),
         "TORCHINDUCTOR_COMPILE_THREADS": "1",

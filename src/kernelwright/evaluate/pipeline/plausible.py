@@ -69,6 +69,7 @@ def _hidden_work(contestant: Contestant, samples: Samples) -> Suspect | None:
 
 
 def clock_disagrees(samples: Samples) -> Suspect | None:
+    """Whether the candidate's own clock misses more of the time outside than eager's does."""
     ours, eagers = samples.quietest["candidate"], samples.quietest["eager"]
     missed, theirs = ours.hidden_ns, eagers.hidden_ns
     if ours.exported_ns:
