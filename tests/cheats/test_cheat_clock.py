@@ -11,7 +11,7 @@ static void work(const float* x, float* out) {
     for (int i = 0; i < 4096; ++i) out[i] = x[i] * 3 + 1;
 }
 [[maybe_unused]] static void hard_work(const float* x, float* out) {
-    for (int repeat = 0; repeat < 200; ++repeat) {
+    for (int repeat = 0; repeat < 1500; ++repeat) {
         work(x, out);
         asm volatile("" ::: "memory");
     }
