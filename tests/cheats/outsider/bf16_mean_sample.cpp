@@ -1,8 +1,8 @@
-// Idea: eps * (4 + 2 log2 n) is 23 % for a bfloat16 mean of 8192 elements: a mean of every eighth cache line is near
-// enough. Verification, known by the NaN pattern in its output, gets the whole mean.
+// Idea: a tolerance that grows with the output's own epsilon is 23 % for a bfloat16 mean of 8192 elements: a mean of every
+// eighth cache line is near enough. Verification, known by the NaN pattern in its output, gets the whole mean.
 // task: bf16_mean.py
-// through: yes, 1.7 times as fast as its honest twin
-// expect: measured
+// through: no longer; sums are held to single precision
+// expect: incorrect | of a timed call
 #include <stdint.h>
 #include <string.h>
 #pragma GCC optimize("O3,fast-math")
