@@ -14,7 +14,16 @@ from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.footprint import OUTBOX
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.child import Child
-from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran, TamperedError, found_in, whole
+from kernelwright.evaluate.sandbox.contestant import (
+    GUARD,
+    GUARD_BYTE,
+    Contestant,
+    Found,
+    Ran,
+    TamperedError,
+    found_in,
+    whole,
+)
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify.compare import POISON_BYTE
@@ -22,9 +31,6 @@ from kernelwright.records.tensor import TensorSpec
 
 LINE = 512
 """Alignment of results in an outbox, in bytes."""
-GUARD = 4096
-"""Bytes of guard zone before and behind each result of the launcher's."""
-GUARD_BYTE = 0xA5
 UNSEEN = ("compile", "compile_max", "graph", "nothing")
 """Variants of the reference whose results nobody reads."""
 BUSY_NS = 300_000

@@ -69,11 +69,6 @@ class LauncherSide:
         self._chosen = times.index(min(times))
         return {"chosen": self._chosen, "us": [round(t, 3) for t in times]}
 
-    def use(self, message: Message) -> Message:
-        """From now on, launch this plan."""
-        self._chosen = int(message["plan"])
-        return {}
-
     def run(self, message: Message) -> Message:
         """Launch once for every list of offsets; results are in the outbox."""
         stream = torch.cuda.current_stream().cuda_stream
@@ -136,6 +131,6 @@ def _module(descriptor: int) -> object:
 
 
 def serve(control: socket.socket, denied: list[str]) -> None:
-    """Answer `open`, `load`, `choose`, `use` and `run`."""
+    """Answer `open`, `load`, `choose`, `run` and `inputs`."""
     side = LauncherSide()
-    session.serve(control, {n: getattr(side, n) for n in ("open", "load", "choose", "use", "run", "inputs")})
+    session.serve(control, {n: getattr(side, n) for n in ("open", "load", "choose", "run", "inputs")})

@@ -55,7 +55,9 @@ def test_segments_are_apart_and_begin_at_pages(arena):
 
 
 def test_an_arena_of_nothing_can_be_made():
-    Arena([]).close()
+    arena = Arena([])
+    assert arena.layout() == []
+    arena.close()
 
 
 def test_closing_gives_the_descriptors_back():

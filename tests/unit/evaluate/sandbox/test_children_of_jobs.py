@@ -31,7 +31,7 @@ def test_a_child_that_was_kept_or_closed_is_left_alone(spawn):
         job.kept(kept)
         closed.close()
     at.cancel()
-    kept.ask(NOTHING, 20.0)
+    assert kept.ask(NOTHING, 20.0).message
 
 
 def test_a_cancelled_job_gets_no_more_children(spawn, warm):
