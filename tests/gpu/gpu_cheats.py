@@ -209,13 +209,16 @@ CUDA_ROWS = plan(("rows", 256, "in0", "out0")) + (
 """
 )
 CUDA_VECTOR = plan(("vector", 2048, "in0", "param0", "out0")) + (
-    """__device__ float of_weight(const float* at) {
+    """__device__ float4 of_weight(const float4* at) {
   return *at;
 }
-__global__ void vector(const float* x, const float* weight, float* out) {
+__global__ void vector(const float4* x, const float4* weight, float* out) {
   __shared__ float parts[256];
   float sum = 0;
-  for (int i = threadIdx.x; i < 2048; i += 256) sum += x[i] * of_weight(weight + blockIdx.x * 2048 + i);
+  for (int i = threadIdx.x; i < 512; i += 256) {
+    const float4 a = x[i], b = of_weight(weight + blockIdx.x * 512 + i);
+    sum += a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+  }
   parts[threadIdx.x] = sum;
   for (int half = 128; half; half /= 2) {
     __syncthreads();

@@ -47,10 +47,11 @@ BY_LUCK = """  if (threadIdx.x == 0) {
     }
 """
 EVICT_LAST = """  unsigned long long policy;
-  float value;
+  float4 v;
   asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(value) : "l"(at), "l"(policy));
-  return value;
+  asm volatile("ld.global.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(at), "l"(policy));
+  return v;
 """
 MEMO = """static std::map<const float*, float*> known;
   static int calls = 0;

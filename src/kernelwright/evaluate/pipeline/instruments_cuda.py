@@ -13,6 +13,7 @@ import torch
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.contestant_cuda import PlanContestant
 from kernelwright.evaluate.pipeline.probes import Offsets
+from kernelwright.evaluate.pipeline.profile_jail import PACKAGE, importing
 from kernelwright.evaluate.pipeline.promotion import Instruments
 from kernelwright.evaluate.pipeline.sanitizer import Sanitized, sanitize
 from kernelwright.evaluate.pipeline.trial import Trial
@@ -20,14 +21,6 @@ from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sides.sanitized import JOB
 from kernelwright.records.launch import LaunchPlan
 
-SANITIZER_JAIL = Jail(
-    directory="/",
-    may_execute=True,
-    memory_bytes=1 << 42,
-    tmpfs_bytes=1 << 30,
-    # torch's pool is one allocation to the tool: an access just behind a tensor would lie within it.
-    environment={"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
-)
 PROGRAM = (sys.executable, "-m", "kernelwright.evaluate.sides.sanitized")
 MOST_BYTES = 2 << 30
 """Of inputs and outputs: under compute-sanitizer a kernel is up to a hundred times as slow."""
@@ -93,6 +86,19 @@ def _too_large(trial: Trial) -> dict[str, str]:
     return dict.fromkeys(("memcheck", "racecheck"), reason) if size > MOST_BYTES else {}
 
 
+def _jail() -> Jail:
+    """The confinement of the tool and of the candidate under it."""
+    return Jail(
+        directory="/",
+        readable=PACKAGE,
+        may_execute=True,
+        memory_bytes=1 << 42,
+        tmpfs_bytes=1 << 30,
+        # torch's pool is one allocation to the tool: an access just behind a tensor would lie within it.
+        environment={**importing(), "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
+    )
+
+
 def _sanitized(trial: Trial, tool: str, job: Mapping[str, object]) -> Sanitized:
     text = json.dumps({**job, "workload": trial.session.task.workload.model_dump(mode="json")})
-    return sanitize(trial.machine.warm, SANITIZER_JAIL, tool, PROGRAM, {JOB: text})
+    return sanitize(trial.machine.warm, _jail(), tool, PROGRAM, {JOB: text})

@@ -16,6 +16,15 @@ from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 
 
+PACKAGE = (str(Path(kernelwright.__file__).parents[1]),)
+"""What a started interpreter must be able to read: the folder that our package lies in."""
+
+
+def importing() -> dict[str, str]:
+    """Environment in which a started interpreter finds what this one finds, installed or not."""
+    return {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+
+
 @dataclass(frozen=True)
 class Rung:
     """A jail to try a profiler in."""
@@ -39,17 +48,15 @@ LADDER = (
 
 def jail(rung: Rung) -> Jail:
     """The confinement of a profiled process and of the tool beside it."""
-    path = os.pathsep.join(p for p in sys.path if p)
     return Jail(
         directory="/",
-        # A started interpreter looks our package up in the folder that it lies in.
-        readable=(str(Path(kernelwright.__file__).parents[1]),),
+        readable=PACKAGE,
         may_execute=True,
         memory_bytes=1 << 40,
         tmpfs_bytes=1 << 30,
         loopback=True,
         off=rung.off,
-        environment={"PYTHONPATH": path, "LC_ALL": "C", "PATH": "/usr/local/cuda/bin:/usr/bin:/bin"},
+        environment={**importing(), "LC_ALL": "C", "PATH": "/usr/local/cuda/bin:/usr/bin:/bin"},
     )
 
 
