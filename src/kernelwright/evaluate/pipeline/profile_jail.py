@@ -15,7 +15,6 @@ from kernelwright.evaluate.pipeline.profile_request import Request
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 
-
 PACKAGE = (str(Path(kernelwright.__file__).parents[1]),)
 """What a started interpreter must be able to read: the folder that our package lies in."""
 
