@@ -1,9 +1,9 @@
 """Whom a candidate is timed against, and what is known of a baseline from an earlier contest.
 
 In a search on a GPU, eager is timed beside every candidate: it must run anyway, to say what each timed result should be.
-The other baselines are timed in the first contest on a task; after that a candidate's speedup over one of them is its own
-speedup over eager times the known ratio, with an interval for which both must hold, and marked as cached. The search's
-figures are never published; a final times everybody anew.
+The other baselines are timed in the first contest on a task, or were in an earlier run's; after that a candidate's
+speedup over one of them is its own speedup over eager times the known ratio, with an interval for which both must hold,
+and marked as cached. The search's figures are never published; a final times everybody anew.
 """
 
 from collections.abc import Sequence

@@ -5,12 +5,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 import torch
 
 from kernelwright.errors import MachineError, RefereeError
-from kernelwright.evaluate.pipeline import absent, admit
-from kernelwright.evaluate.pipeline.baselines import asked
+from kernelwright.evaluate.pipeline import absent, admit, known_baselines
+from kernelwright.evaluate.pipeline.baselines import asked, to_time
 from kernelwright.evaluate.pipeline.examine import examine
 from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.evaluate.pipeline.machine import Machine
@@ -60,6 +61,7 @@ class Court:
         self._machines: dict[str, Machine] = {}
         self._sessions: dict[str, Session] = {}
         self._profilers: dict[str, Profiler] = {}
+        self._versions: dict[str, dict[str, str]] = {}
         self._lock = threading.RLock()
         """Held for a look into these, never for a turn: whoever has the turn may take it, not the other way round."""
 
@@ -88,6 +90,8 @@ class Court:
             self._note("running the reference: inputs, fp64 results, tolerance")
             session = admit.open_session(machine.warm, source, target, policy, self._make_room)
             task = session.presented.task
+            if _keeps_baselines(target, policy):
+                session.known = known_baselines.load(self._place_of_baselines(task, policy))
             with self._lock:
                 before = self._sessions.pop(task.id, None)
                 self._sessions[task.id] = session
@@ -116,12 +120,16 @@ class Court:
         if (refused := _foreign(task.target, candidate)) is not None:
             return refused
         session = self._session(task, policy)
-        compiled = {"compile", "compile_max"} & set(asked(policy, effort, task.target))
+        compiled = {"compile", "compile_max"} & set(to_time(session, asked(policy, effort, task.target), effort))
         if task.target.present and compiled - set(session.prepared):
             self._note("compiling the torch.compile baselines, once for this task")
         if effort == "final":
             self._note("final: fresh inputs, head to head" if task.target.present else "final: fresh inputs")
-        return judge(lambda: self._session(task, policy), self.machine(task.target), candidate, policy, effort)
+        before = dict(session.known)
+        found = judge(lambda: self._session(task, policy), self.machine(task.target), candidate, policy, effort)
+        if _keeps_baselines(task.target, policy) and session.known != before:
+            known_baselines.store(self._place_of_baselines(task, policy), session.known)
+        return found
 
     def replay(self, task: Task, candidate: Candidate, policy: Policy, seeds: Sequence[int]) -> Evaluation:
         """Right or wrong on the cases of these seeds, which are known already: no time is taken."""
@@ -184,6 +192,14 @@ class Court:
             session.close()
         self._sessions.clear()
 
+    def _place_of_baselines(self, task: Task, policy: Policy) -> Path:
+        """Where what is known of a task's baselines lies."""
+        target = task.target
+        with self._lock:
+            if target.kind not in self._versions:
+                self._versions[target.kind] = versions(target)
+        return known_baselines.place(task, self.machine(target).device, self._versions[target.kind], policy)
+
     def _must_confine(self, target: Target) -> None:
         lost = "; ".join(f"{part}, so that {LOST[part]}" for part in self._denied(target))
         if lost:
@@ -220,6 +236,11 @@ class Court:
                 # The order of this dict is that of use.
                 self._sessions[task.id] = self._sessions.pop(task.id)
             return self._sessions.get(task.id)
+
+
+def _keeps_baselines(target: Target, policy: Policy) -> bool:
+    """Whether baselines of earlier runs may stand for today's in a search."""
+    return target.kind == "cuda" and target.present and policy.cached_baselines and not policy.disabled
 
 
 def _machine(kind: str) -> Machine:

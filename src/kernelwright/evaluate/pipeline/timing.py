@@ -132,8 +132,10 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     fresh.enabled = "fresh_inputs" not in policy.disabled
     fresh.bears_huge = any(case.regime == HUGE.name for case in session.cases)
     session.load_parameters(session.timed_parameters())
-    names, missing = baselines.made(trial.machine, session, baselines.asked(policy, effort, session.task.target))
-    timed = baselines.to_time(session, names, effort)
+    asked = baselines.asked(policy, effort, session.task.target)
+    here = baselines.to_time(session, asked, effort)
+    timed, missing = baselines.made(trial.machine, session, here)
+    names = [n for n in asked if n in timed or n not in here]
     rule, on_device = _rule(policy, effort, timed, session.device), session.task.target.kind == "cuda"
     witness = Witness(trial, session.reference, TimedResults(session))
     contest = _contest(witness, contestant, fresh, rule)
