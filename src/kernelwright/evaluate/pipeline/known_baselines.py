@@ -29,7 +29,9 @@ def place(task: Task, device: Device, versions: Mapping[str, str], policy: Polic
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     same = device.model_dump(mode="json", exclude={"memory_gbps"})
     rule: JsonValue = {"confidence": policy.confidence, "blocks": policy.search_blocks}
-    known = {"form": FORM, "task": task.id, "device": same, "versions": dict(versions), "rule": rule}
+    known: dict[str, JsonValue] = {
+        "form": FORM, "task": task.id, "device": same, "versions": dict(versions), "rule": rule
+    }  # fmt: skip
     return Path(base, "kernelwright", "baselines", f"{identity('baselines', known)}.json")
 
 
