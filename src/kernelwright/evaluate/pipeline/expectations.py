@@ -202,7 +202,7 @@ def draws_of(session: Sitting, output: int, offsets: Offsets, count: int, part: 
     while len(found) < count:
         calls = [offsets[:inputs]] * min(session.most_calls(), count - len(found))
         ran = session.reference.run(calls, checked=False, variant="eager")
-        found += [session.reference.read(call[output], *part).double().cpu().flatten() for call in ran.results]
+        found += [session.reference.read_parts(call[output], [part]).double().cpu().flatten() for call in ran.results]
     return torch.stack(found)
 
 

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import torch
 
 from kernelwright.evaluate.pipeline import expectations
-from kernelwright.evaluate.verify import compare, exact, statistical, ties
+from kernelwright.evaluate.verify import compare, exact, places, statistical, ties
 from kernelwright.evaluate.verify.compare import Wrong
+from kernelwright.evaluate.verify.places import Parts
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 
 if TYPE_CHECKING:
     from kernelwright.evaluate.pipeline.session import Session
-
-CHECKED_ELEMENTS = 1 << 20
-"""Elements of each timed result that are looked at; which ones is chosen after the candidate has been frozen."""
 
 
 class TimedResults:
@@ -28,14 +26,17 @@ class TimedResults:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._pairs: dict[int, statistical.Pairs] = {}
+        self._chance = secrets.SystemRandom()
 
-    def part(self, output: int) -> tuple[int, int]:
-        """First element and number of those that are looked at: a stretch, or all where elements are no use alone."""
+    def parts(self, output: int) -> Parts:
+        """Elements of one result that are looked at: secret stripes, or all where elements are no use alone.
+
+        Chosen anew for every call, and after the candidate has been frozen.
+        """
         spec = self._session.task.workload.outputs[output]
         if isinstance(self._session.task.comparator(output), Ties):
-            return 0, spec.numel
-        count = min(spec.numel, CHECKED_ELEMENTS)
-        return secrets.randbelow(spec.numel - count + 1), count
+            return ((0, spec.numel),)
+        return places.stripes(spec.numel, self._chance)
 
     def wrong(self, output: int, got: torch.Tensor, wanted: torch.Tensor, offsets: Sequence[int]) -> Wrong | None:
         """Why a result is refused; `offsets` say on which inputs, which still lie there."""
