@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from kernelwright.evaluate.pipeline import expectations
-from kernelwright.evaluate.verify import compare, exact, places, statistical, ties
+from kernelwright.evaluate.verify import compare, exact, places, ties
 from kernelwright.evaluate.verify.compare import Wrong
-from kernelwright.evaluate.verify.places import Parts
+from kernelwright.evaluate.verify.pairs import Pairs
+from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class TimedResults:
 
     def __init__(self, session: "Session") -> None:
         self._session = session
-        self._pairs: dict[int, statistical.Pairs] = {}
+        self._pairs: dict[int, Pairs] = {}
+        self._samples: dict[int, Sample] = {}
         self._chance = secrets.SystemRandom()
 
     def parts(self, output: int) -> Parts:
@@ -33,10 +35,12 @@ class TimedResults:
 
         Chosen anew for every call, and after the candidate has been frozen.
         """
-        spec = self._session.task.workload.outputs[output]
-        if isinstance(self._session.task.comparator(output), Ties):
+        spec, rule = self._session.task.workload.outputs[output], self._session.task.comparator(output)
+        if isinstance(rule, Ties):
             return ((0, spec.numel),)
-        return places.stripes(spec.numel, self._chance)
+        stripes = places.stripes(spec.numel, self._chance)
+        # What two calls have in common shows in the same places only.
+        return (*stripes, *self._sample(output).parts) if isinstance(rule, Statistical) else stripes
 
     def wrong(self, output: int, got: torch.Tensor, wanted: torch.Tensor, offsets: Sequence[int]) -> Wrong | None:
         """Why a result is refused; `offsets` say on which inputs, which still lie there."""
@@ -46,7 +50,7 @@ class TimedResults:
             return None
         match rule:
             case Statistical():
-                pairs = self._pairs.setdefault(output, statistical.Pairs(rule.false_alarm))
+                pairs = self._pairs.setdefault(output, Pairs(rule.false_alarm, self._sample(output)))
                 return pairs.add(got, wanted)
             case Exact():
                 return exact.Identical(wanted).judge([got])[1]
@@ -82,6 +86,12 @@ class TimedResults:
         """Why the random outputs of the whole contest are refused."""
         found = (pairs.wrong() for pairs in self._pairs.values())
         return next((wrong for wrong in found if wrong is not None), None)
+
+    def _sample(self, output: int) -> Sample:
+        """Where all calls of a contest are looked at."""
+        if output not in self._samples:
+            self._samples[output] = places.sample(self._session.task.workload.outputs[output].shape, self._chance)
+        return self._samples[output]
 
     def _unlike(
         self, output: int, rule: Ties, both: tuple[torch.Tensor, torch.Tensor], offsets: tuple[int, ...]

@@ -110,7 +110,7 @@ def read_process(pid: int, pieces: Sequence[tuple[int, int]], into: int) -> None
     waiting = [(address, length) for address, length in pieces if length]
     while waiting:
         batch = waiting[:MOST_PIECES]
-        remote = (_Iovec * len(batch))(*batch)
+        remote = (_Iovec * len(batch))(*(_Iovec(*piece) for piece in batch))
         local = _Iovec(into, sum(length for _, length in batch))
         done = _check(_libc.process_vm_readv(pid, ctypes.byref(local), 1, remote, len(batch), 0), "process_vm_readv")
         if not done:

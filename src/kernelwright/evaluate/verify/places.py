@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 
+import torch
+
 Parts = tuple[tuple[int, int], ...]
 """Stretches of a flat result: first element and number of elements."""
 
@@ -18,7 +20,7 @@ STRETCH = 1 << 14
 """Neighbouring elements of a random output that are looked at."""
 BLOCK = 1 << 14
 """Elements of the block of rows, at most."""
-WINDOWS, WINDOW = 64, 128
+WINDOWS, WINDOW = 256, 64
 SLICE = 64
 """Elements that lie together at least where rows are picked one by one: reading has its price a piece."""
 
@@ -53,6 +55,16 @@ class Sample:
     def count(self) -> int:
         """Elements altogether."""
         return sum(count for _, count in self.parts)
+
+    @property
+    def block_size(self) -> int:
+        """Elements of the block."""
+        return prod(self.block)
+
+    def of(self, result: torch.Tensor) -> torch.Tensor:
+        """The elements out of a whole result, flat."""
+        flat = result.reshape(-1)
+        return torch.cat([flat.narrow(0, first, count) for first, count in self.parts])
 
 
 def sample(shape: tuple[int, ...], chance: random.Random) -> Sample:

@@ -68,7 +68,7 @@ def test_a_sample_holds_what_it_says(shape, chance):
     assert all(first >= 0 and first + count <= numel for first, count in found.parts)
     assert prod(found.block) <= BLOCK
     assert len(found.block) == sum(d > 1 for d in shape) or prod(found.block) == BLOCK
-    assert len(found.parts) < 700, "every piece has its price"
+    assert len(found.parts) < 800, "every piece has its price"
 
 
 def test_a_block_is_a_product_of_indices_of_each_dimension(chance):
