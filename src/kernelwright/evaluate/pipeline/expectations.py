@@ -45,6 +45,10 @@ class Sitting(Protocol):
         """Elements that meet in one element of this output."""
         ...
 
+    def scan(self, output: int) -> int:
+        """Elements of the longest scan that this output depends on."""
+        ...
+
     def view(self, index: int, offset: int) -> torch.Tensor:
         """The window of a tensor."""
         ...
@@ -169,7 +173,8 @@ def _of_picked(session: Sitting, output: int, seen: Seen) -> float:
     precision = max(floats, key=lambda d: EPSILON[d], default="float32")
     spec = TensorSpec(name="", shape=(), dtype=precision)
     # Each of two values that are compared errs.
-    return 4 * max(seen.error, session.base_error[output]) + compare.floor(spec, session.reduction(output))
+    floor = compare.floor(spec, session.reduction(output), session.scan(output))
+    return 4 * max(seen.error, session.base_error[output]) + floor
 
 
 def _share(session: Sitting, output: int, seen: Seen) -> float:
