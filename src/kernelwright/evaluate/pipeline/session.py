@@ -122,8 +122,7 @@ class Session:
 
     def scan(self, output: int) -> int:
         """Elements of the longest scan that this output depends on; zero where there is none."""
-        graph = self.task.graph
-        return compare.longest_scan(graph, graph.outputs[output], self.tensors) if output < len(graph.outputs) else 0
+        return compare.longest_scan(self.task.graph, output, self.tensors)
 
     def timed_parameters(self) -> tuple[int, ...]:
         """Offsets of the randomised parameters, which the clock uses too."""

@@ -122,11 +122,11 @@ def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:
     return longest
 
 
-def longest_scan(graph: OpGraph, output: str, arguments: Sequence[TensorSpec]) -> int:
-    """Elements of the longest scan that lies behind a node of the graph; zero where there is none."""
+def longest_scan(graph: OpGraph, output: int, arguments: Sequence[TensorSpec]) -> int:
+    """Elements of the longest scan that an output of the graph depends on; zero where there is none."""
     shapes = {t.name: t.shape for t in arguments} | {r.name: r.shape for n in graph.nodes for r in n.result}
-    lengths = [_scanned(node, shapes) for node in graph.behind(output)]
-    return max(lengths, default=0)
+    names = graph.outputs[output : output + 1]
+    return max((_scanned(node, shapes) for name in names for node in graph.behind(name)), default=0)
 
 
 def _scanned(node: OpNode, shapes: dict[str, tuple[int, ...]]) -> int:

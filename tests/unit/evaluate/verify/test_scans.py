@@ -90,4 +90,5 @@ X = tensor("x", 8, 32)
 )
 def test_the_longest_scan_is_that_behind_the_output(nodes, scanned):
     graph = OpGraph(inputs=("x",), parameters=(), nodes=tuple(nodes), outputs=(nodes[-1].name,))
-    assert longest_scan(graph, graph.outputs[0], [X]) == scanned
+    assert longest_scan(graph, 0, [X]) == scanned
+    assert longest_scan(graph, 1, [X]) == 0
