@@ -60,6 +60,17 @@ class OpGraph(Record):
     outputs: tuple[str, ...]
     """Names of nodes (or of inputs passed through) that the reference returns, in order."""
 
+    def behind(self, name: str) -> tuple[OpNode, ...]:
+        """A node and all nodes that it depends on, the last one first."""
+        wanted, found = {name}, []
+        for node in reversed(self.nodes):
+            if node.name in wanted:
+                found.append(node)
+                for argument in node.arguments:
+                    values = argument.value if isinstance(argument.value, tuple) else (argument.value,)
+                    wanted.update(v.ref for v in values if isinstance(v, Ref))
+        return tuple(found)
+
     @property
     def flops(self) -> int:
         """Arithmetic operations of the whole graph."""

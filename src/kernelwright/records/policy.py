@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from kernelwright.records.base import Record
 from kernelwright.records.measure import BaselineName
+from kernelwright.records.promotion import ProbeName
 
 Effort = Literal["search", "final", "replay"]
 """`replay` judges on seeds that are known already: right or wrong, and no time."""
@@ -36,17 +37,8 @@ Defence = Literal[
     "exact",
     "set",
     "statistical",
-    # Probes of a new best, by their names in `records/promotion.py`.
-    "races",
-    "perturbation",
-    "new_values",
-    "new_storage",
-    "two_results",
-    "source",
-    "ablation",
-    "own_share",
-    "memcheck",
-    "racecheck",
+    # Probes of a new best.
+    ProbeName,
     # Of a GPU alone.
     "capture",
     "watched",

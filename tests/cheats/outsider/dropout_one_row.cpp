@@ -1,7 +1,7 @@
 // Idea: 16384 elements of a draw are looked at; one mask for all rows of 16384 elements has no repetition in sight.
 // task: dropout.py
-// through: yes, 1.9 times as fast as its honest twin
-// expect: measured
+// through: no longer; a block of rows and their likeness are looked at, in draws and in timed results
+// expect: incorrect | draws differ
 #include <stdint.h>
 #include <time.h>
 #pragma GCC optimize("O3")

@@ -1,9 +1,8 @@
 // Idea: a block counts its fastest round, and the contest the median of its blocks. So work need be left out in one
 // call of three only, and at the result's edge, where a stretch of fixed length begins least often: the first 12 %.
-// Not run by the test, since it gets through by chance: once in two attempts, 11 % faster than its honest twin.
 // task: leave_out.py
-// through: yes, once in two attempts
-// expect: by chance
+// through: no longer; 64 stripes all over each timed result are looked at
+// expect: incorrect | timed call
 #include <math.h>
 #include <string.h>
 

@@ -13,5 +13,5 @@ def read_made(child: Contestant, address: int, size: int) -> bytes:
         OSError: there is no such memory.
     """
     buffer = ctypes.create_string_buffer(size)
-    kernel.read_process(child.child.pid, address, ctypes.addressof(buffer), size)
+    kernel.read_process(child.child.pid, [(address, size)], ctypes.addressof(buffer))
     return buffer.raw

@@ -93,7 +93,7 @@ def _fetch(child: Contestant, address: int, sizes: Sequence[int]) -> Iterator[by
     if total > LARGEST_ANSWER or not 0 < len(sizes) <= MOST_MODULES or sizes[0] > LARGEST_PLANS:
         raise ValueError(f"{len(sizes)} parts of {total} bytes, {sizes[:1]} of them plans, are not what is loaded")
     buffer = ctypes.create_string_buffer(total)
-    kernel.read_process(child.child.pid, address, ctypes.addressof(buffer), total)
+    kernel.read_process(child.child.pid, [(address, total)], ctypes.addressof(buffer))
     view, start = memoryview(buffer), 0
     for size in sizes:
         yield bytes(view[start : start + size])

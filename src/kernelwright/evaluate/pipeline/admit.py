@@ -219,7 +219,7 @@ def _draws(session: Session, offsets: tuple[int, ...], output: int) -> list[torc
     """As many draws of a random output as its comparison needs."""
     spec, rule = session.task.workload.outputs[output], session.task.comparator(output)
     assert isinstance(rule, Statistical)
-    whole = draws_of(session, output, offsets, rule.draws, (0, spec.numel))
+    whole = draws_of(session, output, offsets, rule.draws, ((0, spec.numel),))
     return [draw.view(spec.shape) for draw in whole]
 
 

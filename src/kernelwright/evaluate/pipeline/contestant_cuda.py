@@ -101,10 +101,14 @@ class CudaContestant(Contestant):
     narrow = False
     """Whether fp64 results are too large to be kept as they are."""
 
-    def read(self, found: Found, start: int = 0, count: int | None = None) -> torch.Tensor:
+    def read(self, found: Found) -> torch.Tensor:
         """Copy a result out of the outbox."""
-        result = self._lies(found)
-        return result.clone() if count is None else result.view(-1)[start : start + count].clone()
+        return self._lies(found).clone()
+
+    def read_parts(self, found: Found, parts: Sequence[tuple[int, int]]) -> torch.Tensor:
+        """As `Contestant.read_parts`: one copy on the device."""
+        flat = self._lies(found).view(-1)
+        return torch.cat([flat.narrow(0, first, count) for first, count in parts])
 
     def guards_intact(self, found: Found) -> bool:
         """There are none: the child's results are its own allocations."""
@@ -196,10 +200,9 @@ class PlanContestant(CudaContestant):
             for i in range(calls)
         )
 
-    def read(self, found: Found, start: int = 0, count: int | None = None) -> torch.Tensor:
-        """A whole result where it lies, since nothing can write to it until the next question; or a copy of a part."""
-        result = self._lies(found)
-        return result if count is None else result.view(-1)[start : start + count].clone()
+    def read(self, found: Found) -> torch.Tensor:
+        """A result where it lies, since nothing can write to it until the next question."""
+        return self._lies(found)
 
     def guards_intact(self, found: Found) -> bool:
         """Whether nothing was written directly before or behind a result."""

@@ -5,6 +5,7 @@ In two steps, since what is allowed follows from the errors of all draws: `obser
 values for positions, several draws for random outputs. Expected results never leave the grader.
 """
 
+import random
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,8 +13,9 @@ import torch
 
 from kernelwright.evaluate.pipeline.seeds import Seeds
 from kernelwright.evaluate.sandbox.contestant import Contestant
-from kernelwright.evaluate.verify import compare, exact, statistical, ties
+from kernelwright.evaluate.verify import compare, exact, places, statistical, ties
 from kernelwright.evaluate.verify.compare import Expectation, Expected
+from kernelwright.evaluate.verify.places import Parts
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import EPSILON, TensorSpec
@@ -41,6 +43,10 @@ class Sitting(Protocol):
 
     def reduction(self, output: int) -> int:
         """Elements that meet in one element of this output."""
+        ...
+
+    def scan(self, output: int) -> int:
+        """Elements of the longest scan that this output depends on."""
         ...
 
     def view(self, index: int, offset: int) -> torch.Tensor:
@@ -167,7 +173,8 @@ def _of_picked(session: Sitting, output: int, seen: Seen) -> float:
     precision = max(floats, key=lambda d: EPSILON[d], default="float32")
     spec = TensorSpec(name="", shape=(), dtype=precision)
     # Each of two values that are compared errs.
-    return 4 * max(seen.error, session.base_error[output]) + compare.floor(spec, session.reduction(output))
+    floor = compare.floor(spec, session.reduction(output), session.scan(output))
+    return 4 * max(seen.error, session.base_error[output]) + floor
 
 
 def _share(session: Sitting, output: int, seen: Seen) -> float:
@@ -181,12 +188,10 @@ def _share(session: Sitting, output: int, seen: Seen) -> float:
 
 def _sample(session: Sitting, output: int, offsets: Offsets, rule: Statistical) -> statistical.Draws:
     spec = session.task.workload.outputs[output]
-    count = min(spec.numel, statistical.STRETCH)
-    start = session.seeds.new() % (spec.numel - count + 1)
-    drawn = draws_of(session, output, offsets, rule.draws + statistical.HELD, (start, count))
+    sample = places.sample(spec.shape, random.Random(session.seeds.new()))
+    drawn = draws_of(session, output, offsets, rule.draws + statistical.HELD, sample.parts)
     return statistical.Draws(
-        start=start,
-        count=count,
+        sample=sample,
         wanted=drawn[: rule.draws],
         held=drawn[rule.draws :],
         width=spec.shape[-1] if spec.shape else 1,
@@ -194,15 +199,15 @@ def _sample(session: Sitting, output: int, offsets: Offsets, rule: Statistical) 
     )
 
 
-def draws_of(session: Sitting, output: int, offsets: Offsets, count: int, part: tuple[int, int]) -> torch.Tensor:
-    """A stretch of `count` eager results on the same inputs: (count, elements) in float64, on the CPU."""
+def draws_of(session: Sitting, output: int, offsets: Offsets, count: int, parts: Parts) -> torch.Tensor:
+    """These elements of `count` eager results on the same inputs: (count, elements) in float64, on the CPU."""
     inputs = len(session.inputs)
     session.load_parameters(offsets[inputs:])
     found: list[torch.Tensor] = []
     while len(found) < count:
         calls = [offsets[:inputs]] * min(session.most_calls(), count - len(found))
         ran = session.reference.run(calls, checked=False, variant="eager")
-        found += [session.reference.read(call[output], *part).double().cpu().flatten() for call in ran.results]
+        found += [session.reference.read_parts(call[output], parts).double().cpu().flatten() for call in ran.results]
     return torch.stack(found)
 
 

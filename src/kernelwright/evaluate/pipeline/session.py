@@ -112,13 +112,17 @@ class Session:
         worst = max(self.base_error[output], reference_error)
         comparator = self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
-        return k * worst + compare.floor(spec, self.reduction(output))
+        return k * worst + compare.floor(spec, self.reduction(output), self.scan(output))
 
     def reduction(self, output: int) -> int:
         """Elements that meet in one element of this output, at most: in the graph's reductions or by size."""
         largest = max((t.numel for t in self.tensors), default=1)
         by_size = largest // max(1, self.task.workload.outputs[output].numel)
         return max(1, by_size, compare.longest_reduction(self.task.graph, self.tensors))
+
+    def scan(self, output: int) -> int:
+        """Elements of the longest scan that this output depends on; zero where there is none."""
+        return compare.longest_scan(self.task.graph, output, self.tensors)
 
     def timed_parameters(self) -> tuple[int, ...]:
         """Offsets of the randomised parameters, which the clock uses too."""

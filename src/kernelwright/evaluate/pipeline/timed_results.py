@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import torch
 
 from kernelwright.evaluate.pipeline import expectations
-from kernelwright.evaluate.verify import compare, exact, statistical, ties
+from kernelwright.evaluate.verify import compare, exact, places, ties
 from kernelwright.evaluate.verify.compare import Wrong
+from kernelwright.evaluate.verify.pairs import Pairs
+from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 
 if TYPE_CHECKING:
     from kernelwright.evaluate.pipeline.session import Session
-
-CHECKED_ELEMENTS = 1 << 20
-"""Elements of each timed result that are looked at; which ones is chosen after the candidate has been frozen."""
 
 
 class TimedResults:
@@ -27,15 +26,21 @@ class TimedResults:
 
     def __init__(self, session: "Session") -> None:
         self._session = session
-        self._pairs: dict[int, statistical.Pairs] = {}
+        self._pairs: dict[int, Pairs] = {}
+        self._samples: dict[int, Sample] = {}
+        self._chance = secrets.SystemRandom()
 
-    def part(self, output: int) -> tuple[int, int]:
-        """First element and number of those that are looked at: a stretch, or all where elements are no use alone."""
-        spec = self._session.task.workload.outputs[output]
-        if isinstance(self._session.task.comparator(output), Ties):
-            return 0, spec.numel
-        count = min(spec.numel, CHECKED_ELEMENTS)
-        return secrets.randbelow(spec.numel - count + 1), count
+    def parts(self, output: int) -> Parts:
+        """Elements of one result that are looked at: secret stripes, or all where elements are no use alone.
+
+        Chosen anew for every call, and after the candidate has been frozen.
+        """
+        spec, rule = self._session.task.workload.outputs[output], self._session.task.comparator(output)
+        if isinstance(rule, Ties):
+            return ((0, spec.numel),)
+        stripes = places.stripes(spec.numel, self._chance)
+        # What two calls have in common shows in the same places only.
+        return (*stripes, *self._sample(output).parts) if isinstance(rule, Statistical) else stripes
 
     def wrong(self, output: int, got: torch.Tensor, wanted: torch.Tensor, offsets: Sequence[int]) -> Wrong | None:
         """Why a result is refused; `offsets` say on which inputs, which still lie there."""
@@ -45,7 +50,7 @@ class TimedResults:
             return None
         match rule:
             case Statistical():
-                pairs = self._pairs.setdefault(output, statistical.Pairs(rule.false_alarm))
+                pairs = self._pairs.setdefault(output, Pairs(rule.false_alarm, self._sample(output)))
                 return pairs.add(got, wanted)
             case Exact():
                 return exact.Identical(wanted).judge([got])[1]
@@ -81,6 +86,12 @@ class TimedResults:
         """Why the random outputs of the whole contest are refused."""
         found = (pairs.wrong() for pairs in self._pairs.values())
         return next((wrong for wrong in found if wrong is not None), None)
+
+    def _sample(self, output: int) -> Sample:
+        """Where all calls of a contest are looked at."""
+        if output not in self._samples:
+            self._samples[output] = places.sample(self._session.task.workload.outputs[output].shape, self._chance)
+        return self._samples[output]
 
     def _unlike(
         self, output: int, rule: Ties, both: tuple[torch.Tensor, torch.Tensor], offsets: tuple[int, ...]

@@ -15,7 +15,8 @@ from kernelwright.evaluate.profile.clock import DEVICE, OUTSIDE, Calls, Contest,
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs
 from kernelwright.evaluate.profile.stopping import Stopping
-from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
+from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran
+from kernelwright.evaluate.verify.places import Parts
 from kernelwright.evaluate.verify.regimes import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BaselineName, BuildFacts, Side, Timing
@@ -39,7 +40,8 @@ class Witness:
     results: TimedResults
     places: Calls = field(default_factory=list)
     """Where the inputs of the round lie."""
-    parts: list[list[tuple[int, int]]] = field(default_factory=list)
+    parts: list[list[Parts]] = field(default_factory=list)
+    """What is looked at of every call's outputs: the same of both sides."""
     wanted: list[list[torch.Tensor]] = field(default_factory=list)
     got: list[list[torch.Tensor]] = field(default_factory=list)
 
@@ -59,10 +61,10 @@ class Witness:
                 ran.must_be_disjoint()
         if not self.parts:
             outputs = self.trial.session.task.workload.outputs
-            self.parts = [[self.results.part(o) for o in range(len(outputs))] for _ in ran.results]
+            self.parts = [[self.results.parts(o) for o in range(len(outputs))] for _ in ran.results]
         values = [
-            [entrant.contestant.read(f, *p) for f, p in zip(call, part, strict=True)]
-            for call, part in zip(ran.results, self.parts, strict=True)
+            [_looked_at(entrant.contestant, f, p) for f, p in zip(call, parts, strict=True)]
+            for call, parts in zip(ran.results, self.parts, strict=True)
         ]
         if entrant.name == "eager":
             self.wanted = values
@@ -93,6 +95,12 @@ class Witness:
         found = self.results.finish()
         if found is not None:
             raise TimedOutputWrongError(found.evidence)
+
+
+def _looked_at(contestant: Contestant, found: Found, parts: Parts) -> torch.Tensor:
+    """Some elements of a result, flat; or all of them, in their shape."""
+    values = contestant.read_parts(found, parts)
+    return values.view(found.shape) if parts == ((0, found.numel),) else values
 
 
 @dataclass(frozen=True)

@@ -179,24 +179,30 @@ class Contestant:
             raise
         return reply
 
-    def read(self, found: Found, start: int = 0, count: int | None = None) -> torch.Tensor:
-        """Copy `count` elements of a result from the frozen child; flat when only a part is read.
+    def read(self, found: Found) -> torch.Tensor:
+        """Copy a result from the frozen child.
 
         Raises:
             TamperedError: there is no such memory.
         """
-        count = found.numel if count is None else count
-        result = torch.empty(count, dtype=getattr(torch, found.dtype))
+        return self.read_parts(found, ((0, found.numel),)).view(found.shape)
+
+    def read_parts(self, found: Found, parts: Sequence[tuple[int, int]]) -> torch.Tensor:
+        """Copy some elements of a result, stretches of (first, count), one behind the other: flat.
+
+        Raises:
+            TamperedError: there is no such memory.
+        """
+        result = torch.empty(sum(count for _, count in parts), dtype=getattr(torch, found.dtype))
         item = ITEM_BYTES[found.dtype]
-        self._copy(found.address + start * item, result.data_ptr(), count * item)
-        return result.view(found.shape) if count == found.numel else result
+        self._copy([(found.address + first * item, count * item) for first, count in parts], result.data_ptr())
+        return result
 
     def guards_intact(self, found: Found) -> bool:
         """Whether nothing was written directly before or behind a checked result."""
         size = found.numel * ITEM_BYTES[found.dtype]
         zones = (ctypes.c_ubyte * (2 * GUARD))()
-        self._copy(found.address - GUARD, ctypes.addressof(zones), GUARD)
-        self._copy(found.address + size, ctypes.addressof(zones) + GUARD, GUARD)
+        self._copy([(found.address - GUARD, GUARD), (found.address + size, GUARD)], ctypes.addressof(zones))
         return bytes(zones) == bytes([GUARD_BYTE]) * (2 * GUARD)
 
     def rest(self) -> None:
@@ -220,8 +226,9 @@ class Contestant:
         if "error" in answer:
             raise ChildRaisedError(legible(answer["error"]), legible(answer.get("log", ""))[-LOG:])
 
-    def _copy(self, address: int, into: int, length: int) -> None:
+    def _copy(self, pieces: Sequence[tuple[int, int]], into: int) -> None:
         try:
-            kernel.read_process(self.child.pid, address, into, length)
+            kernel.read_process(self.child.pid, pieces, into)
         except OSError as error:
-            raise TamperedError(f"no result of {length} bytes at {address:#x}: {error}") from None
+            size = sum(length for _, length in pieces)
+            raise TamperedError(f"no result of {size} bytes from {pieces[0][0]:#x} on: {error}") from None

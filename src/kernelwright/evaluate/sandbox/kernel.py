@@ -4,13 +4,14 @@
 """
 
 import ctypes
+import errno
 import fcntl
 import os
 import platform
 import signal
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -96,20 +97,31 @@ class _Iovec(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
 
 
-def read_process(pid: int, address: int, into: int, length: int) -> None:
-    """Copy `length` bytes at `address` of process `pid` to our own address `into`.
+MOST_PIECES = 1024
+"""IOV_MAX: pieces of memory that one call reads."""
+
+
+def read_process(pid: int, pieces: Sequence[tuple[int, int]], into: int) -> None:
+    """Copy pieces of memory of process `pid`, (address, bytes) each, one behind the other to our own address `into`.
 
     Raises:
         OSError: the memory is not mapped there, or reading is not permitted.
     """
-    done = 0
-    while done < length:
-        local = _Iovec(into + done, length - done)
-        remote = _Iovec(address + done, length - done)
-        done += _check(
-            _libc.process_vm_readv(pid, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0),
-            "process_vm_readv",
-        )
+    waiting = [(address, length) for address, length in pieces if length]
+    while waiting:
+        batch = waiting[:MOST_PIECES]
+        remote = (_Iovec * len(batch))(*(_Iovec(*piece) for piece in batch))
+        local = _Iovec(into, sum(length for _, length in batch))
+        done = _check(_libc.process_vm_readv(pid, ctypes.byref(local), 1, remote, len(batch), 0), "process_vm_readv")
+        if not done:
+            raise OSError(errno.EFAULT, "process_vm_readv: nothing was read")
+        into += done
+        # One call copies 2 GB at most, and may end within a piece.
+        while waiting and done >= waiting[0][1]:
+            done -= waiting.pop(0)[1]
+        if done:
+            address, length = waiting[0]
+            waiting[0] = (address + done, length - done)
 
 
 _libc.process_vm_readv.restype = ctypes.c_ssize_t

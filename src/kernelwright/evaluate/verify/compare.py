@@ -13,7 +13,7 @@ from typing import Protocol
 
 import torch
 
-from kernelwright.records.graph import OpGraph, Ref
+from kernelwright.records.graph import OpGraph, OpNode, Ref
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 POISON_BYTE = 0xFF
@@ -24,6 +24,11 @@ CHUNK = 1 << 25
 """Elements that are compared at a time."""
 ROW_WISE = ("softmax", "norm", "logsumexp", "cross_entropy", "var", "std", "cumsum")
 """Operations that reduce rows inside and give back as many elements as they got."""
+SCANS = ("cumsum", "cumprod", "logcumsumexp")
+"""Operations of which every partial result is a result."""
+SERIAL = 4.0
+LONGEST_SCAN = 1 << 20
+"""Elements of a scan beyond which its floor grows no more: there it is half precision's rounding."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +93,18 @@ def scale_of(reference: torch.Tensor) -> float:
     return max(float(sample.median()), 1e-3 * sqrt(squares / flat.numel()), LEAST_SCALE)
 
 
-def floor(spec: TensorSpec, reduction: int) -> float:
+def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
     """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers.
 
     A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness.
+    A scan over `scan` elements may be done one by one, since each partial result is asked for. Its n roundings, each
+    uniform within half an ulp of the running value s, add up like a random walk (Higham and Mary 2019): a deviation of
+    0.2 eps sqrt(n) rms(s), five of which are met among many elements; and rms(s) is up to four times what errors are
+    measured against, where a walk comes back to zero.
     """
     own = EPSILON.get(spec.dtype, 0.0)
-    return own * 4 + min(own, EPSILON["float32"]) * 2 * log2(max(reduction, 1))
+    serial = SERIAL * sqrt(min(scan, LONGEST_SCAN))
+    return own * 4 + min(own, EPSILON["float32"]) * max(2 * log2(max(reduction, 1)), serial)
 
 
 def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:
@@ -110,6 +120,21 @@ def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:
             longest = max(longest, largest.shape[-1])
         longest = max(longest, largest.numel // max(1, node.result[0].numel))
     return longest
+
+
+def longest_scan(graph: OpGraph, output: int, arguments: Sequence[TensorSpec]) -> int:
+    """Elements of the longest scan that an output of the graph depends on; zero where there is none."""
+    shapes = {t.name: t.shape for t in arguments} | {r.name: r.shape for n in graph.nodes for r in n.result}
+    names = graph.outputs[output : output + 1]
+    return max((_scanned(node, shapes) for name in names for node in graph.behind(name)), default=0)
+
+
+def _scanned(node: OpNode, shapes: dict[str, tuple[int, ...]]) -> int:
+    given, dim = node.argument("self"), node.argument("dim")
+    shape = shapes.get(given.ref, ()) if isinstance(given, Ref) else ()
+    if not any(name in node.op for name in SCANS) or not shape:
+        return 0
+    return shape[dim] if isinstance(dim, int) else max(shape)
 
 
 def error_of(got: torch.Tensor, reference: torch.Tensor, scale: float) -> torch.Tensor:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.evaluate.verify.compare import Wrong, not_finite
-from kernelwright.records.graph import OpGraph, OpNode, Ref
+from kernelwright.records.graph import OpGraph, OpNode
 from kernelwright.records.tensor import TensorSpec
 
 FREE = 2
@@ -97,26 +97,12 @@ def rounding_share(value: torch.Tensor, epsilon: float) -> float:
 def rounded(graph: OpGraph, output: str, specs: Sequence[TensorSpec]) -> bool:
     """Whether floating arithmetic that rounds lies behind a node of the graph."""
     floats = {s.name: s.floating for s in specs} | {r.name: r.floating for n in graph.nodes for r in n.result}
-    nodes = {n.name: n for n in graph.nodes}
-    waiting, seen = [output], set[str]()
-    while waiting:
-        node = nodes.get(waiting.pop())
-        if node is None or node.name in seen:
-            continue
-        seen.add(node.name)
-        if _rounds(node, floats):
-            return True
-        waiting += [r.ref for a in node.arguments for r in _refs(a.value)]
-    return False
+    return any(_rounds(node, floats) for node in graph.behind(output))
 
 
 def _rounds(node: OpNode, floats: dict[str, bool]) -> bool:
     name = node.op.removeprefix("aten.").split(".")[0]
     return name not in SELECTING and any(floats.get(r.name, r.floating) for r in node.result)
-
-
-def _refs(value: object) -> list[Ref]:
-    return [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, Ref)]
 
 
 def _bits(values: torch.Tensor) -> torch.Tensor:

@@ -16,26 +16,25 @@ from dataclasses import dataclass, field
 
 import torch
 
+from kernelwright.evaluate.verify import dependence
 from kernelwright.evaluate.verify.compare import Wrong, not_finite
+from kernelwright.evaluate.verify.places import Sample
 
-STRETCH = 1 << 14
-"""Elements of each draw that are looked at."""
 HELD = 8
 """Further draws of the reference that say what is usual in each element."""
 BLOCKS = 256
 LAGS = (1, 2, 4, 32, 64, 128, 256, 1024)
 QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-PAIRS = 128
 VALUES = 32
 """Most different values whose shares are looked at one by one."""
 
 
 @dataclass(frozen=True)
 class Draws:
-    """A stretch of the reference's draws on one input: (draws, elements), float64."""
+    """Elements of the reference's draws on one input: (draws, elements), float64."""
 
-    start: int
-    count: int
+    sample: Sample
+    """Which elements these are."""
     wanted: torch.Tensor
     held: torch.Tensor
     width: int
@@ -63,7 +62,8 @@ class Sampled:
         for draw in got:
             if draw.dtype.is_floating_point and (wrong := not_finite(draw)):
                 return float("inf"), wrong
-        mine, theirs = torch.stack([self._stretch(g) for g in got]), self.sample.wanted
+        mine = torch.stack([self.sample.sample.of(g).double().cpu() for g in got])
+        theirs = self.sample.wanted
         if bool((mine == mine[0]).all()) and not bool((theirs[1:] == theirs[0]).all(dim=1).any()):
             return float("inf"), Wrong(
                 "value", f"{len(got)} draws are all the same, and no two of the reference's", 1e30
@@ -77,10 +77,6 @@ class Sampled:
             f"standard deviations, where {found.critical:.3g} would come up by chance in {self.false_alarm:g} of cases"
         )
         return error, Wrong("value", evidence, error)
-
-    def _stretch(self, draw: torch.Tensor) -> torch.Tensor:
-        flat = draw.flatten().double().cpu()
-        return flat if flat.numel() == self.sample.count else flat[self.sample.start :][: self.sample.count]
 
 
 @dataclass(frozen=True)
@@ -120,23 +116,30 @@ def features_of(draws: torch.Tensor, sample: Draws) -> tuple[list[str], torch.Te
     usual, spread = sample.held.mean(0), sample.held.std(0)
     scale = torch.maximum(spread, sample.held.abs().mean().clamp(min=1e-30) * 1e-3)
     z = (draws - usual) / scale
-    named: dict[str, torch.Tensor] = {
+    happens = torch.where(spread >= scale, z * usual.sign(), 0.0)
+    zero = dependence.zeros_happen(sample.held)
+    events = (draws == 0).double() - (sample.held == 0).double().mean(0) if zero else happens
+    stretch = sample.sample.stretch
+    named: dependence.Named = {
         "the mean": draws.mean(1, keepdim=True),
         "the mean square": draws.square().mean(1, keepdim=True),
         "the variance": z.square().mean(1, keepdim=True),
         "the largest value": z.abs().amax(1, keepdim=True),
         "the share of zeros": (draws == 0).double().mean(1, keepdim=True),
         "its dependence on the input": (draws * usual).mean(1, keepdim=True),
-        "the quantiles": _quantiles(draws),
-        "the quantiles about what is usual": _quantiles(z),
+        "the quantiles": quantiles(draws),
+        "the quantiles about what is usual": quantiles(z),
         "the mean of a part": _parts(z),
-        "the correlation of neighbours": _autocorrelations(z, sample.width),
-        "the correlation of what happens to neighbours": _autocorrelations(
-            torch.where(spread >= scale, z * usual.sign(), 0.0), sample.width
-        ),
+        "the correlation of neighbours": _autocorrelations(z[:, :stretch], sample.width),
+        "the correlation of what happens to neighbours": _autocorrelations(happens[:, :stretch], sample.width),
         "the agreement with other draws": torch.stack([(draws == h).double().mean(1) for h in sample.held], dim=1),
         "the shares of values": _shares(draws, sample.held),
+        **dependence.figures(events, draws == 0 if zero else happens > 0, sample.sample),
     }
+    if not zero:
+        # What is added to an element has a sign of its own.
+        plain = dependence.figures(z, z > 0, sample.sample)
+        named.update({f"{name}, as it is": values for name, values in plain.items()})
     names = [name for name, values in named.items() for _ in range(values.shape[1])]
     features = torch.cat(list(named.values()), dim=1)
     least = sample.tolerance * features.abs().amax(0) + 1e-300
@@ -153,7 +156,8 @@ def _snapped(draws: torch.Tensor, sample: Draws) -> torch.Tensor:
     return draws
 
 
-def _quantiles(values: torch.Tensor) -> torch.Tensor:
+def quantiles(values: torch.Tensor) -> torch.Tensor:
+    """The quantiles that are compared, of the last dimension."""
     places = [int(q * (values.shape[-1] - 1)) for q in QUANTILES]
     return values.sort(dim=-1).values[..., places]
 
@@ -198,69 +202,3 @@ def _distances(draws: torch.Tensor, sides: torch.Tensor) -> torch.Tensor:
     found = found - found.mean(0)
     deviation = found.std(0)
     return torch.where(deviation > 1e-9 * between.max(), found / deviation, 0.0).abs()
-
-
-class Pairs:
-    """Timed results of a random output beside eager's on the same inputs, which change from call to call.
-
-    Each pair is a difference of features, whose sign is as likely one way as the other if both sample the same: a sign-flip
-    test over all pairs (Fisher 1935).
-    """
-
-    def __init__(self, false_alarm: float) -> None:
-        self._false_alarm = false_alarm
-        self._differences: list[torch.Tensor] = []
-        self._before: tuple[torch.Tensor, torch.Tensor] | None = None
-
-    def add(self, got: torch.Tensor, wanted: torch.Tensor) -> Wrong | None:
-        """Keep a pair; refused at once is only what is not finite."""
-        if got.dtype.is_floating_point and (wrong := not_finite(got)):
-            return wrong
-        pair = (got.flatten().double().cpu(), wanted.flatten().double().cpu())
-        before = self._before if self._before and self._before[0].shape == pair[0].shape else pair
-        mine, theirs = (_plain(now, then) for now, then in zip(pair, before, strict=True))
-        self._differences.append(mine - theirs)
-        self._before = pair
-        return None
-
-    def wrong(self) -> Wrong | None:
-        """Why all pairs together are refused."""
-        if len(self._differences) < 8:
-            return None
-        differences = _grouped(torch.stack(self._differences))
-        # What rounding alone causes is far below a thousandth of what chance does.
-        unit = differences.square().sum(0).sqrt() + 1e-6 * len(differences)
-        count = max(2000, min(200_000, round(4 / self._false_alarm)))
-        signs = torch.randint(0, 2, (count + 1, len(differences))).mul_(2).sub_(1).float()
-        signs[0] = 1
-        largest = (signs @ (differences / unit).float()).abs().amax(1)
-        ordered = largest[1:].sort().values
-        critical = float(ordered[min(count - 1, int((1 - self._false_alarm) * count))])
-        if float(largest[0]) <= critical:
-            return None
-        evidence = (
-            f"over {len(differences)} timed calls its random results differ from eager's on the same inputs: "
-            f"{float(largest[0]):.3g} standard deviations, where {critical:.3g} would come up by chance in "
-            f"{self._false_alarm:g} of cases"
-        )
-        return Wrong("value", evidence, float(largest[0]))
-
-
-def _grouped(differences: torch.Tensor) -> torch.Tensor:
-    """At most PAIRS sums of neighbouring rows, which are as symmetric as the rows."""
-    size = -(-len(differences) // PAIRS)
-    whole = len(differences) // size * size
-    return differences[:whole].view(-1, size, differences.shape[1]).sum(1)
-
-
-def _plain(draw: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
-    """Features of one result without others to compare it with, and how it is like the one before."""
-    scale = draw.abs().mean().clamp(min=1e-30)
-    sample = draw[:STRETCH] / scale
-    blocks = min(8, len(draw))
-    parts = draw[: len(draw) // blocks * blocks].view(blocks, -1).mean(1)
-    alike = ((draw == 0) == (before == 0)).double().mean()
-    signs = (draw.sign() == before.sign()).double().mean()
-    quantiles = _quantiles(sample) * scale
-    single = torch.stack([draw.mean(), draw.square().mean().sqrt(), (draw == 0).double().mean(), alike, signs])
-    return torch.cat([single, quantiles, parts])

@@ -140,9 +140,22 @@ def test_results_are_copied_out(dtype, shape):
     assert not there.numel() or here.data_ptr() != there.data_ptr()
 
 
-def test_a_part_is_read_flat():
+def test_parts_are_read_flat_one_behind_the_other():
     there = torch.arange(12.0).view(3, 4)
-    assert contestant({}).read(found_of(there), start=2, count=5).tolist() == [2, 3, 4, 5, 6]
+    assert contestant({}).read_parts(found_of(there), [(2, 3), (9, 2), (0, 0), (0, 1)]).tolist() == [2, 3, 4, 9, 10, 0]
+
+
+def test_more_parts_are_read_than_one_call_takes():
+    there = torch.arange(10_000)
+    parts = [(i, 2) for i in range(0, 9_000, 3)]
+    wanted = torch.cat([there.narrow(0, *part) for part in parts])
+    assert torch.equal(contestant({}).read_parts(found_of(there), parts), wanted)
+
+
+def test_a_part_that_is_not_there_is_tampering():
+    there = torch.arange(4)
+    with pytest.raises(TamperedError, match="no result"):
+        contestant({}).read_parts(found_of(there), [(0, 4), (1 << 44, 4)])
 
 
 @pytest.mark.parametrize("address", [0, 8, (1 << 62) - 1, 1 << 47])

@@ -1,9 +1,12 @@
 """Random outputs: another generator passes, a constant, a biased or a lazy one does not, at a stated rate."""
 
+import random
+
 import pytest
 import torch
 
-from kernelwright.evaluate.verify.statistical import HELD, Draws, Pairs, Sampled, compare_draws
+from kernelwright.evaluate.verify import places
+from kernelwright.evaluate.verify.statistical import HELD, Draws, Sampled, compare_draws
 
 SHAPE = (64, 64)
 DRAWS = 16
@@ -12,6 +15,11 @@ DRAWS = 16
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(7)
+    threads = torch.get_num_threads()
+    # Many small operations: on a busy machine threads wait for each other.
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def x():
@@ -26,7 +34,8 @@ def dropout(keep=0.75, scale=None, values=None, mask=None):
 
 def sample(draw, count=DRAWS, tolerance=1e-4):
     drawn = torch.stack([draw().flatten().double() for _ in range(count + HELD)])
-    return Draws(0, drawn.shape[1], drawn[:count], drawn[count:], SHAPE[-1], tolerance)
+    looked_at = places.sample(SHAPE if drawn.shape[1] == 64 * 64 else (drawn.shape[1],), random.Random(5))
+    return Draws(looked_at, drawn[:count], drawn[count:], SHAPE[-1], tolerance)
 
 
 def judged(reference, candidate, false_alarm=1e-4):
@@ -118,33 +127,3 @@ def test_the_rate_of_false_alarms_is_the_stated_one():
         found = compare_draws(torch.stack([drawn().flatten().double() for _ in range(DRAWS)]), sample(drawn), 0.1)
         alarms += found.statistic > found.critical
     assert alarms <= 16, "six are expected; more than sixteen come up once in ten thousand times"
-
-
-# --- timed calls, each on other inputs ----------------------------------------------------------------------------
-
-
-def paired(candidate, reference, count=60):
-    pairs = Pairs(1e-4)
-    for _ in range(count):
-        values = torch.randn(SHAPE)
-        assert pairs.add(candidate(values), reference(values)) is None
-    return pairs.wrong()
-
-
-def test_timed_calls_of_an_honest_kernel_pass():
-    assert paired(lambda v: dropout(values=v), lambda v: dropout(values=v)) is None
-    assert paired(lambda v: v, lambda v: v) is None
-
-
-def test_timed_calls_that_drop_nothing_or_always_the_same_are_refused():
-    mask = torch.rand(SHAPE) < 0.75
-    assert "timed calls" in paired(lambda v: v, lambda v: dropout(values=v)).evidence
-    assert paired(lambda v: dropout(values=v, mask=mask), lambda v: dropout(values=v)) is not None
-
-
-def test_few_timed_calls_say_nothing():
-    assert paired(lambda v: v, lambda v: dropout(values=v), count=3) is None
-
-
-def test_a_timed_result_that_is_not_finite_is_refused_at_once():
-    assert Pairs(1e-4).add(torch.full(SHAPE, float("inf")), torch.zeros(SHAPE)).because == "nonfinite"
