@@ -57,7 +57,7 @@ class DeviceClock:
     def each(
         self, enqueue: Enqueue, calls: int, busy_ns: int, prepare: Sequence[Callable[[], None]] = ()
     ) -> tuple[list[object], Message]:
-        """What `calls` calls computed, and nanoseconds: on the device of each, of the host's longest queueing, of `prepare`."""
+        """What the calls computed, and nanoseconds: on the device of each, of the host's longest queueing, of `prepare`."""
         cycles = round(busy_ns * CYCLES_PER_NS)
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         results, times, queued, beside = [], [], 0, 0
