@@ -19,8 +19,8 @@ from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline.court import Court
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.profile import statistics
-from kernelwright.evaluate.profile.clock import Contest, Entrant
-from kernelwright.evaluate.profile.inputs import FreshInputs
+from kernelwright.evaluate.profile.clock import MOST_CALLS, Contest, Entrant
+from kernelwright.evaluate.profile.inputs import FreshInputs, Stock
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
@@ -30,7 +30,9 @@ from kernelwright.records.task import Target
 from kernelwright.records.tensor import TensorSpec
 
 SAME, SLOWER = 100, 20
-DRAWS = 4
+DRAWS = 2
+SPARE_BYTES = 256 << 20
+"""Of fresh inputs, as a session on the CPU has."""
 
 CPP = """\\
 #include <cstddef>
@@ -119,15 +121,21 @@ def _pair(machine: Machine, trial: Trial, slower: bool) -> Iterator[Contest]:
     counts = (trial.count, int(trial.count * 1.05) >> 12 << 12 if slower else trial.count)
     spec = TensorSpec(name="x", shape=(max(counts) >> 10, 1024), dtype="float32")
     with _open_cpu(machine, spec, counts, trial.work) as (sides, view):
-        fresh = FreshInputs([spec], DRAWS, DRAWS, view, ())
+        places = tuple((DRAWS + n) * spec.nbytes for n in range(_spare(spec)))
+        drawn = view(0, 0, DRAWS)
+        fresh = FreshInputs([Stock(spec, drawn, 0, places)], view)
         entrants = [Entrant("eager", sides[0]), Entrant("candidate", sides[1])]
-        yield Contest(entrants, fresh.windows, lambda entrant, ran: None, fresh.undo)
+        yield Contest(entrants, fresh.windows, lambda entrant, ran: None, lambda: None, most_calls=len(places))
+
+
+def _spare(spec: TensorSpec) -> int:
+    return max(1, min(MOST_CALLS, SPARE_BYTES // spec.nbytes))
 
 
 @contextmanager
 def _open_cpu(machine: Machine, spec: TensorSpec, counts: tuple[int, int], work: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
-    arena = Arena([DRAWS * spec.nbytes])
-    torch.frombuffer(arena.memory(0), dtype=torch.float32).normal_()
+    arena = Arena([(DRAWS + _spare(spec)) * spec.nbytes])
+    torch.frombuffer(arena.memory(0), dtype=torch.float32, count=DRAWS * spec.numel).normal_()
     sides = []
     for count in counts:
         defines = (Define(name="COUNT", value=count), Define(name="WORK", value=work))
@@ -142,8 +150,10 @@ def _open_cpu(machine: Machine, spec: TensorSpec, counts: tuple[int, int], work:
         library.close()
         sides.append(side)
 
-    def view(index: int, offset: int) -> torch.Tensor:
-        return torch.frombuffer(arena.memory(0), dtype=torch.float32, count=spec.numel, offset=offset).view(spec.shape)
+    def view(index: int, offset: int, draws: int = 1) -> torch.Tensor:
+        shape = spec.shape if draws == 1 else (draws, *spec.shape)
+        count = draws * spec.numel
+        return torch.frombuffer(arena.memory(0), dtype=torch.float32, count=count, offset=offset).view(shape)
 
     yield sides, view
     for side in sides:

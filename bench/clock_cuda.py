@@ -27,7 +27,7 @@ from kernelwright.evaluate.pipeline.machine_cuda import GPU_JAIL
 from kernelwright.evaluate.pipeline.timing import LEAST_US
 from kernelwright.evaluate.profile.clock import DEVICE, Contest, Entrant
 from kernelwright.evaluate.profile.conditions import Watch
-from kernelwright.evaluate.profile.inputs import FreshInputs
+from kernelwright.evaluate.profile.inputs import FreshInputs, Stock
 from kernelwright.evaluate.profile.stopping import Stopping
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.records.candidate import Candidate, Define
@@ -45,6 +45,8 @@ MOST_S = 420.0
 """After this, no further part is begun: call again to go on."""
 PROCESS_LASTS = 20
 """Judgements after which A's double is a new process: two processes of one kernel may differ for as long as they live."""
+DRAWS = 2
+"""Inputs from which those of every round are bred."""
 ROW = 528 * 1024
 """Elements that all programs together take at a time."""
 
@@ -115,7 +117,6 @@ class Stage:
     kernel: Kernel
     spec: TensorSpec
     arena: CudaArena
-    draws: int
     sides: list[CudaContestant] = field(default_factory=list)
 
     def side(self, kernel: Kernel) -> CudaContestant:
@@ -134,10 +135,12 @@ class Stage:
 
     def judge(self, first: CudaContestant, second: CudaContestant, rule: Stopping, limit_s: float) -> "Judged":
         """One contest on fresh inputs, from warming up to the verdict."""
-        fresh = FreshInputs([self.spec], self.draws, min(5, self.draws), self._view, ())
+        places = tuple((DRAWS + n) * self.spec.nbytes for n in range(DEVICE.most_calls))
+        whole = self.spec.model_copy(update={"shape": (DRAWS, *self.spec.shape)})
+        fresh = FreshInputs([Stock(self.spec, self.arena.tensor(0, 0, whole), 0, places)], self._view)
         watch, begin = self.machine.watch(), time.perf_counter()
         contest = Contest(
-            [Entrant("eager", first), Entrant("candidate", second)], fresh.windows, lambda entrant, ran: None, fresh.undo,
+            [Entrant("eager", first), Entrant("candidate", second)], fresh.windows, lambda entrant, ran: None, lambda: None,
             inside=True, pace=DEVICE, settled=rule.enough, watch=watch,
         )  # fmt: skip
         us = contest.hold(rule.most, limit_s).us
@@ -245,11 +248,10 @@ def _twin(stage: Stage, first: CudaContestant, part: str, known: dict[str, JsonV
 def _open(machine: Machine, kernel: Kernel) -> Iterator[Stage]:
     count = kernel.count if kernel.knob == "work" else int(kernel.count * 1.1)
     spec = TensorSpec(name="x", shape=(-(-count // 1024), 1024), dtype="float32")
-    draws = 40 if spec.nbytes < 16 << 20 else 4
-    arena = CudaArena([draws * spec.nbytes])
-    stage = Stage(machine, kernel, spec, arena, draws)
+    arena = CudaArena([(DRAWS + DEVICE.most_calls) * spec.nbytes])
+    stage = Stage(machine, kernel, spec, arena)
     try:
-        for draw in range(draws):
+        for draw in range(DRAWS):
             arena.tensor(0, draw * spec.nbytes, spec).normal_()
         torch.cuda.synchronize()
         yield stage

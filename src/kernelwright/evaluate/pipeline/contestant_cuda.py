@@ -61,6 +61,11 @@ class CudaContestant(Contestant):
         """As `Contestant.run`; results are copied to the outbox in a question of their own, after the clock."""
         return self._ran(calls, checked, variant, "none" if checked or variant.endswith("fp64") else "each")
 
+    def take_parameters(self, offsets: Sequence[int]) -> None:
+        """Have it take the parameters at these offsets; before a call that is timed by itself it takes that call's."""
+        if offsets:
+            self.ask({"do": "parameters", "offsets": list(offsets)})
+
     def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
         """As a program calls that needs every result: the device is waited for after each call, the L2 is warm."""
         return self._ran(calls, False, variant, "waiting")
@@ -76,13 +81,13 @@ class CudaContestant(Contestant):
         try:
             inside = max(1, whole(reply.message["ns"]))
             each = tuple(whole(ns) for ns in reply.message.get("each_ns", ()))
-            queued = whole(reply.message.get("queued_ns", 0))
+            queued, beside = whole(reply.message.get("queued_ns", 0)), self._beside_ns(reply)
             if clock == "each" and (len(each) != len(calls) or max(1, sum(each)) != inside):
                 raise ValueError(f"{len(each)} times of {len(calls)} calls")
             results = self._results(len(calls), variant)
         except (KeyError, TypeError, ValueError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
-        return Ran(results, reply.outside_ns, inside, reply.cpu_ns, each, queued, self._exported_ns)
+        return Ran(results, reply.outside_ns, inside, reply.cpu_ns, each, queued, self._exported_ns, beside)
 
     def _beside(self, calls: int, checked: bool) -> Message:
         """What else a question to compute says."""
@@ -172,6 +177,9 @@ class PlanContestant(CudaContestant):
         finally:
             for descriptor in modules:
                 os.close(descriptor)
+
+    def take_parameters(self, offsets: Sequence[int]) -> None:
+        """Kernels read them where they lie."""
 
     @staticmethod
     def room(outputs: Sequence[TensorSpec], calls: int) -> int:

@@ -237,5 +237,4 @@ def _first_call(trial: Trial, contestant: CudaContestant, library: Library | Non
 
 def _give_parameters(session: object, contestant: CudaContestant, offsets: tuple[int, ...]) -> None:
     assert isinstance(session, CudaSession)
-    if session.parameters:
-        contestant.ask({"do": "parameters", "offsets": list(offsets[len(session.inputs) :])})
+    contestant.take_parameters(offsets[len(session.inputs) :])

@@ -14,6 +14,8 @@ HIDDEN_SHARE = 0.25
 BLUR_NS = 250_000
 """On a device, nanoseconds of each call that the clock outside cannot tell from preparing it: flush, spin, waiting. A time
 under four times this much may be up to this much longer than the device's events say."""
+MODELS = ("triton", "python")
+"""Languages whose candidates are modules with parameters of their own."""
 AMORTISED, FREE_CPU_S = 3.0, 2.0
 """A candidate may cost this many times what its samples tell, and this much more: its start, a busy machine."""
 
@@ -44,7 +46,7 @@ def placed(trial: Trial, contestant: Contestant, samples: Samples, timing: Timin
         found = found or _hidden_work(contestant, samples)
     # The launcher's clock is the referee's own.
     if trial.tier == 2 and "outside_clock" not in disabled:
-        found = found or clock_disagrees(samples)
+        found = found or clock_disagrees(samples, copies=trial.candidate.language in MODELS)
     return found or roofline
 
 
@@ -68,10 +70,13 @@ def _hidden_work(contestant: Contestant, samples: Samples) -> Suspect | None:
     return Suspect(because="hidden_work", evidence=evidence)
 
 
-def clock_disagrees(samples: Samples) -> Suspect | None:
-    """Whether the candidate's own clock misses more of the time outside than eager's does."""
+def clock_disagrees(samples: Samples, copies: bool = False) -> Suspect | None:
+    """Whether the candidate's own clock misses more of the time outside than eager's does.
+
+    `copies` says that parameters are copied to it before each call, as they are to eager.
+    """
     ours, eagers = samples.quietest["candidate"], samples.quietest["eager"]
-    missed, theirs = ours.hidden_ns, eagers.hidden_ns
+    missed, theirs = ours.hidden_ns, eagers.hidden_ns - (0 if copies else eagers.beside_ns)
     if ours.exported_ns:
         # What is computed only when the result is fetched was not timed.
         missed, theirs = missed + ours.exported_ns, theirs + eagers.exported_ns

@@ -15,6 +15,7 @@ from kernelwright.evaluate.pipeline import expectations
 from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.pipeline.seeds import Seeds
 from kernelwright.evaluate.profile.clock import MOST_CALLS
+from kernelwright.evaluate.profile.inputs import Stock
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
 from kernelwright.evaluate.sandbox.wire import Message
@@ -49,15 +50,15 @@ class Session:
     device = "cpu"
     memory = 6 << 30
     """Most bytes of inputs that a session keeps, and as many of expected results."""
-    pool = 128 << 20
-    """Bytes of inputs worth having for the clock: several times the last-level cache."""
+    spare_bytes = 256 << 20
+    """Bytes of fresh inputs worth having for one sample, where it has not calls enough without: more takes long to write."""
 
     def __init__(self, task: Task, reference: Contestant, policy: Policy, presented: Presented) -> None:
         self.task, self.reference, self.policy, self.presented = task, reference, policy, presented
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
         self.regimes = [] if "regimes" in policy.disabled else regimes.admitted(self.inputs)
-        self.draws = self._how_many_draws()
+        self.kept, self.spare = self._how_many()
         self._open_arena()
         self.reference.ask({"do": "prepare", "variant": "fp64"})
         self.cases: list[Case] = []
@@ -79,17 +80,15 @@ class Session:
         self._generator = torch.Generator(self.device).manual_seed(self.seeds.new())
         self._place_parameters()
         self.cases, self.dropped = [], []
-        kept = self.kept = min(self.policy.seeds, self.draws, self._cases_that_fit())
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
-        errors = [self._shown_by_another_seed() for _ in range(self.policy.seeds - kept)]
-        drawn = [self._place_draw(i) for i in range(self.draws)]
-        given = [self._observe(AS_GIVEN, self._given(i)) for i in range(kept)]
+        errors = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.kept)]
+        drawn = [self._place_draw(i) for i in range(self.kept)]
+        given = [self._observe(AS_GIVEN, self._given(i)) for i in range(self.kept)]
         errors += [[seen.error for seen in o.outputs] for o in given if not o.fault]
         self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
         self._admit_cases(given)
         for slot, regime in enumerate(self.regimes):
-            # The clock writes over the draws that are not kept, and a regime may be made again.
-            offsets = self._place_regime(slot, regime, drawn[slot % kept])
+            offsets = self._place_regime(slot, regime, drawn[slot % self.kept])
             self._admit_cases([self._observe(regime, offsets)])
 
     def present(self, case: Case) -> Case:
@@ -124,6 +123,11 @@ class Session:
         """Elements of the longest scan that this output depends on; zero where there is none."""
         return compare.longest_scan(self.task.graph, output, self.tensors)
 
+    def stocks(self) -> list[Stock]:
+        """What fresh inputs are bred from, and where they may lie: inputs first, then parameters."""
+        homes = [*(0 for _ in self.inputs), *self.timed_parameters()]
+        return [self._stock(i, spec, home) for i, (spec, home) in enumerate(zip(self.tensors, homes, strict=True))]
+
     def timed_parameters(self) -> tuple[int, ...]:
         """Offsets of the randomised parameters, which the clock uses too."""
         return tuple(self._parameter_offset(p, self._slot) for p in self.parameters)
@@ -141,16 +145,18 @@ class Session:
 
     def view(self, index: int, offset: int) -> torch.Tensor:
         """The window of a tensor at a byte offset, in the grader's own writable mapping."""
-        spec = self.tensors[index]
-        if not spec.numel:
-            return torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
-        buffer = (ctypes.c_char * max(spec.nbytes, 1)).from_address(self.arena.where(index) + offset)
-        return torch.frombuffer(buffer, dtype=getattr(torch, spec.dtype), count=spec.numel).view(spec.shape)
+        return self._window(index, offset, self.tensors[index])
 
     def close(self) -> None:
         """End the reference and free the inputs."""
         self.reference.close()
         self.arena.close()
+
+    def _window(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
+        if not spec.numel:
+            return torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
+        buffer = (ctypes.c_char * max(spec.nbytes, 1)).from_address(self.arena.where(index) + offset)
+        return torch.frombuffer(buffer, dtype=getattr(torch, spec.dtype), count=spec.numel).view(spec.shape)
 
     def _open_arena(self) -> None:
         self.arena = Arena(self._capacities(), writable="read_only_inputs" in self.policy.disabled)
@@ -159,21 +165,34 @@ class Session:
 
     # --- where things lie -----------------------------------------------------------------------------------------
 
-    def _how_many_draws(self) -> int:
+    def _how_many(self) -> tuple[int, int]:
+        """Draws that stay, and spare places: where memory is short, draws give way to the last spare place."""
         size = max(1, sum(t.nbytes for t in self.inputs))
-        affordable = max(1, self.memory // size - len(self.regimes))
-        # Only the clock needs more inputs than there are seeds.
-        pool = self.pool if self.task.target.present else 0
-        wanted = max(self.policy.seeds, min(64, pool // size))
-        return min(wanted, affordable)
-
-    def _cases_that_fit(self) -> int:
-        size = 8 * sum(o.numel for o in self.task.workload.outputs)
-        return max(1, self.memory // max(1, size) - len(self.regimes))
+        affordable = self.memory // size - len(self.regimes)
+        spare = max(1, min(MOST_CALLS, self.spare_bytes // max(1, sum(t.nbytes for t in self.tensors)), affordable - 1))
+        # Without a clock nobody writes fresh inputs.
+        spare = spare if self.task.target.present else 0
+        expected = 8 * sum(o.numel for o in self.task.workload.outputs)
+        cases = self.memory // max(1, expected) - len(self.regimes)
+        return max(1, min(self.policy.seeds, affordable - spare, cases)), spare
 
     def _capacities(self) -> list[int]:
-        pools = [_line(self.draws * t.nbytes) + len(self.regimes) * (_line(t.nbytes) + LINE) for t in self.inputs]
-        return pools + [2 * _line(p.nbytes) for p in self.parameters]
+        pools = [self._regimes_begin(t) + len(self.regimes) * (_line(t.nbytes) + LINE) for t in self.inputs]
+        return pools + [(2 + self.spare) * _line(p.nbytes) for p in self.parameters]
+
+    def _spare_place(self, spec: TensorSpec, number: int) -> int:
+        return _line(self.kept * spec.nbytes) + number * _line(spec.nbytes)
+
+    def _regimes_begin(self, spec: TensorSpec) -> int:
+        return self._spare_place(spec, self.spare)
+
+    def _stock(self, index: int, spec: TensorSpec, home: int) -> Stock:
+        parameter = index >= len(self.inputs)
+        draws = 1 if parameter else self.kept
+        drawn = self._window(index, home, spec.model_copy(update={"shape": (draws, *spec.shape)}))
+        numbers = range(self.spare)
+        places = [self._parameter_offset(spec, 2 + n) if parameter else self._spare_place(spec, n) for n in numbers]
+        return Stock(spec, drawn, home, tuple(places), parameter)
 
     def _given(self, draw: int) -> tuple[int, ...]:
         # The first draw meets the parameters as they were initialised, all others meet random ones.
@@ -218,7 +237,7 @@ class Session:
             self.view(len(self.inputs) + i, 0).copy_(self.reference.read(result))
 
     def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
-        starts = [_line(self.draws * s.nbytes) + slot * (_line(s.nbytes) + LINE) for s in self.inputs]
+        starts = [self._regimes_begin(s) + slot * (_line(s.nbytes) + LINE) for s in self.inputs]
         return (*self._fill(regime, starts, drawn), *self.timed_parameters())
 
     def _fill(self, regime: Regime, starts: Sequence[int], drawn: Sequence[torch.Tensor]) -> list[int]:

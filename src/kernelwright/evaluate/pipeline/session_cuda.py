@@ -20,6 +20,7 @@ from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify.regimes import Regime
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
+from kernelwright.records.tensor import TensorSpec
 
 ENDING_S = 3.0
 """How long a kernel that traps may take to be told of, in seconds: the driver tidies up first."""
@@ -50,20 +51,15 @@ class CudaSession(Session):
         super().__init__(task, reference, policy, presented)
 
     @property
-    def pool(self) -> int:  # type: ignore[override]
-        """Several times the L2."""
-        return 6 * int(torch.cuda.get_device_properties(0).L2_cache_size)
-
-    @property
     def footprint(self) -> Footprint:
         """What it takes of the device, fixed when it is opened."""
         if not hasattr(self, "_footprint"):
             self.rest(collect=True)
-            outputs, seeds = self.task.workload.outputs, self.policy.seeds
+            workload, regimes, seeds = self.task.workload, len(self.regimes), self.policy.seeds
             total = torch.cuda.mem_get_info()[1]
-            self._room(fit(self.inputs, outputs, len(self.regimes), seeds, self.pool, total).nbytes)
+            self._room(fit(workload, regimes, seeds, total).nbytes)
             free = torch.cuda.mem_get_info()[0]
-            self._footprint = fit(self.inputs, outputs, len(self.regimes), seeds, self.pool, free)
+            self._footprint = fit(workload, regimes, seeds, free)
         return self._footprint
 
     def outbox_size(self, item_bytes: int = 4) -> int:
@@ -86,9 +82,8 @@ class CudaSession(Session):
         """Sizes and descriptors of the segments."""
         return {"sizes": self.cuda_arena.layout()}, list(self.cuda_arena.descriptors)
 
-    def view(self, index: int, offset: int) -> torch.Tensor:
-        """The window of a tensor at a byte offset, in the grader's own writable mapping."""
-        return self.cuda_arena.tensor(index, offset, self.tensors[index])
+    def _window(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
+        return self.cuda_arena.tensor(index, offset, spec)
 
     def present(self, case: Case) -> Case:
         """Make the regime's inputs once more, if another's are in their place."""
@@ -114,15 +109,12 @@ class CudaSession(Session):
         super().refresh(replayed)
         torch.cuda.empty_cache()
 
-    def _how_many_draws(self) -> int:
-        return self.footprint.draws
-
-    def _cases_that_fit(self) -> int:
-        return self.footprint.kept
+    def _how_many(self) -> tuple[int, int]:
+        return self.footprint.kept, self.footprint.spare
 
     def _capacities(self) -> list[int]:
-        pools = [_line(self.draws * t.nbytes) + _line(t.nbytes) + LINE for t in self.inputs]
-        return pools + [2 * _line(p.nbytes) for p in self.parameters]
+        pools = [self._regimes_begin(t) + _line(t.nbytes) + LINE for t in self.inputs]
+        return pools + [(2 + self.spare) * _line(p.nbytes) for p in self.parameters]
 
     def _open_arena(self) -> None:
         self.cuda_arena = CudaArena(self._capacities())
@@ -145,7 +137,7 @@ class CudaSession(Session):
 
     def _make(self, recipe: Recipe) -> list[int]:
         self._generator.manual_seed(recipe.seed)
-        offsets = [_line(self.draws * s.nbytes) for s in self.inputs]
+        offsets = [self._regimes_begin(s) for s in self.inputs]
         made = self._fill(recipe.regime, offsets, recipe.drawn)
         self._placed_regime = recipe.regime.name
         # Another process reads next: what this one has queued must be done.

@@ -136,7 +136,7 @@ def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effo
 
 def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     session, policy = trial.session, trial.policy
-    fresh = FreshInputs(session.inputs, session.draws, session.kept, session.view, session.timed_parameters())
+    fresh = FreshInputs(session.stocks(), session.view)
     fresh.enabled = "fresh_inputs" not in policy.disabled
     fresh.bears_huge = any(case.regime == HUGE.name for case in session.cases)
     session.load_parameters(session.timed_parameters())
@@ -149,12 +149,22 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     contest = _contest(witness, contestant, fresh, rule)
     try:
         samples = contest.hold(rule.most, policy.final_seconds if effort == "final" else policy.search_seconds)
-        waiting = contest.waiting_us(samples.calls) if on_device else {}
+        waiting = _waiting_us(contest, fresh, samples.calls, witness) if on_device else {}
         witness.finish()
     finally:
-        fresh.undo()
+        session.forget_parameters()
     baselines.remember(session, samples.us, rule)
     return Held(samples, rule, contest.watch, names, missing, waiting)
+
+
+def _waiting_us(contest: Contest, fresh: FreshInputs, calls: int, witness: Witness) -> dict[str, float]:
+    """As `Contest.waiting_us`, with the same parameters in all calls: nobody can be given others between two of them."""
+    session, parameters = witness.trial.session, witness.trial.session.timed_parameters()
+    fresh.parameters_stay = True
+    for entrant in contest.entrants:
+        entrant.contestant.take_parameters(parameters)
+    session.forget_parameters()
+    return contest.waiting_us(calls)
 
 
 def _rule(policy: Policy, effort: Effort, timed: Sequence[BaselineName], device: str) -> Stopping:
@@ -176,14 +186,9 @@ def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule:
 
     def windows(calls: int) -> Calls:
         witness.places = fresh.windows(calls)
+        # Each timed call of the reference takes its own.
+        session.forget_parameters()
         return witness.places
-
-    def round_over() -> None:
-        try:
-            # While the inputs still lie there: some comparators look at them.
-            witness.compare()
-        finally:
-            fresh.undo()
 
     return Contest(
         entrants=[
@@ -192,8 +197,9 @@ def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule:
         ],
         fresh=windows,
         after=witness.look,
-        round_over=round_over,
-        most_calls=session.most_calls(),
+        # While the inputs still lie there: some comparators look at them.
+        round_over=witness.compare,
+        most_calls=min(session.most_calls(), session.spare),
         inside=on_device or "outside_clock" in trial.policy.disabled,
         pace=DEVICE if on_device else OUTSIDE,
         settled=rule.enough,

@@ -1,110 +1,98 @@
 """Fresh inputs for every timed call: contents that nobody has seen, at a place that nobody could foretell.
 
-Small inputs are bred: each element comes from one of two windows of the drawn inputs, by a secret mask, and all are
-scaled by a secret factor. They exist for one round, so that a result kept for a row, a window or an element of the pool
-is of no use. Large ones, which would take too long to write, are windows of the pool itself, moved by cache lines and
-not by rows. In both, some elements are then replaced, strongly: a candidate that recognises inputs by a fingerprint, or
-that updates its last result by the difference of two inputs, is wrong. Every choice comes from the kernel's generator.
+Each tensor is bred from what was drawn, for each call of each round, in a place that holds nothing else: a result kept for a
+row, a window or an element of an earlier input is of no use, and neither is what was worked out of parameters alone. In
+inputs, some elements are then replaced, strongly: a candidate that recognises inputs by a fingerprint, or that updates its
+last result by the difference of two inputs, is wrong. Every choice comes from the kernel's generator. What was drawn is
+never written to.
 """
 
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 
-from kernelwright.records.tensor import ITEM_BYTES, Domain, TensorSpec
+from kernelwright.evaluate.profile.breeding import Breeding
+from kernelwright.records.tensor import Domain, TensorSpec
 
 POKES = 16
 """Elements replaced in each input."""
-LINE = 64
-"""Bytes by which windows move: what an allocator would align them to."""
-BRED = 16 << 20
-"""Most bytes that are bred for one round."""
 View = Callable[[int, int], torch.Tensor]
 Places = list[tuple[int, ...]]
 
 
-class FreshInputs:
-    """Inputs for one contest from the pool of one task: `draws` drawn inputs a tensor, of which `kept` stay intact."""
+@dataclass(frozen=True)
+class Stock:
+    """One tensor's contents, and where fresh ones go."""
 
-    def __init__(
-        self, specs: Sequence[TensorSpec], draws: int, kept: int, view: View, parameters: tuple[int, ...]
-    ) -> None:
-        self._specs, self._draws, self._kept = specs, draws, kept
-        self._view, self._parameters = view, parameters
-        self._undo: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
+    spec: TensorSpec
+    drawn: torch.Tensor
+    """Everything to breed from: of shape (draws, *shape), in one piece."""
+    home: int
+    """Byte offset of what it is where nothing is bred."""
+    places: tuple[int, ...]
+    """Byte offsets of spare places, one for each call that a sample may hold."""
+    parameter: bool = False
+
+    @property
+    def constant(self) -> bool:
+        """Whether it stays as it is: a parameter that no factor changes within its domain."""
+        spec = self.spec
+        return self.parameter and (not spec.floating or spec.domain in (Domain.LABEL, Domain.MASK))
+
+
+class FreshInputs:
+    """Inputs and parameters for one contest; `view` gives a tensor, by its number, at a byte offset."""
+
+    def __init__(self, stocks: Sequence[Stock], view: View) -> None:
+        self._stocks, self._view = tuple(stocks), view
         self._generator = torch.Generator()
-        self._coins: dict[int, torch.Tensor] = {}
+        self._breeding = Breeding()
         self.enabled = True
+        self.parameters_stay = False
+        """Whether every call has the parameters that were there before the contest."""
         self.bears_huge = False
         """Whether a huge element leaves the reference finite, so that a replaced one may be large too."""
 
     def windows(self, calls: int) -> Places:
-        """Byte offsets of every tensor, for each call, parameters last."""
+        """Byte offsets of every tensor, for each call, parameters last; at most as many calls as there are places."""
         if not self.enabled:
-            return [(*(0 for _ in self._specs), *self._parameters)] * calls
+            return [tuple(stock.home for stock in self._stocks)] * calls
         self._generator.manual_seed(secrets.randbits(62))
-        inputs = self._bred(calls) if self._can_breed(calls) else self._moved(calls)
-        for offsets in inputs:
-            for i, spec in enumerate(self._specs):
-                self._poke(i, offsets[i], spec)
+        offsets = [self._offsets(i, calls) for i in range(len(self._stocks))]
         self._settle()
-        return [(*offsets, *self._parameters) for offsets in inputs]
+        return [tuple(o[call] for o in offsets) for call in range(calls)]
 
-    def undo(self) -> None:
-        """Put back what was replaced."""
-        for flat, where, before in reversed(self._undo):
-            flat[where] = before
-        self._undo = []
-        self._settle()
+    def _offsets(self, index: int, calls: int) -> Sequence[int]:
+        stock = self._stocks[index]
+        if stock.constant or (stock.parameter and self.parameters_stay):
+            return [stock.home] * calls
+        chosen = secrets.SystemRandom().sample(stock.places, calls)
+        for offset in chosen:
+            self._breed(stock, self._view(index, offset))
+        return chosen
+
+    def _breed(self, stock: Stock, child: torch.Tensor) -> None:
+        if not child.numel():
+            return
+        if stock.parameter:
+            self._breeding.vary(child, stock.drawn, stock.spec)
+        else:
+            self._breeding.mix(child, stock.drawn, stock.spec)
+            self._poke(child, stock.spec)
 
     def _settle(self) -> None:
         """On a device the changes are only queued; another process is about to read."""
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
 
-    # --- where, and what ------------------------------------------------------------------------------------------
+    # --- what is replaced -----------------------------------------------------------------------------------------
 
-    def _can_breed(self, calls: int) -> bool:
-        small = calls * sum(s.nbytes for s in self._specs) <= BRED
-        return small and self._kept > 1 and calls <= self._draws - self._kept
-
-    def _bred(self, calls: int) -> Places:
-        slots = secrets.SystemRandom().sample(range(self._kept, self._draws), calls)
-        places = [tuple(slot * s.nbytes for s in self._specs) for slot in slots]
-        for offsets in places:
-            for i, spec in enumerate(self._specs):
-                self._breed(i, offsets[i], spec)
-        return places
-
-    def _breed(self, index: int, offset: int, spec: TensorSpec) -> None:
-        first, second = (self._view(index, _offset(spec, self._kept)) for _ in range(2))
-        child = torch.where(self._mask(index, spec, first.device), first, second)
-        if spec.scalable:
-            child *= 0.5 + secrets.randbelow(1 << 20) / (1 << 20)
-        self._view(index, offset).copy_(child)
-
-    def _mask(self, index: int, spec: TensorSpec, device: torch.device) -> torch.Tensor:
-        """A random window of coins, tossed once; whole rows of a probability come from one parent."""
-        shape = (*spec.shape[:-1], 1) if spec.domain is Domain.PROBABILITY else spec.shape
-        count = spec.numel // (spec.shape[-1] if shape != spec.shape else 1)
-        if index not in self._coins:
-            coins = torch.randint(2, (2 * count + 4096,), generator=self._generator, dtype=torch.uint8)
-            self._coins[index] = coins.bool().to(device)
-        start = secrets.randbelow(count + 4096)
-        return self._coins[index][start : start + count].view(shape)
-
-    def _moved(self, calls: int) -> Places:
-        return [tuple(_offset(s, self._draws) for s in self._specs) for _ in range(calls)]
-
-    def _poke(self, index: int, offset: int, spec: TensorSpec) -> None:
-        if not spec.numel:
-            return
-        flat = self._view(index, offset).view(-1)
+    def _poke(self, child: torch.Tensor, spec: TensorSpec) -> None:
+        flat = child.view(-1)
         where = self._where(spec).to(flat.device)
-        before = flat[where]
-        flat[where] = self._replaced(before, spec)
-        self._undo.append((flat, where, before))
+        flat[where] = self._replaced(flat[where], spec)
 
     def _where(self, spec: TensorSpec) -> torch.Tensor:
         if spec.domain is not Domain.PROBABILITY:
@@ -130,11 +118,3 @@ class FreshInputs:
     def _strength(self, spec: TensorSpec) -> float:
         """Enough to be seen in the mean of the whole window, where the task has shown that it bears huge elements."""
         return max(8.0, spec.numel**0.5 / 64) if self.bears_huge else 8.0
-
-
-def _offset(spec: TensorSpec, draws: int) -> int:
-    """Where a random window of the first `draws` inputs begins, in bytes."""
-    # A probability's rows must stay whole, to sum to one.
-    step = spec.shape[-1] * ITEM_BYTES[spec.dtype] if spec.domain is Domain.PROBABILITY else LINE
-    steps = (draws - 1) * spec.nbytes // step if step else 0
-    return secrets.randbelow(steps + 1) * step

@@ -71,6 +71,8 @@ class Ran:
     """Longest that the child says it took to put one call on the device's queue."""
     exported_ns: int = 0
     """Time outside for handing over the results, where that is a question of its own."""
+    beside_ns: int = 0
+    """Time outside in which a trusted side was given the parameters of each call."""
 
     @property
     def hidden_ns(self) -> int:
@@ -157,10 +159,13 @@ class Contestant:
         reply = self._put(message, (), None)
         try:
             results = found_in(reply.message, len(calls))
-            inside = max(1, whole(reply.message["ns"]))
+            inside, beside = max(1, whole(reply.message["ns"])), self._beside_ns(reply)
         except (KeyError, TypeError, ValueError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
-        return Ran(results, reply.outside_ns, inside, reply.cpu_ns)
+        return Ran(results, max(1, reply.outside_ns - beside), inside, reply.cpu_ns)
+
+    def take_parameters(self, offsets: Sequence[int]) -> None:
+        """Make it ready for calls with the parameters at these offsets, where it does not read them there."""
 
     def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
         """As `run`, with every result waited for before the next call: on a CPU there is no other way."""
@@ -219,6 +224,10 @@ class Contestant:
     def close(self) -> None:
         """End the child."""
         self.child.close()
+
+    def _beside_ns(self, reply: Reply) -> int:
+        """How long a trusted side took to be given the parameters of its calls, which others read where they lie."""
+        return whole(reply.message.get("beside_ns", 0)) if self.trusted else 0
 
     def _check(self, answer: Message) -> None:
         if self.serials and answer.get("serial") != self.child.serial:

@@ -4,6 +4,8 @@ Inputs are windows of device memory mapped without write access; results are cop
 """
 
 import socket
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -14,14 +16,14 @@ from kernelwright.evaluate.sides import precision, session
 from kernelwright.evaluate.sides.cuda_calls import publish, the_clock, timed
 from kernelwright.evaluate.sides.host_function import HostFunction
 from kernelwright.evaluate.sides.memory import tensor_specs
-from kernelwright.evaluate.triton.model import construct, load_parameters, plain
+from kernelwright.evaluate.triton.model import construct, load_parameters, parameters_of, plain
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar
 
-CONTIGUOUS = torch.Tensor.contiguous
-"""As it was before there was a candidate."""
+CONTIGUOUS, COPY = torch.Tensor.contiguous, torch.Tensor.copy_
+"""As they were before there was a candidate."""
 
 
 class CudaSide:
@@ -30,6 +32,8 @@ class CudaSide:
     def __init__(self, denied: list[str]) -> None:
         self._denied = denied
         self._results: list[object] = []
+        self._own: list[torch.Tensor] = []
+        """The model's parameters, once they have been loaded."""
 
     def open(self, message: Message) -> Message:
         """Create the context, before there is a candidate."""
@@ -67,14 +71,29 @@ class CudaSide:
 
     def parameters(self, message: Message) -> Message:
         """Take the parameters from the arena at these offsets."""
-        first = len(self._workload.tensors)
-        specs = enumerate(self._workload.parameters)
-        found = {p.name: self._view.tensor(first + i, int(message["offsets"][i]), p) for i, p in specs}
+        self._take(message["offsets"])
+        return {}
+
+    def _take(self, offsets: Sequence[int]) -> None:
+        """After the first time in place, so that no hook of the model's sees what it could prepare for."""
+        found = self._parameters(offsets)
         if isinstance(self._model, HostFunction):
             self._model.load(found)
-        else:
+        elif not self._own:
             load_parameters(self._model, found)
-        return {}
+            self._own = parameters_of(self._model, self._workload)
+        for own, tensor in zip(self._own, found.values(), strict=False):
+            COPY(own, tensor)
+
+    def _parameters(self, offsets: Sequence[int]) -> dict[str, torch.Tensor]:
+        first = len(self._workload.tensors)
+        specs = enumerate(self._workload.parameters)
+        return {p.name: self._view.tensor(first + i, int(offsets[i]), p) for i, p in specs}
+
+    def _take_own(self, offsets: Sequence[int]) -> None:
+        """The parameters of one call, where it has any."""
+        if own := offsets[len(self._workload.tensors) :]:
+            self._take(own)
 
     def run(self, message: Message) -> Message:
         """Call the model once for every list of offsets; results stay on the device until the next run."""
@@ -82,8 +101,9 @@ class CudaSide:
         self._results = []
         if message["checked"]:
             self._poison()
+        prepare = [partial(self._take_own, offsets) for offsets in message["calls"]]
         with torch.no_grad():
-            self._results, clocks = timed(self._called, calls, message)
+            self._results, clocks = timed(self._called, calls, message, prepare)
         return {**clocks, "results": [[] for _ in calls]}
 
     def export(self, message: Message) -> Message:

@@ -16,20 +16,28 @@ _clocks: dict[bool, DeviceClock] = {}
 
 
 def timed(
-    function: Callable[..., object], calls: Sequence[Sequence[object]], how: Message
+    function: Callable[..., object],
+    calls: Sequence[Sequence[object]],
+    how: Message,
+    prepare: Sequence[Callable[[], None]] = (),
 ) -> tuple[list[object], Message]:
     """Results of `function` on each call's arguments, with the times that the grader's question asks for."""
-    return clocked(lambda i: function(*calls[i]), len(calls), how)
+    return clocked(lambda i: function(*calls[i]), len(calls), how, prepare)
 
 
-def clocked(enqueue: Enqueue, calls: int, how: Message) -> tuple[list[object], Message]:
-    """Results and times by `how["clock"]`: `each` call by itself, `waiting` after every call, or `none`."""
+def clocked(
+    enqueue: Enqueue, calls: int, how: Message, prepare: Sequence[Callable[[], None]] = ()
+) -> tuple[list[object], Message]:
+    """Results and times by `how["clock"]`: `each` call by itself, `waiting` after every call, or `none`.
+
+    Where each call is timed by itself, `prepare` has what is done before it, outside its time: its parameters are taken.
+    """
     torch.cuda.synchronize()
     clock = how.get("clock", "none")
     if clock == "each":
         device = the_clock(bool(how.get("watched")))
         device.off = how.get("off", ())
-        return device.each(enqueue, calls, int(how["busy_ns"]))
+        return device.each(enqueue, calls, int(how["busy_ns"]), prepare)
     return device_clock.waiting(enqueue, calls) if clock == "waiting" else device_clock.together(enqueue, calls)
 
 

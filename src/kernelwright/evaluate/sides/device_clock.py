@@ -54,17 +54,24 @@ class DeviceClock:
         self._asking_ns = 0
         self._spin: Callable[[int], None] = _everywhere() if watched else torch.cuda._sleep
 
-    def each(self, enqueue: Enqueue, calls: int, busy_ns: int) -> tuple[list[object], Message]:
-        """What `calls` calls computed; nanoseconds on the device of each, and of the host's longest queueing."""
+    def each(
+        self, enqueue: Enqueue, calls: int, busy_ns: int, prepare: Sequence[Callable[[], None]] = ()
+    ) -> tuple[list[object], Message]:
+        """What the calls computed, and nanoseconds: on the device of each, of the host's longest queueing, of `prepare`."""
         cycles = round(busy_ns * CYCLES_PER_NS)
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        results, times, queued = [], [], 0
+        results, times, queued, beside = [], [], 0, 0
         watched = self._watched and "watched" not in self.off
         if watched:
             # Anew for every sample: what asking takes follows what else uses the device.
             self._asking_ns = 0
             self._asking_ns = SLACK_NS + 2 * int(median(self._left_ns() for _ in range(5)))
         for i in range(calls):
+            if prepare:
+                begin = time.perf_counter_ns()
+                prepare[i]()
+                torch.cuda.synchronize()
+                beside += time.perf_counter_ns() - begin
             self._forget()
             self._spin(cycles)
             host = time.perf_counter_ns()
@@ -75,7 +82,7 @@ class DeviceClock:
             end.synchronize()
             left = self._left_ns() if watched else 0
             times.append(round(start.elapsed_time(end) * 1e6) + left)
-        return results, {"ns": sum(times), "each_ns": times, "queued_ns": queued}
+        return results, {"ns": sum(times), "each_ns": times, "queued_ns": queued, "beside_ns": beside}
 
     def _left_ns(self) -> int:
         """How long the device goes on, where that is more than asking an idle one takes."""

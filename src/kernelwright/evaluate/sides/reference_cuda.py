@@ -7,6 +7,7 @@ writable here, and draws are put straight into it. The baselines that only a GPU
 import gc
 import socket
 import traceback
+from functools import partial
 
 import torch
 
@@ -50,8 +51,8 @@ class CudaReferenceSide(ReferenceSide):
 
     def state(self, message: Message) -> Message:
         """Put the parameters as they were initialised into the arena at these offsets."""
-        first = sum(isinstance(i, TensorSpec) for i in self._inputs)
-        self._put([t.detach() for t in self._models["eager"].state_dict().values()], first, message["offsets"])
+        state = [t.detach() for t in self._models["eager"].state_dict().values()]
+        self._put(state, self._first_parameter, message["offsets"])
         return {"results": []}
 
     def run(self, message: Message) -> Message:
@@ -62,7 +63,8 @@ class CudaReferenceSide(ReferenceSide):
             calls = [self._doubled(c) for c in calls]
         self._kept = []
         with torch.no_grad():
-            self._kept, clocks = clocked(self._enqueue(variant, calls), len(calls), message)
+            prepare = [partial(self._take_own, offsets) for offsets in message["calls"]]
+            self._kept, clocks = clocked(self._enqueue(variant, calls), len(calls), message, prepare)
         return {**clocks, "results": [[] for _ in calls]}
 
     def prepare(self, message: Message) -> Message:

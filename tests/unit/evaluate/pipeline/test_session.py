@@ -1,10 +1,13 @@
 """A session through the real sandbox: where inputs lie, what is expected of them, what was dropped and why."""
 
+import itertools
+
 import pytest
 import torch
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.profile.inputs import FreshInputs
 from kernelwright.evaluate.verify import compare
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
@@ -98,7 +101,7 @@ def test_windows_lie_inside_their_segments_and_never_meet(session):
     for index, spec in enumerate(session.inputs):
         used = sorted({case.offsets[index] for case in session.cases})
         assert all(0 <= offset <= session.arena.segments[index].capacity - spec.nbytes for offset in used)
-        pool = session.draws * spec.nbytes
+        pool = session.kept * spec.nbytes
         seeds, regimes = ([o for o in used if (o < pool) == given] for given in (True, False))
         assert seeds == [draw * spec.nbytes for draw in range(5)]
         assert all(b - a >= spec.nbytes for a, b in zip([pool - spec.nbytes, *regimes], regimes, strict=False))
@@ -127,7 +130,7 @@ def test_the_first_seed_meets_initial_parameters_and_all_others_random_ones(sess
 
 def test_regimes_change_what_they_say(session):
     cases = {case.regime: tensors(session, case) for case in session.cases}
-    pool = [session.view(X, draw * session.inputs[X].nbytes) for draw in range(session.draws)]
+    pool = [session.view(X, draw * session.inputs[X].nbytes) for draw in range(session.kept)]
     for name, factor in (("times 3", 3), ("times 0.01", 0.01), ("negated", -1)):
         assert any(torch.equal(cases[name][X], drawn * factor) for drawn in pool), name
     integers = cases["small integers"][X]
@@ -138,9 +141,39 @@ def test_regimes_change_what_they_say(session):
 
 
 def test_draws_differ(session):
-    pool = [session.view(X, draw * session.inputs[X].nbytes) for draw in range(session.draws)]
-    assert session.draws == 64
-    assert len({float(x.sum()) for x in pool}) == session.draws
+    pool = [session.view(X, draw * session.inputs[X].nbytes) for draw in range(session.kept)]
+    assert session.kept == 5
+    assert len({float(x.sum()) for x in pool}) == session.kept
+
+
+def test_spare_places_meet_neither_draws_nor_regimes_nor_each_other(session):
+    assert session.spare == 48
+    for index, stock in enumerate(session.stocks()):
+        size = stock.spec.nbytes
+        used = {case.offsets[index] for case in session.cases} | {stock.home}
+        taken = sorted((*stock.places, *used))
+        assert len(stock.places) == session.spare
+        assert all(b - a >= size for a, b in itertools.pairwise(taken))
+        assert all(0 <= a <= session.arena.segments[index].capacity - size for a in taken)
+        assert all((session.arena.segments[index].start + a) % 64 == 0 for a in stock.places)
+
+
+def test_fresh_inputs_leave_every_case_as_it_is(session):
+    before = [tensors(session, case) for case in session.cases]
+    FreshInputs(session.stocks(), session.view).windows(session.spare)
+    for case, old in zip(session.cases, before, strict=True):
+        assert all(map(torch.equal, tensors(session, case), old))
+
+
+def test_each_timed_call_of_the_reference_takes_its_own_parameters(session):
+    calls = FreshInputs(session.stocks(), session.view).windows(3)
+    ran = session.reference.run(calls, checked=False, variant="eager")
+    session.forget_parameters()
+    for offsets, results in zip(calls, ran.results, strict=True):
+        wanted = forward(*(session.view(i, o) for i, o in enumerate(offsets)))
+        torch.testing.assert_close(session.reference.read(results[0]).double(), wanted[0], rtol=1e-4, atol=1e-4)
+    session.load_parameters(session.cases[1].offsets[SHIFT:])
+    test_what_is_expected_is_the_fp64_result_of_what_lies_there(session)
 
 
 def test_a_candidate_learns_how_to_build_the_model_and_nothing_of_the_reference(session):

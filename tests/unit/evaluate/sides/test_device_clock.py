@@ -58,6 +58,18 @@ def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
     assert log == ["wait", *around, "call 1", *after, *around, "call 2", *after]
 
 
+def test_a_call_takes_its_parameters_before_anything_of_it_is_timed(log):
+    prepare = [lambda: log.append("take 1"), lambda: log.append("take 2")]
+    _, clocks = cuda_calls.timed(
+        lambda x: log.append(f"call {x}"), [(1,), (2,)], {"clock": "each", "busy_ns": 100}, prepare
+    )
+    assert clocks["each_ns"] == [12_500, 12_500]
+    assert clocks["beside_ns"] > 0
+    around = ["wait", "wait", "reset", "write", "read", "spin 198", "event"]
+    after = ["event", "wait for it"]
+    assert log == ["wait", "take 1", *around, "call 1", *after, "take 2", *around, "call 2", *after]
+
+
 def test_a_call_that_is_waited_for_is_not_prepared(log):
     cuda_calls.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], {"clock": "waiting"})
     assert log == ["wait", "call 1", "wait", "call 2", "wait"]
