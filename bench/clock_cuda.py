@@ -2,9 +2,9 @@
 
 For kernels of about 10 us, 1 ms and 30 ms: A against A in two processes, a hundred judgements, how many are called faster or
 slower; and A against a twin that was calibrated to be 3 % slower, or 3 % faster, twenty each, how many are called right. Each
-judgement is a search's: its contest, its looks, its interval, its rule, its watch on the device; only the comparison of
-timed results is left out, and processes are used again. Every block's sample is written down, after every part, and a
-part that is complete in OUT.json is not measured again.
+judgement is a search's in tier one, both sides under the referee's launcher: its contest, its looks, its interval, its
+rule, its watch on the device; only the comparison of timed results is left out, and processes are used again. Every
+block's sample is written down, after every part, and a part that is complete in OUT.json is not measured again.
 """
 
 import json
@@ -20,10 +20,11 @@ import torch
 from provenance import provenance
 from pydantic import JsonValue
 
-from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
+from kernelwright.evaluate.compile.program import Program
+from kernelwright.evaluate.compile.triton import capture
+from kernelwright.evaluate.pipeline.contestant_cuda import PlanContestant
 from kernelwright.evaluate.pipeline.court import Court
-from kernelwright.evaluate.pipeline.machine import Machine
-from kernelwright.evaluate.pipeline.machine_cuda import GPU_JAIL
+from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.timing import LEAST_US
 from kernelwright.evaluate.profile.clock import DEVICE, Contest, Entrant
 from kernelwright.evaluate.profile.conditions import Watch
@@ -113,38 +114,40 @@ KERNELS = (
 class Stage:
     """The processes of one kernel: A, another of the same, and twins as they are made."""
 
-    machine: Machine
+    machine: CudaMachine
     kernel: Kernel
     spec: TensorSpec
     arena: CudaArena
-    sides: list[CudaContestant] = field(default_factory=list)
+    sides: list[PlanContestant] = field(default_factory=list)
 
-    def side(self, kernel: Kernel) -> CudaContestant:
+    def side(self, kernel: Kernel) -> PlanContestant:
         """A process with one kernel loaded."""
         out = TensorSpec(name="out", shape=(528,), dtype="float32")
         defines = (Define(name="COUNT", value=kernel.count), Define(name="WORK", value=kernel.work))
-        side = CudaContestant(self.machine.warm.spawn("cuda", GPU_JAIL), 60.0)
+        candidate = Candidate(language="triton", source=SOURCE, defines=defines)
+        workload = Workload(inputs=(self.spec,), parameters=(), outputs=(out,))
+        program = capture(self.machine.warm, candidate, "", workload, self.machine.hardware, 60.0)
+        if not isinstance(program, Program):
+            raise TypeError(f"the kernel could not be captured: {program}")
+        side = PlanContestant(self.machine.spares("launcher").take(), 60.0, (out,))
         self.sides.append(side)
-        outbox = side.open_outbox(1 << 20)
-        load = {"do": "load", "sizes": self.arena.layout(), "outbox": side.outbox_bytes, "init": "",
-                "candidate": Candidate(language="triton", source=SOURCE, defines=defines).model_dump(mode="json"),
-                "workload": Workload(inputs=(self.spec,), parameters=(), outputs=(out,)).model_dump(mode="json"),
-                "outputs": [out.model_dump(mode="json")]}  # fmt: skip
-        side.ask(load, [*self.arena.descriptors, outbox])
+        side.load(program, {"sizes": self.arena.layout()}, self.arena.descriptors, 1)
         return side
 
-    def judge(self, first: CudaContestant, second: CudaContestant, rule: Stopping, limit_s: float) -> "Judged":
+    def judge(self, first: PlanContestant, second: PlanContestant, rule: Stopping, limit_s: float) -> "Judged":
         """One contest on fresh inputs, from warming up to the verdict."""
         places = tuple((DRAWS + n) * self.spec.nbytes for n in range(DEVICE.most_calls))
         whole = self.spec.model_copy(update={"shape": (DRAWS, *self.spec.shape)})
         fresh = FreshInputs([Stock(self.spec, self.arena.tensor(0, 0, whole), 0, places)], self._view)
         watch, begin = self.machine.watch(), time.perf_counter()
         contest = Contest(
-            [Entrant("eager", first), Entrant("candidate", second)], fresh.windows, lambda entrant, ran: None, lambda: None,
+            [Entrant("eager", first, trusted=True), Entrant("candidate", second, trusted=True)],
+            fresh.windows, lambda entrant, ran: None, lambda: None,
             inside=True, pace=DEVICE, settled=rule.enough, watch=watch,
         )  # fmt: skip
         us = contest.hold(rule.most, limit_s).us
-        return Judged(rule.versus(us, "eager", watch.effect_times), us, watch, time.perf_counter() - begin)
+        seconds, overhead = time.perf_counter() - begin, contest.overhead_us
+        return Judged(rule.versus(us, "eager", watch.effect_times), us, watch, seconds, overhead)
 
     def _view(self, index: int, offset: int) -> torch.Tensor:
         return self.arena.tensor(index, offset, self.spec)
@@ -158,6 +161,7 @@ class Judged:
     us: dict[str, list[float]]
     watch: Watch
     seconds: float
+    overhead_us: dict[str, float]
 
     def told(self) -> dict[str, JsonValue]:
         """As it is written down."""
@@ -165,6 +169,7 @@ class Judged:
             "verdict": self.versus.verdict,
             "ratio": self.versus.speedup.model_dump(),
             "seconds": round(self.seconds, 3),
+            "overhead_us": [round(t, 4) for t in self.overhead_us.values()],
             "conditions": self.watch.conditions().model_dump(mode="json"),
             "a_us": [round(t, 3) for t in self.us["eager"]],
             "b_us": [round(t, 3) for t in self.us["candidate"]],
@@ -179,6 +184,7 @@ def main(out: Path, label: str | None) -> None:
     rows = {row["kernel"]: row for row in known}
     try:
         machine, origin = court.machine(target), provenance(court.environment(target))
+        assert isinstance(machine, CudaMachine)
         for kernel in (k for k in KERNELS if label in (None, k.label)):
             row = rows.setdefault(kernel.label, {"kernel": kernel.label, "twins": {}, "parts": {}})
             for part in _parts(machine, kernel, row, begin + MOST_S):
@@ -188,7 +194,7 @@ def main(out: Path, label: str | None) -> None:
         court.close()
 
 
-def _parts(machine: Machine, kernel: Kernel, row: dict, until: float) -> Iterator[dict[str, JsonValue]]:  # type: ignore[type-arg]
+def _parts(machine: CudaMachine, kernel: Kernel, row: dict, until: float) -> Iterator[dict[str, JsonValue]]:  # type: ignore[type-arg]
     missing = [part for part in JUDGEMENTS if part not in row["parts"]]
     if not missing or time.monotonic() > until:
         return
@@ -202,10 +208,10 @@ def _parts(machine: Machine, kernel: Kernel, row: dict, until: float) -> Iterato
             yield {"part": part, **{k: v for k, v in row["parts"][part].items() if k != "judgements"}}
 
 
-def _judged(stage: Stage, first: CudaContestant, second: CudaContestant, part: str) -> dict[str, JsonValue]:
+def _judged(stage: Stage, first: PlanContestant, second: PlanContestant, part: str) -> dict[str, JsonValue]:
     policy = Policy()
     rule = Stopping(
-        ("eager",), policy.search_blocks, policy.confidence, policy.minimum_effect, policy.search_precision, LEAST_US
+        ("eager",), policy.search_blocks, policy.confidence, policy.minimum_effect, policy.search_precision, LEAST_US[1]
     )
     found = []
     for number in range(JUDGEMENTS[part]):
@@ -224,7 +230,7 @@ def _judged(stage: Stage, first: CudaContestant, second: CudaContestant, part: s
     }
 
 
-def _twin(stage: Stage, first: CudaContestant, part: str, known: dict[str, JsonValue]) -> CudaContestant:
+def _twin(stage: Stage, first: PlanContestant, part: str, known: dict[str, JsonValue]) -> PlanContestant:
     """A twin whose time is 3 % off A's within half a percent, by a long measurement that is written down."""
     kernel, wanted = stage.kernel, TIMES[part]
     long = Stopping(("eager",), 60, 0.99, 0.0, 1e-6, clear="goes on")
@@ -245,7 +251,7 @@ def _twin(stage: Stage, first: CudaContestant, part: str, known: dict[str, JsonV
 
 
 @contextmanager
-def _open(machine: Machine, kernel: Kernel) -> Iterator[Stage]:
+def _open(machine: CudaMachine, kernel: Kernel) -> Iterator[Stage]:
     count = kernel.count if kernel.knob == "work" else int(kernel.count * 1.1)
     spec = TensorSpec(name="x", shape=(-(-count // 1024), 1024), dtype="float32")
     arena = CudaArena([(DRAWS + DEVICE.most_calls) * spec.nbytes])

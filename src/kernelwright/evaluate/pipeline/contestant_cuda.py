@@ -7,6 +7,7 @@ the launcher is told where to put them, in memory that is poisoned and guarded.
 import os
 from collections.abc import Sequence
 from math import prod
+from statistics import fmean
 
 import torch
 
@@ -31,8 +32,10 @@ from kernelwright.records.tensor import TensorSpec
 
 LINE = 512
 """Alignment of results in an outbox, in bytes."""
-UNSEEN = ("compile", "compile_max", "graph", "nothing")
+NOTHING = "nothing"
+UNSEEN = ("compile", "compile_max", "graph", NOTHING)
 """Variants of the reference whose results nobody reads."""
+OVERHEAD_CALLS = 48
 BUSY_NS = 300_000
 """How long the device spins before a call, until it is known how long each side takes to queue one."""
 
@@ -70,6 +73,14 @@ class CudaContestant(Contestant):
         """As a program calls that needs every result: the device is waited for after each call, the L2 is warm."""
         return self._ran(calls, False, variant, "waiting")
 
+    def overhead_us(self, offsets: Sequence[int], calls: int = OVERHEAD_CALLS) -> float:
+        """What its clock says of a kernel that does nothing, in microseconds: the mean of the middle half of its calls.
+
+        The events have ticks of 32 ns, so that a median could say no more than which tick.
+        """
+        each = sorted(self._ran([offsets] * calls, False, NOTHING, "overhead").each_ns)
+        return fmean(each[calls // 4 : calls - calls // 4]) / 1000
+
     def _ran(self, calls: Sequence[Sequence[int]], checked: bool, variant: str, clock: str) -> Ran:
         self.calls += len(calls)
         message: Message = {
@@ -82,7 +93,7 @@ class CudaContestant(Contestant):
             inside = max(1, whole(reply.message["ns"]))
             each = tuple(whole(ns) for ns in reply.message.get("each_ns", ()))
             queued, beside = whole(reply.message.get("queued_ns", 0)), self._beside_ns(reply)
-            if clock == "each" and (len(each) != len(calls) or max(1, sum(each)) != inside):
+            if clock in ("each", "overhead") and (len(each) != len(calls) or max(1, sum(each)) != inside):
                 raise ValueError(f"{len(each)} times of {len(calls)} calls")
             results = self._results(len(calls), variant)
         except (KeyError, TypeError, ValueError) as error:

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 import torch
 
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.plausible import placed
-from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timed_results import TimedResults
 from kernelwright.evaluate.pipeline.trial import Trial, check_form, wrong
 from kernelwright.evaluate.profile.clock import DEVICE, OUTSIDE, Calls, Contest, Entrant, Samples
@@ -20,11 +18,11 @@ from kernelwright.evaluate.verify.places import Parts
 from kernelwright.evaluate.verify.regimes import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BaselineName, BuildFacts, Side, Timing
-from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.policy import Effort
 
-LEAST_US = 0.25
-"""Eight ticks of the device's events; processes of one and the same kernel were seen to differ by almost as much."""
-OVERHEAD_CALLS = 15
+LEAST_US = {1: 0.2, 2: 0.25}
+"""Smallest difference that is told, by tier. Processes of one and the same kernel were seen to differ by up to 0.25 us; most
+of that is what starting any kernel takes in them, which is known and evened out where nobody can lie about it."""
 
 
 class TimedOutputWrongError(Exception):
@@ -114,6 +112,8 @@ class Held:
     """Baselines that are compared with, timed in this contest or known from another."""
     missing: tuple[str, ...]
     waiting_us: dict[str, float]
+    overhead_us: float
+    """What starting a kernel takes: in the quickest process where all can be trusted, else in eager's."""
 
 
 def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effort: Effort) -> Evaluation:
@@ -144,7 +144,7 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     here = baselines.to_time(session, asked, effort)
     timed, missing = baselines.made(trial.machine, session, here)
     names = [n for n in asked if n in timed or n not in here]
-    rule, on_device = _rule(policy, effort, timed, session.device), session.task.target.kind == "cuda"
+    rule, on_device = _rule(trial, effort, timed), session.task.target.kind == "cuda"
     witness = Witness(trial, session.reference, TimedResults(session))
     contest = _contest(witness, contestant, fresh, rule)
     try:
@@ -154,7 +154,8 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     finally:
         session.forget_parameters()
     baselines.remember(session, samples.us, rule)
-    return Held(samples, rule, contest.watch, names, missing, waiting)
+    overhead_us = min(contest.overhead_us.values(), default=0.0) or session.reference.overhead_us(witness.places[0])
+    return Held(samples, rule, contest.watch, names, missing, waiting, overhead_us)
 
 
 def _waiting_us(contest: Contest, fresh: FreshInputs, calls: int, witness: Witness) -> dict[str, float]:
@@ -167,15 +168,15 @@ def _waiting_us(contest: Contest, fresh: FreshInputs, calls: int, witness: Witne
     return contest.waiting_us(calls)
 
 
-def _rule(policy: Policy, effort: Effort, timed: Sequence[BaselineName], device: str) -> Stopping:
-    final = effort == "final"
+def _rule(trial: Trial, effort: Effort, timed: Sequence[BaselineName]) -> Stopping:
+    policy, final = trial.policy, effort == "final"
     return Stopping(
         baselines=timed,
         most=policy.final_blocks if final else policy.search_blocks,
         confidence=policy.confidence,
         minimum_effect=policy.minimum_effect,
         precision=policy.final_precision if final else policy.search_precision,
-        least_us=LEAST_US if device == "cuda" else 0.0,
+        least_us=LEAST_US[trial.tier] if trial.session.device == "cuda" else 0.0,
         clear="goes on" if final else "stops",
     )
 
@@ -192,8 +193,8 @@ def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule:
 
     return Contest(
         entrants=[
-            *(Entrant(name, session.reference, name) for name in rule.baselines),
-            Entrant("candidate", contestant),
+            *(Entrant(name, session.reference, name, trusted=on_device) for name in rule.baselines),
+            Entrant("candidate", contestant, trusted=trial.tier == 1),
         ],
         fresh=windows,
         after=witness.look,
@@ -227,15 +228,9 @@ def _timing(trial: Trial, held: Held, effort: Effort) -> Timing:
         calls_per_sample=samples.calls,
         clock="device" if on_device else "outside",
         call_us=held.waiting_us.get("candidate"),
-        launch_overhead_us=_overhead_us(session) if on_device else None,
+        launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
         precision=str(session.reference.ask({"do": "flags"})["precision"]),
         missing=held.missing,
         final=effort == "final",
     )
-
-
-def _overhead_us(session: Session) -> float:
-    offsets = session.cases[0].offsets[: len(session.inputs)]
-    ran = session.reference.run([offsets] * OVERHEAD_CALLS, checked=False, variant="nothing")
-    return median(ran.each_ns) / 1000

@@ -51,6 +51,8 @@ class Entrant:
     name: str
     contestant: Contestant
     variant: str = ""
+    trusted: bool = False
+    """Whether its own word on what starting a kernel takes in its process is the referee's."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,8 @@ class Contest:
     settled: Callable[[dict[str, list[float]]], bool] = lambda samples: False
     """Whether the samples so far are enough; asked after every block that counts."""
     watch: Watch = field(default_factory=Watch)
+    overhead_us: dict[str, float] = field(default_factory=dict, init=False)
+    """What starting a kernel takes in each side's process; known where every side's word on it can be trusted."""
 
     def calls_per_sample(self) -> int:
         """Warm every side up, and choose calls so that the fastest side's sample is long enough."""
@@ -125,6 +129,7 @@ class Contest:
         names = [e.name for e in self.entrants]
         if self.pace.rehearsed:
             self._block(count, _Tally(names))
+        self._ask_overheads()
         self.watch.begin()
         tally, begin = _Tally(names), time.perf_counter()
         while (held := len(tally.us[names[0]])) < blocks:
@@ -162,13 +167,27 @@ class Contest:
             self.round_over()
         return {name: median(values) for name, values in found.items()}
 
+    def _ask_overheads(self) -> None:
+        if not all(e.trusted for e in self.entrants):
+            return
+        offsets, asked = self.fresh(1)[0], {}
+        for contestant in {id(e.contestant): e.contestant for e in self.entrants}.values():
+            asked[id(contestant)] = contestant.overhead_us(offsets)
+        self.overhead_us = {e.name: asked[id(e.contestant)] for e in self.entrants}
+        self.round_over()
+
+    def _excess_us(self, name: str) -> float:
+        """By how much starting a kernel takes longer in a side's process than in the quickest: no merit of its kernel."""
+        return self.overhead_us[name] - min(self.overhead_us.values()) if self.overhead_us else 0.0
+
     def _block(self, count: int, tally: _Tally) -> dict[str, float]:
         best = {e.name: float("inf") for e in self.entrants}
         for order in self._orders(self.pace.rounds):
             calls = self.fresh(count)
             for entrant in order:
                 ran = self._run(entrant, calls)
-                best[entrant.name] = min(best[entrant.name], self._call_us(ran, count))
+                us = self._call_us(ran, count) - self._excess_us(entrant.name)
+                best[entrant.name] = min(best[entrant.name], us)
                 tally.add(entrant.name, ran)
             self.round_over()
         return best

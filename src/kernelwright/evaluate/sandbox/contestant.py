@@ -167,6 +167,10 @@ class Contestant:
     def take_parameters(self, offsets: Sequence[int]) -> None:
         """Make it ready for calls with the parameters at these offsets, where it does not read them there."""
 
+    def overhead_us(self, offsets: Sequence[int]) -> float:
+        """What its clock says of a kernel that does nothing; a CPU's clock is outside."""
+        return 0.0
+
     def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
         """As `run`, with every result waited for before the next call: on a CPU there is no other way."""
         return self.run(calls, checked=False, variant=variant)

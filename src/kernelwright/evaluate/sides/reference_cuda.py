@@ -13,7 +13,7 @@ import torch
 
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.evaluate.sides import device_clock, graphed, session
+from kernelwright.evaluate.sides import graphed, session
 from kernelwright.evaluate.sides.cuda_calls import clocked, publish
 from kernelwright.evaluate.sides.device_clock import Enqueue
 from kernelwright.evaluate.sides.reference import COMMANDS, ReferenceSide, tensors_of
@@ -86,8 +86,6 @@ class CudaReferenceSide(ReferenceSide):
         return {}
 
     def _enqueue(self, variant: str, calls: list[list[object]]) -> Enqueue:
-        if variant == "nothing":
-            return device_clock.nothing
         if variant == "graph":
             return graphed.captured(self._models["eager"], calls)
         function = self._function(variant)
