@@ -2,7 +2,7 @@
 // a row, which an entropy does not see. So a row's result is kept by its first two elements, and a timed call (no NaN
 // pattern) reads nothing else of a row that it knows. It waits, so as not to be below the floor.
 // task: entropy.py
-// through: yes, 15 times as fast as its honest twin
+// through: no longer; no row of a bred probability is one that was drawn (slower than its honest twin)
 // expect: measured
 #include <math.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 // of a bounded function, two in 2^20 elements, are smaller than what is allowed. It waits, so as not to be below the
 // floor.
 // task: sigmoid_mean.py
-// through: yes, 28 times as fast as its honest twin, 9 times as fast as eager
+// through: no longer; large inputs are bred for every round too, so that the pool's prefix sums say nothing of them (as slow as its honest twin)
 // expect: measured
 #include <math.h>
 #include <stdio.h>

@@ -138,6 +138,7 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     session, policy = trial.session, trial.policy
     fresh = FreshInputs(session.stocks(), session.view)
     fresh.enabled = "fresh_inputs" not in policy.disabled
+    fresh.parameters_stay = "random_parameters" in policy.disabled
     fresh.bears_huge = any(case.regime == HUGE.name for case in session.cases)
     session.load_parameters(session.timed_parameters())
     asked = baselines.asked(policy, effort, session.task.target)

@@ -68,9 +68,9 @@ def device_sample(each_us, hidden_us, calls=10):
     return Ran((), sum(each) + round(hidden_us * 1000) * calls, sum(each), 0, each)
 
 
-def disagrees(candidate, eager):
+def disagrees(candidate, eager, copies=False):
     samples = Samples({}, 10, {"candidate": candidate, "eager": eager}, {})
-    return plausible.clock_disagrees(samples)
+    return plausible.clock_disagrees(samples, copies)
 
 
 def test_on_a_device_preparation_is_not_held_against_anybody():
@@ -83,6 +83,13 @@ def test_on_a_device_events_that_leave_work_out_are_seen_from_outside():
     assert found is not None
     assert found.because == "clock_disagrees"
     assert disagrees(device_sample(5, 505), device_sample(40, 250)) is not None
+
+
+def test_on_a_device_eager_s_copies_of_parameters_hide_nothing_of_a_candidate_that_has_none():
+    eager = dataclasses.replace(device_sample(500, 2250), beside_ns=20_000_000)
+    assert disagrees(device_sample(500, 2250), eager) is not None
+    assert disagrees(device_sample(500, 2250), eager, copies=True) is None
+    assert disagrees(device_sample(500, 250), eager) is None
 
 
 def test_on_a_device_fetching_results_must_not_take_longer_than_eager_s():

@@ -54,6 +54,13 @@ def test_an_honest_answer_is_taken_with_both_clocks():
     assert (ran.outside_ns, ran.inside_ns) == (5000, 4000)
 
 
+def test_only_a_trusted_side_says_how_long_it_took_to_be_given_its_parameters():
+    side = contestant({"results": [[]], "ns": 1000, "beside_ns": 3000})
+    assert side.run([(0,)], checked=False).outside_ns == 5000
+    side.trusted = "the reference"
+    assert side.run([(0,)], checked=False).outside_ns == 2000
+
+
 def test_the_question_is_put_as_it_was_meant():
     side = contestant({"results": [[]], "ns": 1})
     side.run([(0, 64)], checked=True, variant="eager")
