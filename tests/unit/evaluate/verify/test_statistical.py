@@ -43,6 +43,15 @@ def judged(reference, candidate, false_alarm=1e-4):
     return expected.judge([candidate() for _ in range(DRAWS)])
 
 
+LARGE = (4, 6, 40, 500)
+"""More elements than are looked at."""
+
+
+def dropped(mask):
+    values = torch.randn(LARGE, generator=torch.Generator().manual_seed(1))
+    return torch.where(mask.expand(LARGE) < 0.75, values, 0.0)
+
+
 def half_of_it():
     return torch.cat([dropout()[:32], x()[32:]])
 
@@ -78,6 +87,43 @@ def test_what_samples_something_else_is_refused(candidate):
     error, wrong = judged(dropout, candidate)
     assert error > 1
     assert wrong.because == "value"
+
+
+def judged_in_places(candidate):
+    """The candidate's dropout of a large result against an honest one."""
+    looked_at = places.sample(LARGE, random.Random(5))
+    drawn = torch.stack([looked_at.of(dropped(torch.rand(LARGE))).double() for _ in range(DRAWS + HELD)])
+    draws = Draws(looked_at, drawn[:DRAWS], drawn[DRAWS:], LARGE[-1])
+    return Sampled(dropped(torch.rand(LARGE)), draws, 1e-4, DRAWS).judge([candidate() for _ in range(DRAWS)])[1]
+
+
+def test_an_honest_large_draw_passes():
+    assert judged_in_places(lambda: dropped(torch.rand(LARGE))) is None
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda: torch.rand(500),
+        lambda: torch.rand(5, 500).repeat(8, 1),
+        lambda: torch.rand(6, 40, 500),
+        lambda: torch.rand(4, 1, 40, 500),
+        lambda: torch.rand(4, 6, 40, 1),
+        lambda: torch.rand(77_777).repeat(7)[: 4 * 6 * 40 * 500].view(LARGE),
+        lambda: torch.where(torch.rand(LARGE) < 0.3, torch.rand(500).expand(LARGE), torch.rand(LARGE)),
+    ],
+    ids=[
+        "rows",
+        "every fifth row",
+        "images",
+        "channels",
+        "columns",
+        "no multiple of a row",
+        "a third of it in all rows",
+    ],
+)
+def test_one_mask_for_many_places_is_refused(mask):
+    assert judged_in_places(lambda: dropped(mask())) is not None
 
 
 def test_the_same_draw_every_time_is_refused():
