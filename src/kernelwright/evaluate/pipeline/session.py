@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from kernelwright.evaluate.pipeline import expectations
+from kernelwright.evaluate.pipeline.layout import SETS, Layout
 from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.pipeline.seeds import Seeds
 from kernelwright.evaluate.profile.clock import MOST_CALLS
@@ -29,9 +30,6 @@ from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 if TYPE_CHECKING:
     from kernelwright.records.measure import BaselineName, Ratio
-
-LINE = 64
-"""Alignment of a slot in bytes."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Session:
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
         self.regimes = [] if "regimes" in policy.disabled else regimes.admitted(self.inputs)
-        self.kept, self.spare = self._how_many()
+        self.layout = self._layout()
         self._open_arena()
         self.reference.ask({"do": "prepare", "variant": "fp64"})
         self.cases: list[Case] = []
@@ -81,14 +79,14 @@ class Session:
         self._place_parameters()
         self.cases, self.dropped = [], []
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
-        errors = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.kept)]
-        drawn = [self._place_draw(i) for i in range(self.kept)]
-        given = [self._observe(AS_GIVEN, self._given(i)) for i in range(self.kept)]
+        errors = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.layout.kept)]
+        drawn = [self._place_draw(i) for i in range(self.layout.kept)]
+        given = [self._observe(AS_GIVEN, self._given(i)) for i in range(self.layout.kept)]
         errors += [[seen.error for seen in o.outputs] for o in given if not o.fault]
         self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
         self._admit_cases(given)
         for slot, regime in enumerate(self.regimes):
-            offsets = self._place_regime(slot, regime, drawn[slot % self.kept])
+            offsets = self._place_regime(slot, regime, drawn[slot % self.layout.kept])
             self._admit_cases([self._observe(regime, offsets)])
 
     def present(self, case: Case) -> Case:
@@ -130,7 +128,7 @@ class Session:
 
     def timed_parameters(self) -> tuple[int, ...]:
         """Offsets of the randomised parameters, which the clock uses too."""
-        return tuple(self._parameter_offset(p, self._slot) for p in self.parameters)
+        return tuple(self.layout.parameter(p, self._slot) for p in self.parameters)
 
     def load_parameters(self, offsets: Sequence[int]) -> None:
         """Give the reference the parameters at these offsets, if it has others."""
@@ -165,8 +163,8 @@ class Session:
 
     # --- where things lie -----------------------------------------------------------------------------------------
 
-    def _how_many(self) -> tuple[int, int]:
-        """Draws that stay, and spare places: where memory is short, draws give way to the last spare place."""
+    def _layout(self) -> Layout:
+        """Where memory is short, draws give way to the last spare place."""
         size = max(1, sum(t.nbytes for t in self.inputs))
         affordable = self.memory // size - len(self.regimes)
         spare = max(1, min(MOST_CALLS, self.spare_bytes // max(1, sum(t.nbytes for t in self.tensors)), affordable - 1))
@@ -174,38 +172,29 @@ class Session:
         spare = spare if self.task.target.present else 0
         expected = 8 * sum(o.numel for o in self.task.workload.outputs)
         cases = self.memory // max(1, expected) - len(self.regimes)
-        return max(1, min(self.policy.seeds, affordable - spare, cases)), spare
+        return Layout(max(1, min(self.policy.seeds, affordable - spare, cases)), spare, len(self.regimes))
 
     def _capacities(self) -> list[int]:
-        pools = [self._regimes_begin(t) + len(self.regimes) * (_line(t.nbytes) + LINE) for t in self.inputs]
-        return pools + [(2 + self.spare) * _line(p.nbytes) for p in self.parameters]
-
-    def _spare_place(self, spec: TensorSpec, number: int) -> int:
-        return _line(self.kept * spec.nbytes) + number * _line(spec.nbytes)
-
-    def _regimes_begin(self, spec: TensorSpec) -> int:
-        return self._spare_place(spec, self.spare)
+        layout = self.layout
+        return [*map(layout.input_bytes, self.inputs), *map(layout.parameter_bytes, self.parameters)]
 
     def _stock(self, index: int, spec: TensorSpec, home: int) -> Stock:
         parameter = index >= len(self.inputs)
-        draws = 1 if parameter else self.kept
+        draws = 1 if parameter else self.layout.kept
         drawn = self._window(index, home, spec.model_copy(update={"shape": (draws, *spec.shape)}))
-        numbers = range(self.spare)
-        places = [self._parameter_offset(spec, 2 + n) if parameter else self._spare_place(spec, n) for n in numbers]
+        numbers, layout = range(self.layout.spare), self.layout
+        places = (layout.parameter(spec, SETS + n) if parameter else layout.place(spec, n) for n in numbers)
         return Stock(spec, drawn, home, tuple(places), parameter)
 
     def _given(self, draw: int) -> tuple[int, ...]:
         # The first draw meets the parameters as they were initialised, all others meet random ones.
         slot = 0 if draw == 0 else self._slot
-        inputs = [draw * t.nbytes for t in self.inputs]
-        return (*inputs, *(self._parameter_offset(p, slot) for p in self.parameters))
+        inputs = [self.layout.draw(t, draw) for t in self.inputs]
+        return (*inputs, *(self.layout.parameter(p, slot) for p in self.parameters))
 
     @property
     def _slot(self) -> int:
         return 0 if "random_parameters" in self.policy.disabled else 1
-
-    def _parameter_offset(self, spec: TensorSpec, slot: int) -> int:
-        return slot * _line(spec.nbytes)
 
     # --- filling the arena ----------------------------------------------------------------------------------------
 
@@ -214,7 +203,7 @@ class Session:
         found = _found(answer["results"][0])
         if [f.shape for f in found] != [t.shape for t in self.inputs]:
             raise ChildRaisedError("ShapesChange", "get_inputs returned other shapes than before")
-        views = [self.view(i, draw * t.nbytes) for i, t in enumerate(self.inputs)]
+        views = [self.view(i, self.layout.draw(t, draw)) for i, t in enumerate(self.inputs)]
         for view, result in zip(views, found, strict=True):
             view.copy_(self.reference.read(result))
         return views
@@ -228,7 +217,7 @@ class Session:
         for i, spec in enumerate(self.parameters):
             index = len(self.inputs) + i
             changed = regimes.random_parameter(self.view(index, 0), spec, self._generator)
-            self.view(index, self._parameter_offset(spec, 1)).copy_(changed)
+            self.view(index, self.layout.parameter(spec, 1)).copy_(changed)
         self._loaded = ()
 
     def _place_initial(self) -> None:
@@ -237,7 +226,7 @@ class Session:
             self.view(len(self.inputs) + i, 0).copy_(self.reference.read(result))
 
     def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
-        starts = [self._regimes_begin(s) + slot * (_line(s.nbytes) + LINE) for s in self.inputs]
+        starts = [self.layout.regime(s, slot) for s in self.inputs]
         return (*self._fill(regime, starts, drawn), *self.timed_parameters())
 
     def _fill(self, regime: Regime, starts: Sequence[int], drawn: Sequence[torch.Tensor]) -> list[int]:
@@ -313,7 +302,3 @@ def _finite(values: Sequence[torch.Tensor]) -> bool:
 
 def _found(described: list[list[object]]) -> list[Found]:
     return [Found(int(str(a)), d, tuple(s)) for a, d, s in described]  # type: ignore[arg-type]
-
-
-def _line(size: int) -> int:
-    return -(-size // LINE) * LINE

@@ -12,6 +12,7 @@ import torch
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.expectations import watched_bytes
 from kernelwright.evaluate.pipeline.footprint import OUTBOX, Footprint, fit, wide
+from kernelwright.evaluate.pipeline.layout import Layout
 from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.pipeline.session import Case, Session
 from kernelwright.evaluate.profile.clock import MOST_CALLS, SAMPLE_NS
@@ -24,8 +25,6 @@ from kernelwright.records.tensor import TensorSpec
 
 ENDING_S = 3.0
 """How long a kernel that traps may take to be told of, in seconds: the driver tidies up first."""
-LINE = 64
-"""Alignment of a place in bytes."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +108,8 @@ class CudaSession(Session):
         super().refresh(replayed)
         torch.cuda.empty_cache()
 
-    def _how_many(self) -> tuple[int, int]:
-        return self.footprint.kept, self.footprint.spare
-
-    def _capacities(self) -> list[int]:
-        pools = [self._regimes_begin(t) + _line(t.nbytes) + LINE for t in self.inputs]
-        return pools + [(2 + self.spare) * _line(p.nbytes) for p in self.parameters]
+    def _layout(self) -> Layout:
+        return Layout(self.footprint.kept, self.footprint.spare, regimes=1)
 
     def _open_arena(self) -> None:
         self.cuda_arena = CudaArena(self._capacities())
@@ -127,7 +122,7 @@ class CudaSession(Session):
         self.reference.ask(message, [*descriptors, outbox])
 
     def _place_draw(self, draw: int) -> list[torch.Tensor]:
-        offsets = [draw * t.nbytes for t in self.inputs]
+        offsets = [self.layout.draw(t, draw) for t in self.inputs]
         self.reference.ask({"do": "draw", "seed": self.seeds.new(), "offsets": offsets})
         return [self.view(i, o) for i, o in enumerate(offsets)]
 
@@ -137,7 +132,7 @@ class CudaSession(Session):
 
     def _make(self, recipe: Recipe) -> list[int]:
         self._generator.manual_seed(recipe.seed)
-        offsets = [self._regimes_begin(s) for s in self.inputs]
+        offsets = [self.layout.regime(s, 0) for s in self.inputs]
         made = self._fill(recipe.regime, offsets, recipe.drawn)
         self._placed_regime = recipe.regime.name
         # Another process reads next: what this one has queued must be done.
@@ -150,7 +145,3 @@ class CudaSession(Session):
 
     def _place_initial(self) -> None:
         self.reference.ask({"do": "state", "offsets": [0] * len(self.parameters)})
-
-
-def _line(size: int) -> int:
-    return -(-size // LINE) * LINE

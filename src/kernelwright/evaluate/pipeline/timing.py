@@ -201,7 +201,7 @@ def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule:
         after=witness.look,
         # While the inputs still lie there: some comparators look at them.
         round_over=witness.compare,
-        most_calls=min(session.most_calls(), session.spare),
+        most_calls=min(session.most_calls(), session.layout.spare),
         inside=on_device or "outside_clock" in trial.policy.disabled,
         pace=DEVICE if on_device else OUTSIDE,
         settled=rule.enough,

@@ -101,7 +101,7 @@ def test_windows_lie_inside_their_segments_and_never_meet(session):
     for index, spec in enumerate(session.inputs):
         used = sorted({case.offsets[index] for case in session.cases})
         assert all(0 <= offset <= session.arena.segments[index].capacity - spec.nbytes for offset in used)
-        pool = session.kept * spec.nbytes
+        pool = session.layout.kept * spec.nbytes
         seeds, regimes = ([o for o in used if (o < pool) == given] for given in (True, False))
         assert seeds == [draw * spec.nbytes for draw in range(5)]
         assert all(b - a >= spec.nbytes for a, b in zip([pool - spec.nbytes, *regimes], regimes, strict=False))
@@ -130,7 +130,7 @@ def test_the_first_seed_meets_initial_parameters_and_all_others_random_ones(sess
 
 def test_regimes_change_what_they_say(session):
     cases = {case.regime: tensors(session, case) for case in session.cases}
-    pool = [session.view(X, draw * session.inputs[X].nbytes) for draw in range(session.kept)]
+    pool = [session.view(X, draw * session.inputs[X].nbytes) for draw in range(session.layout.kept)]
     for name, factor in (("times 3", 3), ("times 0.01", 0.01), ("negated", -1)):
         assert any(torch.equal(cases[name][X], drawn * factor) for drawn in pool), name
     integers = cases["small integers"][X]
@@ -141,18 +141,18 @@ def test_regimes_change_what_they_say(session):
 
 
 def test_draws_differ(session):
-    pool = [session.view(X, draw * session.inputs[X].nbytes) for draw in range(session.kept)]
-    assert session.kept == 5
-    assert len({float(x.sum()) for x in pool}) == session.kept
+    pool = [session.view(X, draw * session.inputs[X].nbytes) for draw in range(session.layout.kept)]
+    assert session.layout.kept == 5
+    assert len({float(x.sum()) for x in pool}) == session.layout.kept
 
 
 def test_spare_places_meet_neither_draws_nor_regimes_nor_each_other(session):
-    assert session.spare == 48
+    assert session.layout.spare == 48
     for index, stock in enumerate(session.stocks()):
         size = stock.spec.nbytes
         used = {case.offsets[index] for case in session.cases} | {stock.home}
         taken = sorted((*stock.places, *used))
-        assert len(stock.places) == session.spare
+        assert len(stock.places) == session.layout.spare
         assert all(b - a >= size for a, b in itertools.pairwise(taken))
         assert all(0 <= a <= session.arena.segments[index].capacity - size for a in taken)
         assert all((session.arena.segments[index].start + a) % 64 == 0 for a in stock.places)
@@ -160,7 +160,7 @@ def test_spare_places_meet_neither_draws_nor_regimes_nor_each_other(session):
 
 def test_fresh_inputs_leave_every_case_as_it_is(session):
     before = [tensors(session, case) for case in session.cases]
-    FreshInputs(session.stocks(), session.view).windows(session.spare)
+    FreshInputs(session.stocks(), session.view).windows(session.layout.spare)
     for case, old in zip(session.cases, before, strict=True):
         assert all(map(torch.equal, tensors(session, case), old))
 
