@@ -14,6 +14,7 @@ Defence = Literal[
     "fresh_inputs",
     "read_only_inputs",
     "poison",
+    "own_memory",
     "guard",
     "regimes",
     "random_parameters",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from kernelwright.evaluate.pipeline import expectations
+from kernelwright.evaluate.pipeline.contestant_cpp import most_calls
 from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.pipeline.seeds import Seeds
-from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
 from kernelwright.evaluate.sandbox.wire import Message
@@ -102,7 +102,7 @@ class Session:
 
     def most_calls(self) -> int:
         """Calls that one sample may hold."""
-        return MOST_CALLS
+        return most_calls(self.task.workload.outputs)
 
     def allowed(self, output: int, reference_error: float) -> float:
         """What a candidate may err on one output (DESIGN section 4)."""

@@ -10,7 +10,7 @@ from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.plausible import placed
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timed_results import TimedResults
-from kernelwright.evaluate.pipeline.trial import Trial, check_form, wrong
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, check_form, wrong
 from kernelwright.evaluate.profile.clock import DEVICE, OUTSIDE, Calls, Contest, Entrant, Samples
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs
@@ -57,6 +57,7 @@ class Witness:
                 check_form(self.trial, "timed call", results)
             if "honest_reply" not in self.trial.policy.disabled:
                 ran.must_be_disjoint()
+            self._must_be_guarded(entrant.contestant, ran)
         if not self.parts:
             outputs = self.trial.session.task.workload.outputs
             self.parts = [[self.results.part(o) for o in range(len(outputs))] for _ in ran.results]
@@ -68,6 +69,14 @@ class Witness:
             self.wanted = values
         else:
             self.got = values
+
+    def _must_be_guarded(self, contestant: Contestant, ran: Ran) -> None:
+        if "guard" in self.trial.policy.disabled or self.trial.session.device == "cuda":
+            return
+        for i, found in ((i, found) for call in ran.results for i, found in enumerate(call)):
+            if not contestant.guards_intact(found):
+                evidence = f"wrote before or behind output {i} of {found.numel} elements"
+                raise OutcomeReached(wrong(self.trial, "guard", "timed call", evidence))
 
     def compare(self) -> None:
         """Compare what was kept of one round.
@@ -165,6 +174,7 @@ def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule:
     on_device = session.task.target.kind == "cuda"
 
     def windows(calls: int) -> Calls:
+        contestant.ready(calls)
         witness.places = fresh.windows(calls)
         return witness.places
 

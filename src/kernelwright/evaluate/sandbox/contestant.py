@@ -146,8 +146,11 @@ class Contestant:
         """
         return self._put(message, descriptors, limit_s).message
 
+    def ready(self, calls: int) -> None:
+        """Prepare for this many calls before there are inputs: a side whose results it allocates itself does nothing."""
+
     def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
-        """Have it compute once for every list of byte offsets; `checked` puts poison and guards round results.
+        """Have it compute once for every list of byte offsets; `checked` says that the results will be looked at.
 
         Raises:
             as `ask`.
