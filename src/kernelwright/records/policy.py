@@ -21,6 +21,7 @@ Defence = Literal[
     "timed_outputs",
     "outside_clock",
     "whole_cost",
+    "one_by_one",
     "freeze",
     "floor",
     "no_processes",

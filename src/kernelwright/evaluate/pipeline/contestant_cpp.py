@@ -16,9 +16,10 @@ from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox import kernel
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.contestant import GUARD, GUARD_BYTE, Contestant, Found, Ran, TamperedError, whole
+from kernelwright.evaluate.sandbox.turns import WatchedTurns
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify.compare import POISON_BYTE
-from kernelwright.records.tensor import TensorSpec
+from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 PAGE, LINE = 4096, 64
 POOL = 1 << 30
@@ -73,6 +74,27 @@ class CppContestant(Contestant):
             raise TamperedError(f"malformed answer: {error!r}") from None
         self.must_own(results)
         return Ran(results, reply.outside_ns, inside, reply.cpu_ns)
+
+    def run_in_turn(self, calls: Sequence[Sequence[int]], variant: str = "", idle: bool = False) -> Ran:
+        """As `Contestant.run_in_turn`; a result must be there when its call is said to be done.
+
+        Raises:
+            TamperedError: one was not.
+        """
+        self.calls += len(calls)
+        results = self.placed(calls)
+        told = [[*offsets, *(f.address for f in found)] for offsets, found in zip(calls, results, strict=True)]
+        places = [[(f.address, f.numel, ITEM_BYTES[f.dtype]) for f in found] for found in results]
+        turns = WatchedTurns(self.child.pid, told, places)
+        reply = self._put({"do": "in_turn", "count": len(calls)}, (), None, turns.hand_over)
+        try:
+            late = turns.changed()
+        except ValueError as error:
+            raise TamperedError(str(error)) from None
+        if late or turns.done < len(calls):
+            raise TamperedError(f"{late} of {turns.done} calls were said to be done before they were")
+        self.must_own(results)
+        return Ran(results, reply.outside_ns, 1, reply.cpu_ns)
 
     def placed(self, calls: Sequence[Sequence[int]]) -> tuple[tuple[Found, ...], ...]:
         """Where the results of these calls will lie, poisoned and guarded.

@@ -3,6 +3,8 @@
 Decides which of these a candidate must meet. Refuses to know how it was timed.
 """
 
+from collections.abc import Mapping
+
 from kernelwright.evaluate.pipeline.trial import Trial
 from kernelwright.evaluate.profile.clock import Samples
 from kernelwright.evaluate.sandbox.contestant import Contestant
@@ -18,6 +20,10 @@ AMORTISED, FREE_CPU_S = 3.0, 2.0
 """A candidate may cost this many times what its samples tell, and this much more: its start, a busy machine."""
 
 
+MORE_SHARE, MORE_US = 0.2, 20.0
+"""Share of a call, and microseconds at least, by which handing calls over one by one may cost the candidate more."""
+
+
 def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
     task, machine = trial.session.task, trial.machine
     size = task.workload.compulsory_bytes
@@ -31,8 +37,10 @@ def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
     )
 
 
-def placed(trial: Trial, contestant: Contestant, samples: Samples, timing: Timing) -> Roofline | Suspect:
-    """Where it stands between floor and ceiling, or why its time cannot be believed."""
+def placed(
+    trial: Trial, contestant: Contestant, samples: Samples, timing: Timing, in_turn_us: Mapping[str, float]
+) -> Roofline | Suspect:
+    """Where it stands between floor and ceiling, or why its time cannot be believed; `in_turn_us` is empty if unknown."""
     disabled = trial.policy.disabled
     roofline = _roofline(trial, timing.latency_us)
     for _ in range(2):
@@ -45,7 +53,7 @@ def placed(trial: Trial, contestant: Contestant, samples: Samples, timing: Timin
     # The launcher's clock is the referee's own.
     if trial.tier == 2 and "outside_clock" not in disabled:
         found = found or clock_disagrees(samples)
-    return found or roofline
+    return found or batched(samples, in_turn_us) or roofline
 
 
 def _below_floor(roofline: Roofline, latency_us: float) -> Suspect | None:
@@ -86,3 +94,23 @@ def clock_disagrees(samples: Samples) -> Suspect | None:
         f"{ours.outside_ns / 1e3:.0f} us; eager's misses {theirs / 1e3:.0f} us"
     )
     return Suspect(because="clock_disagrees", evidence=evidence)
+
+
+def batched(samples: Samples, in_turn_us: Mapping[str, float]) -> Suspect | None:
+    """Whether the candidate is much slower when it learns of a sample's calls one by one.
+
+    `in_turn_us` is a call's time by side where it does, with `idle` for handing over alone; empty where that is not known.
+    What eager loses by it, or handing over alone takes, is no reason.
+    """
+    if not in_turn_us:
+        return None
+    ours, eagers = (samples.quietest[name].outside_ns / samples.calls / 1000 for name in ("candidate", "eager"))
+    expected = max(in_turn_us["idle"], in_turn_us["eager"] - eagers)
+    more = in_turn_us["candidate"] - ours - expected
+    if more <= max(MORE_SHARE * ours, MORE_US):
+        return None
+    evidence = (
+        f"a call takes {ours:.1f} us where all {samples.calls} of a sample are known from the start, and {more:.1f} us more "
+        f"where each is told only when the one before is done (beside {expected:.1f} us for that): they are computed together"
+    )
+    return Suspect(because="batched", evidence=evidence)

@@ -96,6 +96,8 @@ class Contest:
     after: Callable[[Entrant, Ran], None]
     """Sees the results of a side, which is frozen."""
     round_over: Callable[[], None]
+    among: Callable[[int], Calls] = lambda calls: []
+    """As `fresh`, with other windows beside them that look the same and that nobody will be told of."""
     most_calls: int = MOST_CALLS
     """Calls that one sample may hold: their results lie in memory together."""
     inside: bool = False
@@ -161,6 +163,24 @@ class Contest:
                 found[entrant.name].append(us)
             self.round_over()
         return {name: median(values) for name, values in found.items()}
+
+    def in_turn_us(self, calls: int) -> dict[str, float]:
+        """Microseconds of one call by side where calls are handed over one by one: the smallest of six rounds.
+
+        `idle` is what handing over takes when eager's process computes nothing.
+        """
+        found: dict[str, list[float]] = {name: [] for name in ("idle", *(e.name for e in self.entrants))}
+        for order in (*self._orders(ROUNDS), *self._orders(ROUNDS)):
+            windows = self.among(calls)
+            for entrant in order:
+                ran = entrant.contestant.run_in_turn(windows, entrant.variant)
+                self.after(entrant, ran)
+                found[entrant.name].append(ran.outside_ns / calls / 1000)
+                if entrant.name == "eager":
+                    idle = entrant.contestant.run_in_turn(windows, entrant.variant, idle=True)
+                    found["idle"].append(idle.outside_ns / calls / 1000)
+            self.round_over()
+        return {name: min(values) for name, values in found.items()}
 
     def _block(self, count: int, tally: _Tally) -> dict[str, float]:
         best = {e.name: float("inf") for e in self.entrants}

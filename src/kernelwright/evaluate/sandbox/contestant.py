@@ -15,7 +15,15 @@ import torch
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.sandbox import kernel
-from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildMovedError, ChildSlowError, Reply
+from kernelwright.evaluate.sandbox.child import (
+    Child,
+    ChildGoneError,
+    ChildMovedError,
+    ChildSlowError,
+    Meanwhile,
+    Reply,
+)
+from kernelwright.evaluate.sandbox.turns import Turns
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.tensor import ITEM_BYTES, DType
 
@@ -159,19 +167,45 @@ class Contestant:
         message: Message = {"do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant}
         reply = self._put(message, (), None)
         try:
-            results = found_in(reply.message, len(calls))
             inside = max(1, whole(reply.message["ns"]))
         except (KeyError, TypeError, ValueError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
-        return Ran(results, reply.outside_ns, inside, reply.cpu_ns)
+        return Ran(self._answered(reply, len(calls)), reply.outside_ns, inside, reply.cpu_ns)
+
+    def run_in_turn(self, calls: Sequence[Sequence[int]], variant: str = "", idle: bool = False) -> Ran:
+        """As `run`, with the calls handed over one by one: a call is told only when the one before is done.
+
+        Nothing stands still in between: all of it is one stretch of the clock. `idle` has nothing computed.
+
+        Raises:
+            as `ask`.
+        """
+        self.calls += len(calls)
+        turns = Turns(self.child.pid, [list(c) for c in calls])
+        message: Message = {"do": "in_turn", "count": len(calls), "variant": variant, "idle": idle}
+        reply = self._put(message, (), None, turns.hand_over)
+        results = () if idle else self._answered(reply, len(calls))
+        return Ran(results, reply.outside_ns, 1, reply.cpu_ns)
 
     def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
         """As `run`, with every result waited for before the next call: on a CPU there is no other way."""
         return self.run(calls, checked=False, variant=variant)
 
-    def _put(self, message: Message, descriptors: Sequence[int], limit_s: float | None) -> Reply:
+    def _answered(self, reply: Reply, calls: int) -> tuple[tuple[Found, ...], ...]:
         try:
-            reply = self.child.ask(message, limit_s or self.limit_s, descriptors, self.freeze)
+            return found_in(reply.message, calls)
+        except (KeyError, TypeError, ValueError) as error:
+            raise TamperedError(f"malformed answer: {error!r}") from None
+
+    def _put(
+        self,
+        message: Message,
+        descriptors: Sequence[int],
+        limit_s: float | None,
+        meanwhile: Meanwhile | None = None,
+    ) -> Reply:
+        try:
+            reply = self.child.ask(message, limit_s or self.limit_s, descriptors, self.freeze, meanwhile)
             self._check(reply.message)
         except ChildMovedError as error:
             raise TamperedError(str(error)) from None

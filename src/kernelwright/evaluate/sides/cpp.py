@@ -21,8 +21,8 @@ from kernelwright.evaluate.sides.memory import ArenaView, tensor_specs
 class CppSide:
     """State of this process: the function and where its arguments are."""
 
-    def __init__(self, denied: list[str]) -> None:
-        self._denied = denied
+    def __init__(self, denied: list[str], control: socket.socket) -> None:
+        self._denied, self._control = denied, control
         self._kept: list[torch.Tensor] = []
 
     def load(self, message: Message) -> Message:
@@ -59,6 +59,19 @@ class CppSide:
         inside = time.perf_counter_ns() - start
         return {"ns": inside}
 
+    def in_turn(self, message: Message) -> Message:
+        """The same for calls that the grader hands over one by one."""
+        self._kept = []
+        inputs = len(self._view.starts)
+
+        def compute(told: tuple[int, ...]) -> list[int]:
+            pointers = [*(self._view.address(i, o) for i, o in enumerate(told[:inputs])), *told[inputs:]]
+            self._function(*pointers, *self._workspace())
+            return []
+
+        session.in_turn(self._control, int(message["count"]), compute)
+        return {}
+
     def inputs(self, message: Message) -> Message:
         """Where the windows at these offsets lie in this process, for the grader to look for changes."""
         specs = tensor_specs(message, "tensors")
@@ -74,6 +87,6 @@ class CppSide:
 
 
 def serve(control: socket.socket, denied: list[str]) -> None:
-    """Answer `load`, `run` and `inputs`."""
-    side = CppSide(denied)
-    session.serve(control, {"load": side.load, "run": side.run, "inputs": side.inputs})
+    """Answer `load`, `run`, `in_turn` and `inputs`."""
+    side = CppSide(denied, control)
+    session.serve(control, {name: getattr(side, name) for name in ("load", "run", "in_turn", "inputs")})

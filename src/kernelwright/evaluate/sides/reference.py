@@ -11,6 +11,7 @@ import socket
 import time
 import types
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -142,9 +143,28 @@ class ReferenceSide:
             for arguments in calls:
                 self._kept.append(function(*arguments))
             inside = time.perf_counter_ns() - start
+        return {"ns": inside, "results": self._described_results()}
+
+    def in_turn(self, control: socket.socket, message: Message) -> Message:
+        """The same for calls that the grader hands over one by one; `idle` computes nothing."""
+        function, idle = self._function(str(message["variant"])), bool(message["idle"])
+        self._kept = []
+        nothing = torch.zeros(1)
+
+        def compute(offsets: tuple[int, ...]) -> list[int]:
+            arguments = self._window(self._view, offsets)
+            value = nothing if idle else function(*arguments)
+            self._kept.append(value)
+            return [t.data_ptr() for t in tensors_of(value) if t.numel()]
+
+        with torch.no_grad():
+            session.in_turn(control, int(message["count"]), compute)
+        return {} if idle else {"results": self._described_results()}
+
+    def _described_results(self) -> list[list[list[int | str | list[int]]]]:
         results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
         self._kept.append(results)
-        return {"ns": inside, "results": [[described(t) for t in r] for r in results]}
+        return [[described(t) for t in r] for r in results]
 
     def _build(self) -> torch.nn.Module:
         self._task = types.ModuleType("task")
@@ -263,4 +283,5 @@ COMMANDS = ("load", "graph", "draw", "state", "reduce", "arrange", "parameters",
 def serve(control: socket.socket, denied: list[str]) -> None:
     """Answer the grader's questions about the reference."""
     side = ReferenceSide(denied)
-    session.serve(control, {name: getattr(side, name) for name in COMMANDS})
+    commands = {name: getattr(side, name) for name in COMMANDS}
+    session.serve(control, {**commands, "in_turn": partial(side.in_turn, control)})
