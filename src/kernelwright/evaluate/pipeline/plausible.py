@@ -3,7 +3,7 @@
 Decides which of these a candidate must meet. Refuses to know how it was timed.
 """
 
-from collections.abc import Mapping
+from statistics import median
 
 from kernelwright.evaluate.pipeline.trial import Trial
 from kernelwright.evaluate.profile.clock import Samples
@@ -37,10 +37,8 @@ def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
     )
 
 
-def placed(
-    trial: Trial, contestant: Contestant, samples: Samples, timing: Timing, in_turn_us: Mapping[str, float]
-) -> Roofline | Suspect:
-    """Where it stands between floor and ceiling, or why its time cannot be believed; `in_turn_us` is empty if unknown."""
+def placed(trial: Trial, contestant: Contestant, samples: Samples, timing: Timing) -> Roofline | Suspect:
+    """Where it stands between floor and ceiling, or why its time cannot be believed."""
     disabled = trial.policy.disabled
     roofline = _roofline(trial, timing.latency_us)
     for _ in range(2):
@@ -53,7 +51,7 @@ def placed(
     # The launcher's clock is the referee's own.
     if trial.tier == 2 and "outside_clock" not in disabled:
         found = found or clock_disagrees(samples)
-    return found or batched(samples, in_turn_us) or roofline
+    return found or batched(samples) or roofline
 
 
 def _below_floor(roofline: Roofline, latency_us: float) -> Suspect | None:
@@ -96,21 +94,21 @@ def clock_disagrees(samples: Samples) -> Suspect | None:
     return Suspect(because="clock_disagrees", evidence=evidence)
 
 
-def batched(samples: Samples, in_turn_us: Mapping[str, float]) -> Suspect | None:
-    """Whether the candidate is much slower when it learns of a sample's calls one by one.
+def batched(samples: Samples) -> Suspect | None:
+    """Whether the candidate is much slower where it learns of a sample's calls one by one: then it computes them together.
 
-    `in_turn_us` is a call's time by side where it does, with `idle` for handing over alone; empty where that is not known.
-    What eager loses by it, or handing over alone takes, is no reason.
+    Each block is compared with itself, and what handing over alone takes is no reason.
     """
-    if not in_turn_us:
+    turns = samples.in_turn_us
+    if not turns:
         return None
-    ours, eagers = (samples.quietest[name].outside_ns / samples.calls / 1000 for name in ("candidate", "eager"))
-    expected = max(in_turn_us["idle"], in_turn_us["eager"] - eagers)
-    more = in_turn_us["candidate"] - ours - expected
-    if more <= max(MORE_SHARE * ours, MORE_US):
+    blocks = zip(turns["candidate"], turns["idle"], samples.us["candidate"], strict=False)
+    more = median(in_turn - idle - at_once for in_turn, idle, at_once in blocks)
+    at_once = median(samples.us["candidate"])
+    if more <= max(MORE_SHARE * at_once, MORE_US):
         return None
     evidence = (
-        f"a call takes {ours:.1f} us where all {samples.calls} of a sample are known from the start, and {more:.1f} us more "
-        f"where each is told only when the one before is done (beside {expected:.1f} us for that): they are computed together"
+        f"a call takes {at_once:.1f} us where all {samples.calls} of a sample are known from the start, and {more:.1f} us more "
+        "where each is told only when the one before is done: they are computed together"
     )
     return Suspect(because="batched", evidence=evidence)

@@ -8,7 +8,7 @@ from statistics import median
 import torch
 
 from kernelwright.evaluate.pipeline import baselines
-from kernelwright.evaluate.pipeline.plausible import batched, placed
+from kernelwright.evaluate.pipeline.plausible import placed
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timed_results import TimedResults
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, check_form, wrong
@@ -25,8 +25,8 @@ from kernelwright.records.policy import Effort, Policy
 LEAST_US = 0.25
 """Eight ticks of the device's events; processes of one and the same kernel were seen to differ by almost as much."""
 OVERHEAD_CALLS = 15
-IN_TURN, DECOYS = 16, 3
-"""Most calls that are handed over one by one in a round; inputs that lie there for each one of them."""
+DECOYS = 3
+"""Inputs that lie there for each call of those that are handed over one by one: it cannot be told which is next."""
 
 
 class TimedOutputWrongError(Exception):
@@ -118,8 +118,6 @@ class Held:
     """Baselines that are compared with, timed in this contest or known from another."""
     missing: tuple[str, ...]
     waiting_us: dict[str, float]
-    in_turn_us: dict[str, float]
-    """What a call takes when calls are handed over one by one; empty where that was not tried."""
 
 
 def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effort: Effort) -> Evaluation:
@@ -134,7 +132,7 @@ def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effo
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
     timing = _timing(trial, held, effort)
-    roofline = placed(trial, contestant, held.samples, timing, held.in_turn_us)
+    roofline = placed(trial, contestant, held.samples, timing)
     if isinstance(roofline, Suspect):
         return roofline
     return Measured(build=build, accuracy=trial.accuracy, timing=timing, roofline=roofline)
@@ -154,26 +152,11 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     try:
         samples = contest.hold(rule.most, policy.final_seconds if effort == "final" else policy.search_seconds)
         waiting = contest.waiting_us(samples.calls) if on_device else {}
-        in_turn = {} if on_device or "one_by_one" in policy.disabled else _in_turn_us(contest, samples)
         witness.finish()
     finally:
         fresh.undo()
     baselines.remember(session, samples.us, rule)
-    return Held(samples, rule, contest.watch, names, missing, waiting, in_turn)
-
-
-def _in_turn_us(contest: Contest, samples: Samples) -> dict[str, float]:
-    """A call's time where calls come one by one. What looks wrong is tried twice more: noise can only make it longer."""
-    calls = min(samples.calls, IN_TURN)
-    if calls < 2:
-        return {}
-    found = contest.in_turn_us(calls)
-    for _ in range(2):
-        if batched(samples, found) is None:
-            break
-        again = contest.in_turn_us(calls)
-        found = {name: min(us, again[name]) for name, us in found.items()}
-    return found
+    return Held(samples, rule, contest.watch, names, missing, waiting)
 
 
 def _rule(policy: Policy, effort: Effort, timed: Sequence[BaselineName], device: str) -> Stopping:
@@ -216,7 +199,7 @@ def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule:
             Entrant("candidate", contestant),
         ],
         fresh=windows,
-        among=among,
+        among=None if on_device or "one_by_one" in trial.policy.disabled else among,
         after=witness.look,
         round_over=round_over,
         most_calls=session.most_calls(),
