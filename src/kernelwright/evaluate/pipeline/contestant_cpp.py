@@ -145,7 +145,9 @@ class CppContestant(Contestant):
         try:
             kernel.fill_process(self.child.pid, areas)
         except OSError as error:
-            raise TamperedError(f"the memory for its results is not as it was: {os.strerror(error.errno or 0)}") from None
+            raise TamperedError(
+                f"the memory for its results is not as it was: {os.strerror(error.errno or 0)}"
+            ) from None
 
 
 def most_calls(outputs: Sequence[TensorSpec]) -> int:

@@ -110,7 +110,7 @@ def batched(samples: Samples) -> Suspect | None:
     if more <= max(MORE_SHARE * at_once, MORE_US):
         return None
     evidence = (
-        f"a call takes {at_once:.1f} us where all {samples.calls} of a sample are known from the start, and {more:.1f} us more "
-        "where each is told only when the one before is done: they are computed together"
+        f"a call takes {at_once:.1f} us where all {samples.calls} of a sample are known from the start, and "
+        f"{more:.1f} us more where each is told only when the one before is done: they are computed together"
     )
     return Suspect(because="batched", evidence=evidence)

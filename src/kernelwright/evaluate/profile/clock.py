@@ -144,7 +144,7 @@ class Contest:
             for name, value in best.items():
                 tally.us[name].append(value)
             if self.among and count > 1 and held < TURNS:
-                self._in_turn(min(count, MOST_IN_TURN), tally)
+                self._in_turn(self.among, min(count, MOST_IN_TURN), tally)
             if self.settled(tally.us):
                 break
         cpu_us = {name: median(v) / count / 1000 for name, v in tally.cpu_ns.items()}
@@ -182,11 +182,11 @@ class Contest:
             self.round_over()
         return best
 
-    def _in_turn(self, calls: int, tally: _Tally) -> None:
+    def _in_turn(self, among: Callable[[int], Calls], calls: int, tally: _Tally) -> None:
         """The block once more, with calls handed over one by one; `idle` is what that takes eager's process alone."""
         best = dict.fromkeys(("idle", *tally.names), float("inf"))
         for order in self._orders(self.pace.rounds):
-            windows = self.among(calls)
+            windows = among(calls)
             for entrant in order:
                 side, variant = entrant.contestant, entrant.variant
                 ran = {entrant.name: side.run_in_turn(windows, variant)}

@@ -81,7 +81,8 @@ class Child:
     ) -> Reply:
         """Put one question to the frozen child, continue it, and freeze it the moment it answers.
 
-        `meanwhile` is told the socket as soon as the child runs, and gives back an answer that came before its time. The clock runs until every thread has stopped, so that nothing is gained by answering first and working then.
+        `meanwhile` is told the socket as soon as the child runs, and gives back an answer that came before its time. The
+        clock runs until every thread has stopped, so that nothing is gained by answering first and working then.
         Frozen, it can neither finish work that it already called done nor hold a core while another side is timed.
 
         Raises:

@@ -123,7 +123,7 @@ def read_pieces(pid: int, addresses: Sequence[int], into: int, length: int) -> N
     Raises:
         OSError: the memory is not mapped there, or reading is not permitted.
     """
-    remote = (_Iovec * len(addresses))(*((a, length) for a in addresses))
+    remote = (_Iovec * len(addresses))(*(_Iovec(a, length) for a in addresses))
     local, size = _Iovec(into, length * len(addresses)), length * len(addresses)
     done = _libc.process_vm_readv(pid, ctypes.byref(local), 1, ctypes.byref(remote), len(addresses), 0)
     if _check(done, "process_vm_readv") != size:
@@ -144,8 +144,8 @@ def fill_process(pid: int, areas: Iterable[tuple[int, int, int]]) -> None:
     blocks = {value: ctypes.create_string_buffer(bytes([value]) * _BLOCK) for value in {v for _, _, v in pieces}}
     for first in range(0, len(pieces), _MOST_PIECES):
         some = pieces[first : first + _MOST_PIECES]
-        local = (_Iovec * len(some))(*((ctypes.addressof(blocks[value]), size) for _, size, value in some))
-        remote = (_Iovec * len(some))(*((address, size) for address, size, _ in some))
+        local = (_Iovec * len(some))(*(_Iovec(ctypes.addressof(blocks[value]), size) for _, size, value in some))
+        remote = (_Iovec * len(some))(*(_Iovec(address, size) for address, size, _ in some))
         wanted = sum(size for _, size, _ in some)
         done = _libc.process_vm_writev(pid, ctypes.byref(local), len(some), ctypes.byref(remote), len(some), 0)
         if _check(done, "process_vm_writev") != wanted:

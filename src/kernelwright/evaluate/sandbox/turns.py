@@ -1,9 +1,9 @@
 """Calls handed over one by one within one stretch of the clock: lean packets over the child's control socket.
 
-A packet is signed 64-bit numbers. To the child: the offsets of a call's inputs, then where its results belong if the grader
-decides that. Back: where the results lie, of a side that decides itself. A call is told when the one before is said to be done,
-and at that moment some elements of its result are looked at, at places that are not foretold; at the end they must
-still be the same. A child that says so too early, to hear of the next calls and compute several at once, is found out.
+A packet is signed 64-bit numbers. To the child: the offsets of a call's inputs, then where its results belong if the
+grader decides that. Back: where the results lie, of a side that decides itself. A call is told when the one before is said
+to be done, and at that moment some elements of its result are looked at, at places that are not foretold; at the end they
+must still be the same. A child that says so too early, to hear of the next calls and compute several at once, is found out.
 """
 
 import ctypes
