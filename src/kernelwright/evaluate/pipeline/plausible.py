@@ -20,7 +20,7 @@ AMORTISED, FREE_CPU_S = 3.0, 2.0
 """A candidate may cost this many times what its samples tell, and this much more: its start, a busy machine."""
 
 
-MORE_SHARE, MORE_US = 0.2, 30.0
+MORE_SHARE, MORE_US = 0.15, 30.0
 """Share of a call, and microseconds at least, by which handing calls over one by one may cost the candidate more: where the
 kernel wakes a process, and what is in a cache then, differs by half of that between processes."""
 
@@ -99,14 +99,16 @@ def clock_disagrees(samples: Samples) -> Suspect | None:
 def batched(samples: Samples) -> Suspect | None:
     """Whether the candidate is much slower where it learns of a sample's calls one by one: then it computes them together.
 
-    Each block is compared with itself, and what handing over alone takes is no reason.
+    What handing over alone takes is no reason. It must be so of the median of blocks, each compared with itself, and of the
+    quietest: a busy machine lengthens now one and now the other.
     """
     turns = samples.in_turn_us
     if not turns:
         return None
-    blocks = zip(turns["candidate"], turns["idle"], samples.us["candidate"], strict=False)
-    more = median(in_turn - idle - at_once for in_turn, idle, at_once in blocks)
-    at_once = median(samples.us["candidate"])
+    blocks = list(zip(turns["candidate"], turns["idle"], samples.us["candidate"], strict=False))
+    usual = median(in_turn - idle - at_once for in_turn, idle, at_once in blocks)
+    in_turn, idle, at_once = (min(times) for times in zip(*blocks, strict=True))
+    more = min(usual, in_turn - idle - at_once)
     if more <= max(MORE_SHARE * at_once, MORE_US):
         return None
     evidence = (
