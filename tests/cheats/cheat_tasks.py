@@ -33,5 +33,7 @@ TASKS = {
                      "self.bias = nn.Parameter(torch.zeros(64))"),
     "odd": task("x * 3 + 1", (33,)),
     "softmax": task("torch.softmax(x, -1)"),
+    "halves": task("torch.roll(x, 1024, 0)", (2048, 1024)),
+    "padded": task("torch.nn.functional.pad(x.view(-1), (0, 61440))"),
     "shares": task("torch.softmax(x, -1)", (4, 4096)),
 }  # fmt: skip

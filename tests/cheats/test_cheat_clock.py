@@ -1,11 +1,13 @@
 """Cheating the clock: its readings, and what is done before, after and beside it."""
 
 import time
+from pathlib import Path
 
 import pytest
 
-from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant
 
+OUTSIDER = Path(__file__).parent / "outsider"
 WORK = """
 static void work(const float* x, float* out) {
     for (int i = 0; i < 4096; ++i) out[i] = x[i] * 3 + 1;
@@ -22,14 +24,14 @@ static void work(const float* x, float* out) {
 @pytest.fixture
 def slow_reader(monkeypatch):
     """A grader that is late to read results: only the freeze keeps them as they were when the answer came."""
-    run = Contestant.run
+    run = CppContestant.run
 
     def late(self, *arguments, **named):
         ran = run(self, *arguments, **named)
         time.sleep(0.05)
         return ran
 
-    monkeypatch.setattr(Contestant, "run", late)
+    monkeypatch.setattr(CppContestant, "run", late)
 
 
 @pytest.mark.defence("outside_clock")
@@ -48,7 +50,7 @@ def test_a_clock_that_runs_slow(arms):
     }
     """
     )
-    honest, caught, through = arms(source, "affine")
+    honest, caught, through = arms(source, "affine", also=("one_by_one",))
     assert (caught.outcome, caught.because) == ("suspect", "clock_disagrees")
     assert "its own clock misses" in caught.evidence
     assert through.timing.latency_us < honest.timing.latency_us / 2
@@ -95,7 +97,7 @@ extern "C" void kernel(const float* x, float* out) {
 
 @pytest.mark.defence("freeze")
 def test_work_left_to_a_thread(arms, slow_reader):
-    _, caught, _ = arms(DEFERRED, "affine")
+    _, caught, _ = arms(DEFERRED, "affine", also=("one_by_one",))
     assert caught.outcome == "incorrect"
     assert caught.because in ("unwritten", "value", "timed_output")
 
@@ -125,7 +127,7 @@ def test_an_answer_before_the_work(arms, slow_reader):
     }
     """
     )
-    _, caught, _ = arms(source, "affine")
+    _, caught, _ = arms(source, "affine", also=("one_by_one",))
     assert caught.outcome == "incorrect"
     assert caught.because in ("unwritten", "value", "timed_output")
 
@@ -160,7 +162,7 @@ def test_a_timer_that_wakes_the_frozen(arms):
     }
     """
     )
-    _, caught, _ = arms(source, "affine", also=("outside_clock",))
+    _, caught, _ = arms(source, "affine", also=("outside_clock", "one_by_one"))
     assert caught.outcome == "suspect"
     # Or it kept its own stop from being seen: then the clock, and the core, were its own all the while.
     assert caught.because == "hidden_work" or "frozen" in caught.evidence or "stopped" in caught.evidence
@@ -228,6 +230,16 @@ def test_a_time_that_is_simply_stated(arms):
     }
     """
     )
-    _, caught, through = arms(source, "affine", also=("floor",))
+    _, caught, through = arms(source, "affine", also=("floor", "one_by_one"))
     assert (caught.outcome, caught.because) == ("suspect", "clock_disagrees")
     assert through.timing.latency_us < 0.01
+
+
+@pytest.mark.defence("one_by_one")
+def test_the_calls_of_a_sample_as_one_batch(arms):
+    """It finds the calls of its sample in the function that called it, and reads the weights once for eight of them."""
+    cheat, honest = ((OUTSIDER / f"{name}.cpp").read_text() for name in ("whole_sample", "recurrence_honest"))
+    source = f"#if CHEAT\n{cheat}\n#else\n{honest}\n#endif\n".replace(" entry(", " kernel(")
+    _, caught, _ = arms(source, "recurrence", task_source=(OUTSIDER / "recurrence.py").read_text())
+    assert (caught.outcome, caught.because) == ("suspect", "batched")
+    assert "computed together" in caught.evidence

@@ -12,9 +12,8 @@ import pytest
 
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.pipeline import admit
-from kernelwright.evaluate.pipeline.judge import _load
+from kernelwright.evaluate.pipeline.judge import loaded
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
-from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
@@ -38,9 +37,8 @@ def written(name):
 def verified(session, machine, candidate, library):
     """The outcome of one kernel, or None where it is right in every case."""
     trial = Trial(session, machine, candidate, QUICK, stage="verify")
-    contestant = Contestant(machine.warm.spawn("cpp", trial.jail()), QUICK.run_limit_s)
+    contestant = loaded(trial, library)
     try:
-        _load(trial, contestant, library)
         for case in session.cases:
             verify_case(trial, contestant, case)
     except OutcomeReached as reached:

@@ -103,7 +103,7 @@ class Suspect(_Outcome):
     """It looks right and fast, in a way that honest code does not."""
 
     outcome: Literal["suspect"] = "suspect"
-    because: Literal["below_floor", "clock_disagrees", "hidden_work", "tampering", "decoration"]
+    because: Literal["below_floor", "clock_disagrees", "hidden_work", "batched", "tampering", "decoration"]
     evidence: str
 
 

@@ -1,7 +1,7 @@
 // Idea: a timed call's output is memory of an earlier result, and not filled anew: zeros that are there already need
 // not be written. A mark beside the diagonal tells such memory. It waits, so as not to be below the floor.
 // task: diagonal.py
-// through: yes, 1.8 times as fast as its honest twin
+// through: no longer; poison lies there before every call, so that it writes every zero and gains nothing
 // expect: measured
 #include <string.h>
 #include <time.h>

@@ -11,11 +11,12 @@ from pathlib import Path
 import torch
 
 from kernelwright.errors import TaskError
+from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.expectations import draws_of
 from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.pipeline.rules import comparators
-from kernelwright.evaluate.pipeline.session import Case, Session
+from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant

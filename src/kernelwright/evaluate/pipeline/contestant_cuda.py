@@ -1,7 +1,7 @@
 """Children whose results are on the device: the reference and tier-two candidates, and the referee's own launcher.
 
 Decides where results lie and what surrounds them. A tier-two child copies its results into its outbox after the clock;
-the launcher is told where to put them, in memory that is poisoned and guarded.
+the launcher is told where to put them, in memory that is poisoned and guarded anew before every question.
 """
 
 import os
@@ -85,7 +85,7 @@ class CudaContestant(Contestant):
         message: Message = {
             "do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant,
             "clock": clock, "busy_ns": self.busy_ns, "watched": self.watched, "off": list(self.off),
-            **self._beside(len(calls), checked),
+            **self._beside(len(calls)),
         }  # fmt: skip
         reply = self._put(message, (), None)
         try:
@@ -100,7 +100,7 @@ class CudaContestant(Contestant):
             raise TamperedError(f"malformed answer: {error!r}") from None
         return Ran(results, reply.outside_ns, inside, reply.cpu_ns, each, queued, self._exported_ns, beside)
 
-    def _beside(self, calls: int, checked: bool) -> Message:
+    def _beside(self, calls: int) -> Message:
         """What else a question to compute says."""
         return {}
 
@@ -208,9 +208,8 @@ class PlanContestant(CudaContestant):
         answer = self.ask(message)
         return int(answer["chosen"]), [float(t) for t in answer["us"]]
 
-    def _beside(self, calls: int, checked: bool) -> Message:
-        if checked:
-            self._poison(calls)
+    def _beside(self, calls: int) -> Message:
+        self._poison(calls)
         return {"outs": [self._starts(i) for i in range(calls)], "left_out": list(self.left_out)}
 
     def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:

@@ -14,13 +14,13 @@ from kernelwright.evaluate.compile.cpp import Library
 from kernelwright.evaluate.compile.cuda_flags import architecture
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import described
+from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant, PlanContestant
 from kernelwright.evaluate.pipeline.instruments_cuda import of_a_model, of_a_plan
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.mutation import named
 from kernelwright.evaluate.pipeline.probes import Subject
 from kernelwright.evaluate.pipeline.promotion import promoted
-from kernelwright.evaluate.pipeline.session import Case
 from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, replayed, verify_case

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import torch
 
 from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.redundancy import redundancies
-from kernelwright.evaluate.pipeline.session import Case, Session
+from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.records.admission import Checked, Fitness
 

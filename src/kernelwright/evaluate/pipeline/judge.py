@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import absent_stages
+from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant
 from kernelwright.evaluate.pipeline.cuda import host_stages, plan_stages
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.mutation import FAULTS, named
@@ -19,7 +20,7 @@ from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, replayed, verify_case
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Refused, Suspect, TimedOut
 from kernelwright.records.policy import Effort, Policy
@@ -115,16 +116,13 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
         library = cpp.build(trial.machine.warm, trial.candidate, trial.policy.compile_limit_s)
     if isinstance(library, BuildFailed | Refused):
         return library
-    contestant: Contestant | None = None
+    contestant: CppContestant | None = None
     try:
         with trial.timed("load"):
-            contestant = Contestant(trial.machine.warm.spawn("cpp", trial.jail()), trial.policy.run_limit_s)
-            contestant.freeze = "freeze" not in trial.policy.disabled
-            contestant.serials = "honest_reply" not in trial.policy.disabled
-            _load(trial, contestant, library)
+            contestant = loaded(trial, library)
         with trial.timed("verify"):
             for case in trial.session.cases:
-                with named(trial, case, lambda: _private(trial, library)):
+                with named(trial, case, lambda: loaded(trial, library, private=True)):
                     verify_case(trial, contestant, case)
         if effort == "replay":
             return replayed(trial, library.facts)
@@ -137,26 +135,33 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
             contestant.close()
 
 
-def _private(trial: Trial, library: cpp.Library) -> Contestant:
-    """The candidate once more, with inputs that may be written to."""
-    again = Contestant(trial.machine.warm.spawn("cpp", trial.jail()), trial.policy.run_limit_s)
-    _load(trial, again, library, private=True)
-    return again
+def loaded(trial: Trial, library: cpp.Library, private: bool = False) -> CppContestant:
+    """The candidate in a new process; `private`: with inputs that may be written to.
 
-
-def _load(trial: Trial, contestant: Contestant, library: cpp.Library, private: bool = False) -> None:
-    session = trial.session
+    Raises:
+        OutcomeReached: this host cannot confine it as strictly as the policy wants.
+        as `Contestant.ask`.
+    """
+    session, disabled = trial.session, trial.policy.disabled
+    child = trial.machine.warm.spawn("cpp", trial.jail())
+    contestant = CppContestant(child, trial.policy.run_limit_s, session.task.workload.outputs)
+    contestant.freeze = "freeze" not in disabled
+    contestant.serials = "honest_reply" not in disabled
+    contestant.own_memory = "own_memory" not in disabled
     fields, descriptors = session.share()
     message = {
-        "do": "load",
         **fields,
-        "outputs": [o.model_dump(mode="json") for o in session.task.workload.outputs],
         "workspace_bytes": trial.candidate.workspace_bytes,
         "entry": trial.candidate.entry,
         "threads": trial.machine.device.cores,
         "private": private,
     }
-    denied = contestant.child.denied
-    if denied and trial.policy.isolation == "strict":
-        raise OutcomeReached(Refused(reason=f"the host denies {', '.join(denied)}, and isolation is strict"))
-    contestant.ask(message, [*descriptors, library.descriptor])
+    try:
+        if child.denied and trial.policy.isolation == "strict":
+            reason = f"the host denies {', '.join(child.denied)}, and isolation is strict"
+            raise OutcomeReached(Refused(reason=reason))
+        contestant.load(message, [*descriptors, library.descriptor])
+    except BaseException:
+        contestant.close()
+        raise
+    return contestant

@@ -7,16 +7,17 @@ import torch
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.compile import cpp
+from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.turn import Turn
 from kernelwright.evaluate.profile import ceiling
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.arena import Arena
-from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.run import Device
+from kernelwright.records.tensor import TensorSpec
 
 COMPILE_LIMIT_S = 600.0
 
@@ -87,14 +88,11 @@ class Machine:
             raise RefereeError(f"the bandwidth yardstick did not build: {library}")
         arena = Arena([level.probe_bytes])
         torch.frombuffer(arena.memory(0), dtype=torch.float32).fill_(1.0)
-        contestant = Contestant(self.warm.spawn("cpp", Jail(directory="/")), 30.0)
+        output = TensorSpec(name="out", shape=(), dtype="float32")
+        contestant = CppContestant(self.warm.spawn("cpp", Jail(directory="/")), 30.0, [output])
         try:
-            output = {"name": "out", "shape": [], "dtype": "float32"}
-            load = {
-                "do": "load", "starts": arena.layout(), "outputs": [output], "workspace_bytes": 0,
-                "entry": candidate.entry, "threads": self.device.cores,
-            }  # fmt: skip
-            contestant.ask(load, [arena.descriptor, library.descriptor])
+            how = {"workspace_bytes": 0, "entry": candidate.entry, "threads": self.device.cores}
+            contestant.load({"starts": arena.layout(), **how}, [arena.descriptor, library.descriptor])
             fastest = min(contestant.run([(0,)], checked=False).outside_ns for _ in range(25))
         finally:
             contestant.close()

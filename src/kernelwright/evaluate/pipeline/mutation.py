@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from kernelwright.evaluate.pipeline.session import Case
+from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, wrong
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError, found_in

@@ -3,6 +3,8 @@
 Decides which of these a candidate must meet. Refuses to know how it was timed.
 """
 
+from statistics import median
+
 from kernelwright.evaluate.pipeline.trial import Trial
 from kernelwright.evaluate.profile.clock import Samples
 from kernelwright.evaluate.sandbox.contestant import Contestant
@@ -18,6 +20,11 @@ MODELS = ("triton", "python")
 """Languages whose candidates are modules with parameters of their own."""
 AMORTISED, FREE_CPU_S = 3.0, 2.0
 """A candidate may cost this many times what its samples tell, and this much more: its start, a busy machine."""
+
+
+MORE_SHARE, MORE_US = 0.15, 30.0
+"""Share of a call, and microseconds at least, by which handing calls over one by one may cost the candidate more: where the
+kernel wakes a process, and what is in a cache then, differs by half of that between processes."""
 
 
 def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
@@ -44,6 +51,7 @@ def placed(trial: Trial, contestant: Contestant, samples: Samples, timing: Timin
     # A GPU's candidate compiles in its own process, so its processor time says nothing.
     if trial.session.task.target.kind == "cpu" and "whole_cost" not in disabled:
         found = found or _hidden_work(contestant, samples)
+    found = found or batched(samples)
     # The launcher's clock is the referee's own.
     if trial.tier == 2 and "outside_clock" not in disabled:
         found = found or clock_disagrees(samples, copies=trial.candidate.language in MODELS)
@@ -91,3 +99,25 @@ def clock_disagrees(samples: Samples, copies: bool = False) -> Suspect | None:
         f"{ours.outside_ns / 1e3:.0f} us; eager's misses {theirs / 1e3:.0f} us"
     )
     return Suspect(because="clock_disagrees", evidence=evidence)
+
+
+def batched(samples: Samples) -> Suspect | None:
+    """Whether the candidate is much slower where it learns of a sample's calls one by one: then it computes them together.
+
+    What handing over alone takes is no reason. It must be so of the median of blocks, each compared with itself, and of the
+    quietest: a busy machine lengthens now one and now the other.
+    """
+    turns = samples.in_turn_us
+    if not turns:
+        return None
+    blocks = list(zip(turns["candidate"], turns["idle"], samples.us["candidate"], strict=False))
+    usual = median(in_turn - idle - at_once for in_turn, idle, at_once in blocks)
+    in_turn, idle, at_once = (min(times) for times in zip(*blocks, strict=True))
+    more = min(usual, in_turn - idle - at_once)
+    if more <= max(MORE_SHARE * at_once, MORE_US):
+        return None
+    evidence = (
+        f"a call takes {at_once:.1f} us where all {samples.calls} of a sample are known from the start, and "
+        f"{more:.1f} us more where each is told only when the one before is done: they are computed together"
+    )
+    return Suspect(because="batched", evidence=evidence)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.load import Load
-from kernelwright.evaluate.pipeline.session import Case, Session
+from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.regimes import Regime

@@ -6,12 +6,13 @@ final; expected results never leave this process.
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 
 from kernelwright.evaluate.pipeline import expectations
+from kernelwright.evaluate.pipeline.cases import Case, Observed
+from kernelwright.evaluate.pipeline.contestant_cpp import most_calls
 from kernelwright.evaluate.pipeline.layout import SETS, Layout
 from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.pipeline.seeds import Seeds
@@ -21,7 +22,6 @@ from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify import compare, regimes
-from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
 from kernelwright.records.comparator import Calibrated
 from kernelwright.records.policy import Policy
@@ -30,16 +30,6 @@ from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 if TYPE_CHECKING:
     from kernelwright.records.measure import BaselineName, Ratio
-
-
-@dataclass(frozen=True)
-class Case:
-    """One set of inputs, by byte offsets into the arena, and what every output should be."""
-
-    regime: str
-    offsets: tuple[int, ...]
-    expected: tuple[Expectation, ...]
-    exact: bool = False
 
 
 class Session:
@@ -99,7 +89,7 @@ class Session:
 
     def most_calls(self) -> int:
         """Calls that one sample may hold."""
-        return MOST_CALLS
+        return most_calls(self.task.workload.outputs)
 
     def allowed(self, output: int, reference_error: float) -> float:
         """What a candidate may err on one output (DESIGN section 4)."""
@@ -260,7 +250,7 @@ class Session:
         self._place_draw(0)
         return [seen.error for seen in self._observe(AS_GIVEN, self._given(0)).outputs]
 
-    def _observe(self, regime: Regime, offsets: tuple[int, ...]) -> "Observed":
+    def _observe(self, regime: Regime, offsets: tuple[int, ...]) -> Observed:
         """What fp64 says of these inputs, and how far eager is from it."""
         wanted = self.results("fp64", offsets)
         if not _finite(wanted):
@@ -273,27 +263,17 @@ class Session:
         ]
         return Observed(regime, offsets, tuple(outputs))
 
-    def _admit_cases(self, observed: Sequence["Observed"]) -> None:
+    def _admit_cases(self, observed: Sequence[Observed]) -> None:
         for one in observed:
             if one.fault:
                 self.dropped.append(f"{one.regime.name}: {one.fault}")
             else:
                 self.cases.append(self._case(one))
 
-    def _case(self, one: "Observed") -> Case:
+    def _case(self, one: Observed) -> Case:
         exact = one.regime.name == "small integers" and all(n.op in regimes.EXACT_OPS for n in self.task.graph.nodes)
         expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in enumerate(one.outputs))
         return Case(one.regime.name, one.offsets, expected, exact)
-
-
-@dataclass(frozen=True)
-class Observed:
-    """One case before it is known what may be allowed; `fault` says why it cannot be one."""
-
-    regime: Regime
-    offsets: tuple[int, ...]
-    outputs: tuple[expectations.Seen, ...]
-    fault: str = ""
 
 
 def _finite(values: Sequence[torch.Tensor]) -> bool:

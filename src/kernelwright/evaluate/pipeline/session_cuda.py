@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.expectations import watched_bytes
 from kernelwright.evaluate.pipeline.footprint import OUTBOX, Footprint, fit, wide
 from kernelwright.evaluate.pipeline.layout import Layout
 from kernelwright.evaluate.pipeline.presented import Presented
-from kernelwright.evaluate.pipeline.session import Case, Session
+from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.profile.clock import MOST_CALLS, SAMPLE_NS
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.wire import Message

@@ -1,5 +1,6 @@
 """The measure stage: hold the contest, check every timed result, place the time against floor and ceiling."""
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -8,7 +9,7 @@ import torch
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.plausible import placed
 from kernelwright.evaluate.pipeline.timed_results import TimedResults
-from kernelwright.evaluate.pipeline.trial import Trial, check_form, wrong
+from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, check_form, wrong
 from kernelwright.evaluate.profile.clock import DEVICE, OUTSIDE, Calls, Contest, Entrant, Samples
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs
@@ -23,6 +24,8 @@ from kernelwright.records.policy import Effort
 LEAST_US = {1: 0.2, 2: 0.25}
 """Smallest difference that is told, by tier. Processes of one and the same kernel were seen to differ by up to 0.25 us; most
 of that is what starting any kernel takes in them, which is known and evened out where nobody can lie about it."""
+DECOYS = 3
+"""Inputs that lie there for each call of those that are handed over one by one: it cannot be told which is next."""
 
 
 class TimedOutputWrongError(Exception):
@@ -57,6 +60,7 @@ class Witness:
                 check_form(self.trial, "timed call", results)
             if "honest_reply" not in self.trial.policy.disabled:
                 ran.must_be_disjoint()
+            self._must_be_guarded(entrant.contestant, ran)
         if not self.parts:
             outputs = self.trial.session.task.workload.outputs
             self.parts = [[self.results.parts(o) for o in range(len(outputs))] for _ in ran.results]
@@ -68,6 +72,14 @@ class Witness:
             self.wanted = values
         else:
             self.got = values
+
+    def _must_be_guarded(self, contestant: Contestant, ran: Ran) -> None:
+        if "guard" in self.trial.policy.disabled or self.trial.session.device == "cuda":
+            return
+        for i, found in ((i, found) for call in ran.results for i, found in enumerate(call)):
+            if not contestant.guards_intact(found):
+                evidence = f"wrote before or behind output {i} of {found.numel} elements"
+                raise OutcomeReached(wrong(self.trial, "guard", "timed call", evidence))
 
     def compare(self) -> None:
         """Compare what was kept of one round.
@@ -187,8 +199,17 @@ def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule:
     on_device = session.task.target.kind == "cuda"
 
     def windows(calls: int) -> Calls:
+        contestant.ready(calls)
         witness.places = fresh.windows(calls)
         # Each timed call of the reference takes its own.
+        session.forget_parameters()
+        return witness.places
+
+    def among(calls: int) -> Calls:
+        contestant.ready(calls)
+        # No more than there are places for.
+        there = min(DECOYS * calls, session.layout.spare)
+        witness.places = secrets.SystemRandom().sample(fresh.windows(there), calls)
         session.forget_parameters()
         return witness.places
 
@@ -198,6 +219,7 @@ def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule:
             Entrant("candidate", contestant, trusted=trial.tier == 1),
         ],
         fresh=windows,
+        among=None if on_device or "one_by_one" in trial.policy.disabled else among,
         after=witness.look,
         # While the inputs still lie there: some comparators look at them.
         round_over=witness.compare,

@@ -11,8 +11,9 @@ from typing import Literal
 
 import torch
 
+from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.machine import Machine
-from kernelwright.evaluate.pipeline.session import Case, Session
+from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.sandbox.contestant import Contestant, Found
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.records.candidate import Candidate

@@ -22,6 +22,8 @@ SAMPLE_NS = 3_000_000
 """Shortest sample worth timing from outside, where waking a process costs tens of microseconds."""
 MOST_CALLS = 48
 ROUNDS = 3
+TURNS, MOST_IN_TURN = 8, 16
+"""Blocks that are held once more with calls handed over one by one, and calls of a round there."""
 DISAGREES_US = 20.0
 """Microseconds a call that waking and answering may differ by, from one question to the next."""
 LEAST_BUSY_NS, MOST_BUSY_NS = 30_000, 5_000_000
@@ -65,6 +67,8 @@ class Samples:
     """The fastest sample of each side: the one that the machine disturbed least."""
     cpu_us: dict[str, float]
     """Processor microseconds of one call, all threads together: the median over all rounds, by side."""
+    in_turn_us: dict[str, list[float]] = field(default_factory=dict)
+    """Microseconds of one call in the first blocks, by side, where calls were handed over one by one; `idle`: nothing done."""
 
 
 @dataclass
@@ -75,6 +79,7 @@ class _Tally:
     us: dict[str, list[float]] = field(init=False)
     cpu_ns: dict[str, list[int]] = field(init=False)
     quietest: dict[str, Ran] = field(default_factory=dict)
+    in_turn_us: dict[str, list[float]] = field(default_factory=dict)
     outside_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -98,6 +103,8 @@ class Contest:
     after: Callable[[Entrant, Ran], None]
     """Sees the results of a side, which is frozen."""
     round_over: Callable[[], None]
+    among: Callable[[int], Calls] | None = None
+    """As `fresh`, with other windows beside them that look the same and that nobody is told of; None: no calls one by one."""
     most_calls: int = MOST_CALLS
     """Calls that one sample may hold: their results lie in memory together."""
     inside: bool = False
@@ -141,10 +148,12 @@ class Contest:
                 continue
             for name, value in best.items():
                 tally.us[name].append(value)
+            if self.among and count > 1 and held < TURNS:
+                self._in_turn(self.among, min(count, MOST_IN_TURN), tally)
             if self.settled(tally.us):
                 break
         cpu_us = {name: median(v) / count / 1000 for name, v in tally.cpu_ns.items()}
-        return Samples(tally.us, count, tally.quietest, cpu_us)
+        return Samples(tally.us, count, tally.quietest, cpu_us, tally.in_turn_us)
 
     def waiting_us(self, calls: int) -> dict[str, float]:
         """Wall microseconds of one call by side, for a program that waits for each result: the median of three rounds.
@@ -191,6 +200,23 @@ class Contest:
                 tally.add(entrant.name, ran)
             self.round_over()
         return best
+
+    def _in_turn(self, among: Callable[[int], Calls], calls: int, tally: _Tally) -> None:
+        """The block once more, with calls handed over one by one; `idle` is what that takes eager's process alone."""
+        best = dict.fromkeys(("idle", *tally.names), float("inf"))
+        for order in self._orders(self.pace.rounds):
+            windows = among(calls)
+            for entrant in order:
+                side, variant = entrant.contestant, entrant.variant
+                ran = {entrant.name: side.run_in_turn(windows, variant)}
+                self.after(entrant, ran[entrant.name])
+                if entrant.name == "eager":
+                    ran["idle"] = side.run_in_turn(windows, variant, idle=True)
+                tally.outside_ns += sum(r.outside_ns for r in ran.values())
+                best |= {name: min(best[name], r.outside_ns / calls / 1000) for name, r in ran.items()}
+            self.round_over()
+        for name, value in best.items():
+            tally.in_turn_us.setdefault(name, []).append(value)
 
     def _call_us(self, ran: Ran, count: int) -> float:
         """Microseconds of one call of a sample: their median where each was timed, else their mean."""

@@ -11,12 +11,13 @@ import shutil
 import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelwright.evaluate.sandbox import kernel, wire
 
+Meanwhile = Callable[[socket.socket], wire.Message | None]
 STOP_S, STOP_TRIES = 0.5, 10
 """Seconds that a stop may take, which is microseconds unless the machine is busy or the child works against it."""
 DYING_S = 5.0
@@ -70,10 +71,18 @@ class Child:
     """Its wait status, once it has ended."""
     ended: bool = field(default=False)
 
-    def ask(self, message: wire.Message, limit_s: float, descriptors: Sequence[int] = (), freeze: bool = True) -> Reply:
+    def ask(
+        self,
+        message: wire.Message,
+        limit_s: float,
+        descriptors: Sequence[int] = (),
+        freeze: bool = True,
+        meanwhile: Meanwhile | None = None,
+    ) -> Reply:
         """Put one question to the frozen child, continue it, and freeze it the moment it answers.
 
-        The clock runs until every thread has stopped, so that nothing is gained by answering first and working then.
+        `meanwhile` is told the socket as soon as the child runs, and gives back an answer that came before its time. The
+        clock runs until every thread has stopped, so that nothing is gained by answering first and working then.
         Frozen, it can neither finish work that it already called done nor hold a core while another side is timed.
 
         Raises:
@@ -89,7 +98,9 @@ class Child:
             wire.send(self.control, {**message, "serial": self.serial}, descriptors)
             start = time.perf_counter_ns()
             self._signal(signal.SIGCONT)
-            answer, _ = wire.receive(self.control)
+            answer = meanwhile(self.control) if meanwhile else None
+            if answer is None:
+                answer, _ = wire.receive(self.control)
             if freeze:
                 self._freeze()
             outside = time.perf_counter_ns() - start

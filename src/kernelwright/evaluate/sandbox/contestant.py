@@ -15,7 +15,15 @@ import torch
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.sandbox import kernel
-from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildMovedError, ChildSlowError, Reply
+from kernelwright.evaluate.sandbox.child import (
+    Child,
+    ChildGoneError,
+    ChildMovedError,
+    ChildSlowError,
+    Meanwhile,
+    Reply,
+)
+from kernelwright.evaluate.sandbox.turns import Turns
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.tensor import ITEM_BYTES, DType
 
@@ -148,8 +156,11 @@ class Contestant:
         """
         return self._put(message, descriptors, limit_s).message
 
+    def ready(self, calls: int) -> None:
+        """Prepare for this many calls before there are inputs: a side whose results it allocates itself does nothing."""
+
     def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
-        """Have it compute once for every list of byte offsets; `checked` puts poison and guards round results.
+        """Have it compute once for every list of byte offsets; `checked` says that the results will be looked at.
 
         Raises:
             as `ask`.
@@ -158,11 +169,10 @@ class Contestant:
         message: Message = {"do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant}
         reply = self._put(message, (), None)
         try:
-            results = found_in(reply.message, len(calls))
             inside, beside = max(1, whole(reply.message["ns"])), self._beside_ns(reply)
         except (KeyError, TypeError, ValueError) as error:
             raise TamperedError(f"malformed answer: {error!r}") from None
-        return Ran(results, max(1, reply.outside_ns - beside), inside, reply.cpu_ns)
+        return Ran(self._answered(reply, len(calls)), max(1, reply.outside_ns - beside), inside, reply.cpu_ns)
 
     def take_parameters(self, offsets: Sequence[int]) -> None:
         """Make it ready for calls with the parameters at these offsets, where it does not read them there."""
@@ -171,13 +181,40 @@ class Contestant:
         """What its clock says of a kernel that does nothing; a CPU's clock is outside."""
         return 0.0
 
+    def run_in_turn(self, calls: Sequence[Sequence[int]], variant: str = "", idle: bool = False) -> Ran:
+        """As `run`, with the calls handed over one by one: a call is told only when the one before is done.
+
+        Nothing stands still in between: all of it is one stretch of the clock. `idle` has nothing computed.
+
+        Raises:
+            as `ask`.
+        """
+        self.calls += len(calls)
+        turns = Turns(self.child.pid, [list(c) for c in calls])
+        message: Message = {"do": "in_turn", "count": len(calls), "variant": variant, "idle": idle}
+        reply = self._put(message, (), None, turns.hand_over)
+        results = () if idle else self._answered(reply, len(calls))
+        return Ran(results, max(1, reply.outside_ns - self._beside_ns(reply)), 1, reply.cpu_ns)
+
     def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
         """As `run`, with every result waited for before the next call: on a CPU there is no other way."""
         return self.run(calls, checked=False, variant=variant)
 
-    def _put(self, message: Message, descriptors: Sequence[int], limit_s: float | None) -> Reply:
+    def _answered(self, reply: Reply, calls: int) -> tuple[tuple[Found, ...], ...]:
         try:
-            reply = self.child.ask(message, limit_s or self.limit_s, descriptors, self.freeze)
+            return found_in(reply.message, calls)
+        except (KeyError, TypeError, ValueError) as error:
+            raise TamperedError(f"malformed answer: {error!r}") from None
+
+    def _put(
+        self,
+        message: Message,
+        descriptors: Sequence[int],
+        limit_s: float | None,
+        meanwhile: Meanwhile | None = None,
+    ) -> Reply:
+        try:
+            reply = self.child.ask(message, limit_s or self.limit_s, descriptors, self.freeze, meanwhile)
             self._check(reply.message)
         except ChildMovedError as error:
             raise TamperedError(str(error)) from None

@@ -6,6 +6,7 @@
 import ctypes
 import errno
 import fcntl
+import mmap
 import os
 import platform
 import signal
@@ -29,6 +30,9 @@ SECCOMP_MODE_FILTER = 2
 
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 """Of a network device: SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP."""
+
+_BLOCK, _MOST_PIECES = 1 << 18, 1024
+"""Bytes that are written from one block of ours, which stays in a cache; pieces of one call (IOV_MAX)."""
 
 ABORTED = int(signal.SIGABRT)
 X86_64 = platform.machine() == "x86_64"
@@ -124,9 +128,63 @@ def read_process(pid: int, pieces: Sequence[tuple[int, int]], into: int) -> None
             waiting[0] = (address + done, length - done)
 
 
-_libc.process_vm_readv.restype = ctypes.c_ssize_t
-_libc.process_vm_readv.argtypes = (
-    ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong,
-)  # fmt: skip
+def read_pieces(pid: int, addresses: Sequence[int], into: int, length: int) -> None:
+    """Copy `length` bytes at each of up to 1024 addresses of process `pid`, one after the other, to our own address `into`.
+
+    Raises:
+        OSError: the memory is not mapped there, or reading is not permitted.
+    """
+    remote = (_Iovec * len(addresses))(*(_Iovec(a, length) for a in addresses))
+    local, size = _Iovec(into, length * len(addresses)), length * len(addresses)
+    done = _libc.process_vm_readv(pid, ctypes.byref(local), 1, ctypes.byref(remote), len(addresses), 0)
+    if _check(done, "process_vm_readv") != size:
+        raise OSError(errno.EFAULT, f"only {done} of {size} bytes are there")
+
+
+def fill_process(pid: int, areas: Iterable[tuple[int, int, int]]) -> None:
+    """Fill memory of process `pid`: each area is an address, a number of bytes, and the byte that all of them become.
+
+    Raises:
+        OSError: the memory is not mapped there, is not writable, or writing is not permitted.
+    """
+    pieces = [
+        (address + done, min(_BLOCK, length - done), value)
+        for address, length, value in areas
+        for done in range(0, length, _BLOCK)
+    ]
+    blocks = {value: ctypes.create_string_buffer(bytes([value]) * _BLOCK) for value in {v for _, _, v in pieces}}
+    for first in range(0, len(pieces), _MOST_PIECES):
+        some = pieces[first : first + _MOST_PIECES]
+        local = (_Iovec * len(some))(*(_Iovec(ctypes.addressof(blocks[value]), size) for _, size, value in some))
+        remote = (_Iovec * len(some))(*(_Iovec(address, size) for address, size, _ in some))
+        wanted = sum(size for _, size, _ in some)
+        done = _libc.process_vm_writev(pid, ctypes.byref(local), len(some), ctypes.byref(remote), len(some), 0)
+        if _check(done, "process_vm_writev") != wanted:
+            raise OSError(errno.EFAULT, f"only {done} of {wanted} bytes could be written")
+
+
+def page_entries(pid: int, areas: Iterable[tuple[int, int]]) -> bytes:
+    """What /proc/PID/pagemap says of every page of these areas (address, bytes): eight bytes a page.
+
+    Raises:
+        OSError: this host does not tell.
+    """
+    descriptor = os.open(f"/proc/{pid}/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        found = []
+        for address, length in areas:
+            first, last = address // mmap.PAGESIZE, -(-(address + length) // mmap.PAGESIZE)
+            found.append(os.pread(descriptor, 8 * (last - first), 8 * first))
+        return b"".join(found)
+    finally:
+        os.close(descriptor)
+
+
+for _name in ("process_vm_readv", "process_vm_writev"):
+    _function = getattr(_libc, _name)
+    _function.restype = ctypes.c_ssize_t
+    _function.argtypes = (
+        ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong,
+    )  # fmt: skip
 _libc.syscall.restype = ctypes.c_long
 _libc.signal.argtypes, _libc.signal.restype = (ctypes.c_int, ctypes.c_void_p), ctypes.c_void_p

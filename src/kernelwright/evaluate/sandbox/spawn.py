@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     import socket
 
 SAME_ALLOCATOR = {
+    "MALLOC_MMAP_MAX_": "0",
     "MALLOC_MMAP_THRESHOLD_": str(8 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
     "MALLOC_TOP_PAD_": str(256 << 20),
 }
-"""Freed pages are kept by every contestant alike: otherwise a new 64 MB result costs its page faults on each call of
-eager, and a kernel of equal speed looks five times as fast."""
+"""Freed pages are kept by every child alike: otherwise a new 64 MB result costs its page faults on each call of eager,
+while a candidate's results lie in memory that is there already, and a kernel of equal speed looks five times as fast.
+Older C libraries refuse a threshold above 32 MB, hence no mappings at all."""
 
 FIRST_USER = 1 << 24
 """Users above this belong to nobody on any host."""

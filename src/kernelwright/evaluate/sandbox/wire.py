@@ -44,10 +44,19 @@ def receive(end: socket.socket, descriptors: int = 0) -> tuple[Message, list[int
         data, received = end.recv(LIMIT), []
     if not data:
         raise EOFError
+    return read(data), received
+
+
+def read(data: bytes) -> Message:
+    """The message of a packet.
+
+    Raises:
+        ValueError: it is not a JSON object, or no sane one.
+    """
     try:
         message = json.loads(data)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(message, dict):
         raise ValueError(f"expected a JSON object, got {type(message).__name__}")
-    return message, received
+    return message

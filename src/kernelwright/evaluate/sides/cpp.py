@@ -1,6 +1,8 @@
 """A `cpp` candidate in its own process: load the shared object, call it on windows of the arena.
 
-The result is allocated inside the timed call, by the allocator that eager uses: the same duty on every side.
+Results lie where the grader says, in a pool of this process's own memory that the grader fills with poison and guards
+before every question: nothing of an earlier result is left, and no call can tell whether it will be checked. The pool's
+pages are there already, as those of the heap are from which eager takes its results.
 """
 
 import ctypes
@@ -13,55 +15,62 @@ import torch
 
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import session
-from kernelwright.evaluate.sides.memory import GUARD, ArenaView, empty, guarded, tensor_specs
+from kernelwright.evaluate.sides.memory import ArenaView, tensor_specs
 
 
 class CppSide:
     """State of this process: the function and where its arguments are."""
 
-    def __init__(self, denied: list[str]) -> None:
-        self._denied = denied
+    def __init__(self, denied: list[str], control: socket.socket) -> None:
+        self._denied, self._control = denied, control
         self._kept: list[torch.Tensor] = []
 
     def load(self, message: Message) -> Message:
-        """Map the arena and open the library; its constructors run here."""
+        """Map the arena, allocate the pool and open the library; its constructors run here."""
         arena, library_file = message["descriptors"]
-        self._outputs = tensor_specs(message, "outputs")
         self._view = ArenaView(arena, message["starts"], bool(message.get("private")))
+        self._pool = torch.empty(int(message["pool_bytes"]), dtype=torch.uint8)
         self._workspace_bytes = int(message["workspace_bytes"])
         torch.set_num_threads(int(message["threads"]))
         path = Path("kernel.so").absolute()
         with path.open("wb") as file:
             os.sendfile(file.fileno(), library_file, 0, os.fstat(library_file).st_size)
+        pool = self._pool.data_ptr()
         library = ctypes.CDLL(str(path))
         try:
             self._function = getattr(library, str(message["entry"]))
         except AttributeError:
             raise LookupError(f'no function {message["entry"]!r}: define it, and as extern "C"') from None
         self._function.restype = None
-        count = len(self._view.starts) + len(self._outputs) + (self._workspace_bytes > 0)
+        count = len(self._view.starts) + int(message["outputs"]) + (self._workspace_bytes > 0)
         self._function.argtypes = [ctypes.c_void_p] * count
-        return {"denied": list(self._denied)}
+        return {"denied": list(self._denied), "pool": pool}
 
     def run(self, message: Message) -> Message:
-        """Call the function once for every list of offsets; results stay alive until the next run."""
-        calls = [[self._view.address(i, o) for i, o in enumerate(offsets)] for offsets in message["calls"]]
-        checked = bool(message["checked"])
-        self._kept, addresses = [], []
+        """Call the function once for every list of offsets, with results where `outs` says."""
+        calls = [
+            [*(self._view.address(i, o) for i, o in enumerate(offsets)), *outs]
+            for offsets, outs in zip(message["calls"], message["outs"], strict=True)
+        ]
+        self._kept = []
         start = time.perf_counter_ns()
         for pointers in calls:
-            results = [guarded(s) if checked else empty(s) for s in self._outputs]
-            outs = [r.data_ptr() + (GUARD if checked else 0) for r in results]
-            workspace = self._workspace()
-            self._function(*pointers, *outs, *workspace)
-            self._kept += results
-            addresses.append(outs)
+            self._function(*pointers, *self._workspace())
         inside = time.perf_counter_ns() - start
-        described = [
-            [[address, spec.dtype, list(spec.shape)] for address, spec in zip(outs, self._outputs, strict=True)]
-            for outs in addresses
-        ]
-        return {"ns": inside, "results": described}
+        return {"ns": inside}
+
+    def in_turn(self, message: Message) -> Message:
+        """The same for calls that the grader hands over one by one."""
+        self._kept = []
+        inputs = len(self._view.starts)
+
+        def compute(told: tuple[int, ...]) -> list[int]:
+            pointers = [*(self._view.address(i, o) for i, o in enumerate(told[:inputs])), *told[inputs:]]
+            self._function(*pointers, *self._workspace())
+            return []
+
+        session.in_turn(self._control, int(message["count"]), compute)
+        return {}
 
     def inputs(self, message: Message) -> Message:
         """Where the windows at these offsets lie in this process, for the grader to look for changes."""
@@ -78,6 +87,6 @@ class CppSide:
 
 
 def serve(control: socket.socket, denied: list[str]) -> None:
-    """Answer `load`, `run` and `inputs`."""
-    side = CppSide(denied)
-    session.serve(control, {"load": side.load, "run": side.run, "inputs": side.inputs})
+    """Answer `load`, `run`, `in_turn` and `inputs`."""
+    side = CppSide(denied, control)
+    session.serve(control, {name: getattr(side, name) for name in ("load", "run", "in_turn", "inputs")})

@@ -99,8 +99,7 @@ class CudaSide:
         """Call the model once for every list of offsets; results stay on the device until the next run."""
         calls = [self._arguments(offsets) for offsets in message["calls"]]
         self._results = []
-        if message["checked"]:
-            self._poison()
+        self._poison(len(calls))
         prepare = [partial(self._take_own, offsets) for offsets in message["calls"]]
         with torch.no_grad():
             self._results, clocks = timed(self._called, calls, message, prepare)
@@ -123,9 +122,13 @@ class CudaSide:
         """One call. Its results are looked at while its time runs, so that none can be made later."""
         return plain(self._model(*arguments))
 
-    def _poison(self) -> None:
-        """Fill memory of the results' sizes with NaN and give it back: the next `empty` gets it."""
-        held = [torch.full((max(s.nbytes, 1),), 0xFF, dtype=torch.uint8, device="cuda") for s in self._outputs]
+    def _poison(self, calls: int) -> None:
+        """Fill memory of the results' sizes with NaN and give it back, checked or not: the next `empty` gets it.
+
+        What held the last results is the first to be taken again, so that nothing of them is left.
+        """
+        sizes = [max(s.nbytes, 1) for _ in range(calls) for s in self._outputs]
+        held = [torch.full((size,), 0xFF, dtype=torch.uint8, device="cuda") for size in sizes]
         del held
 
     def _arguments(self, offsets: list[int]) -> list[object]:

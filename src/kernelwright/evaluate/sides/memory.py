@@ -1,4 +1,4 @@
-"""Tensors over the shared arenas and over a child's own guarded results. Runs inside children."""
+"""Tensors over the shared arenas, and how a child describes what it computed. Runs inside children."""
 
 import ctypes
 import fcntl
@@ -14,11 +14,6 @@ from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 if TYPE_CHECKING:
     from kernelwright.evaluate.sandbox.wire import Message
-
-GUARD = 4096
-"""Bytes of guard zone before and behind each checked result."""
-GUARD_BYTE, POISON_BYTE = 0xA5, 0xFF
-"""The poison is NaN in every floating dtype."""
 
 
 class ArenaView:
@@ -54,22 +49,10 @@ class ArenaView:
 def over(address: int, spec: TensorSpec) -> torch.Tensor:
     """A tensor over memory that somebody else owns."""
     if not spec.numel:
-        return empty(spec)
+        return torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
     buffer = (ctypes.c_char * max(spec.nbytes, 1)).from_address(address)
     flat = torch.frombuffer(buffer, dtype=getattr(torch, spec.dtype), count=prod(spec.shape))
     return flat.view(spec.shape)
-
-
-def guarded(spec: TensorSpec) -> torch.Tensor:
-    """Poisoned memory for one result between two guard zones; the result begins at GUARD."""
-    memory = torch.full((spec.nbytes + 2 * GUARD,), GUARD_BYTE, dtype=torch.uint8)
-    memory[GUARD : GUARD + spec.nbytes] = POISON_BYTE
-    return memory
-
-
-def empty(spec: TensorSpec) -> torch.Tensor:
-    """Memory for one result from the allocator that eager uses."""
-    return torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
 
 
 def described(tensor: torch.Tensor) -> "list[int | str | list[int]]":

@@ -11,6 +11,7 @@ import socket
 import time
 import types
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -19,8 +20,9 @@ from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import export, precision, session
 from kernelwright.evaluate.sides.domains import spec_of, with_domain
 from kernelwright.evaluate.sides.memory import ArenaView, described
+from kernelwright.evaluate.sides.values import cut_to, double, same, tensors_of
 from kernelwright.evaluate.sides.watch import Watch
-from kernelwright.evaluate.triton.reduce import cut, reduce_workload
+from kernelwright.evaluate.triton.reduce import reduce_workload
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
 
@@ -57,9 +59,9 @@ class ReferenceSide:
             "inputs": [i.model_dump(mode="json") for i in self._inputs],
             "parameters": [p.model_dump(mode="json") for p in self._parameters],
             "outputs": [o.model_dump(mode="json") for o in outputs],
-            "mutates_inputs": not _same(given, kept),
-            "random": [not _same([a], [b]) for a, b in zip(first, again, strict=True)],
-            "mutates_state": not _same(before, after),
+            "mutates_inputs": not same(given, kept),
+            "random": [not same([a], [b]) for a, b in zip(first, again, strict=True)],
+            "mutates_state": not same(before, after),
             "finite": all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
             "denied": list(self._denied),
             "init": _literal(self._arguments),
@@ -145,9 +147,32 @@ class ReferenceSide:
                 beside += time.perf_counter_ns() - start
                 self._kept.append(function(*arguments))
             inside = time.perf_counter_ns() - begin - beside
+        return {"ns": inside, "beside_ns": beside, "results": self._described_results()}
+
+    def in_turn(self, control: socket.socket, message: Message) -> Message:
+        """The same for calls that the grader hands over one by one; `idle` computes nothing."""
+        function, idle = self._function(str(message["variant"])), bool(message["idle"])
+        self._kept = []
+        nothing, beside = torch.zeros(1), 0
+
+        def compute(offsets: tuple[int, ...]) -> list[int]:
+            nonlocal beside
+            start = time.perf_counter_ns()
+            self._take_own(offsets)
+            beside += time.perf_counter_ns() - start
+            arguments = self._window(self._view, offsets)
+            value = nothing if idle else function(*arguments)
+            self._kept.append(value)
+            return [t.data_ptr() for t in tensors_of(value) if t.numel()]
+
+        with torch.no_grad():
+            session.in_turn(control, int(message["count"]), compute)
+        return {"beside_ns": beside} if idle else {"beside_ns": beside, "results": self._described_results()}
+
+    def _described_results(self) -> list[list[list[int | str | list[int]]]]:
         results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
         self._kept.append(results)
-        return {"ns": inside, "beside_ns": beside, "results": [[described(t) for t in r] for r in results]}
+        return [[described(t) for t in r] for r in results]
 
     def _take_own(self, offsets: Sequence[int]) -> None:
         """The parameters of one call, where it has any: for eager, with which all compiled baselines share them."""
@@ -178,7 +203,7 @@ class ReferenceSide:
         return self._variants[variant] if variant in self._variants else self._models[variant]
 
     def _doubled(self, arguments: list[object]) -> list[object]:
-        return [_double(a) for a in arguments]
+        return [double(a) for a in arguments]
 
     def _window(self, view: ArenaView, offsets: Sequence[int]) -> list[object]:
         tensors = iter(enumerate(offsets))
@@ -197,7 +222,7 @@ class ReferenceSide:
             drawn = [v.to(self._device) if isinstance(v, torch.Tensor) else v for v in self._task.get_inputs()]
         if not self._described:
             return drawn
-        return [_cut(v, s) for v, s in zip(drawn, self._inputs, strict=True)]
+        return [cut_to(v, s) for v, s in zip(drawn, self._inputs, strict=True)]
 
     def _results(self, model: torch.nn.Module, inputs: list[object]) -> list[torch.Tensor]:
         with torch.no_grad():
@@ -226,19 +251,6 @@ class ReferenceSide:
         return specs
 
 
-def tensors_of(value: object) -> list[torch.Tensor]:
-    """The tensors that a forward returned.
-
-    Raises:
-        TypeError: it returned something else.
-    """
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, list | tuple) and value and all(isinstance(v, torch.Tensor) for v in value):
-        return list(value)
-    raise TypeError(f"forward returned a {type(value).__name__}; a tensor or a tuple of tensors can be judged")
-
-
 def _literal(arguments: list[object]) -> str | None:
     """The constructor's arguments as Python text; None where they have no literal."""
     text = repr(arguments)
@@ -246,26 +258,6 @@ def _literal(arguments: list[object]) -> str | None:
         return text if ast.literal_eval(text) == arguments else None
     except (ValueError, SyntaxError):
         return None
-
-
-def _double(value: object) -> object:
-    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-
-
-def _cut(value: object, spec: TensorSpec | Scalar) -> object:
-    if not isinstance(value, torch.Tensor) or not isinstance(spec, TensorSpec):
-        return value
-    return value if tuple(value.shape) == spec.shape else cut(value, spec)
-
-
-def _same(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
-    return len(some) == len(others) and all(
-        torch.equal(a, b) or _both_nan(a, b) for a, b in zip(some, others, strict=True)
-    )
-
-
-def _both_nan(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return a.is_floating_point() and bool(torch.equal(a.nan_to_num(0.0), b.nan_to_num(0.0)))
 
 
 def _seed(seed: int) -> None:
@@ -280,4 +272,5 @@ COMMANDS = ("load", "graph", "draw", "state", "reduce", "arrange", "parameters",
 def serve(control: socket.socket, denied: list[str]) -> None:
     """Answer the grader's questions about the reference."""
     side = ReferenceSide(denied)
-    session.serve(control, {name: getattr(side, name) for name in COMMANDS})
+    commands = {name: getattr(side, name) for name in COMMANDS}
+    session.serve(control, {**commands, "in_turn": partial(side.in_turn, control)})

@@ -16,7 +16,8 @@ from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import graphed, session
 from kernelwright.evaluate.sides.cuda_calls import clocked, publish
 from kernelwright.evaluate.sides.device_clock import Enqueue
-from kernelwright.evaluate.sides.reference import COMMANDS, ReferenceSide, tensors_of
+from kernelwright.evaluate.sides.reference import COMMANDS, ReferenceSide
+from kernelwright.evaluate.sides.values import tensors_of
 from kernelwright.records.tensor import TensorSpec
 
 CACHE_BYTES = 16 << 30

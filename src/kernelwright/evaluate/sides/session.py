@@ -5,9 +5,9 @@ Decides how an exception is reported. It runs in the process of foreign code, so
 
 import socket
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from kernelwright.evaluate.sandbox import wire
+from kernelwright.evaluate.sandbox import turns, wire
 
 Command = Callable[[wire.Message], wire.Message]
 
@@ -24,6 +24,15 @@ def serve(control: socket.socket, commands: Mapping[str, Command]) -> None:
         except Exception as error:  # noqa: BLE001 (foreign code: whatever it raises is its result)
             answer = {"error": type(error).__name__, "log": _shorten(error)}
         wire.send(control, {**answer, "serial": question["serial"]})
+
+
+def in_turn(control: socket.socket, count: int, compute: Callable[[tuple[int, ...]], Sequence[int]]) -> None:
+    """Take so many calls from the grader one by one: `compute` is told a call's numbers and says where results lie."""
+    for _ in range(count):
+        packet = control.recv(turns.LIMIT)
+        if not packet:
+            raise EOFError
+        control.send(turns.packed(compute(turns.unpacked(packet))))
 
 
 def _shorten(error: BaseException, limit: int = 6000) -> str:

@@ -26,7 +26,7 @@ class ScriptedChild:
         self.answer, self.pid, self.serial = answer, os.getpid(), 0
         self.questions, self.closed = [], False
 
-    def ask(self, message, limit_s, descriptors=(), freeze=True):
+    def ask(self, message, limit_s, descriptors=(), freeze=True, meanwhile=None):
         self.serial += 1
         self.questions.append((message, limit_s, list(descriptors)))
         if isinstance(self.answer, Exception):
