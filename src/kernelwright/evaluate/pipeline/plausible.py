@@ -20,8 +20,6 @@ MODELS = ("triton", "python")
 """Languages whose candidates are modules with parameters of their own."""
 AMORTISED, FREE_CPU_S = 3.0, 2.0
 """A candidate may cost this many times what its samples tell, and this much more: its start, a busy machine."""
-
-
 MORE_SHARE, MORE_US = 0.15, 30.0
 """Share of a call, and microseconds at least, by which handing calls over one by one may cost the candidate more: where the
 kernel wakes a process, and what is in a cache then, differs by half of that between processes."""
@@ -51,11 +49,15 @@ def placed(trial: Trial, contestant: Contestant, samples: Samples, timing: Timin
     # A GPU's candidate compiles in its own process, so its processor time says nothing.
     if trial.session.task.target.kind == "cpu" and "whole_cost" not in disabled:
         found = found or _hidden_work(contestant, samples)
-    found = found or batched(samples)
+    return found or doubted(trial, samples) or roofline
+
+
+def doubted(trial: Trial, samples: Samples) -> Suspect | None:
+    """Whether one clock says something else than another of the same contest."""
     # The launcher's clock is the referee's own.
-    if trial.tier == 2 and "outside_clock" not in disabled:
-        found = found or clock_disagrees(samples, copies=trial.candidate.language in MODELS)
-    return found or roofline
+    if trial.tier == 1 or "outside_clock" in trial.policy.disabled:
+        return batched(samples)
+    return batched(samples) or clock_disagrees(samples, copies=trial.candidate.language in MODELS)
 
 
 def _below_floor(roofline: Roofline, latency_us: float) -> Suspect | None:
