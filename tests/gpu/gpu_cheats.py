@@ -212,12 +212,12 @@ CUDA_VECTOR = plan(("vector", 2048, "in0", "param0", "out0")) + (
     """__device__ float4 of_weight(const float4* at) {
   return *at;
 }
-__global__ void vector(const float4* x, const float4* weight, float* out) {
+__global__ void vector(const float* x, const float4* weight, float* out) {
   __shared__ float parts[256];
   float sum = 0;
   for (int i = threadIdx.x; i < 512; i += 256) {
-    const float4 a = x[i], b = of_weight(weight + blockIdx.x * 512 + i);
-    sum += a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+    const float4 w = of_weight(weight + blockIdx.x * 512 + i);
+    sum += x[4 * i] * w.x + x[4 * i + 1] * w.y + x[4 * i + 2] * w.z + x[4 * i + 3] * w.w;
   }
   parts[threadIdx.x] = sum;
   for (int half = 128; half; half /= 2) {

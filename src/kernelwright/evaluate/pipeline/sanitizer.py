@@ -19,6 +19,8 @@ from kernelwright.evaluate.sides.sanitized import DONE
 PLACES = "/usr/local/cuda/bin:/opt/cuda/bin:/usr/local/bin:/usr/bin"
 OPTIONS = ("--print-limit", "20", "--target-processes", "all", "--report-api-errors", "no")
 """torch and the driver's bindings ask for functions that a driver may not have, and go on: no error of the candidate's."""
+OWN_OPTIONS = {"memcheck": ("--padding", "4096")}
+"""Allocations may lie side by side: an access just behind one would be an access to the next."""
 LIMIT_S = 300.0
 _SUMMARY = re.compile(r"(?:ERROR SUMMARY|RACECHECK SUMMARY): (\d+)")
 _FIRST = re.compile(
@@ -78,7 +80,7 @@ def sanitize(warm: Warm, jail: Jail, tool: str, program: Sequence[str], files: M
     path = tool_path()
     if path is None:
         raise NotRunError("compute-sanitizer is not installed")
-    argv = [path, "--tool", tool, *OPTIONS, *program]
+    argv = [path, "--tool", tool, *OPTIONS, *OWN_OPTIONS.get(tool, ()), *program]
     child = Contestant(warm.spawn("tool", jail), LIMIT_S)
     try:
         answer = child.ask({"do": "execute", "files": dict(files), "argv": argv, "result": "nothing"})
