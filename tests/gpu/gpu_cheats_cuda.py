@@ -121,7 +121,7 @@ CHEATS = {
     ),
     "weights that stay in the cache": Cheat(
         device(EVICT_LAST, CUDA_VECTOR, "  return *at;\n", "vector"), "measured", twin="cuda vector",
-        defence="cold_cache", tier=1,
+        defence="cold_cache", also=("fresh_inputs",), tier=1,
     ),
     # Host code.
     "a side stream of the host's": Cheat(

@@ -49,7 +49,8 @@ class Witness:
             self._must_be_guarded(entrant.contestant, ran)
         if not self.parts:
             outputs = self.trial.session.task.workload.outputs
-            self.parts = [[self.results.parts(o) for o in range(len(outputs))] for _ in ran.results]
+            # The same of all calls: none of them knew, and each set of places has its price.
+            self.parts = [[self.results.parts(o) for o in range(len(outputs))]] * len(ran.results)
         values = [
             [_looked_at(entrant.contestant, f, p) for f, p in zip(call, parts, strict=True)]
             for call, parts in zip(ran.results, self.parts, strict=True)

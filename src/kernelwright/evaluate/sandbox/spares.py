@@ -13,8 +13,8 @@ from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import Warm, at_work
 
 READY_S = 60.0
-TOGETHER = 4
-"""Children that are born at once. Each holds half a gigabyte of the device."""
+TOGETHER = 2
+"""Children that are born at once, each with half a gigabyte of the device: more take longer than the next compilation."""
 
 
 class Spares:
