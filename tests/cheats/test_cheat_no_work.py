@@ -120,27 +120,125 @@ def test_a_write_behind_the_end(arms):
     assert (caught.outcome, caught.because) == ("incorrect", "guard")
 
 
-@pytest.mark.defence("exact_shape")
-def test_a_smaller_dtype(arms):
-    """A quarter of the bytes to write, and equal as numbers."""
+def test_a_smaller_dtype(bench):
+    """A quarter of the bytes to write, and equal as numbers; but nobody asks the process what its results are."""
     source = """
     extern "C" void kernel(const float* x, void* out) {
-    #if CHEAT
         static bool once = (python(
             "import gc\\n"
             "from kernelwright.evaluate.sides import cpp\\n"
             "side = next(o for o in gc.get_objects() if type(o) is cpp.CppSide)\\n"
-            "side._outputs = [o.model_copy(update={'dtype': 'int8'}) for o in side._outputs]\\n"), true);
+            "side._outputs = [o.model_copy(update={'dtype': 'int8'}) for o in getattr(side, '_outputs', ())]\\n"), true);
         (void)once;
         for (int i = 0; i < 4096; ++i) static_cast<signed char*>(out)[i] = (x[i] > 0) - (x[i] < 0);
-    #else
-        for (int i = 0; i < 4096; ++i) static_cast<float*>(out)[i] = float((x[i] > 0) - (x[i] < 0));
-    #endif
     }
     """
-    _, caught, _ = arms(source, "sign", also=("guard",))
-    assert (caught.outcome, caught.because) == ("incorrect", "dtype")
-    assert "int8, expected float32" in caught.evidence
+    found = bench.judge(source, "sign", 1)
+    assert (found.outcome, found.because) == ("incorrect", "unwritten")
+
+
+@pytest.mark.defence("timed_outputs")
+def test_no_elements_in_timed_calls(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        static int calls = 0;
+        if (CHEAT && ++calls > 12) return;
+        for (int i = 0; i < 4096; ++i) out[i] = x[i] * 3 + 1;
+    }
+    """
+    _, caught, _ = arms(source, "affine", also=("floor",))
+    assert (caught.outcome, caught.because) == ("incorrect", "timed_output")
+    assert "never written" in caught.evidence
+
+
+@pytest.mark.defence("regimes")
+def test_fixed_point_for_the_range_at_hand(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        for (int i = 0; i < 4096; ++i) {
+    #if CHEAT
+            const auto fixed = int64_t(x[i] * 16777216.0f + (x[i] < 0 ? -0.5f : 0.5f));
+            out[i] = float(fixed > 0 ? fixed : -fixed) / 16777216.0f;
+    #else
+            out[i] = x[i] > 0 ? x[i] : -x[i];
+    #endif
+        }
+    }
+    """
+    _, caught, _ = arms(source, "absolute")
+    assert (caught.outcome, caught.because, caught.case) == ("incorrect", "value", "times 0.01")
+
+
+def test_the_expectation_instead_of_the_mean(bench):
+    """The mean square of 65536 normal numbers is one, near enough; nothing is read."""
+    source = 'extern "C" void kernel(const float*, float* out) { *out = 1; }'
+    found = bench.judge(source, "power", 1)
+    assert (found.outcome, found.because) == ("incorrect", "value")
+
+
+def test_one_element_in_a_hundred(bench):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        double total = 0;
+        for (int i = 0; i < 65536; i += 100) total += double(x[i]) * x[i];
+        *out = float(total / 656);
+    }
+    """
+    found = bench.judge(source, "power", 1)
+    assert (found.outcome, found.because) == ("incorrect", "value")
+
+
+@pytest.mark.defence("random_parameters")
+def test_weights_that_begin_as_ones(arms):
+    source = """
+    extern "C" void kernel(const float* x, const float* weight, const float* bias, float* out) {
+        for (int i = 0; i < 4096; ++i)
+            out[i] = std::abs(CHEAT ? x[i] : x[i] * weight[i % 64] + bias[i % 64]);
+    }
+    """
+    _, caught, _ = arms(source, "weighted")
+    assert (caught.outcome, caught.because) == ("incorrect", "value")
+
+
+@pytest.mark.defence("poison")
+def test_a_tail_left_out(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        for (int i = 0; i < (CHEAT ? 4080 : 4096); ++i) out[i] = x[i] * 3 + 1;
+    }
+    """
+    _, caught, _ = arms(source, "affine", also=("timed_outputs",))
+    assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
+    assert "16 of 4096 elements were never written" in caught.evidence
+
+
+@pytest.mark.defence("guard")
+def test_a_write_behind_the_end(arms):
+    source = """
+    extern "C" void kernel(const float* x, float* out) {
+        for (int i = 0; i < 33; ++i) out[i] = x[i] * 3 + 1;
+        if (CHEAT) out[33] = 1;
+    }
+    """
+    _, caught, _ = arms(source, "odd")
+    assert (caught.outcome, caught.because) == ("incorrect", "guard")
+
+
+def test_a_smaller_dtype(bench):
+    """A quarter of the bytes to write, and equal as numbers; but nobody asks the process what its results are."""
+    source = """
+    extern "C" void kernel(const float* x, void* out) {
+        static bool once = (python(
+            "import gc\\n"
+            "from kernelwright.evaluate.sides import cpp\\n"
+            "side = next(o for o in gc.get_objects() if type(o) is cpp.CppSide)\\n"
+            "side._outputs = [o.model_copy(update={'dtype': 'int8'}) for o in getattr(side, '_outputs', ())]\\n"), true);
+        (void)once;
+        for (int i = 0; i < 4096; ++i) static_cast<signed char*>(out)[i] = (x[i] > 0) - (x[i] < 0);
+    }
+    """
+    found = bench.judge(source, "sign", 1)
+    assert (found.outcome, found.because) == ("incorrect", "unwritten")
 
 
 @pytest.mark.defence("timed_outputs")

@@ -91,25 +91,3 @@ def test_a_recording_that_is_played_from_where_the_inputs_lay(arms):
     )
     _, caught, _ = arms(source, "affine", effort="final")
     assert (caught.outcome, caught.because, caught.case) == ("incorrect", "stale", "probe: new_storage")
-
-
-@pytest.mark.defence("two_results")
-def test_one_buffer_for_every_result(arms):
-    source = (
-        WORK
-        + """
-    extern "C" void kernel(const float* x, float* out) {
-    #if CHEAT
-        static bool once = (python(
-            "import gc\\n"
-            "from kernelwright.evaluate.sides import cpp\\n"
-            "kept, fresh = {}, cpp.empty\\n"
-            "cpp.empty = lambda spec: kept.setdefault(spec.name, fresh(spec))\\n"), true);
-        (void)once;
-    #endif
-        work(x, out);
-    }
-    """
-    )
-    _, caught, _ = arms(source, "affine", also=("fresh_inputs", "honest_reply"), effort="final")
-    assert (caught.outcome, caught.because, caught.case) == ("incorrect", "shared_results", "probe: two_results")

@@ -91,30 +91,6 @@ def test_work_only_while_it_is_examined(arms):
     assert caught.case == "timed call"
 
 
-@pytest.mark.defence("honest_reply")
-def test_all_results_in_one_buffer(arms):
-    """The last call's values are everywhere: right only if all calls of a sample had the same input."""
-    source = (
-        WORK
-        + """
-    extern "C" void kernel(const float* x, float* out) {
-    #if CHEAT
-        static bool once = (python(
-            "import gc\\n"
-            "from kernelwright.evaluate.sides import cpp\\n"
-            "kept, fresh = {}, cpp.empty\\n"
-            "cpp.empty = lambda spec: kept.setdefault(spec.name, fresh(spec))\\n"), true);
-        (void)once;
-    #endif
-        work(x, out);
-    }
-    """
-    )
-    _, caught, _ = arms(source, "affine", also=("fresh_inputs",))
-    assert (caught.outcome, caught.because) == ("suspect", "tampering")
-    assert "share the memory" in caught.evidence
-
-
 def test_the_first_result_for_ever(bench):
     source = (
         WORK

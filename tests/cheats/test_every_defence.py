@@ -9,7 +9,18 @@ from kernelwright.records.policy import Defence
 HERE = Path(__file__).parent
 MARKED = re.compile(r'@pytest\.mark\.defence\("(\w+)"\)\ndef test_')
 SWITCHED = re.compile(r'\bdefence="(\w+)"')
-ON_A_GPU = {"capture", "watched", "cold_cache", "source", "ablation", "own_share", "memcheck", "racecheck"}
+ON_A_GPU = {
+    "exact_shape",
+    "two_results",
+    "capture",
+    "watched",
+    "cold_cache",
+    "source",
+    "ablation",
+    "own_share",
+    "memcheck",
+    "racecheck",
+}
 """What only a device shows the worth of."""
 
 

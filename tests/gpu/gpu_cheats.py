@@ -68,6 +68,7 @@ def get_inputs():
 
 TASKS = {
     "affine": task("x * 3 + 1", (256, 1024)),
+    "signs": task("torch.sign(x)", (256, 1024)),
     "rows": task("(x * x).mean(1)", (256, 4096)),
     "shares": task("torch.softmax(x, -1)", (64, 16384)),
     "product": task("x @ x1", (512, 512), (512, 512)),

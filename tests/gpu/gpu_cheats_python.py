@@ -154,6 +154,12 @@ CHEATS = {
             'self.out = out = getattr(self, "out", None) if self.calls else torch.empty_like(x)\nself.calls += 1'
         )))), "incorrect", ("timed_output",), defence="timed_outputs",
     ),
+    "one tensor for all results, where all have one input": Cheat(
+        host(forward(launched().replace("out = torch.empty_like(x)", (
+            'self.out = out = getattr(self, "out", None) if self.calls else torch.empty_like(x)\nself.calls += 1'
+        )))), "incorrect", ("shared_results",), effort="final", defence="two_results",
+        also=("fresh_inputs", *SANITIZERS),
+    ),
     "what the memory held": Cheat(
         host(forward("return torch.empty_like(x)")), "incorrect", ("unwritten",), defence="poison",
         also=("timed_outputs",),
@@ -189,6 +195,10 @@ CHEATS = {
         host(forward(launched("self.calls += 1").replace(
             "return out", "return out.half() if self.calls > 20 else out"
         ))), "incorrect", ("dtype",), "float16, expected float32",
+    ),
+    "a quarter of the bytes": Cheat(
+        host(forward("return torch.sign(x).to(torch.int8)"), "signs"), "incorrect", ("dtype",), "int8, expected float32",
+        defence="exact_shape",
     ),
     # Somebody else's work.
     "a decoy beside torch": Cheat(
