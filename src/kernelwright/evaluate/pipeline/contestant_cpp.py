@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 import torch
 
+from kernelwright.evaluate.pipeline.layout import LINE
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox import kernel
+from kernelwright.evaluate.sandbox.arena import PAGE
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.contestant import GUARD, GUARD_BYTE, Contestant, Found, Ran, TamperedError, whole
 from kernelwright.evaluate.sandbox.turns import WatchedTurns
@@ -21,7 +23,6 @@ from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify.compare import POISON_BYTE
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
-PAGE, LINE = 4096, 64
 POOL = 1 << 30
 """Bytes for the results of one sample, unless two calls need more: a promotion keeps two results at once."""
 THERE, OWN = (1 << 63 | 1 << 62) - (1 << 64), 1 << 61
@@ -130,7 +131,7 @@ class CppContestant(Contestant):
             raise TamperedError(f"{foreign} pages of its results are not memory of its own")
 
     def _results(self, slot: int, offsets: Sequence[int]) -> tuple[Found, ...]:
-        """The places of one call's results: whatever lines of a page no input of the call begins at."""
+        """The places of one call's results: any lines of a page at which no input of the call begins."""
         # The arena and its segments begin at pages in every process.
         taken = {offset % PAGE for offset in offsets}
         free = [start for start in range(0, PAGE, LINE) if start not in taken] or [0]

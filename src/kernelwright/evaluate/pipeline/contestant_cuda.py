@@ -26,13 +26,11 @@ from kernelwright.evaluate.sandbox.contestant import (
     found_in,
     whole,
 )
-from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
+from kernelwright.evaluate.sandbox.cuda_arena import LINE, CudaArena
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.verify.compare import POISON_BYTE
 from kernelwright.records.tensor import TensorSpec
 
-LINE = 512
-"""Alignment of results in an outbox, in bytes."""
 UNSEEN = ("compile", "compile_max", "graph")
 """Variants of the reference whose results nobody reads."""
 OVERHEAD_CALLS = 32

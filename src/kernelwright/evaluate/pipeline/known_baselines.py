@@ -1,8 +1,8 @@
 """What is known of a task's baselines from earlier runs: on disk, for one task, device and set of versions.
 
 Decides where it lies and what makes two of them the same. A search that finds its baselines here neither compiles nor
-times them; a final knows nothing of this. A file that cannot be read is measured again; one that cannot be written is
-done without.
+times them; a final measures everybody anew. What cannot be read is measured again; what cannot be written is done
+without.
 """
 
 import contextlib

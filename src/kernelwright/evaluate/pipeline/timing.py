@@ -65,10 +65,7 @@ def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effo
 
 def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     session, policy = trial.session, trial.policy
-    fresh = FreshInputs(session.stocks(), session.view)
-    fresh.enabled = "fresh_inputs" not in policy.disabled
-    fresh.parameters_stay = "random_parameters" in policy.disabled
-    fresh.bears_huge = any(case.regime == HUGE.name for case in session.cases)
+    fresh = _fresh(trial)
     session.load_parameters(session.timed_parameters())
     asked = baselines.asked(policy, effort, session.task.target)
     here = baselines.to_time(session, asked, effort)
@@ -86,6 +83,15 @@ def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
     baselines.remember(session, samples.us, rule)
     overhead_us = min(contest.overhead_us.values(), default=0.0) or session.reference.overhead_us(witness.places[0])
     return Held(samples, rule, contest.watch, names, missing, waiting, overhead_us)
+
+
+def _fresh(trial: Trial) -> FreshInputs:
+    session, disabled = trial.session, trial.policy.disabled
+    fresh = FreshInputs(session.stocks(), session.view)
+    fresh.enabled = "fresh_inputs" not in disabled
+    fresh.parameters_stay = "random_parameters" in disabled
+    fresh.bears_huge = any(case.regime == HUGE.name for case in session.cases)
+    return fresh
 
 
 def _held(trial: Trial, contest: Contest, blocks: int, limit_s: float) -> Samples:

@@ -1,7 +1,7 @@
 """The clock: paired, interleaved blocks of all sides on the same fresh inputs, timed by the grader from outside.
 
-A block is one or more rounds. In a round every side computes the same calls once, on windows of the inputs that nobody has
-seen before; the order of sides is drawn for each block and mirrored from one round to the next. A side's sample for the
+A block is one or more rounds. In a round every side computes the same calls once, on inputs that nobody has seen
+before; the order of sides is drawn for each block and mirrored from one round to the next. A side's sample for the
 block is its smallest round, so that one interruption does not spoil it (research on this protocol: docs/referee.md).
 Between its turns a side is frozen. Decides nothing about right or wrong: `after` sees every side's results before the next
 one runs; and not when it has seen enough: `settled` says so.
@@ -99,12 +99,12 @@ class Contest:
 
     entrants: Sequence[Entrant]
     fresh: Callable[[int], Calls]
-    """Windows for this many calls; called once a round."""
+    """Writes inputs for this many calls, and says where they lie; called once a round."""
     after: Callable[[Entrant, Ran], None]
     """Sees the results of a side, which is frozen."""
     round_over: Callable[[], None]
     among: Callable[[int], Calls] | None = None
-    """As `fresh`, with other windows beside them that look the same and that nobody is told of; None: no calls one by one."""
+    """As `fresh`, with others beside them that look the same and that nobody is told of; None: no calls one by one."""
     most_calls: int = MOST_CALLS
     """Calls that one sample may hold: their results lie in memory together."""
     inside: bool = False

@@ -116,5 +116,5 @@ class FreshInputs:
         return (values.float() * self._strength(spec) + 1).clamp(-1e4, 1e4).to(values.dtype)
 
     def _strength(self, spec: TensorSpec) -> float:
-        """Enough to be seen in the mean of the whole window, where the task has shown that it bears huge elements."""
+        """Enough to be seen in the mean of the whole tensor, where the task has shown that it bears huge elements."""
         return max(8.0, spec.numel**0.5 / 64) if self.bears_huge else 8.0

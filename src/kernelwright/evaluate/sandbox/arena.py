@@ -1,7 +1,7 @@
 """Shared read-only inputs: one anonymous file that the grader writes and children map without write access.
 
-Each tensor has a segment with room for its pool; a call names a byte offset into every segment, so that fresh
-contents and fresh pointers cost no copy.
+Each tensor has a segment with room for its draws and for fresh contents; a call names a byte offset into every segment,
+so that fresh contents and fresh pointers cost no copy.
 """
 
 import ctypes

@@ -28,6 +28,7 @@ from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.records.tensor import ITEM_BYTES, DType
 
 GUARD = 4096
+"""Bytes of the zone before and behind a result that nobody may write to."""
 GUARD_BYTE = 0xA5
 LOG = 20000
 """Most characters of a traceback that are kept."""
@@ -245,10 +246,9 @@ class Contestant:
         return result
 
     def guards_intact(self, found: Found) -> bool:
-        """Whether nothing was written directly before or behind a checked result."""
-        size = found.numel * ITEM_BYTES[found.dtype]
+        """Whether nothing was written directly before or behind a result."""
         zones = (ctypes.c_ubyte * (2 * GUARD))()
-        self._copy([(found.address - GUARD, GUARD), (found.address + size, GUARD)], ctypes.addressof(zones))
+        self._copy([(found.address - GUARD, GUARD), (found.address + found.nbytes, GUARD)], ctypes.addressof(zones))
         return bytes(zones) == bytes([GUARD_BYTE]) * (2 * GUARD)
 
     def rest(self) -> None:

@@ -31,8 +31,10 @@ SECCOMP_MODE_FILTER = 2
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 """Of a network device: SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP."""
 
-_BLOCK, _MOST_PIECES = 1 << 18, 1024
-"""Bytes that are written from one block of ours, which stays in a cache; pieces of one call (IOV_MAX)."""
+_BLOCK = 1 << 18
+"""Bytes that are written from one block of ours, which stays in a cache."""
+_MOST_PIECES = 1024
+"""IOV_MAX: pieces of memory that one call reads or writes."""
 
 ABORTED = int(signal.SIGABRT)
 X86_64 = platform.machine() == "x86_64"
@@ -101,10 +103,6 @@ class _Iovec(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
 
 
-MOST_PIECES = 1024
-"""IOV_MAX: pieces of memory that one call reads."""
-
-
 def read_process(pid: int, pieces: Sequence[tuple[int, int]], into: int) -> None:
     """Copy pieces of memory of process `pid`, (address, bytes) each, one behind the other to our own address `into`.
 
@@ -113,7 +111,7 @@ def read_process(pid: int, pieces: Sequence[tuple[int, int]], into: int) -> None
     """
     waiting = [(address, length) for address, length in pieces if length]
     while waiting:
-        batch = waiting[:MOST_PIECES]
+        batch = waiting[:_MOST_PIECES]
         remote = (_Iovec * len(batch))(*(_Iovec(*piece) for piece in batch))
         local = _Iovec(into, sum(length for _, length in batch))
         done = _check(_libc.process_vm_readv(pid, ctypes.byref(local), 1, remote, len(batch), 0), "process_vm_readv")

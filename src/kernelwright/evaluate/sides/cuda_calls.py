@@ -4,14 +4,12 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from kernelwright.evaluate.sandbox.cuda_arena import CudaView
+from kernelwright.evaluate.sandbox.cuda_arena import LINE, CudaView
 from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.sides import device_clock
 from kernelwright.evaluate.sides.device_clock import DeviceClock, Enqueue
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
-LINE = 512
-"""Alignment of results in the outbox, in bytes."""
 _clocks: dict[bool, DeviceClock] = {}
 
 

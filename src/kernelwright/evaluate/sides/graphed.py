@@ -1,8 +1,8 @@
-"""A CUDA graph of eager for each window of inputs: the baseline `graph`. Runs in the reference's process.
+"""A CUDA graph of eager for the inputs of each call: the baseline `graph`. Runs in the reference's process.
 
 A program with a graph has static inputs. Here every call has others, so that either a copy into the static ones would be
-charged, which doubles the time of whatever is bound by memory, or the graph is captured anew for each window. It is captured
-anew, outside the clock, and replayed once before it is timed, so that no upload is charged either: the most that a graph
+charged, which doubles the time of whatever is bound by memory, or the graph is captured anew for each call. It is captured
+outside the clock, and replayed once before it is timed, so that no upload is charged either: the most that a graph
 can gain, which is the harder baseline to beat.
 """
 

@@ -2,7 +2,8 @@
 
 Errors are relative to |reference| plus the tensor's own scale (its median magnitude, or a thousandth of its root mean
 square when most of it is zero), element by element, and the largest counts. The floor of a few ulps grows with the
-logarithm of the reduction length: an honest two-stage sum must pass where the scalar reference was luckily exact.
+logarithm of the reduction length, and with the root of a scan's: an honest two-stage sum must pass where the scalar
+reference was luckily exact.
 Refuses to know regimes, candidates or devices. The other comparisons have modules of their own beside this one.
 """
 
@@ -27,6 +28,7 @@ ROW_WISE = ("softmax", "norm", "logsumexp", "cross_entropy", "var", "std", "cums
 SCANS = ("cumsum", "cumprod", "logcumsumexp")
 """Operations of which every partial result is a result."""
 SERIAL = 4.0
+"""Ulps for the root of a scan's length (`floor` says why)."""
 LONGEST_SCAN = 1 << 20
 """Elements of a scan beyond which its floor grows no more: there it is half precision's rounding."""
 

@@ -21,6 +21,7 @@ SAME = 48
 RARE = 1e-3
 """Share of zeros below which zero is not what happens, nor above one less this."""
 OUTLYING = 4.0
+"""Deviations beyond which an event counts no more: one of them would be all of a correlation."""
 
 
 def zeros_happen(values: torch.Tensor) -> bool:

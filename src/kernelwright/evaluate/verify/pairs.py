@@ -13,7 +13,7 @@ import torch
 from kernelwright.evaluate.verify import dependence
 from kernelwright.evaluate.verify.compare import Wrong, not_finite
 from kernelwright.evaluate.verify.places import STRETCH, Sample
-from kernelwright.evaluate.verify.statistical import quantiles
+from kernelwright.evaluate.verify.statistical import assignments_for, critical_of, quantiles
 
 PAIRS = 128
 """Most sums of differences that a test is made of."""
@@ -66,12 +66,11 @@ class Pairs:
         differences = _grouped(each)
         # What rounding alone causes is far below a thousandth of what chance does.
         unit = differences.square().sum(0).sqrt() + 1e-6 * len(differences)
-        count = max(2000, min(200_000, round(4 / false_alarm)))
-        signs = torch.randint(0, 2, (count + 1, len(differences))).mul_(2).sub_(1).float()
+        shape = (assignments_for(false_alarm) + 1, len(differences))
+        signs = torch.randint(0, 2, shape).mul_(2).sub_(1).float()
         signs[0] = 1
         largest = (signs @ (differences / unit).float()).abs().amax(1)
-        ordered = largest[1:].sort().values
-        critical = float(ordered[min(count - 1, int((1 - false_alarm) * count))])
+        critical = critical_of(largest[1:].sort().values, false_alarm)
         if float(largest[0]) <= critical:
             return None
         evidence = (

@@ -16,11 +16,13 @@ Parts = tuple[tuple[int, int], ...]
 """Stretches of a flat result: first element and number of elements."""
 
 STRIPES, STRIPE = 64, 1 << 14
+"""How many there are of values, and elements of each."""
 STRETCH = 1 << 14
 """Neighbouring elements of a random output that are looked at."""
 BLOCK = 1 << 14
 """Elements of the block of rows, at most."""
 WINDOWS, WINDOW = 256, 64
+"""How many there are of a random output, and elements of each."""
 SLICE = 64
 """Elements that lie together at least where rows are picked one by one: reading has its price a piece."""
 

@@ -1,7 +1,8 @@
 """Random outputs: are a candidate's draws like the reference's? A permutation test over whole draws.
 
-On one input, n draws of each side are boiled down to features (moments, quantiles, means of stretches, share of zeros,
-autocorrelations, agreement with other draws, shares of whole values) and to the distances between draws. If the candidate
+On one input, n draws of each side are boiled down to features (moments, quantiles, means of parts, share of zeros,
+autocorrelations, agreement with other draws, shares of single values, and how the elements hang together: `dependence`)
+and to the distances between draws. If the candidate
 samples what the reference samples, all 2n draws are exchangeable, so that every assignment of them to two sides is equally
 likely: the largest standardised difference over all features is compared with its distribution under random assignments,
 and the chance of refusing an honest kernel is what was asked for, whatever the distributions are (Pitman 1937; the energy
@@ -27,6 +28,8 @@ LAGS = (1, 2, 4, 32, 64, 128, 256, 1024)
 QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 VALUES = 32
 """Most different values whose shares are looked at one by one."""
+FEWEST, MOST = 2000, 200_000
+"""Random assignments of a test."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +97,23 @@ def compare_draws(mine: torch.Tensor, sample: Draws, false_alarm: float) -> Comp
     names, features = features_of(draws, sample)
     names = [*names, "the spread of its draws", "the distance between the sides"]
     # Most honest kernels are far from the edge: few assignments already tell.
-    few, many = 2000, max(2000, min(200_000, round(4 / false_alarm)))
-    ordered, statistic, name = _tested(draws, features, names, _assignments(len(mine), len(draws), few))
-    if statistic <= float(ordered[int(0.9 * few)]):
+    ordered, statistic, name = _tested(draws, features, names, _assignments(len(mine), len(draws), FEWEST))
+    if statistic <= float(ordered[int(0.9 * FEWEST)]):
         return Compared(statistic, float(ordered[-1]), name)
+    many = assignments_for(false_alarm)
     ordered, statistic, name = _tested(draws, features, names, _assignments(len(mine), len(draws), many))
-    return Compared(statistic, float(ordered[min(many - 1, int((1 - false_alarm) * many))]), name)
+    return Compared(statistic, critical_of(ordered, false_alarm), name)
+
+
+def assignments_for(false_alarm: float) -> int:
+    """Random assignments that tell so rare an alarm: about four of them are beyond the critical value."""
+    return max(FEWEST, min(MOST, round(4 / false_alarm)))
+
+
+def critical_of(ordered: torch.Tensor, false_alarm: float) -> float:
+    """What of statistics under random assignments, in order, only this share exceeds."""
+    count = len(ordered)
+    return float(ordered[min(count - 1, int((1 - false_alarm) * count))])
 
 
 def _tested(
@@ -172,7 +186,7 @@ def _autocorrelations(z: torch.Tensor, width: int) -> torch.Tensor:
     lags = [lag for lag in sorted({*LAGS, width}) if 0 < lag < z.shape[1]]
     if not lags:
         return z.new_zeros(len(z), 0)
-    bounded = z.clamp(-4, 4)
+    bounded = z.clamp(-dependence.OUTLYING, dependence.OUTLYING)
     return torch.stack([(bounded[:, lag:] * bounded[:, :-lag]).mean(1) for lag in lags], dim=1)
 
 

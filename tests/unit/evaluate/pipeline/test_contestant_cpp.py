@@ -7,8 +7,10 @@ import os
 
 import pytest
 
-from kernelwright.evaluate.pipeline.contestant_cpp import LINE, PAGE, POOL, CppContestant, most_calls
+from kernelwright.evaluate.pipeline.contestant_cpp import POOL, CppContestant, most_calls
+from kernelwright.evaluate.pipeline.layout import LINE
 from kernelwright.evaluate.profile.clock import MOST_CALLS
+from kernelwright.evaluate.sandbox.arena import PAGE
 from kernelwright.evaluate.sandbox.child import Reply
 from kernelwright.evaluate.sandbox.contestant import GUARD, GUARD_BYTE, TamperedError
 from kernelwright.records.tensor import TensorSpec
