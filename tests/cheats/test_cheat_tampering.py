@@ -323,7 +323,7 @@ def test_threads_without_end(arms):
     }
     """
     )
-    _, caught, _ = arms(source, "affine", also=("outside_clock",))
+    _, caught, _ = arms(source, "affine", also=("outside_clock", "one_by_one"))
     assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
 
 

@@ -121,12 +121,17 @@ class CppContestant(Contestant):
         if not self.own_memory:
             return
         areas = [(f.address, f.nbytes) for call in results for f in call if f.nbytes]
+        if not areas:
+            return
         try:
             entries = kernel.page_entries(self.child.pid, areas)
         except OSError:  # a host that does not tell
             return
-        flags = torch.frombuffer(bytearray(entries or bytes(8)), dtype=torch.int64)
-        foreign = int(((flags & THERE == 0) | (flags & OWN != 0)).sum()) if entries else 0
+        pages = sum((address + size - 1) // PAGE - address // PAGE + 1 for address, size in areas)
+        if len(entries) != pages * 8:
+            raise TamperedError(f"the kernel knows {len(entries) // 8} of {pages} pages of its results")
+        flags = torch.frombuffer(bytearray(entries), dtype=torch.int64)
+        foreign = int(((flags & THERE == 0) | (flags & OWN != 0)).sum())
         if foreign:
             raise TamperedError(f"{foreign} pages of its results are not memory of its own")
 

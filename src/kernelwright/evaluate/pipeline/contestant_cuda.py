@@ -82,7 +82,7 @@ class CudaContestant(Contestant):
     def _ran(self, calls: Sequence[Sequence[int]], checked: bool, variant: str, clock: str) -> Ran:
         self.calls += len(calls)
         message: Message = {
-            "do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant,
+            "do": "run", "calls": [list(c) for c in calls], "variant": variant,
             "clock": clock, "busy_ns": self.busy_ns, "watched": self.watched, "off": list(self.off),
             **self._beside(len(calls)),
         }  # fmt: skip

@@ -73,7 +73,7 @@ class Machine:
             message = {"do": "prepare", "variant": variant, "calls": windows}
             answer = session.reference.ask(message, limit_s=COMPILE_LIMIT_S)
             if variant == "compile":
-                session.reference.ask({**message, "do": "run", "checked": False}, limit_s=COMPILE_LIMIT_S)
+                session.reference.ask({**message, "do": "run"}, limit_s=COMPILE_LIMIT_S)
             session.prepared[variant] = str(answer.get("missing", ""))
         return session.prepared.get(variant, "")
 

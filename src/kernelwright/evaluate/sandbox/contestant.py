@@ -167,7 +167,7 @@ class Contestant:
             as `ask`.
         """
         self.calls += len(calls)
-        message: Message = {"do": "run", "calls": [list(c) for c in calls], "checked": checked, "variant": variant}
+        message: Message = {"do": "run", "calls": [list(c) for c in calls], "variant": variant}
         reply = self._put(message, (), None)
         try:
             inside, beside = max(1, whole(reply.message["ns"])), self._beside_ns(reply)

@@ -36,10 +36,10 @@ def cut_to(value: object, spec: TensorSpec | Scalar) -> object:
 
 def same(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
     """Whether two lists of tensors are equal, NaN to NaN."""
-    return len(some) == len(others) and all(
-        torch.equal(a, b) or _both_nan(a, b) for a, b in zip(some, others, strict=True)
-    )
+    return len(some) == len(others) and all(_equal(a, b) for a, b in zip(some, others, strict=True))
 
 
-def _both_nan(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return a.is_floating_point() and bool(torch.equal(a.nan_to_num(0.0), b.nan_to_num(0.0)))
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if not one.is_floating_point() or one.shape != other.shape:
+        return bool(torch.equal(one, other))
+    return bool(torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True))

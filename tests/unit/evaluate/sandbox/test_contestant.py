@@ -65,7 +65,7 @@ def test_the_question_is_put_as_it_was_meant():
     side = contestant({"results": [[]], "ns": 1})
     side.run([(0, 64)], checked=True, variant="eager")
     (message, limit_s, descriptors) = side.child.questions[0]
-    assert message == {"do": "run", "calls": [[0, 64]], "checked": True, "variant": "eager"}
+    assert message == {"do": "run", "calls": [[0, 64]], "variant": "eager"}
     assert (limit_s, descriptors) == (7.0, [])
     side.ask({"do": "load"}, [5], limit_s=1.5)
     assert side.child.questions[1] == ({"do": "load"}, 1.5, [5])
