@@ -36,7 +36,7 @@ class ReferenceSide:
         self._denied, self._device = denied, device
         self._kept: list[object] = []
         self._inputs: list[TensorSpec | Scalar] = []
-        self._described = False
+        self._reduced = False
         self._variants: dict[str, Call] = {}
         self._models: dict[str, torch.nn.Module] = {}
 
@@ -47,7 +47,7 @@ class ReferenceSide:
         self._source = str(message["source"])
         model = self._build()
         draws = [self._draw(seed) for seed in (1, 2)]
-        self._inputs, self._described = self._describe_inputs(draws), True
+        self._inputs = self._describe_inputs(draws)
         self._parameters = self._describe_parameters(model)
         before = [t.clone() for t in model.state_dict().values()]
         given = [v.clone() for v in draws[0] if isinstance(v, torch.Tensor)]
@@ -73,7 +73,7 @@ class ReferenceSide:
         if found.source != self._source:
             self._source = found.source
             self._build()
-        self._inputs = list(found.workload.inputs)
+        self._inputs, self._reduced = list(found.workload.inputs), True
         return {"reduction": found.model_dump(mode="json"), "init": _literal(self._arguments)}
 
     def graph(self, message: Message) -> Message:
@@ -220,7 +220,8 @@ class ReferenceSide:
         _seed(seed)
         with torch.device(self._device):
             drawn = [v.to(self._device) if isinstance(v, torch.Tensor) else v for v in self._task.get_inputs()]
-        if not self._described:
+        if not self._reduced:
+            # Another shape than before is the grader's to refuse.
             return drawn
         return [cut_to(v, s) for v, s in zip(drawn, self._inputs, strict=True)]
 
