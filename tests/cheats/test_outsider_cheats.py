@@ -39,19 +39,10 @@ def judged(kernel: Path) -> dict:
     return json.loads(done.stdout)
 
 
-def agrees(name: str) -> None:
+@pytest.mark.parametrize("name", [*names(honest=False), *names(honest=True)])
+def test_kernel_ends_as_it_says(name: str) -> None:
     kernel = FOLDER / f"{name}.cpp"
     outcome, _, reason = fields(kernel)["expect"].partition(" | ")
     verdict = judged(kernel)
     assert verdict["outcome"] == outcome, verdict["reason"]
     assert reason in verdict["reason"]
-
-
-@pytest.mark.parametrize("name", names(honest=False))
-def test_cheat_ends_as_it_says(name: str) -> None:
-    agrees(name)
-
-
-@pytest.mark.parametrize("name", names(honest=True))
-def test_honest_twin_is_measured(name: str) -> None:
-    agrees(name)

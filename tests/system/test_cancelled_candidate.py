@@ -3,29 +3,14 @@
 import asyncio
 from pathlib import Path
 
+from relu_task import RELU
+
 from kernelwright.engine.target import resolve_target
 from kernelwright.evaluate.referee import Referee
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.tasks.table import read_task
 
-TASK = """\
-import torch
-from torch import nn
-
-
-class Model(nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.relu(x)
-
-
-def get_inputs() -> list[torch.Tensor]:
-    return [torch.randn(64, 32)]
-
-
-def get_init_inputs() -> list[object]:
-    return []
-"""
 KERNEL = 'extern "C" void relu(const float* x, float* y) { %s }\n'
 RIGHT = KERNEL % "for (int i = 0; i < 2048; i++) y[i] = x[i] > 0 ? x[i] : 0;"
 HANGING = KERNEL % "for (volatile int i = 0;;) i = i;"
@@ -40,7 +25,7 @@ def processes():
 
 
 def test_a_cancelled_candidate_is_ended_and_the_others_go_on(tmp_path):
-    (tmp_path / "relu.py").write_text(TASK)
+    (tmp_path / "relu.py").write_text(RELU)
     notes = []
 
     async def scene(referee):

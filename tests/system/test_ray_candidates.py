@@ -9,6 +9,7 @@ import signal
 from collections import Counter
 
 from ray_cluster import gone, workers
+from relu_task import RELU
 
 from kernelwright.engine.target import resolve_target
 from kernelwright.evaluate.referee import Referee
@@ -18,23 +19,6 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.tasks.table import read_task
 
-TASK = """\
-import torch
-from torch import nn
-
-
-class Model(nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.relu(x)
-
-
-def get_inputs() -> list[torch.Tensor]:
-    return [torch.randn(64, 32)]
-
-
-def get_init_inputs() -> list[object]:
-    return []
-"""
 KERNEL = 'extern "C" void relu(const float* x, float* y) { for (int i = 0; i < 2048; i++) %s; }\n'
 BODIES = {
     "measured": "y[i] = x[i] > 0 ? x[i] : 0",
@@ -63,7 +47,7 @@ def parent(pid):
 
 def test_every_candidate_is_judged_whatever_is_killed_meanwhile(nodes, tmp_path, monkeypatch):
     monkeypatch.setattr(crew, "SURVEY_S", 0.3)
-    (tmp_path / "relu.py").write_text(TASK)
+    (tmp_path / "relu.py").write_text(RELU)
     answered, seen = [], set()
 
     async def judge(referee, task, number, expected, candidate):

@@ -100,6 +100,8 @@ def _held(trial: Trial, contest: Contest, blocks: int, limit_s: float) -> Sample
     for _ in range(AGAIN):
         if doubted(trial, samples) is None:
             break
+        # What was seen of the device belongs to the contest that is dropped.
+        contest.watch = trial.machine.watch()
         samples = contest.hold(blocks, limit_s)
     return samples
 
@@ -131,27 +133,24 @@ def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule:
     trial, session = witness.trial, witness.trial.session
     on_device = session.task.target.kind == "cuda"
 
-    def windows(calls: int) -> Calls:
+    def put(calls: int, there: int) -> Calls:
+        """Fresh inputs for these calls, among as many as will lie there."""
         contestant.ready(calls)
-        witness.places = fresh.windows(calls)
-        # Each timed call of the reference takes its own.
+        witness.places = secrets.SystemRandom().sample(fresh.windows(there), calls)
+        # Each timed call of the reference takes its own parameters.
         session.forget_parameters()
         return witness.places
 
     def among(calls: int) -> Calls:
-        contestant.ready(calls)
         # No more than there are places for.
-        there = min(DECOYS * calls, session.layout.spare)
-        witness.places = secrets.SystemRandom().sample(fresh.windows(there), calls)
-        session.forget_parameters()
-        return witness.places
+        return put(calls, min(DECOYS * calls, session.layout.spare))
 
     return Contest(
         entrants=[
             *(Entrant(name, session.reference, name, trusted=on_device) for name in rule.baselines),
             Entrant("candidate", contestant, trusted=trial.tier == 1),
         ],
-        fresh=windows,
+        fresh=lambda calls: put(calls, calls),
         among=None if on_device or "one_by_one" in trial.policy.disabled else among,
         after=witness.look,
         # While the inputs still lie there: some comparators look at them.

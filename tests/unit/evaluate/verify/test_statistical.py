@@ -8,18 +8,10 @@ import torch
 from kernelwright.evaluate.verify import places
 from kernelwright.evaluate.verify.statistical import HELD, Draws, Sampled, compare_draws
 
+pytestmark = pytest.mark.usefixtures("seeded")
+
 SHAPE = (64, 64)
 DRAWS = 16
-
-
-@pytest.fixture(autouse=True)
-def seeded():
-    torch.manual_seed(7)
-    threads = torch.get_num_threads()
-    # Many small operations: on a busy machine threads wait for each other.
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def x():
