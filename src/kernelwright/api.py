@@ -1,15 +1,30 @@
-"""The verbs that every interface calls: optimize, resume, check, profile, verify, recheck, admit, report, doctor.
+"""The verbs that every interface calls, one function each, and a workbench for kernels that come from outside.
 
-Decides how the parts are put together and what is written into a run's folder. Refuses to know how
-anything is shown. Nothing here imports torch; the referee's workers do.
+Decides what each verb takes and gives. Refuses to know how anything is done or shown. Nothing here imports torch.
 """
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
+from kernelwright.bench.compare import Order, compare
+from kernelwright.bench.plan import Cell
+from kernelwright.bench.records import CellResult, Comparison
+from kernelwright.bench.request import (
+    BenchRequest,
+    BenchResult,
+    CellBegins,
+    CellEnds,
+    KernelBench,
+    News,
+    Precision,
+    unheard,
+)
+from kernelwright.engine import session
 from kernelwright.engine.admission import REPORT as ADMISSION
 from kernelwright.engine.admission import AdmissionRequest, admit
+from kernelwright.engine.assignment import Assignment
 from kernelwright.engine.check import check, profile
 from kernelwright.engine.config import RunConfig, Settings, load_config
 from kernelwright.engine.events import (
@@ -24,47 +39,57 @@ from kernelwright.engine.events import (
     Started,
     Warned,
 )
-from kernelwright.engine.identity import config_of, new_card, same_circumstances
-from kernelwright.engine.receipts import reissue, winner
+from kernelwright.engine.outside import open_bench
 from kernelwright.engine.recheck import RecheckRequest, recheck
 from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult, ProfileRequest
-from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import (
     BestKernel,
     CheckSummary,
     Figures,
     ProfileSummary,
     RunSummary,
-    speaker,
     summarize,
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
-from kernelwright.engine.target import resolve_target
 from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
-from kernelwright.errors import StoreError
+from kernelwright.engine.workbench import OUTSIDE, Workbench, WorkbenchStatus
 from kernelwright.execution.executor import Place
+from kernelwright.models.config import ModelConfig, read_models
 from kernelwright.records.check import Check
+from kernelwright.search.table import spelled
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
-from kernelwright.tasks.table import read_task
 
 __all__ = [
     "ADMISSION",
     "DOES_NOT_HOLD",
+    "OUTSIDE",
     "AdmissionRequest",
+    "Assignment",
+    "BenchRequest",
+    "BenchResult",
     "BestKernel",
+    "Cell",
+    "CellBegins",
+    "CellEnds",
+    "CellResult",
     "CheckRequest",
     "CheckSummary",
+    "Comparison",
     "Event",
     "Figures",
     "Finished",
     "Judged",
+    "KernelBench",
     "Listener",
+    "ModelConfig",
     "NewBest",
+    "News",
     "OptimizeRequest",
     "OptimizeResult",
     "Phase",
     "Place",
+    "Precision",
     "ProfileRequest",
     "ProfileSummary",
     "Proposed",
@@ -78,25 +103,26 @@ __all__ = [
     "Verification",
     "VerifyRequest",
     "Warned",
+    "Workbench",
+    "WorkbenchStatus",
     "admit",
+    "bench",
     "check",
     "doctor",
+    "learn",
     "list_runs",
     "load_config",
+    "open_workbench",
     "optimize",
     "present",
     "profile",
+    "read_models",
     "recheck",
     "report",
     "resume",
+    "spelled",
     "verify",
 ]
-
-REPORT = "report.html"
-KERNEL = "model_new.py"
-"""The best kernel as a drop-in module, in the run's folder."""
-RECEIPT = "receipt.json"
-"""The receipt of its verdict, beside it."""
 
 
 def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -106,21 +132,7 @@ def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> Op
         KernelwrightError: the run could not begin, or its folder cannot be written.
         KeyboardInterrupt: interrupted before the run began.
     """
-    return asyncio.run(_optimize(request, suppliers or Suppliers()))
-
-
-async def _optimize(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResult:
-    source, target = read_task(request.task), resolve_target(request.target, request.config.place)
-    proposer = suppliers.proposer(request.config.proposer)
-    evaluator = suppliers.open_evaluator(request.config.policy, request.config.place)
-    try:
-        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
-        task = await evaluator.admit(source, target)
-        card = new_card(task, await evaluator.environment(), request.config)
-        store = RunStore.create(request.runs / card.id, card)
-        return await _run(store, request.config, Parts(proposer, evaluator, suppliers.listener), suppliers)
-    finally:
-        await evaluator.close()
+    return asyncio.run(session.begin(request, suppliers or Suppliers()))
 
 
 def resume(folder: Path, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -129,62 +141,35 @@ def resume(folder: Path, suppliers: Suppliers | None = None) -> OptimizeResult:
     Raises:
         StoreError: there is no such run, or it cannot go on here.
     """
-    return asyncio.run(_resume(folder, suppliers or Suppliers()))
+    return asyncio.run(session.go_on(folder, suppliers or Suppliers()))
 
 
-async def _resume(folder: Path, suppliers: Suppliers) -> OptimizeResult:
-    store = RunStore.open(folder, writing=True)
-    config, outcome = config_of(store.card), store.outcome()
-    if outcome is not None and outcome.complete:
-        return _wind_up(store, Ending(outcome), suppliers)
-    proposer = suppliers.proposer(config.proposer)
-    evaluator = suppliers.open_evaluator(config.policy, config.place)
-    try:
-        suppliers.listener(Phase(text=f"admitting {store.card.task.name} again"))
-        task = await evaluator.admit(store.card.task.source, store.card.task.target)
-        same_circumstances(store.card, await evaluator.environment())
-        if task.id != store.card.task.id:
-            raise StoreError(f"run {store.card.id}: the task is admitted differently now; start a new run")
-        return await _run(store, config, Parts(proposer, evaluator, suppliers.listener), suppliers)
-    finally:
-        store.close()
-        await evaluator.close()
+async def open_workbench(what: OptimizeRequest | Path, suppliers: Suppliers | None = None) -> Workbench:
+    """A run whose kernels come from outside, new or a folder's to go on with; see `engine.outside`. Close it in the end."""
+    parts = suppliers or Suppliers()
+    return await open_bench(what, parts, lambda store, ending: session.wind_up(store, ending, parts))
 
 
-async def _run(store: RunStore, config: RunConfig, parts: Parts, suppliers: Suppliers) -> OptimizeResult:
-    card = store.card
-    cache = suppliers.cache() if config.cache else None
-    parts.listener(
-        Started(
-            run=card.id,
-            folder=str(store.folder),
-            task=card.task.name,
-            target=card.task.target.name,
-            budget=config.budget,
-        )
-    )
-    try:
-        return _wind_up(store, await run(store, config, replace(parts, cache=cache)), suppliers)
-    finally:
-        if cache is not None:
-            cache.close()
-        store.close()
+def bench(request: BenchRequest, suppliers: Suppliers | None = None, news: News = unheard) -> BenchResult:
+    """Compare strategies, proposers and rewards on tasks; a bench that is there goes on. Ctrl-C sums up what is there.
+
+    Raises:
+        KernelwrightError: no cell can be run as asked, or the folder holds another bench.
+    """
+    return asyncio.run(compare(request, suppliers or Suppliers(), _run_cell, news))
 
 
-def _wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
-    kernel = _write_kernel(store, ending, suppliers)
-    claim = winner(store, ending.outcome)
-    receipt = reissue(claim, store.folder / RECEIPT) if claim is not None else None
-    page = report(store.folder, suppliers=suppliers)
-    shown = suppliers.present(store.card, store.attempts(), ending.outcome)
-    return OptimizeResult(summarize(store), shown, page, kernel, receipt, ending.error, ending.interrupted)
+async def _run_cell(order: Order, suppliers: Suppliers) -> OptimizeResult:
+    return await session.play_in(order.folder, order.task, order.config, order.evaluator, suppliers)
 
 
-def _write_kernel(store: RunStore, ending: Ending, suppliers: Suppliers) -> Path | None:
-    attempt = speaker(store.attempts(), ending.outcome)
-    if attempt is None:
-        return None
-    return _write(store.folder / KERNEL, suppliers.wrap(store.card.task, attempt.proposal.candidate))
+def learn(folders: Sequence[Path], file: Path) -> int:
+    """Write what the attempts of runs taught, for `--predictor`; returns how many rows.
+
+    Raises:
+        StoreError: a folder is no run, or the file cannot be written.
+    """
+    return session.write_experience(folders, file)
 
 
 def report(folder: Path, file: Path | None = None, suppliers: Suppliers | None = None) -> Path:
@@ -193,12 +178,7 @@ def report(folder: Path, file: Path | None = None, suppliers: Suppliers | None =
     Raises:
         StoreError: there is no such run, or the report cannot be written.
     """
-    store = RunStore.open(folder)
-    try:
-        text = (suppliers or Suppliers()).render(store.card, store.attempts(), store.outcome())
-    finally:
-        store.close()
-    return _write(file or folder / REPORT, text)
+    return session.write_report(folder, file, suppliers or Suppliers())
 
 
 def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
@@ -209,17 +189,9 @@ def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
     """
     store = RunStore.open(folder)
     try:
-        return (suppliers or Suppliers()).present(store.card, store.attempts(), store.outcome())
+        return (suppliers or Suppliers()).present(store.card, store.attempts(), store.outcome(), store.turns())
     finally:
         store.close()
-
-
-def _write(file: Path, text: str) -> Path:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
-    return file
 
 
 def doctor(suppliers: Suppliers | None = None) -> list[Check]:
@@ -237,8 +209,5 @@ def list_runs(runs: Path) -> list[RunSummary]:
 
 
 def _summary_at(folder: Path) -> RunSummary:
-    store = RunStore.open(folder)
-    try:
+    with closing(RunStore.open(folder)) as store:
         return summarize(store)
-    finally:
-        store.close()

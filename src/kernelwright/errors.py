@@ -7,7 +7,8 @@
     ├── StoreError                5    a run folder is missing, corrupt or of another configuration
     ├── RefereeError              6    the referee itself broke; never charged to a candidate
     ├── ProposeError              7    the proposer cannot write this task, by op name
-    └── ReceiptError              8    a receipt is unreadable, edited, of another version, or asks for too much
+    ├── ReceiptError              8    a receipt is unreadable, edited, of another version, or asks for too much
+    └── ModelError               10    no answer of a language model could be had
 
 A receipt or a run that was replayed and does not hold is a result and no error: exit code 9.
 To add one: subclass here, give it an exit code and a line above; keep it constructible from its message
@@ -66,3 +67,9 @@ class ReceiptError(KernelwrightError):
     """A receipt cannot be trusted to be one; nothing of it was run."""
 
     exit_code = 8
+
+
+class ModelError(KernelwrightError):
+    """A language model's endpoint gave no answer, after all retries. Never holds a key."""
+
+    exit_code = 10

@@ -4,16 +4,11 @@ After every kill: no attempt that was recorded is gone or changed, and nothing t
 answered is asked again. At the end the run equals the one that nobody disturbed.
 """
 
-import contextlib
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
+from zygote import Zygote, born
 
 from kernelwright.records.policy import Policy
 from kernelwright.store.database import FILE
@@ -29,35 +24,10 @@ MOST_KILLS = 150
 ZYGOTE = Path(__file__).with_name("kill_zygote.py")
 
 
-class Zygote:
-    """The process that forks the runs."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(ZYGOTE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def live(self, seed: int, folder: Path, log: Path, life_s: float | None) -> bool:
-        """Let the run work until it ends or its life is over; True when it ended by itself."""
-        self.process.stdin.write(f"{seed} {folder} {log}\n")
-        self.process.stdin.flush()
-        pid = int(self.process.stdout.readline())
-        if life_s is not None:
-            time.sleep(life_s)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        status = int(self.process.stdout.readline())
-        assert status == 0 or os.WTERMSIG(status) == signal.SIGKILL, f"the run failed with status {status}"
-        return status == 0
-
-
 @pytest.fixture(scope="module")
 def zygote():
-    made = Zygote()
-    yield made
-    made.process.stdin.close()
-    assert made.process.wait(10) == 0
-    made.process.stdout.close()
+    with born(ZYGOTE) as made:
+        yield made
 
 
 def recorded(folder: Path):
@@ -107,7 +77,7 @@ def killed_until_done(zygote: Zygote, seed: int, folder: Path) -> int:
     attempts, answered, asked = [], set(), 0
     while True:
         longest_s = LONGEST_LIFE_S * LONGER**kills
-        done = zygote.live(seed, folder, log, rng.uniform(0.005, longest_s))
+        done = zygote.live(seed, folder, log, life_s=rng.uniform(0.005, longest_s))
         asked_now = lines(log)[asked:]
         context = f"seed {seed}, after {kills} kills"
         assert not answered & set(asked_now), f"{context}: asked again what was answered"
@@ -126,7 +96,7 @@ def test_a_killed_run_equals_an_undisturbed_one(zygote, tmp_path, record_propert
     while kills < KILLS:
         disturbed, calm = tmp_path / f"disturbed{seed}", tmp_path / f"calm{seed}"
         kills += killed_until_done(zygote, seed, disturbed)
-        assert zygote.live(seed, calm, calm.with_suffix(".log"), None)
+        assert zygote.live(seed, calm, calm.with_suffix(".log"), life_s=None)
         assert everything(disturbed) == everything(calm), f"seed {seed}"
         seed += 1
     record_property("kills", kills)
@@ -135,8 +105,8 @@ def test_a_killed_run_equals_an_undisturbed_one(zygote, tmp_path, record_propert
 
 def test_a_complete_run_is_left_alone(zygote, tmp_path):
     folder, log = tmp_path / "run", tmp_path / "run.log"
-    assert zygote.live(0, folder, log, None)
+    assert zygote.live(0, folder, log, life_s=None)
     before, asked = everything(folder), lines(log)
-    assert zygote.live(0, folder, log, None)
+    assert zygote.live(0, folder, log, life_s=None)
     assert everything(folder) == before
     assert lines(log) == asked

@@ -25,6 +25,7 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.report import admission_page
 from kernelwright.store.lines import Lines, open_lines
+from kernelwright.tasks.sized import split_size, with_size
 from kernelwright.tasks.table import READERS, read_task
 
 REPORT = Path("admission.jsonl")
@@ -37,7 +38,7 @@ class AdmissionRequest:
     """Which tasks are to be examined."""
 
     paths: tuple[Path, ...]
-    """Files, and directories that are searched for them."""
+    """Files, and directories that are searched for them; `PATH@SIZE` for a size that the tasks list."""
     target: str | None = None
     policy: Policy = field(default_factory=Policy)
     lines: Path = REPORT
@@ -65,6 +66,11 @@ class Found(NamedTuple):
     file: Path
     source: TaskSource | None
     fault: TaskError | None
+
+    @property
+    def name(self) -> str:
+        """What the report calls it."""
+        return split_size(self.file).name
 
 
 def admit(request: AdmissionRequest, suppliers: Suppliers | None = None) -> Admission:
@@ -128,10 +134,11 @@ def gather(paths: Sequence[Path]) -> tuple[list[Found], list[Path]]:
 def _files(paths: Sequence[Path]) -> list[Path]:
     files: set[Path] = set()
     for path in paths:
-        if not path.exists():
-            raise UsageError(f"{str(path)!r} does not exist: name files or directories of tasks")
-        inside = (f for f in path.rglob("*") if f.suffix in READERS and f.is_file() and not _hidden(f, path))
-        files.update(inside if path.is_dir() else (path,))
+        below, size = split_size(path)
+        if not below.exists():
+            raise UsageError(f"{str(below)!r} does not exist: name files or directories of tasks")
+        inside = (f for f in below.rglob("*") if f.suffix in READERS and f.is_file() and not _hidden(f, below))
+        files.update((with_size(f, size) for f in inside) if below.is_dir() else (path,))
     return sorted(files)
 
 
@@ -158,10 +165,10 @@ async def _one(desk: Desk, one: Found, known: Mapping[str, TaskReport], lines: L
     old = known.get(key)
     # What broke the referee is tried again: nothing is known of it.
     if old is not None and old.reason != "not_examined":
-        return old.model_copy(update={"file": str(one.file), "name": one.file.stem})
+        return old.model_copy(update={"file": str(one.file), "name": one.name})
     start = time.monotonic()
     blank = TaskReport(
-        key=key, file=str(one.file), name=one.file.stem, fit=True, reason=None, message="", checks=(), seconds=0.0
+        key=key, file=str(one.file), name=one.name, fit=True, reason=None, message="", checks=(), seconds=0.0
     )
     report = blank.model_copy(update=await _look(desk, one))
     report = report.model_copy(update={"seconds": time.monotonic() - start})
@@ -196,7 +203,7 @@ def _unfit(reason: str, message: str) -> dict[str, object]:
 
 
 def _key(desk: Desk, one: Found) -> str:
-    source = one.source.model_dump(mode="json", exclude={"name"}) if one.source else str(one.fault)
+    source = one.source.identity_fields() if one.source else str(one.fault)
     return identity(
         "admission",
         {

@@ -1,10 +1,11 @@
 """Makes the Brief that a proposer reads for one expansion.
 
 Decides the seed, and what is withheld in the control arm: there the proposer sees its first parent's
-source, and nothing from which the parent's fate could be told (not even the intent or the best parent).
+source, and nothing from which the parent's fate could be told (not even the intent, the role or the best parent).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Attempt, Cost, Expansion
@@ -43,9 +44,12 @@ def withhold(brief: Brief) -> Brief:
             "intent": "improve" if parents else brief.expansion.intent,
             "parents": brief.expansion.parents[:1],
             "hint": "",
+            "adviser": "",
+            "role": Expansion.model_fields["role"].default,
         }
     )
-    return Brief(brief.task, expansion, tuple(_blank(parent) for parent in parents), (), brief.seed)
+    blank = tuple(_blank(parent) for parent in parents)
+    return replace(brief, expansion=expansion, parents=blank, feedback=())
 
 
 def _blank(parent: Attempt) -> Attempt:

@@ -12,12 +12,16 @@ from kernelwright.records.base import Record
 
 
 class Budget(Record):
-    """Upper bounds; None: unlimited. Checked before each expansion, so what is in flight may go beyond."""
+    """Upper bounds; None: unlimited. Checked before each expansion, so what is in flight may go beyond.
+
+    Tokens and money are checked before each call besides (`engine/meter.py`), and hold.
+    """
 
     proposals: int = Field(default=12, ge=1)
     device_s: float | None = Field(default=None, gt=0)
     """Seconds of the referee's evaluations, all stages."""
     tokens: int | None = Field(default=None, gt=0)
+    """Of all models, prompts and replies."""
     usd: float | None = Field(default=None, gt=0)
 
 
@@ -28,6 +32,7 @@ class Ledger:
         self.budget = budget
         self.spent = Cost(proposals=0)
         self._reserved = 0
+        self._closed = ""
 
     @property
     def room(self) -> int:
@@ -45,18 +50,24 @@ class Ledger:
 
     def charge(self, cost: Cost) -> None:
         """Book what one attempt cost."""
-        self.spent = Cost(
-            proposals=self.spent.proposals + cost.proposals,
-            device_s=self.spent.device_s + cost.device_s,
-            tokens=self.spent.tokens + cost.tokens,
-            usd=self.spent.usd + cost.usd,
-        )
+        self.spent = self.spent.plus(cost)
 
-    def settle(self, reserved: int, made: int) -> None:
-        """End an expansion: what it did not use is free again, but an empty answer costs one proposal."""
+    def settle(self, reserved: int, made: int, unbooked: Cost | None = None) -> None:
+        """End an expansion: what it did not use is free again, but an empty answer costs one proposal.
+
+        `unbooked` is what it cost beside its attempts.
+        """
         self._reserved -= reserved
         if made == 0:
             self.charge(Cost())
+        if unbooked is not None:
+            self.charge(unbooked)
+
+    def close(self) -> None:
+        """A call to a model did not fit into what is left of tokens or money."""
+        caps = ((self.budget.tokens, "tokens"), (self.budget.usd, "US dollars"))
+        named = " and ".join(f"{cap:g} {unit}" for cap, unit in caps if cap is not None)
+        self._closed = f"The budget of {named} has no room for another call."
 
     def exhausted(self) -> str | None:
         """Which limit ends the search; None while there is room."""
@@ -68,4 +79,4 @@ class Ledger:
         )
         spent = (f"The budget of {limit:g} {unit} is spent." for used, limit, unit in limits
                  if limit is not None and used >= limit)  # fmt: skip
-        return next(spent, None)
+        return next(spent, None) or self._closed or None

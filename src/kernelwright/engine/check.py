@@ -32,7 +32,7 @@ def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSum
 async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
     source = read_task(request.task)
     candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
-    target = _target_for(request.target, candidate.language, request.place)
+    target = _target_for(request.target or source.limits.arch or None, candidate.language, request.place)
     evaluator = suppliers.open_evaluator(request.policy, request.place)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
@@ -69,7 +69,7 @@ def profile(request: ProfileRequest, suppliers: Suppliers | None = None) -> Prof
 async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSummary:
     source = read_task(request.task)
     candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
-    target = _target_for(request.target, candidate.language)
+    target = _target_for(request.target or source.limits.arch or None, candidate.language)
     evaluator = suppliers.open_evaluator(request.policy)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))

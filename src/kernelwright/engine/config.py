@@ -13,13 +13,17 @@ from typing import Literal
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
 from kernelwright.engine.budget import Budget
+from kernelwright.engine.predictor import PredictorConfig
 from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
+from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
+from kernelwright.records.candidate import Language
+from kernelwright.records.limits import Limits
 from kernelwright.records.policy import Policy
 from kernelwright.reward.table import REWARDS
 from kernelwright.search.table import StrategyConfig
-from kernelwright.search.tritongym import TritonGymConfig
+from kernelwright.search.tritongym.config import TritonGymConfig
 
 Settings = Mapping[str, JsonValue]
 
@@ -48,6 +52,13 @@ class RunConfig(Record):
     in_flight: int = Field(default=2, ge=1)
     """Expansions worked on at once. Part of the search: another value is another sequence of proposals."""
     proposer: str = "author"
+    """`author`, or `llm`; `llm:NAME` for another variant of the prompts."""
+    models: dict[str, ModelConfig] = Field(default_factory=dict)
+    """Which model serves which role; `default` serves those that are not named."""
+    language: Language | None = None
+    """What is written; None: the proposer's choice for the target."""
+    predictor: PredictorConfig | None = None
+    """Ranks proposals before device time is spent; None: they are evaluated as they come."""
     reward: str = "tritongym"
     cache: bool = True
     """Search evaluations are taken over from earlier runs, and kept for later ones."""
@@ -91,6 +102,12 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
         )
         where = f"configuration {str(file)!r} and the flags" if file else "the flags"
         raise UsageError(f"{where} do not make a run: {faults}. docs/configuration.md lists every setting") from None
+
+
+def wished(config: RunConfig, limits: Limits) -> RunConfig:
+    """The configuration with the task's goal where nobody gave another one."""
+    wanted = config.target_us if config.target_us is not None else limits.target_us
+    return config.model_copy(update={"target_us": wanted})
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:

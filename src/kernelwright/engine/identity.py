@@ -53,3 +53,14 @@ def same_circumstances(card: RunCard, here: Environment) -> None:
             f"run {card.id} cannot go on under other circumstances ({'; '.join(changed)}): "
             "restore them, or start a new run"
         )
+
+
+def must_fit(card: RunCard, task: Task, here: Environment) -> None:
+    """A run goes on only with the task that it was begun with, and under the same circumstances.
+
+    Raises:
+        StoreError: one of them is another.
+    """
+    same_circumstances(card, here)
+    if task.id != card.task.id:
+        raise StoreError(f"run {card.id}: the task is admitted differently now; start a new run")

@@ -43,6 +43,7 @@ async def search(strategy: Strategy, proposer: Proposer, judge: Judge, progress:
             flight.popleft()
             for trial in trials:
                 strategy.tell(*progress.take(expansion, trial))
+            strategy.closed(expansion)
             progress.settle(expansion, len(trials))
     finally:
         for _, running in flight:

@@ -5,34 +5,57 @@ order of their expansions, and budgets look only at what was told. So an interru
 resumed goes through the very same states.
 """
 
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
 from kernelwright.engine.brief import make_brief, withhold
 from kernelwright.engine.budget import Ledger
 from kernelwright.engine.config import RunConfig
+from kernelwright.engine.desk import Office, RunDesk
 from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent
 from kernelwright.engine.journal import Journal
-from kernelwright.engine.predictor import Predictor
-from kernelwright.engine.sweep import Trial, merit
+from kernelwright.engine.predictor import Build, Predictor, rank
+from kernelwright.engine.sweep import Trial
 from kernelwright.feedback.describe import describe
+from kernelwright.propose.desk import BareDesk
 from kernelwright.propose.proposer import Brief, Proposer
 from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
-from kernelwright.records.evaluation import Measured, Verified
+from kernelwright.records.evaluation import Measured, Verified, merit
 from kernelwright.records.feedback import Feedback
+from kernelwright.records.run import Turn
+from kernelwright.records.spending import unbooked
 from kernelwright.records.task import Task
 from kernelwright.reward.table import REWARDS
 from kernelwright.search.strategy import Strategy
+
+RANKING = -1
+"""Where a ranking stands among an expansion's dialogues: it is about all siblings."""
+
+
+@dataclass(frozen=True)
+class Aids:
+    """What helps a run and need not be there."""
+
+    predictor: Predictor | None = None
+    build: Build | None = None
+    """What the predictor is told of the compiler's facts; None: nothing."""
+    office: Callable[[Sequence[Attempt]], Office] | None = None
+    """Where models and tools are asked; it is given the run's attempts, as they grow."""
 
 
 class Progress:
     """Attempts so far, what they taught, what they cost."""
 
-    def __init__(self, task: Task, config: RunConfig, journal: Journal, predictor: Predictor | None = None) -> None:
+    def __init__(self, task: Task, config: RunConfig, journal: Journal, aids: Aids | None = None) -> None:
         self.config = config
         self.ledger = Ledger(config.budget)
         self.attempts: list[Attempt] = []
         self.best: Attempt | None = None
         self._task = task
         self._journal = journal
-        self._predictor = predictor
+        self._aids = aids or Aids()
+        self._office = self._aids.office(self.attempts) if self._aids.office else None
         self._feedback: list[Feedback] = []
         self._first_with: dict[str, int] = {}
         self._paid: set[str] = set()
@@ -53,6 +76,8 @@ class Progress:
     def brief(self, expansion: Expansion) -> Brief:
         """What the proposer gets to read."""
         brief = make_brief(self._task, expansion, self.config.seed, self.attempts, self._feedback)
+        desk = RunDesk(self._office, expansion.number) if self._office else BareDesk()
+        brief = replace(brief, language=self.config.language, desk=desk)
         return withhold(brief) if self.config.withhold_feedback else brief
 
     async def proposals(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
@@ -69,11 +94,31 @@ class Progress:
         return made
 
     async def _propose(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
-        made = tuple(await proposer.propose(brief))[:count]
-        if self._predictor is not None:
-            made = tuple(self._predictor.rank(brief, made))
+        asked = self.config.predictor.oversample if self.config.predictor and self._aids.predictor else 1
+        more = brief.expansion.model_copy(update={"count": count * asked})
+        made = tuple(await proposer.propose(replace(brief, expansion=more)))
+        if self._aids.predictor is not None:
+            made = await self._ranked(self._aids.predictor, brief.expansion.number, made)
+        made = made[:count]
         self._journal.proposed(brief.expansion.number, made)
         return made
+
+    async def _ranked(self, predictor: Predictor, expansion: int, made: tuple[Proposal, ...]) -> tuple[Proposal, ...]:
+        """Most promising first; the scores are journaled with the compiler's time."""
+        known = frozenset(a.proposal.candidate.id for a in self.attempts)
+        ranked = await rank(predictor, self._task, made, self._aids.build, known)
+        scores = json.dumps([{"note": r.proposal.note, "score": round(r.score, 4)} for r in ranked])
+        turn = Turn(
+            number=self._journal.turns,
+            expansion=expansion,
+            sibling=RANKING,
+            role="predictor",
+            kind="diagnosis",
+            text=scores,
+            device_s=sum(r.seconds for r in ranked),
+        )
+        self._journal.say(turn)
+        return tuple(r.proposal for r in ranked)
 
     def take(self, expansion: Expansion, trial: Trial) -> tuple[Attempt, float]:
         """Make the next attempt of a trial; journal it with its reward before the strategy is told."""
@@ -86,14 +131,18 @@ class Progress:
         self.attempts.append(attempt)
         self._feedback.append(feedback)
         self.ledger.charge(attempt.cost)
-        if self._predictor is not None:
-            self._predictor.learn(attempt, reward)
+        if self._aids.predictor is not None:
+            self._aids.predictor.learn(self._task, attempt)
         self._tell(attempt, feedback, reward, replayed)
         return attempt, reward
 
     def settle(self, expansion: Expansion, made: int) -> None:
-        """End an expansion that yielded `made` attempts."""
-        self.ledger.settle(expansion.count, made)
+        """End an expansion that yielded `made` attempts, and book what its dialogues cost beside them."""
+        said = self._journal.said(expansion.number)
+        booked = [a.cost for a in self.attempts[len(self.attempts) - made :]]
+        self.ledger.settle(expansion.count, made, unbooked(said, booked) if said else None)
+        if any(turn.kind == "no_room" for turn in said):
+            self.ledger.close()
 
     def why(self, strategy: Strategy) -> str:
         """Why nothing is in flight and nothing is asked for."""

@@ -5,21 +5,29 @@ far, with the reason, in a run that can be resumed.
 """
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kernelwright.engine.config import RunConfig
+from kernelwright.engine.crew import Crew
+from kernelwright.engine.desk import Office
 from kernelwright.engine.events import Finished, Listener, Phase, silent
 from kernelwright.engine.finals import play_finals
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.judge import Circumstances, Judge
 from kernelwright.engine.loop import search
-from kernelwright.engine.predictor import Predictor
-from kernelwright.engine.progress import Progress
-from kernelwright.errors import KernelwrightError, ProposeError, RefereeError
+from kernelwright.engine.meter import Meter
+from kernelwright.engine.predictor import Build, Predictor
+from kernelwright.engine.profiles import Profiles
+from kernelwright.engine.progress import Aids, Progress
+from kernelwright.engine.toolbox import Library, Toolbox, technique_cards
+from kernelwright.errors import KernelwrightError, ModelError, ProposeError, RefereeError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.models.table import make_model
 from kernelwright.propose.proposer import Proposer
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.run import Outcome
+from kernelwright.records.task import Task
 from kernelwright.search.limits import Limits
 from kernelwright.search.table import make_strategy
 from kernelwright.store.cache import EvaluationCache
@@ -36,6 +44,10 @@ class Parts:
     evaluator: Evaluator
     listener: Listener = silent
     predictor: Predictor | None = None
+    crew: Crew | None = None
+    """Who answers when a proposer asks a model; None: nobody."""
+    library: Library = technique_cards
+    """Where techniques are looked up."""
     cache: EvaluationCache | None = None
     """What earlier runs found; None: nothing is taken over and nothing is left for later ones."""
 
@@ -59,11 +71,39 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
     journal = Journal(store, parts.listener)
     task, environment = store.card.task, store.card.environment
     judge = Judge(parts.evaluator, journal, Circumstances(task, environment, config.policy, store.card.id), parts.cache)
-    progress = Progress(task, config, journal, parts.predictor)
-    ending = await _end(config, parts, judge, progress, journal)
+    crew = parts.crew or Crew({}, make_model)
+    aids = Aids(parts.predictor, _builder(task, config, parts), _office(task, config, parts, crew, journal))
+    progress = Progress(task, config, journal, aids)
+    try:
+        ending = await _end(config, parts, judge, progress, journal)
+    finally:
+        await crew.close()
     store.finish(ending.outcome)
     journal.emit(Finished(outcome=ending.outcome))
     return ending
+
+
+def _builder(task: Task, config: RunConfig, parts: Parts) -> Build | None:
+    if config.predictor is None or not config.predictor.build:
+        return None
+    return lambda candidate: parts.evaluator.build(task, candidate)
+
+
+def _office(
+    task: Task, config: RunConfig, parts: Parts, crew: Crew, journal: Journal
+) -> Callable[[Sequence[Attempt]], Office]:
+    """Where this run's proposers ask; the calls that were recorded are on its meter already."""
+    meter = Meter(config.budget)
+    for reply in journal.replies():
+        meter.count(reply)
+
+    tools = Toolbox(task, parts.evaluator, config.language, parts.library)
+
+    def office(attempts: Sequence[Attempt]) -> Office:
+        profiles = Profiles(task, parts.evaluator, attempts)
+        return Office(journal, crew, meter, profiles.answer, tools.answer, config.withhold_feedback)
+
+    return office
 
 
 async def _end(config: RunConfig, parts: Parts, judge: Judge, progress: Progress, journal: Journal) -> Ending:
@@ -73,7 +113,7 @@ async def _end(config: RunConfig, parts: Parts, judge: Judge, progress: Progress
         final = await _finals(config, judge, progress, journal)
     except asyncio.CancelledError:
         return Ending(_partial(progress, INTERRUPTED), interrupted=True)
-    except (ProposeError, RefereeError) as error:
+    except (ModelError, ProposeError, RefereeError) as error:
         return Ending(_partial(progress, str(error)), error=error)
     return Ending(_outcome(progress, stopped, final, config.finals.enabled))
 

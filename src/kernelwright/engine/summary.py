@@ -26,6 +26,7 @@ from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome
+from kernelwright.records.spending import Spending, spending
 from kernelwright.records.task import Target, Task
 from kernelwright.store.run import RunStore
 
@@ -67,6 +68,8 @@ class RunSummary(Record):
     outcomes: dict[str, int]
     """Attempts by outcome, the best outcome first."""
     best: BestKernel | None
+    models: tuple[Spending, ...] = ()
+    """Calls, tokens and money by role; empty without a model."""
     stopped: str
     complete: bool
     """False: `resume` goes on."""
@@ -123,6 +126,7 @@ def summarize(store: RunStore) -> RunSummary:
         attempts=len(attempts),
         outcomes=count_outcomes(attempts),
         best=best_of(attempts, outcome),
+        models=spending(store.turns()),
         stopped=outcome.stopped if outcome else "Still running, or killed.",
         complete=outcome is not None and outcome.complete,
     )

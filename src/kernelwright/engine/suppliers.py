@@ -5,25 +5,36 @@ Decides the defaults: the referee of this machine, the table of proposers, the H
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
 
 from kernelwright.engine.events import Listener, Phase, silent
+from kernelwright.engine.predictor import Predictor, PredictorConfig
+from kernelwright.engine.toolbox import Library, technique_cards
 from kernelwright.errors import UsageError
 from kernelwright.evaluate import doctor
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.evaluate.referee import Referee
 from kernelwright.execution.executor import Note, Place
 from kernelwright.export import model_new
+from kernelwright.models.chat import ChatModel
+from kernelwright.models.config import ModelConfig
+from kernelwright.models.replay import Replay, recorded_in
+from kernelwright.models.table import make_model
 from kernelwright.propose.proposer import Proposer
-from kernelwright.propose.table import PROPOSERS
+from kernelwright.propose.table import make_proposer
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.check import Check
 from kernelwright.records.policy import Policy
-from kernelwright.records.run import Outcome, RunCard
+from kernelwright.records.run import Outcome, RunCard, Turn
 from kernelwright.records.task import Task
 from kernelwright.report import html, terminal
+from kernelwright.reward.predictor.experience import read_rows
 from kernelwright.store.cache import EvaluationCache, cache_file
+from kernelwright.store.database import FILE
+from kernelwright.store.run import RunStore
 
 Shown = Any
 """Whatever a rich console can print; rich itself belongs to the interfaces."""
@@ -33,10 +44,25 @@ def _referee(policy: Policy, place: Place, note: Note) -> Evaluator:
     return Referee(policy, on_note=note, place=place)
 
 
-def _proposer(name: str) -> Proposer:
-    if name not in PROPOSERS:
-        raise UsageError(f"proposer {name!r} must be one of {', '.join(PROPOSERS)}")
-    return PROPOSERS[name]()
+def _model(config: ModelConfig) -> ChatModel:
+    """A run's own journal is a record of conversations too."""
+    folder = Path(config.name)
+    if config.provider != "replay" or not (folder / FILE).exists():
+        return make_model(config)
+    store = RunStore.open(folder)
+    try:
+        return Replay(recorded_in(store.turns()), config.name)
+    finally:
+        store.close()
+
+
+def _predictor(config: PredictorConfig) -> Predictor:
+    try:
+        module = import_module("kernelwright.reward.predictor.forest")
+    except ModuleNotFoundError as error:
+        raise UsageError(f"a predictor needs the package {error.name}: pip install 'kernelwright[predictor]'") from None
+    rows = read_rows(config.experience) if config.experience is not None else ()
+    return cast("Predictor", module.ForestPredictor(rows))
 
 
 def _cache() -> EvaluationCache | None:
@@ -49,16 +75,20 @@ class Suppliers:
 
     evaluator: Callable[[Policy, Place, Note], Evaluator] = _referee
     """The note tells what the referee is busy with, from any thread."""
-    proposer: Callable[[str], Proposer] = _proposer
+    proposer: Callable[[str], Proposer] = make_proposer
+    model: Callable[[ModelConfig], ChatModel] = _model
+    predictor: Callable[[PredictorConfig], Predictor] = _predictor
     wrap: Callable[[Task, Candidate], str] = model_new.wrap
     """A candidate as a drop-in `ModelNew` module."""
-    render: Callable[[RunCard, Sequence[Attempt], Outcome | None], str] = html.render
+    render: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Turn]], str] = html.render
     """The report's page."""
-    present: Callable[[RunCard, Sequence[Attempt], Outcome | None], Shown] = terminal.render
+    present: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Turn]], Shown] = terminal.render
     """The same for a terminal, as something that rich prints."""
     examine: Callable[[], Sequence[Check]] = doctor.examine
     cache: Callable[[], EvaluationCache | None] = _cache
     """What earlier runs found; None: nothing is taken over or kept."""
+    library: Library = technique_cards
+    """What a look-up of techniques finds."""
     listener: Listener = silent
 
     def open_evaluator(self, policy: Policy, place: Place | None = None) -> Evaluator:

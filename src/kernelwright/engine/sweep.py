@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kernelwright.engine.judge import Judge, Judgement
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import OUTCOMES, Evaluation, Measured
+from kernelwright.records.evaluation import merit
 
 
 class Trial(NamedTuple):
@@ -48,12 +48,6 @@ def choose_points(candidate: Candidate, limit: int) -> list[Candidate]:
         return list(candidate.points())
     chosen = {0, *random.Random(candidate.id).sample(range(1, total), limit - 1)}
     return [point for index, point in enumerate(candidate.points()) if index in chosen]
-
-
-def merit(evaluation: Evaluation) -> tuple[int, float]:
-    """Orders evaluations: the better outcome first, then the larger lower bound of the speedup over eager."""
-    versus = evaluation.timing.against("eager") if isinstance(evaluation, Measured) else None
-    return -OUTCOMES.index(evaluation.outcome), versus.speedup.low if versus else 0.0
 
 
 def _seconds(tried: list[Judgement]) -> float:

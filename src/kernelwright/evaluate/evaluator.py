@@ -44,6 +44,14 @@ class Evaluator(Protocol):
         """
         ...
 
+    async def build(self, task: Task, candidate: Candidate) -> Evaluation:
+        """What the compiler says of one candidate: `Compiled` with its facts, or why not. Nothing of it is run.
+
+        Raises:
+            RefereeError: the referee broke.
+        """
+        ...
+
     async def profile(self, task: Task, candidate: Candidate, build: BuildFacts | None = None) -> Profile:
         """Where a candidate's time goes, as well as this machine can tell; `build` adds what its compiler said.
 

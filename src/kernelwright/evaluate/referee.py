@@ -61,6 +61,11 @@ class Referee:
         self._same_device(task.target, found.device)
         return found
 
+    async def build(self, task: Task, candidate: Candidate) -> Evaluation:
+        """See `Evaluator.build`."""
+        job = self._job(do="build", task=task.model_dump_json(), candidate=candidate.model_dump_json())
+        return EVALUATION.validate_json(await self._ask(task.target, _kin(task.source, task.target), job))
+
     async def profile(self, task: Task, candidate: Candidate, build: BuildFacts | None = None) -> Profile:
         """See `Evaluator.profile`."""
         facts = build.model_dump_json() if build is not None else ""

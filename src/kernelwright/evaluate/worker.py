@@ -51,29 +51,32 @@ def _answer(court: Court, job: dict[str, str]) -> str:
 def _do(court: Court, job: dict[str, str]) -> str:
     policy = Policy.model_validate_json(job["policy"])
     match job["do"]:
-        case "admit":
+        case "admit" | "examine":
             source, target = TaskSource.model_validate_json(job["source"]), Target.model_validate_json(job["target"])
-            return court.admit(source, target, policy).model_dump_json()
-        case "examine":
-            source, target = TaskSource.model_validate_json(job["source"]), Target.model_validate_json(job["target"])
-            return court.examine(source, target, policy).model_dump_json()
-        case "judge":
-            task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
-            effort: Effort = "final" if job["effort"] == "final" else "search"
-            return court.judge(task, candidate, policy, effort).model_dump_json()
-        case "profile":
-            task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
-            build = BuildFacts.model_validate_json(job["build"]) if job["build"] else None
-            return court.profile(task, candidate, policy, build).model_dump_json()
-        case "replay":
-            task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
-            return court.replay(task, candidate, policy, json.loads(job["seeds"])).model_dump_json()
+            done = court.admit if job["do"] == "admit" else court.examine
+            return done(source, target, policy).model_dump_json()
         case "environment":
             return court.environment(Target.model_validate_json(job["target"])).model_dump_json()
         case "identity":
             return _identity(court, Target.model_validate_json(job["target"]))
-        case other:
-            raise errors.RefereeError(f"no job is called {other!r}")
+        case _:
+            return _of_candidate(court, job, policy)
+
+
+def _of_candidate(court: Court, job: dict[str, str], policy: Policy) -> str:
+    do = job["do"]
+    if do not in ("judge", "build", "profile", "replay"):
+        raise errors.RefereeError(f"no job is called {do!r}")
+    task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
+    if do == "build":
+        return court.build(task, candidate, policy).model_dump_json()
+    if do == "profile":
+        facts = BuildFacts.model_validate_json(job["build"]) if job["build"] else None
+        return court.profile(task, candidate, policy, facts).model_dump_json()
+    if do == "replay":
+        return court.replay(task, candidate, policy, json.loads(job["seeds"])).model_dump_json()
+    effort: Effort = "final" if job["effort"] == "final" else "search"
+    return court.judge(task, candidate, policy, effort).model_dump_json()
 
 
 def _identity(court: Court, target: Target) -> str:

@@ -21,6 +21,8 @@ INTENSE = 16.0
 ridge of a CPU core with two fused multiply-adds of eight lanes a cycle and about 10 GB/s is near it."""
 SHORT_US = 20.0
 """Microseconds. A floor below this is hidden by the fixed price of a call when the kernel takes several times longer."""
+MOST_OVERHEAD_US = 1000.0
+"""Microseconds. The fixed price of a call (launches, parallel regions, allocations) is at most this: beyond, it waits."""
 LAUNCH_SHARE = 0.3
 """Share of the call from which its launches are the thing to cut."""
 GAP_SHARE = 0.3
@@ -128,7 +130,7 @@ def latency(evidence: Evidence) -> Finding | None:
 
 def _overhead(evidence: Evidence, latency_us: float) -> Finding | None:
     floor = evidence.measured.roofline.floor_us if evidence.measured is not None else None
-    if floor is None or floor >= SHORT_US or latency_us <= 4 * floor:
+    if floor is None or floor >= SHORT_US or not 4 * floor < latency_us <= MOST_OVERHEAD_US:
         return None
     bandwidth = evidence.bandwidth
     if bandwidth is not None and bandwidth[0] >= NEAR_CEILING * bandwidth[1]:

@@ -5,10 +5,12 @@ which strategy asked. What it must remember of a parent travels in the proposal'
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from kernelwright.propose.desk import BareDesk, Desk
 from kernelwright.records.attempt import Attempt, Expansion, Proposal
+from kernelwright.records.candidate import Language
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.task import Task
 
@@ -25,6 +27,10 @@ class Brief:
     """One for each parent; empty when feedback is withheld."""
     seed: int
     """Fixed by the run and the expansion, so that a resumed run proposes the same."""
+    language: Language | None = None
+    """What to write; None: the proposer's own choice for the target."""
+    desk: Desk = field(default_factory=BareDesk)
+    """Where models and tools are asked."""
 
 
 class Proposer(Protocol):
@@ -33,7 +39,10 @@ class Proposer(Protocol):
     async def propose(self, brief: Brief) -> Sequence[Proposal]:
         """Up to `brief.expansion.count` proposals.
 
+        An answer of a model that holds no kernel is a proposal too, with an empty source: it was paid for.
+
         Raises:
             ProposeError: it cannot write this task; the message names the operations.
+            ModelError: the model behind it cannot be had.
         """
         ...

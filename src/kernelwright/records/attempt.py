@@ -15,6 +15,10 @@ from kernelwright.records.measure import Ratio
 Intent = Literal["seed", "repair", "improve", "apply-technique"]
 
 
+ROLES = ("coder", "judge", "reflector", "frontend", "midend", "agent")
+"""Whoever may be asked in a run: the writers and the advisers of all strategies."""
+
+
 class Expansion(Record):
     """A strategy's request: where to look next. Blind to models, prompts, compilers and devices."""
 
@@ -24,11 +28,15 @@ class Expansion(Record):
     parents: tuple[int, ...] = ()
     """Attempt numbers, the most important first."""
     hint: str = ""
-    """A technique's name, or words."""
+    """A technique's name, or the strategy's own words for what became of the parent."""
     count: int = Field(default=1, ge=1)
     """How many candidates are asked for."""
-    role: str = "author"
-    """Whose conversation it continues."""
+    role: str = "coder"
+    """Who writes: which prompt and which model."""
+    adviser: str = ""
+    """The role that is asked first for one step to take; empty: nobody."""
+    dialogue: Literal["fresh", "kept"] = "fresh"
+    """`kept`: the conversation behind the first parent goes on; `fresh`: nothing of it is remembered."""
 
 
 class Proposal(Record):
@@ -39,6 +47,10 @@ class Proposal(Record):
     """One line for people: what was changed and why."""
     memo: str = ""
     """What the proposer wants to find again on its children; opaque to everybody else."""
+    prompt: str = ""
+    """Content hash of the prompt files that asked for it; empty without a model."""
+    model: str = ""
+    """What wrote it, as its endpoint calls itself."""
     tokens: int = 0
     usd: float = 0.0
 
@@ -50,6 +62,15 @@ class Cost(Record):
     device_s: float = 0.0
     tokens: int = 0
     usd: float = 0.0
+
+    def plus(self, other: "Cost") -> "Cost":
+        """Both together."""
+        return Cost(
+            proposals=self.proposals + other.proposals,
+            device_s=self.device_s + other.device_s,
+            tokens=self.tokens + other.tokens,
+            usd=self.usd + other.usd,
+        )
 
 
 class Attempt(Record):

@@ -19,11 +19,26 @@ from typing import Literal
 
 from kernelwright.records.base import Record, identity
 from kernelwright.records.recipe import Recipe
+from kernelwright.records.tensor import DType
 
 Language = Literal["cpp", "triton", "cuda", "cuda_host", "python"]
 
 SUFFIXES: dict[Language, str] = {"cpp": ".cpp", "triton": ".py", "cuda": ".cu", "cuda_host": ".cu", "python": ".py"}
 """File ending by language."""
+FENCES: dict[Language, str] = {
+    "cpp": "cpp",
+    "triton": "python",
+    "cuda": "cuda",
+    "cuda_host": "cuda",
+    "python": "python",
+}
+"""How a Markdown block of this language is tagged."""
+C_TYPES: dict[DType, str] = {
+    "float64": "double", "float32": "float", "float16": "_Float16", "bfloat16": "std::uint16_t",
+    "int64": "std::int64_t", "int32": "std::int32_t", "int16": "std::int16_t", "int8": "std::int8_t",
+    "uint8": "std::uint8_t", "bool": "bool",
+}  # fmt: skip
+"""What a pointer to a tensor points to in `cpp`; bfloat16 as its bits."""
 
 
 class Define(Record):

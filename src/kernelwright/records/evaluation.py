@@ -70,6 +70,8 @@ class Crashed(_Outcome):
     reason: str
     """Such as `killed by SIGSEGV`, `exited with status 0 before it answered`, `MemoryError`."""
     log: str = ""
+    build: BuildFacts | None = None
+    """What the compiler said, where it got so far."""
 
 
 class TimedOut(_Outcome):
@@ -78,6 +80,8 @@ class TimedOut(_Outcome):
     outcome: Literal["timed_out"] = "timed_out"
     stage: Stage
     limit_s: float
+    build: BuildFacts | None = None
+    """What the compiler said, where it got so far."""
 
 
 WrongBecause = Literal[
@@ -97,6 +101,8 @@ class Incorrect(_Outcome):
     """One sentence with the numbers: which output, which element, expected and got."""
     accuracy: Accuracy = Accuracy(cases=())
     """The cases judged up to and including the wrong one."""
+    build: BuildFacts | None = None
+    """What the compiler said, where it got so far."""
 
 
 class Suspect(_Outcome):
@@ -105,10 +111,12 @@ class Suspect(_Outcome):
     outcome: Literal["suspect"] = "suspect"
     because: Literal["below_floor", "clock_disagrees", "hidden_work", "batched", "tampering", "decoration"]
     evidence: str
+    build: BuildFacts | None = None
+    """What the compiler said, where it got so far."""
 
 
 class Compiled(_Outcome):
-    """Built for a device that is not here; not run."""
+    """Built, and not run: its device is not here, or nobody asked for more."""
 
     outcome: Literal["compiled"] = "compiled"
     build: BuildFacts
@@ -147,3 +155,18 @@ OUTCOMES = (
     "crashed", "timed_out", "build_failed", "refused",
 )  # fmt: skip
 """Every outcome's name, best first."""
+
+
+def failed_to_build(evaluation: Evaluation) -> bool:
+    """The compiler said no, or died of it. What was refused never came before it."""
+    match evaluation:
+        case BuildFailed() | Crashed(stage="compile") | TimedOut(stage="compile"):
+            return True
+    return False
+
+
+def merit(evaluation: Evaluation) -> tuple[int, float]:
+    """Orders evaluations: the better outcome first, then the larger lower bound of the speedup over eager."""
+    outcome = "build_failed" if failed_to_build(evaluation) else evaluation.outcome
+    versus = evaluation.timing.against("eager") if isinstance(evaluation, Measured) else None
+    return -OUTCOMES.index(outcome), versus.speedup.low if versus else 0.0

@@ -47,7 +47,7 @@ class Feedback(Record):
     words: str
     """For a reader: outcome, numbers, what to look at. Starts with the outcome's class."""
     works: bool
-    """Right, and timed."""
+    """Right; timed too where the device is here."""
     speedup_best: float | None = None
     """Median speedup over eager relative to the best attempt before it; above one is a new best."""
     speedup_eager: float | None = None

@@ -84,6 +84,9 @@ class Policy(Record):
     """Whom else in a final on a GPU."""
     cached_baselines: bool = True
     """In a search on a GPU, time torch.compile against eager once for the task, and the candidate against eager alone."""
+    counters: bool = True
+    """Hardware counters in profiles, which take seconds each; without them a profile is the driver's trace. No verdict
+    depends on it."""
     disabled: tuple[Defence, ...] = ()
     """For the tests of the defences only; recorded in every evaluation that was made so."""
 

@@ -1,4 +1,4 @@
-"""Run and Turn: the folder's identity card, and the journaled messages of a dialogue."""
+"""RunCard, Turn and Outcome: what a run is, what was said in it, and how it ended."""
 
 from typing import Literal
 
@@ -34,14 +34,28 @@ class Environment(Record):
     """Parts that the host denies, each with what is lost."""
 
 
+TurnKind = Literal["prompt", "reply", "diagnosis", "call", "result", "profile", "no_room"]
+
+
 class Turn(Record):
     """A message to or from a model, a diagnosis or a tool call; journaled before it is acted on."""
 
     number: int
+    """Position in the run's journal. Threads run side by side, so it is no position in a dialogue."""
     expansion: int
+    sibling: int = 0
+    """Place of the candidate, among the expansion's, that this dialogue is about."""
+    step: int = 0
+    """Position in that dialogue."""
     role: str
-    kind: Literal["prompt", "reply", "diagnosis", "tool"]
+    kind: TurnKind
+    """`call` and `result` are a tool's; `no_room`: the budget did not pay for the prompt that would have followed."""
     text: str
+    """A request, a reply, a call or a profile as JSON; a result and a diagnosis as they are."""
+    prompt: str = ""
+    """Of a prompt: the id of the request as its writer asked it."""
+    device_s: float = 0.0
+    """Device seconds that a profile or a tool took."""
 
 
 class RunCard(Record):

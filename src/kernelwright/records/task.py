@@ -5,12 +5,19 @@ returns the `Task` with its workloads, domains and OpGraph. Nothing here execute
 """
 
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import JsonValue, StringConstraints
 
 from kernelwright.records.base import Record, identity
 from kernelwright.records.comparator import Calibrated, Comparator, DeclaredComparator
 from kernelwright.records.graph import OpGraph
+from kernelwright.records.limits import Limits
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+
+WORDS = 20_000
+"""Most characters of a description, and of a host context."""
+Words = Annotated[str, StringConstraints(max_length=WORDS)]
 
 
 class Target(Record):
@@ -40,10 +47,22 @@ class TaskSource(Record):
     """A task as its author wrote it: text, not yet run."""
 
     name: str
-    format: Literal["kernelbench"]
+    format: Literal["kernelbench", "text"]
     source: str
+    """The reference, complete in itself."""
     domains: tuple[DeclaredDomain, ...] = ()
     comparators: tuple[DeclaredComparator, ...] = ()
+    description: Words = ""
+    """What is wanted, in words. Read by proposers only."""
+    host: Words = ""
+    """The code around the kernel, as it will be called. Read by proposers only."""
+    limits: Limits = Limits()
+
+    def identity_fields(self) -> dict[str, JsonValue]:
+        """Every field but the name. What was left empty is left out: a task without it is the one that it always was."""
+        fields: dict[str, JsonValue] = self.model_dump(mode="json", exclude={"name"})
+        empty = {"description": "", "host": "", "limits": Limits().model_dump(mode="json")}
+        return {name: value for name, value in fields.items() if name not in empty or value != empty[name]}
 
 
 class Workload(Record):
@@ -87,6 +106,5 @@ class Task(Record):
     @cached_property
     def id(self) -> str:
         """Hash of all fields but the name: a renamed file is the same task."""
-        fields = self.model_dump(mode="json")
-        fields["source"].pop("name")
+        fields = {**self.model_dump(mode="json"), "source": self.source.identity_fields()}
         return identity("task", fields)

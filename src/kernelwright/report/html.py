@@ -17,7 +17,8 @@ from markupsafe import Markup
 from kernelwright import __version__
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.measure import Ratio
-from kernelwright.records.run import Outcome, RunCard
+from kernelwright.records.run import Outcome, RunCard, Turn
+from kernelwright.records.spending import spending
 from kernelwright.report import tally, words
 from kernelwright.report.charts.errors import errors
 from kernelwright.report.charts.progress import progress
@@ -26,6 +27,7 @@ from kernelwright.report.charts.ruler import ruler
 from kernelwright.report.charts.samples import samples
 from kernelwright.report.charts.shares import Share, shares
 from kernelwright.report.charts.svg import HALF, NARROW, WIDE
+from kernelwright.report.dialogues import dialogues, is_drill
 from kernelwright.report.headline import Headline, headline, sentence
 from kernelwright.report.rows import reason, rows
 from kernelwright.report.source import SOURCE_LIMIT, highlighted, plain
@@ -33,8 +35,11 @@ from kernelwright.report.source import SOURCE_LIMIT, highlighted, plain
 TEXT_LIMIT = 4000
 """Characters of a note, a reason or a name; logs and sources have limits of their own."""
 
+MESSAGE_LIMIT = 20000
+"""Characters of one message of a dialogue; the run's file has all of it."""
 
-def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> str:
+
+def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, turns: Sequence[Turn] = ()) -> str:
     """The whole page; `outcome` is None for a run that has not ended."""
     told = headline(card, attempts, outcome)
     everything = [*attempts, *([told.attempt] if told.attempt else [])]
@@ -55,6 +60,10 @@ def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) 
         style=Markup(rules),
         style_hash=base64.b64encode(hashlib.sha256(rules.encode()).digest()).decode(),
         progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
+        dialogues=dialogues(turns),
+        drill=is_drill(turns),
+        spent_by_role=spending(turns),
+        message_limit=MESSAGE_LIMIT,
         version=__version__,
     )
 

@@ -13,8 +13,10 @@ from rich.text import Text
 from kernelwright.records.attempt import Attempt, speedup
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.measure import Verdict
-from kernelwright.records.run import Outcome, RunCard
+from kernelwright.records.run import Outcome, RunCard, Turn
+from kernelwright.records.spending import Spending, spending
 from kernelwright.report import tally, words
+from kernelwright.report.dialogues import is_drill
 from kernelwright.report.headline import Headline, headline, sentence
 from kernelwright.report.rows import reason
 
@@ -23,7 +25,9 @@ SHOWN = 8
 """Attempts in the table; the HTML report has them all."""
 
 
-def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> RenderableType:
+def render(
+    card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, turns: Sequence[Turn] = ()
+) -> RenderableType:
     """The whole summary; print it on any console."""
     told = headline(card, attempts, outcome)
     everything = [*attempts, *([told.attempt] if told.attempt else [])]
@@ -34,7 +38,17 @@ def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) 
     parts += [_text(f"Denied by this host: {part}", "yellow") for part in card.environment.denied]
     if attempts:
         parts += [Text(""), _best(attempts), Text(""), _sums(attempts)]
+    parts += [_text(_role(spent), "dim") for spent in spending(turns)]
+    if is_drill(turns):
+        parts.append(_text("A drill: the answers are a public fake's, and nothing here is a model's result.", "yellow"))
     return Group(*parts)
+
+
+def _role(spent: Spending) -> str:
+    tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens"
+    price = "price unknown" if spent.usd is None else f"${spent.usd:.4f}"
+    calls = "1 call" if spent.calls == 1 else f"{spent.calls} calls"
+    return f"{spent.role} ({spent.model}): {calls}, {tokens}, {price}, waited {words.seconds(spent.seconds)}"
 
 
 def _claim(card: RunCard, told: Headline) -> list[RenderableType]:

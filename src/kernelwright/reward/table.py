@@ -7,13 +7,19 @@ and add its line here.
 from collections.abc import Callable
 
 from kernelwright.records.attempt import Attempt
+from kernelwright.reward.frontend import frontend
+from kernelwright.reward.frontend_midend import frontend_midend
 from kernelwright.reward.log_speedup import log_speedup
+from kernelwright.reward.midend import midend
 from kernelwright.reward.tritongym import tritongym
 
 Reward = Callable[[Attempt, Attempt | None, Attempt | None], float]
 """(attempt, first parent, best before it) to a number; higher is better."""
 
 REWARDS: dict[str, Reward] = {
+    "frontend": frontend,
+    "frontend_midend": frontend_midend,
     "log_speedup": log_speedup,
+    "midend": midend,
     "tritongym": tritongym,
 }

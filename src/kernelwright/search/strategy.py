@@ -12,7 +12,7 @@ from kernelwright.records.attempt import Attempt, Expansion
 
 
 class Strategy(Protocol):
-    """Ask and tell. `tell` comes once for each attempt; several expansions may be in flight."""
+    """Ask and tell. `tell` comes once for each attempt, then `closed` for its expansion; several may be in flight."""
 
     def ask(self, room: int) -> Sequence[Expansion]:
         """At most `room` expansions. Empty while attempts are in flight means wait; otherwise, finished."""
@@ -20,6 +20,10 @@ class Strategy(Protocol):
 
     def tell(self, attempt: Attempt, reward: float) -> None:
         """Learn from one attempt."""
+        ...
+
+    def closed(self, expansion: Expansion) -> None:
+        """Every attempt of this expansion was told. There may have been fewer than asked for, or none."""
         ...
 
     def finished(self) -> str | None:

@@ -21,7 +21,7 @@ def evaluation_key(task: Task, candidate: Candidate, environment: Environment, p
             "candidate": candidate.id,
             "device": [device.kind, device.name, device.cores],
             "versions": dict(environment.versions),
-            "policy": policy.model_dump(mode="json"),
+            "policy": policy.model_dump(mode="json", exclude={"counters"}),
             "effort": effort,
         },
     )

@@ -1,4 +1,4 @@
-"""Reads a kernel that a person or a model wrote: a `.cpp`, `.cu` or `.py` file becomes a Candidate. Nothing is run.
+"""Reads a kernel that a person or a model wrote: a `.cpp`, `.cu` or `.py` file, or a text. Nothing is run.
 
 Decides the language: by the ending, and within `.cu` and `.py` by what the file says (a launch plan; an extension that
 it builds itself). In C++ the entry is its `extern "C"` definition.
@@ -6,9 +6,11 @@ it builds itself). In C++ the entry is its `extern "C"` definition.
 
 import re
 from pathlib import Path
+from typing import Literal
 
 from kernelwright.errors import TaskError, UsageError
-from kernelwright.records.candidate import Candidate, Language
+from kernelwright.records.candidate import SUFFIXES, Candidate, Language
+from kernelwright.tasks.declared import with_declared, workspace_in
 from kernelwright.tasks.recipe_text import has_plan, read_plan
 from kernelwright.tasks.text import read_text
 
@@ -59,6 +61,51 @@ def parse_kernel(source: str, suffix: str, entry: str | None = None, workspace_b
         )
     name = entry or _entry(source, suffix)
     return Candidate(language=language, source=source, entry=name, workspace_bytes=workspace_bytes)
+
+
+def parse_text(source: str, target: Literal["cpu", "cuda"], language: Language | None = None) -> Candidate:
+    """The kernel in a text without a file; what the caller does not name is told by the target and the text.
+
+    Tunables, workspace and flags are what the text declares in comments (`tasks.declared`).
+
+    In C++ the entry is the function named `kernel` where several could be it.
+
+    Raises:
+        UsageError: as `parse_kernel`; or the text is empty or binary.
+    """
+    if not source.strip():
+        raise UsageError("the kernel's source is empty: give the whole file")
+    if not is_text(source):
+        raise UsageError("the kernel's source holds characters that no source has (NUL or lone surrogates)")
+    suffix = SUFFIXES[language] if language else _likely_suffix(source, target)
+    entry = "kernel" if suffix in (".cpp", ".cu") and "kernel" in _host_functions(source) else None
+    try:
+        found = parse_kernel(source, suffix, entry, workspace_in(source, language_of(source, suffix)))
+    except UsageError as error:
+        raise UsageError(str(error).replace("name the right one with --entry NAME", "call it `kernel`")) from None
+    return with_declared(found if language in (None, found.language) else _as(found, language))
+
+
+def is_text(source: str) -> bool:
+    """Whether a compiler could be given this: no NUL, and nothing that UTF-8 cannot say."""
+    return "\0" not in source and not any("\ud800" <= character <= "\udfff" for character in source)
+
+
+def _likely_suffix(source: str, target: Literal["cpu", "cuda"]) -> str:
+    if target == "cpu":
+        return ".cpp"
+    python = re.search(r"^\s*(?:import|from)\s+\w+|^class\s+ModelNew\b", source, re.MULTILINE)
+    return ".py" if python and not has_plan(source) else ".cu"
+
+
+def _as(found: Candidate, language: Language) -> Candidate:
+    """The same text under the contract that its author named."""
+    if {found.language, language} == {"triton", "python"}:
+        return found.model_copy(update={"language": language})
+    raise UsageError(
+        f"the source reads as {found.language}, not {language}: a `cuda` source has a launch plan in a comment, "
+        'a `cuda_host` source has an extern "C" host function and no plan'
+    )
 
 
 def language_of(source: str, suffix: str) -> Language:

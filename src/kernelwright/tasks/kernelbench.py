@@ -17,6 +17,7 @@ from kernelwright.errors import TaskError
 from kernelwright.records.comparator import DeclaredComparator
 from kernelwright.records.task import DeclaredDomain, TaskSource
 from kernelwright.records.tensor import Domain
+from kernelwright.tasks.sized import at_size, split_size
 from kernelwright.tasks.text import read_text
 
 _NEEDED = {
@@ -26,22 +27,32 @@ _NEEDED = {
 
 
 def read_kernelbench(path: Path) -> TaskSource:
-    """The task in a file, not yet run.
+    """The task in a file, or with `FILE@SIZE` the one at a size that it lists; not yet run.
 
     Raises:
         TaskError: missing, not a file, not UTF-8, not Python, or without `Model` or `get_inputs`.
     """
-    source = read_text(path, "task")
+    file, size = sized = split_size(path)
+    text = read_text(file, "task")
+    found = parse_kernelbench(text, sized.name, path)
+    return parse_kernelbench(at_size(text, size, file), sized.name, path) if size else found
+
+
+def parse_kernelbench(source: str, name: str, path: Path) -> TaskSource:
+    """The task in a text that came from `path`.
+
+    Raises:
+        TaskError: as `read_kernelbench`.
+    """
     tree = _parse(source, path)
     defined = {name for node in tree.body for name in _names(node)}
-    missing = [name for name in _NEEDED if name not in defined]
+    missing = [needed for needed in _NEEDED if needed not in defined]
     if missing:
-        name = missing[0]
         # A file with neither is no task that somebody got wrong.
         reason = "no_task" if len(missing) == len(_NEEDED) else "unreadable"
-        raise TaskError(f"task {str(path)!r} defines no `{name}`: add {_NEEDED[name]}", reason)
+        raise TaskError(f"task {str(path)!r} defines no `{missing[0]}`: add {_NEEDED[missing[0]]}", reason)
     return TaskSource(
-        name=path.stem,
+        name=name,
         format="kernelbench",
         source=source,
         domains=_domains(tree, path),

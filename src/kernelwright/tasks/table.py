@@ -6,19 +6,24 @@ from pathlib import Path
 from kernelwright.errors import TaskError
 from kernelwright.records.task import TaskSource
 from kernelwright.tasks.kernelbench import read_kernelbench
+from kernelwright.tasks.sized import split_size
+from kernelwright.tasks.text_task import read_text_task
 
 READERS: dict[str, Callable[[Path], TaskSource]] = {
     ".py": read_kernelbench,
+    ".toml": read_text_task,
+    ".md": read_text_task,
 }
 
 
 def read_task(path: Path) -> TaskSource:
-    """The task in a file, not yet run.
+    """The task in a file, not yet run; `FILE@SIZE` is the file at one of the sizes that it lists.
 
     Raises:
         TaskError: no reader knows the ending, or the reader cannot make a task of the file.
     """
-    reader = READERS.get(path.suffix)
-    if reader is None and path.exists():
+    file = split_size(path).file
+    reader = READERS.get(file.suffix)
+    if reader is None and file.exists():
         raise TaskError(f"task {str(path)!r}: the ending must be one of {', '.join(READERS)}")
     return (reader or read_kernelbench)(path)

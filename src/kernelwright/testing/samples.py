@@ -129,15 +129,18 @@ def sample_evaluation(outcome: str, speedup: float = 2.0) -> Evaluation:
     samples: dict[str, Evaluation] = {
         "refused": Refused(reason="the source has no function named `kernel`"),
         "build_failed": BuildFailed(log="kernel.cpp:3:1: error: expected ';' before '}' token", seconds=SECONDS[:1]),
-        "crashed": Crashed(stage="verify", reason="killed by SIGSEGV", seconds=SECONDS),
-        "timed_out": TimedOut(stage="verify", limit_s=30.0, seconds=SECONDS),
+        "crashed": Crashed(stage="verify", reason="killed by SIGSEGV", build=BUILD, seconds=SECONDS),
+        "timed_out": TimedOut(stage="verify", limit_s=30.0, build=BUILD, seconds=SECONDS),
         "incorrect": Incorrect(
             because="value",
             case="as_given",
             evidence="output 0 at [3]: expected 1.5, got -1.5",
+            build=BUILD,
             seconds=SECONDS,
         ),
-        "suspect": Suspect(because="below_floor", evidence="0.1 us is below the floor of 0.4 us", seconds=SECONDS),
+        "suspect": Suspect(
+            because="below_floor", evidence="0.1 us is below the floor of 0.4 us", build=BUILD, seconds=SECONDS
+        ),
         "compiled": Compiled(build=BUILD, seconds=SECONDS),
         "verified": Verified(
             build=BUILD, accuracy=ACCURACY, how="Triton's interpreter, reduced shapes", seconds=SECONDS

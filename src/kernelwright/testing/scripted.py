@@ -128,6 +128,11 @@ class ScriptedEvaluator:
         outcome = random.Random(f"{self.seed} {candidate.id}").choice(self.outcomes)
         return sample_evaluation(outcome, self._speedup(candidate))
 
+    async def build(self, task: Task, candidate: Candidate) -> Evaluation:
+        """Built, unless the candidate's outcome is that it cannot be."""
+        outcome = random.Random(f"{self.seed} {candidate.id}").choice(self.outcomes)
+        return sample_evaluation(outcome if outcome in ("refused", "build_failed") else "compiled")
+
     async def profile(self, task: Task, candidate: Candidate, build: BuildFacts | None = None) -> Profile:
         """The sample profile, of this candidate."""
         return sample_profile().model_copy(update={"task": task.id, "candidate": candidate.id})

@@ -18,7 +18,7 @@ class Played:
     def __init__(self, ending, store, events, parts):
         self.ending, self.outcome, self.events = ending, ending.outcome, events
         self.attempts, self.folder, self.store = store.attempts(), store.folder, store
-        self.calls, self.briefs = parts.evaluator.calls, parts.proposer.briefs
+        self.calls, self.briefs = parts.evaluator.calls, getattr(parts.proposer, "briefs", ())
 
     def of(self, kind):
         return [event for event in self.events if event.kind == kind]
@@ -28,7 +28,7 @@ class Played:
 def play(tmp_path):
     numbers, stores = count(), []
 
-    def play(evaluator=None, proposer=None, folder=None, predictor=None, **settings):
+    def play(evaluator=None, proposer=None, folder=None, forecaster=None, crew=None, **settings):
         for store in stores:
             store.close()
         if folder is None:
@@ -38,7 +38,7 @@ def play(tmp_path):
         stores.append(store)
         events = []
         evaluator = evaluator or ScriptedEvaluator(outcomes=("measured",))
-        parts = Parts(proposer or ScriptedProposer(), evaluator, events.append, predictor)
+        parts = Parts(proposer or ScriptedProposer(), evaluator, events.append, forecaster, crew=crew)
         ending = asyncio.run(run(store, RunConfig.model_validate(settings), parts))
         return Played(ending, store, events, parts)
 

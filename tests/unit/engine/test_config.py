@@ -36,7 +36,7 @@ def test_it_survives_json():
         ({"budget": {"proposals": 0}}, r"budget.proposals: Input should be greater"),
         ({"sede": 1}, r"sede: Extra inputs"),
         ({"strategy": {"name": "magic"}}, r"strategy: .*best_of_n"),
-        ({"reward": "gold"}, r"reward: .*must be one of log_speedup, tritongym"),
+        ({"reward": "gold"}, r"reward: .*must be one of .*log_speedup"),
         ({"target_us": -1.0}, r"target_us"),
     ],
 )

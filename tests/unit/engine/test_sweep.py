@@ -2,9 +2,9 @@
 
 import pytest
 
-from kernelwright.engine.sweep import choose_points, merit
+from kernelwright.engine.sweep import choose_points
 from kernelwright.records.candidate import Candidate, Define, Tunable
-from kernelwright.records.evaluation import OUTCOMES
+from kernelwright.records.evaluation import OUTCOMES, merit
 from kernelwright.testing.samples import sample_evaluation, sample_measured
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
 

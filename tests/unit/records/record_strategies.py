@@ -76,7 +76,9 @@ def plain(kind, bounds):
     if kind is bool:
         return st.booleans()
     if kind is str:
-        return TEXTS
+        pattern = limit(bounds, object, "pattern")
+        least = limit(bounds, annotated_types.MinLen, "min_length")
+        return st.from_regex(pattern, fullmatch=True) if pattern else TEXTS.filter(lambda t: len(t) >= (least or 0))
     if kind is int:
         at_least, at_most = limit(bounds, annotated_types.Ge, "ge"), limit(bounds, annotated_types.Le, "le")
         return st.integers(min_value=at_least, max_value=1 << 62 if at_most is None else at_most)
@@ -94,4 +96,4 @@ def plain(kind, bounds):
 
 def limit(bounds, kind, name):
     """The bound of that kind, if there is one."""
-    return next((getattr(b, name) for b in bounds if isinstance(b, kind)), None)
+    return next((getattr(b, name) for b in bounds if isinstance(b, kind) and hasattr(b, name)), None)

@@ -28,13 +28,51 @@ def test_log_speedup_is_the_same_step_for_each_doubling(speedup, reward):
     assert REWARDS["log_speedup"](sample_attempt(0, "measured", speedup), None, None) == pytest.approx(reward)
 
 
+@pytest.mark.parametrize(
+    ("outcome", "reward"),
+    [("refused", 0), ("build_failed", 0), ("suspect", 0), ("incorrect", 0.2), ("crashed", 0.2), ("timed_out", 0.2),
+     ("compiled", 0.5), ("verified", 1), ("measured", 1)],
+)  # fmt: skip
+def test_the_frontend_is_paid_for_what_is_right(outcome, reward):
+    assert REWARDS["frontend"](sample_attempt(0, outcome, 9.0), None, None) == reward
+
+
+@pytest.mark.parametrize("evaluation", [Crashed(stage="compile", reason="-"), TimedOut(stage="compile", limit_s=1)])
+def test_a_compiler_that_dies_earns_the_frontend_nothing(evaluation):
+    attempt = sample_attempt().model_copy(update={"evaluation": evaluation})
+    assert REWARDS["frontend"](attempt, None, None) == 0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "speedup", "reward"),
+    [("measured", 4.0, 2.0), ("measured", 1.0, 0.5), ("measured", 9.0, 3.0), ("incorrect", 9.0, 0.0),
+     ("build_failed", 9.0, 0.0), ("suspect", 9.0, 0.0), ("verified", 9.0, 0.1), ("compiled", 9.0, 0.1)],
+)  # fmt: skip
+def test_the_mid_end_is_paid_for_the_speedup_over_its_parent(outcome, speedup, reward):
+    parent = sample_attempt(0, "measured", 2.0)
+    assert REWARDS["midend"](sample_attempt(1, outcome, speedup), parent, None) == pytest.approx(reward)
+
+
+@pytest.mark.parametrize("parent", [None, sample_attempt(0, "verified")])
+def test_a_parent_without_a_time_counts_as_eager(parent):
+    assert REWARDS["midend"](sample_attempt(1, "measured", 2.5), parent, None) == pytest.approx(2.5)
+
+
+def test_each_of_the_pair_is_paid_for_its_own_work():
+    parent, child = sample_attempt(0, "measured", 2.0), sample_attempt(1, "measured", 4.0)
+    by_midend = child.model_copy(update={"expansion": child.expansion.model_copy(update={"role": "midend"})})
+    assert REWARDS["frontend_midend"](child, parent, None) == 1.0
+    assert REWARDS["frontend_midend"](by_midend, parent, None) == pytest.approx(2.0)
+
+
 @pytest.mark.parametrize("name", REWARDS)
 def test_no_wrong_kernel_earns_as_much_as_a_right_one(name):
     scores = {o: REWARDS[name](sample_attempt(0, o, 2.0), None, None) for o in OUTCOMES}
     wrong = max(scores[o] for o in ("refused", "build_failed", "crashed", "timed_out", "incorrect", "suspect"))
-    assert wrong < scores["compiled"] <= scores["verified"] < scores["measured"]
+    assert wrong < scores["compiled"] <= scores["verified"] <= scores["measured"]
+    assert scores["compiled"] < scores["measured"]
 
 
 def test_the_table_holds_every_reward(modules_of):
-    assert modules_of(kernelwright.reward) - {"table"} == set(REWARDS)
+    assert modules_of(kernelwright.reward) - {"table", "predictor"} == set(REWARDS)
     assert all(reward.__name__ == name for name, reward in REWARDS.items())

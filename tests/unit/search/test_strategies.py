@@ -1,75 +1,74 @@
 """Strategies ask and tell as their pages say, and are a function of what they were told."""
 
 import pytest
-from pydantic import TypeAdapter
+from play_strategy import CONFIG, Player
 
 import kernelwright.search
+import kernelwright.search.tritongym
 from kernelwright.records.attempt import Expansion
-from kernelwright.search.best_of_n import BestOfN, BestOfNConfig
 from kernelwright.search.limits import Limits
-from kernelwright.search.table import STRATEGIES, StrategyConfig, make_strategy
-from kernelwright.search.tritongym import TritonGym, TritonGymConfig
-from kernelwright.testing.samples import sample_attempt
+from kernelwright.search.table import STRATEGIES, make_strategy
+from kernelwright.search.tritongym.table import WORKFLOWS
+
+PARTS = {"limits", "reading", "serial", "strategy", "table"}
 
 
-def tell(strategy, number, outcome="measured", speedup=2.0):
-    strategy.tell(sample_attempt(number, outcome, speedup), 0.0)
+def make(config, **limits):
+    return make_strategy(CONFIG.validate_python(config), Limits(**limits))
 
 
-def test_best_of_n_asks_for_independent_seeds_until_all_are_out():
-    strategy = BestOfN(BestOfNConfig(n=5), Limits(proposals=99))
+@pytest.mark.parametrize("name", ["best_of_n", "direct"])
+def test_independent_seeds_are_asked_for_until_all_are_out(name):
+    strategy = make({"name": name, "n": 5}, proposals=99)
     asked = [*strategy.ask(3), *strategy.ask(3), *strategy.ask(3)]
     assert asked == [Expansion(number=n, intent="seed") for n in range(5)]
 
 
-def test_best_of_n_is_finished_when_all_were_told():
-    strategy = BestOfN(BestOfNConfig(), Limits(proposals=2))
-    strategy.ask(2)
-    tell(strategy, 0)
-    assert strategy.finished() is None
-    tell(strategy, 1)
-    assert strategy.finished() == "All 2 independent candidates were judged."
+def test_independent_seeds_are_never_more_than_the_budget_has():
+    assert len(make({"name": "direct"}, proposals=2).ask(9)) == 2
 
 
-def gym(**limits):
-    return TritonGym(TritonGymConfig(), Limits(**({"proposals": 9} | limits)))
+def test_pass_at_k_is_failed_when_none_works():
+    player = Player({"name": "direct", "n": 2})
+    player.play("incorrect", ["empty"])
+    assert player.strategy.finished() == "pass@2: failed. 0 of 2 direct answers work; none saw feedback."
 
 
-def test_tritongym_begins_with_a_seed_and_waits_for_it():
-    strategy = gym()
-    assert strategy.ask(4) == [Expansion(number=0, intent="seed")]
+def test_shots_in_flight_when_the_target_is_met_are_the_last():
+    strategy = make({"name": "tritongym", "workflow": "one_shot"}, proposals=9, target_us=50.0)
+    assert len(strategy.ask(2)) == 2
+    strategy.tell(Player({"name": "direct"})._attempt(Expansion(number=0, intent="seed"), "measured 2"), 0.0)
+    assert strategy.ask(2) == []
+
+
+SERIAL = [
+    {"name": "cudaforge"}, {"name": "fsr"}, {"name": "frontend_midend"}, {"name": "tritongym"},
+    *({"name": "tritongym", "workflow": workflow} for workflow in ("reflective", "evolutionary", "agent")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("config", SERIAL, ids=lambda c: c.get("workflow", c["name"]))
+def test_one_expansion_is_out_at_a_time(config):
+    strategy = make(config, proposals=9)
+    assert len(strategy.ask(4)) == 1
     assert strategy.ask(4) == []
 
 
 @pytest.mark.parametrize(
     ("outcome", "intent"),
     [("measured", "improve"), ("verified", "improve"), ("compiled", "improve"), ("incorrect", "repair"),
-     ("build_failed", "repair"), ("suspect", "repair"), ("refused", "repair")],
+     ("build_failed", "repair"), ("suspect", "repair"), ("refused", "repair"), ("crashed", "repair")],
 )  # fmt: skip
-def test_tritongym_refines_the_previous_kernel(outcome, intent):
-    strategy = gym()
-    strategy.ask(1)
-    tell(strategy, 0, outcome)
-    assert strategy.ask(1) == [Expansion(number=1, intent=intent, parents=(0,))]
+@pytest.mark.parametrize("config", SERIAL, ids=lambda c: c.get("workflow", c["name"]))
+def test_what_works_is_improved_and_what_fails_is_repaired(config, outcome, intent):
+    expansion = Player(config).play(outcome)
+    assert (expansion.intent, expansion.parents) == (intent, (0,))
 
 
-def test_tritongym_shows_the_best_beside_a_worse_previous_one():
-    strategy = gym()
-    for number, speedup in enumerate((2.0, 4.0, 3.0)):
-        strategy.ask(1)
-        tell(strategy, number, "measured", speedup)
-    assert strategy.ask(1)[0].parents == (2, 1)
-
-
-def test_tritongym_stops_within_the_target():
-    strategy = gym(target_us=25.0)
-    strategy.ask(1)
-    tell(strategy, 0, "measured", 3.9)
-    assert strategy.finished() is None
-    strategy.ask(1)
-    tell(strategy, 1, "measured", 4.0)
-    assert strategy.finished() == "Optimized kernel found within target."
-    assert strategy.ask(1) == []
+@pytest.mark.parametrize("config", [c for c in SERIAL if c.get("workflow") != "agent"], ids=str)
+def test_an_answer_without_a_kernel_is_never_a_parent(config):
+    player = Player(config)
+    assert player.play("empty", []).intent == "seed"
 
 
 @pytest.mark.parametrize(
@@ -77,20 +76,100 @@ def test_tritongym_stops_within_the_target():
     [
         (("measured", "incorrect"), "Best kernel after max attempts. Latency: 50.00 us."),
         (("incorrect", "crashed"), "Failed to generate a functional kernel."),
-        (("verified", "refused"), "Functional kernel after max attempts"),
+        (("verified", "refused"), "Functional kernel after max attempts; nothing was timed on this machine."),
+        ([[], []], "Failed to generate a functional kernel."),
     ],
 )
 def test_tritongym_says_how_it_ended(outcomes, words):
-    strategy = gym(proposals=2)
-    for number, outcome in enumerate(outcomes):
-        strategy.ask(1)
-        tell(strategy, number, outcome)
-    assert strategy.finished().startswith(words)
+    player = Player({"name": "tritongym"}, proposals=2)
+    player.play(*outcomes)
+    assert player.strategy.finished() == words
+
+
+def test_a_goal_of_its_own_wins_over_the_target():
+    player = Player({"name": "cudaforge", "goal_us": 20.0}, target_us=60.0)
+    assert player.play("measured 2") is not None
+    player = Player({"name": "cudaforge"}, target_us=60.0)
+    assert player.play("measured 2") is None
+    assert player.strategy.finished() == "Performance goal of 60.00 us met in round 1: 50.00 us."
+
+
+def test_the_best_met_again_is_shown_once():
+    assert Player({"name": "cudaforge"}).play("measured 2", "measured 2 as 0").parents == (0,)
+
+
+def test_no_correct_kernel_is_said_so():
+    player = Player({"name": "cudaforge", "rounds": 2})
+    player.play("incorrect", "build_failed")
+    assert player.strategy.finished() == "No correct kernel in 2 rounds."
+
+
+def test_a_log_as_long_as_a_book_is_a_line_in_the_hint():
+    player = Player({"name": "cudaforge"})
+    player.ask()
+    attempt = player._attempt(player.asked[0], "build_failed")
+    log = "note: nothing\n" + "x.cu(3): error: " + "y" * 9999
+    evaluation = attempt.evaluation.model_copy(update={"log": log})
+    player.strategy.tell(attempt.model_copy(update={"evaluation": evaluation}), 0.0)
+    player.strategy.closed(player.asked[0])
+    hint = player.ask().hint
+    assert hint.startswith("Fix compilation error: x.cu(3): error: yyy")
+    assert len(hint) < 400
+
+
+def test_fsr_keeps_what_each_verifier_said():
+    player = Player({"name": "fsr", "n": 4})
+    player.play(["measured 2", "build_failed", "incorrect", "verified"])
+    (found,) = player.strategy.rounds
+    assert (found.made, found.compiled, found.passed) == ((0, 1, 2, 3), (0, 2, 3), (0, 3))
+    assert found.latencies_us == (50.0, None)
+
+
+def test_fsr_stops_within_the_target():
+    player = Player({"name": "fsr", "n": 1}, target_us=60.0)
+    player.play("measured 2")
+    assert player.strategy.finished().startswith("Fastest verified kernel over all rounds: 50.00 us")
+
+
+def test_fsr_without_a_kernel_says_so():
+    player = Player({"name": "fsr", "n": 1, "depth": 1, "repair_limit": 0})
+    player.play("incorrect")
+    assert player.strategy.finished() == "No candidate passed (round 1: 1 made, 1 compile, 0 pass)."
+
+
+def test_the_frontend_has_half_of_the_budget_and_the_mid_end_the_rest():
+    player = Player({"name": "frontend_midend"}, proposals=5)
+    player.play(*["incorrect"] * 3)
+    assert [e.role for e in player.asked] == ["frontend"] * 3
+    player = Player({"name": "frontend_midend"}, proposals=5)
+    player.play(*["measured"] * 5)
+    assert [e.role for e in player.asked] == ["frontend"] + ["midend"] * 4
+    assert player.strategy.finished().endswith("(frontend attempts: 1, mid-end edits: 4).")
+
+
+def test_the_mid_end_stops_within_the_target():
+    player = Player({"name": "frontend_midend"}, target_us=50.0)
+    player.play("measured 1", "measured 2")
+    assert player.strategy.finished().startswith("Verified kernel within target. Runtime: 50.00 us")
+
+
+def test_parents_are_drawn_by_the_seed_of_the_configuration():
+    def drawn(seed):
+        player = Player({"name": "tritongym", "workflow": "evolutionary", "seed": seed}, proposals=40)
+        player.play(*[f"measured {n}" for n in range(1, 30)])
+        return [e.parents for e in player.asked]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+    firsts = [parents[0] for parents in drawn(1)[9:]]
+    assert len(set(firsts)) > 5
 
 
 def test_the_table_holds_every_strategy_and_its_configuration(modules_of):
-    names = modules_of(kernelwright.search) - {"limits", "strategy", "table"}
-    assert names == set(STRATEGIES)
-    for name in names:
-        config = TypeAdapter(StrategyConfig).validate_python({"name": name})
-        assert make_strategy(config, Limits(proposals=1)).ask(1)
+    assert modules_of(kernelwright.search) - PARTS == set(STRATEGIES)
+    for name in STRATEGIES:
+        assert make({"name": name}, proposals=1).ask(1)
+
+
+def test_the_table_holds_every_workflow(modules_of):
+    assert modules_of(kernelwright.search.tritongym) - {"config", "table", "tally", "trials"} == set(WORKFLOWS)

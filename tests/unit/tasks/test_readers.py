@@ -94,7 +94,15 @@ def test_domains_that_make_no_sense_are_refused(write, literal):
 
 
 def test_the_table_holds_every_format(modules_of):
-    formats = modules_of(kernelwright.tasks) - {"table", "text", "kernel_file", "recipe_text"}
+    formats = modules_of(kernelwright.tasks) - {
+        "table",
+        "text",
+        "kernel_file",
+        "recipe_text",
+        "sized",
+        "markdown_text",
+        "declared",
+    }
     assert {f"read_{name}" for name in formats} == {reader.__name__ for reader in READERS.values()}
 
 

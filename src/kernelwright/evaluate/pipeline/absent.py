@@ -7,6 +7,7 @@ interprets CUDA C++. No time is claimed, by anything.
 from collections.abc import Callable
 
 from kernelwright.evaluate.compile import cuda, cuda_host, python
+from kernelwright.evaluate.pipeline import limits
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.sandbox.child import ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
@@ -24,11 +25,24 @@ def absent_stages(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Eval
     Raises:
         as `Contestant.run`, and OutcomeReached.
     """
-    with trial.timed("compile"):
-        facts = _COMPILERS[trial.candidate.language](trial)
+    facts = cross_compiled(trial)
     if trial.candidate.language != "triton":
         return Compiled(build=facts)
     return heard(lambda: _interpret(trial, facts))
+
+
+def cross_compiled(trial: Trial) -> BuildFacts:
+    """What the compiler says of the candidate.
+
+    Raises:
+        as `absent_stages`.
+    """
+    with trial.timed("compile"):
+        trial.facts = _COMPILERS[trial.candidate.language](trial)
+    over = limits.of_facts(trial.session.presented.task.source.limits, trial.candidate, trial.facts)
+    if over is not None:
+        raise OutcomeReached(over)
+    return trial.facts
 
 
 def described(trial: Trial) -> Message:
@@ -67,6 +81,9 @@ def _compile_cuda(trial: Trial) -> BuildFacts:
     )
     if isinstance(made, BuildFailed | Refused):
         raise OutcomeReached(made)
+    over = limits.of_program(task.source.limits, made)
+    if over is not None:
+        raise OutcomeReached(over)
     return made.facts
 
 

@@ -14,6 +14,7 @@ from kernelwright.errors import TaskError
 from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
 from kernelwright.evaluate.pipeline.expectations import draws_of
+from kernelwright.evaluate.pipeline.limits import refuse_elsewhere
 from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.pipeline.rules import comparators
 from kernelwright.evaluate.pipeline.session import Session
@@ -47,6 +48,7 @@ def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy,
     Raises:
         TaskError: it cannot be judged, with the reason and the cure.
     """
+    refuse_elsewhere(source, target)
     reference = _reference(warm, target, policy)
     try:
         task, init = _describe(reference, source, target)

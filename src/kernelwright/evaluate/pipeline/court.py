@@ -13,7 +13,8 @@ from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.pipeline import absent, admit, known_baselines
 from kernelwright.evaluate.pipeline.baselines import asked, to_time
 from kernelwright.evaluate.pipeline.examine import examine
-from kernelwright.evaluate.pipeline.judge import judge
+from kernelwright.evaluate.pipeline.judge import build, judge
+from kernelwright.evaluate.pipeline.limits import tightened
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.profile_build import request_of
@@ -119,6 +120,7 @@ class Court:
         """Judge one candidate; a final meets inputs that were drawn for it. Safe to call from several threads."""
         if (refused := _foreign(task.target, candidate)) is not None:
             return refused
+        policy = tightened(policy, task.source.limits)
         session = self._session(task, policy)
         compiled = {"compile", "compile_max"} & set(to_time(session, asked(policy, effort, task.target), effort))
         if task.target.present and compiled - set(session.prepared):
@@ -130,6 +132,12 @@ class Court:
         if _keeps_baselines(task.target, policy) and session.known != before:
             known_baselines.store(self._place_of_baselines(task, policy), session.known)
         return found
+
+    def build(self, task: Task, candidate: Candidate, policy: Policy) -> Evaluation:
+        """What the compiler says of a candidate: `Compiled`, or why not. Safe to call from several threads."""
+        if (refused := _foreign(task.target, candidate)) is not None:
+            return refused
+        return build(self._session(task, policy), self.machine(task.target), candidate, policy)
 
     def replay(self, task: Task, candidate: Candidate, policy: Policy, seeds: Sequence[int]) -> Evaluation:
         """Right or wrong on the cases of these seeds, which are known already: no time is taken."""

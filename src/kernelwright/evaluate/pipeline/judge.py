@@ -7,8 +7,9 @@ referee's own fault.
 from collections.abc import Callable, Sequence
 
 from kernelwright.evaluate.compile import cpp
+from kernelwright.evaluate.compile.cpp import Library
 from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.pipeline.absent import absent_stages
+from kernelwright.evaluate.pipeline.absent import absent_stages, cross_compiled
 from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant
 from kernelwright.evaluate.pipeline.cuda import host_stages, plan_stages
 from kernelwright.evaluate.pipeline.machine import Machine
@@ -22,8 +23,21 @@ from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, replayed
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Refused, Suspect, TimedOut
+from kernelwright.records.evaluation import (
+    BuildFailed,
+    Compiled,
+    Crashed,
+    Evaluation,
+    Incorrect,
+    Refused,
+    Suspect,
+    TimedOut,
+)
+from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort, Policy
+
+ITS_OWN = BuildFacts(compiler="its own, when it is run", seconds=0.0)
+"""Of a candidate whose host code builds or launches in a way that only running it can tell."""
 
 
 def judge(
@@ -58,8 +72,44 @@ def judge(
             return found.model_copy(update={"seeds": trial.session.seeds.reveal()})
 
     outcome = _guarded(trial, lambda: _built_and_run(trial, heard, effort))
-    told = {"seconds": tuple(trial.seconds), "disabled": policy.disabled, "tier": trial.tier}
-    return outcome.model_copy(update={**told, "device": machine.device.name})
+    if isinstance(outcome, Crashed | TimedOut | Incorrect | Suspect):
+        outcome = outcome.model_copy(update={"build": trial.facts})
+    return _told(trial, outcome)
+
+
+def build(session: Session, machine: Machine, candidate: Candidate, policy: Policy) -> Evaluation:
+    """`Compiled` with the compiler's facts, or why not. Nothing of the candidate is run.
+
+    Raises:
+        RefereeError: the referee broke.
+    """
+    trial = Trial(session, machine, candidate, policy)
+    return _told(trial, _guarded(trial, lambda: _only_built(trial)))
+
+
+def _told(trial: Trial, outcome: Evaluation) -> Evaluation:
+    """The outcome with what every one of them tells."""
+    told = {"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled, "tier": trial.tier}
+    return outcome.model_copy(update={**told, "device": trial.machine.device.name})
+
+
+def _only_built(trial: Trial) -> Evaluation:
+    target = trial.session.task.target
+    if not target.present:
+        return Compiled(build=cross_compiled(trial))
+    if target.kind == "cpu":
+        # On the CPU a compiler beside somebody's clock would be heard.
+        with trial.turn(), trial.timed("compile"):
+            made: Library | Program | BuildFailed | Refused | None = cpp.build(
+                trial.machine.warm, trial.candidate, trial.policy.compile_limit_s
+            )
+    else:
+        made = built(trial)
+    if isinstance(made, BuildFailed | Refused):
+        return made
+    if isinstance(made, Library):
+        made.close()
+    return Compiled(build=made.facts if made is not None else ITS_OWN)
 
 
 def _built_and_run(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Evaluation], effort: Effort) -> Evaluation:
@@ -69,6 +119,7 @@ def _built_and_run(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Eva
     if target.kind == "cpu":
         return heard(lambda: _stages(trial, effort))
     made = built(trial)
+    trial.facts = made.facts if made is not None else None
     if isinstance(made, Program):
         return heard(lambda: plan_stages(trial, made, effort))
     try:
@@ -116,6 +167,7 @@ def _stages(trial: Trial, effort: Effort) -> Evaluation:
         library = cpp.build(trial.machine.warm, trial.candidate, trial.policy.compile_limit_s)
     if isinstance(library, BuildFailed | Refused):
         return library
+    trial.facts = library.facts
     contestant: CppContestant | None = None
     try:
         with trial.timed("load"):

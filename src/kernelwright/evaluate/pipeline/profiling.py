@@ -133,6 +133,9 @@ class Profiler:
 
     def _counted(self, request: Request, notes: list[str]) -> tuple[KernelProfile, ...]:
         """Counters from the strongest jail in which there are any."""
+        if not request.policy.counters:
+            notes.append("no counters: the policy asks for none")
+            return ()
         tool = ncu.find()
         if tool is None:
             self._no_counters = "ncu is not installed; it comes with the CUDA toolkit (nsight-compute)"

@@ -11,6 +11,7 @@ from itertools import islice
 
 from kernelwright.evaluate.compile import cpp, cuda, cuda_host, triton
 from kernelwright.evaluate.compile.program import Dynamic, Program
+from kernelwright.evaluate.pipeline import limits
 from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial
 from kernelwright.evaluate.sandbox.child import ChildGoneError
@@ -30,11 +31,23 @@ def built(trial: Trial) -> Program | cpp.Library | None:
         OutcomeReached: it does not build.
         as the compile stages.
     """
-    if trial.candidate.language == "cuda_host":
-        return _library(trial)
-    if trial.candidate.language not in ("cuda", "triton"):
-        return None
-    return _program(trial)
+    if trial.candidate.language in ("cuda", "triton"):
+        made: Program | cpp.Library | None = _program(trial)
+    else:
+        made = _library(trial) if trial.candidate.language == "cuda_host" else None
+    if not isinstance(made, Program):
+        _refuse_unlimited(trial, made)
+    return made
+
+
+def _refuse_unlimited(trial: Trial, library: cpp.Library | None) -> None:
+    allowed = trial.session.presented.task.source.limits
+    refused = limits.of_host_code(allowed, trial.candidate, library.facts if library else None)
+    if refused is None:
+        return
+    if library is not None:
+        library.close()
+    raise OutcomeReached(refused)
 
 
 def _library(trial: Trial) -> cpp.Library:
@@ -51,12 +64,12 @@ def _program(trial: Trial) -> Program | None:
     points = list(islice(trial.candidate.points(), trial.policy.tune_points))
     with trial.timed("compile"):
         if len(points) == 1:
-            found = [_built(trial, points[0])]
+            found = [_limited(trial, points[0])]
         else:
             contexts = [copy_context() for _ in points]
             with ThreadPoolExecutor(BUILDERS) as pool:
                 # A thread of its own does not know the job that its compiler's process works for.
-                found = list(pool.map(lambda at, point: at.run(_built, trial, point), contexts, points))
+                found = list(pool.map(lambda at, point: at.run(_limited, trial, point), contexts, points))
     programs = [b for b in found if isinstance(b, Program)]
     if len(programs) == 1 and len(points) == 1:
         return programs[0]
@@ -67,6 +80,12 @@ def _program(trial: Trial) -> Program | None:
     # The default setting is judged with the candidate's own host code.
     trial.candidate = points[0]
     return None
+
+
+def _limited(trial: Trial, candidate: Candidate) -> Built:
+    found = _built(trial, candidate)
+    over = limits.of_program(trial.session.presented.task.source.limits, found) if isinstance(found, Program) else None
+    return over or found
 
 
 def _built(trial: Trial, candidate: Candidate) -> Built:

@@ -59,6 +59,9 @@ class Trial:
     tier: Literal[1, 2] = 2
     """1 once it is certain that no host code of the candidate's runs."""
 
+    facts: BuildFacts | None = None
+    """What the compiler said, once it has."""
+
     @property
     def accuracy(self) -> Accuracy:
         """What has been judged so far."""

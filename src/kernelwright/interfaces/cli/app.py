@@ -18,7 +18,7 @@ app = typer.Typer(
     name="kernelwright",
     help="Writes, proves and speeds up GPU kernels in a closed loop with measured feedback.",
     epilog="Exit codes: 0 right kernel, 1 nothing right was found, 2 usage, 3 task, 4 machine, 5 run folder, "
-    "6 referee, 7 proposer, 8 receipt, 9 a verdict does not hold, 130 interrupted.",
+    "6 referee, 7 proposer, 8 receipt, 9 a verdict does not hold, 10 no model, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,

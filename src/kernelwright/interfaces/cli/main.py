@@ -12,8 +12,11 @@ from kernelwright.api import Suppliers
 from kernelwright.errors import KernelwrightError
 from kernelwright.interfaces.cli.admit import admit
 from kernelwright.interfaces.cli.app import ERRORS, app
+from kernelwright.interfaces.cli.bench import bench
 from kernelwright.interfaces.cli.check import check
 from kernelwright.interfaces.cli.doctor import doctor
+from kernelwright.interfaces.cli.learn import learn
+from kernelwright.interfaces.cli.mcp import mcp
 from kernelwright.interfaces.cli.optimize import optimize
 from kernelwright.interfaces.cli.profile import profile
 from kernelwright.interfaces.cli.recheck import recheck
@@ -23,7 +26,7 @@ from kernelwright.interfaces.cli.runs import runs
 from kernelwright.interfaces.cli.verify import verify
 from kernelwright.interfaces.cli.words import plain
 
-VERBS = (optimize, check, profile, verify, recheck, resume, report, runs, admit, doctor)
+VERBS = (optimize, bench, check, profile, verify, recheck, resume, report, runs, admit, learn, doctor, mcp)
 
 for verb in VERBS:
     app.command()(verb)

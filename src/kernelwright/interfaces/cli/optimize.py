@@ -20,10 +20,22 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     target: Annotated[
         str | None, typer.Option(help="cpu, cuda, or sm_80 … sm_120. Default: the GPU if there is one.")
     ] = None,
-    strategy: Annotated[str | None, typer.Option(help="tritongym or best_of_n.")] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="tritongym, cudaforge, fsr, frontend_midend, direct or best_of_n.")
+    ] = None,
     proposer: Annotated[str | None, typer.Option(help="Who writes the kernels.")] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="PROVIDER:NAME or ROLE=PROVIDER:NAME, as openai:gpt-5@http://…; may be repeated."),
+    ] = None,
+    predictor: Annotated[
+        str | None, typer.Option(help="Rank proposals first: a file that `learn` wrote, or online.", show_default=False)
+    ] = None,
+    language: Annotated[str | None, typer.Option(help="cpp, triton, cuda, cuda_host or python.")] = None,
     budget: Annotated[int | None, typer.Option(help="Proposals.")] = None,
     device_seconds: Annotated[float | None, typer.Option(help="Seconds of evaluation.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens of all models: a hard cap.")] = None,
+    max_usd: Annotated[float | None, typer.Option(help="Money for all models: a hard cap.")] = None,
     target_us: Annotated[float | None, typer.Option(help="Stop at this call time.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the search.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file; flags win over it.")] = None,
@@ -42,12 +54,17 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
 ) -> None:
     """Search for a faster kernel, prove it and measure it."""
     flags: dict[str, JsonValue] = {
-        "strategy": {"name": strategy} if strategy else None,
-        "proposer": proposer,
+        "strategy": dict(api.spelled(strategy)) if strategy else None,
+        "proposer": proposer or ("llm" if model else None),
+        "models": {
+            role: config.model_dump(exclude_unset=True) for role, config in api.read_models(model or ()).items()
+        },
+        "language": language,
+        "predictor": {"experience": None if predictor == "online" else predictor} if predictor else None,
         "target_us": target_us,
         "seed": seed,
         "cache": cache,
-        "budget": _given(proposals=budget, device_s=device_seconds),
+        "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
         "policy": _given(isolation=isolation),
         "finals": _given(enabled=final),
         "execution": execution,

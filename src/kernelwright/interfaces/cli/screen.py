@@ -3,40 +3,25 @@
 On a terminal the last line moves; in a log every line stays. Reads events and nothing else.
 """
 
-from types import TracebackType
-from typing import Self
-
 from rich.console import Console
 from rich.markup import escape
-from rich.status import Status
 
 from kernelwright.api import Event, Finished, Judged, NewBest, Phase, Spent, Started, Warned
+from kernelwright.interfaces.cli.waiting import Waiting
 from kernelwright.interfaces.cli.words import plain, speedups
 
 _STYLES = {"measured": "green", "verified": "green", "compiled": "cyan", "suspect": "magenta"}
 WORDS_WIDTH = 96
 
 
-class Screen:
+class Screen(Waiting):
     """A listener for a person. Phases may come from another thread."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._status = Status("starting", console=console) if console.is_terminal else None
+        super().__init__(console)
         self._best = "nothing right yet"
         self._line = ""
         self._judged: Judged | None = None
-
-    def __enter__(self) -> Self:
-        if self._status:
-            self._status.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._status:
-            self._status.stop()
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -90,14 +75,13 @@ class Screen:
         """A phase: beside the waiting line on a terminal, a line of its own in a log."""
         text = plain(text)
         if self._status:
-            self._status.update(escape(f"{self._line} · {text}" if self._line else text))
+            self._update(f"{self._line} · {text}" if self._line else text)
         else:
             self._console.print(f"[dim]{escape(text)} …[/]")
 
     def _wait(self, line: str) -> None:
         self._line = line
-        if self._status:
-            self._status.update(escape(line))
+        self._update(line)
 
 
 def _first_line(words: str) -> str:

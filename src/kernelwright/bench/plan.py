@@ -1,0 +1,144 @@
+"""Plan: what a bench is, written once into its folder and held against the flags when it goes on.
+
+Decides what a cell is and in which order cells are run: seed by seed, so that a bench which is broken off has treated
+all alike. Refuses to know how a cell is run or what is made of it.
+"""
+
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from kernelwright.records.base import Record
+from kernelwright.records.task import Target
+
+
+class Arm(Record):
+    """What is compared: one combination of the factors."""
+
+    strategy: str
+    proposer: str
+    reward: str
+
+    @property
+    def name(self) -> str:
+        """As a folder is called."""
+        return "-".join((self.strategy.replace(":", "."), self.proposer.replace(":", "."), self.reward))
+
+    @property
+    def variant(self) -> str:
+        """The variant of the prompts, of `llm:terse` the `terse`; empty: the usual one, or no prompts."""
+        return self.proposer.partition(":")[2]
+
+
+class Cell(Record):
+    """One run of the bench."""
+
+    task: str
+    arm: Arm
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Path of the run's folder below the bench's `cells`."""
+        return f"{self.task}/{self.arm.name}-s{self.seed}"
+
+
+class PlannedTask(Record):
+    """A task, by name and content."""
+
+    name: str
+    file: str
+    """Where it was found; it may lie elsewhere when the bench goes on."""
+    source: str
+    """Identity of its text, precision and declarations included."""
+
+
+class LeftOut(Record):
+    """A task that is not run, and why."""
+
+    name: str
+    reason: str
+
+
+class Sampled(Record):
+    """How many of the fit tasks are run."""
+
+    taken: int
+    of: int
+
+
+class Plan(Record):
+    """Everything that decides the cells and what each may spend."""
+
+    tasks: tuple[PlannedTask, ...]
+    arms: tuple[Arm, ...]
+    seeds: tuple[int, ...]
+    target: Target
+    config: dict[str, JsonValue]
+    """The configuration of every cell, but for proposer, reward and seed; the strategy's dials hold where it is run."""
+    suite: str
+    """In words: which tasks these are."""
+    precision: str
+    """`as written`, or the one that the tasks were cast to."""
+    left_out: tuple[LeftOut, ...] = ()
+    sampled: Sampled | None = None
+    """None: all of them."""
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell in the order of running."""
+        return tuple(
+            Cell(task=task.name, arm=arm, seed=seed) for seed in self.seeds for task in self.tasks for arm in self.arms
+        )
+
+
+class Difference(NamedTuple):
+    """A field of two plans that is not the same, in words."""
+
+    field: str
+    then: str
+    now: str
+
+
+_BY_CONTENT = ("arms", "seeds", "target", "config", "precision")
+
+
+def differences(then: Plan, now: Plan) -> list[Difference]:
+    """What must be equal for a bench to go on, and is not."""
+    found = [Difference("tasks", *_named(then, now))] if _tasks(then) != _tasks(now) else []
+    before, after = then.model_dump(mode="json"), now.model_dump(mode="json")
+    for field in _BY_CONTENT:
+        old, new = _flat(field, before[field]), _flat(field, after[field])
+        found += [
+            Difference(key, old.get(key, "absent"), new.get(key, "absent"))
+            for key in sorted(old.keys() | new.keys())
+            if old.get(key) != new.get(key)
+        ]
+    return found
+
+
+def _tasks(plan: Plan) -> dict[str, str]:
+    return {task.name: task.source for task in plan.tasks}
+
+
+def _named(then: Plan, now: Plan) -> tuple[str, str]:
+    """Only what differs: names with the beginning of their texts' identities."""
+    before, after = _tasks(then), _tasks(now)
+    return _only(before, after), _only(after, before)
+
+
+def _only(mine: dict[str, str], others: dict[str, str]) -> str:
+    own = [f"{name} ({source[:6]})" for name, source in sorted(mine.items()) if others.get(name) != source]
+    return ", ".join(own[:6]) + (f" and {len(own) - 6} more" if len(own) > 6 else "") if own else "none of these"
+
+
+def _flat(name: str, value: JsonValue) -> dict[str, str]:
+    """A tree as dotted keys."""
+    if isinstance(value, dict):
+        return {key: text for part, inner in value.items() for key, text in _flat(f"{name}.{part}", inner).items()}
+    if isinstance(value, list):
+        return {name: ", ".join(_brief(item) for item in value)}
+    return {name: str(value)}
+
+
+def _brief(item: JsonValue) -> str:
+    return "-".join(str(part) for part in item.values()) if isinstance(item, dict) else str(item)

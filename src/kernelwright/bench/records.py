@@ -1,0 +1,234 @@
+"""What a bench finds: cells, arms, curves, and the whole comparison as it stands in `bench.json`."""
+
+from typing import Literal
+
+from kernelwright.bench.plan import Arm, Cell, Plan
+from kernelwright.records.base import Record
+from kernelwright.records.measure import Ratio
+
+Status = Literal["done", "gave_up", "not_admitted", "broken", "pending"]
+"""`done`: the run is complete; `gave_up`: its proposer cannot write this task; `not_admitted`: the task cannot be
+judged; `broken`: referee, model or journal failed; `pending`: not begun, or interrupted."""
+
+Baseline = Literal["eager", "compile"]
+DRILL = "drill, not a model's result"
+
+
+class Step(Record):
+    """One attempt of a cell: what it brought and what had been spent with it."""
+
+    outcome: str
+    right: bool
+    """Measured, or verified where nothing can be timed."""
+    eager: Ratio | None = None
+    """Search figure: it steers, and is not for publishing."""
+    compile: Ratio | None = None
+    device_s: float
+    """Seconds of evaluation and profiling up to and including this attempt."""
+    tokens: int
+    """Of every role, likewise."""
+    usd: float
+    """Of every role, likewise; calls at an unknown price count as 0."""
+
+
+class CellResult(Record):
+    """What became of one cell."""
+
+    cell: Cell
+    status: Status
+    reason: str = ""
+    """Why it is not done, or why the run stopped."""
+    folder: str = ""
+    """Of the run, below the bench's folder; empty when it never began."""
+    correct: bool = False
+    """It ends with a kernel that was right when it was measured anew."""
+    attempt: int | None = None
+    """Number of that kernel's attempt."""
+    language: str = ""
+    latency_us: float | None = None
+    eager: Ratio | None = None
+    """Final figure, measured anew with fresh inputs: the one that is published."""
+    compile: Ratio | None = None
+    first_right: int | None = None
+    """How many attempts it took until one was right in the search; None: none was."""
+    steps: tuple[Step, ...] = ()
+    device_s: float = 0.0
+    """Seconds of the search's evaluations, profiles and tools, with those that led to no attempt."""
+    tokens: int = 0
+    """Of every role, likewise."""
+    usd: float = 0.0
+    """Of every role, likewise; calls at an unknown price count as 0."""
+    unpriced: bool = False
+    """The price of a call is not known: `usd` is what is known of it."""
+    models: tuple[str, ...] = ()
+    """What spoke in the run, as their endpoints call themselves."""
+    drill: bool = False
+    """A scripted server wrote them: a test of the machinery, not a model's result."""
+
+    @property
+    def counts(self) -> bool:
+        """Something is known of the arm: it ended, right or not."""
+        return self.status in ("done", "gave_up")
+
+
+class Failure(Record):
+    """Why a cell has no complete run, one line of `failures.jsonl`."""
+
+    cell: Cell
+    status: Literal["gave_up", "not_admitted", "broken"]
+    reason: str
+
+
+class Naive(Record):
+    """A first kernel that anybody would write, judged as a final."""
+
+    task: str
+    key: str
+    """Identity of task, kernel and referee: an equal one is not judged again."""
+    file: str
+    outcome: str
+    reason: str = ""
+    latency_us: float | None = None
+    eager: Ratio | None = None
+    compile: Ratio | None = None
+
+
+class Estimate(Record):
+    """A figure over tasks, with its bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+    tasks: int
+    """How many tasks it is taken over."""
+
+
+class FastP(Record):
+    """Share of tasks with a right kernel that is more than `p` times as fast as a baseline."""
+
+    baseline: Baseline
+    p: float
+    share: Estimate | None
+    """None: nothing was timed."""
+
+
+class AtK(Record):
+    """Share of tasks that are solved with k attempts."""
+
+    k: int
+    share: Estimate
+
+
+class Speedup(Record):
+    """Geometric mean over tasks of the final speedup over a baseline."""
+
+    baseline: Literal["eager", "compile", "naive"]
+    over: Literal["solved", "all"]
+    """`solved`: tasks with a right kernel; `all`: every task, where 1.0 stands for those without one."""
+    mean: Estimate | None
+
+
+class Point(Record):
+    """A point of a curve."""
+
+    spent: float
+    speedup: float
+
+
+class Curve(Record):
+    """Mean best speedup over eager against what was spent; search figures."""
+
+    axis: Literal["proposals", "device seconds", "tokens"]
+    points: tuple[Point, ...]
+
+
+class Figures(Record):
+    """The figures of a set of cells."""
+
+    cells: int
+    """Those that ended."""
+    missing: int
+    """Those that did not: of them nothing is known."""
+    tasks: int
+    correct: Estimate | None
+    fast: tuple[FastP, ...]
+    pass_at: tuple[AtK, ...]
+    """Only of arms whose attempts are independent of each other."""
+    solved_at: tuple[AtK, ...]
+    speedups: tuple[Speedup, ...]
+    first_right: float | None
+    """Mean number of attempts until one was right, over the cells where one was."""
+    proposals: int
+    device_s: float
+    tokens: int
+    usd: float
+    unpriced: bool
+    """Some calls' price is not known: `usd` is what is known of it."""
+    drill: bool
+    models: tuple[str, ...]
+
+
+class ArmFigures(Record):
+    """One row of the comparison."""
+
+    arm: Arm
+    figures: Figures
+    curves: tuple[Curve, ...]
+
+
+class LevelFigures(Record):
+    """All cells that share one level of a factor."""
+
+    factor: Literal["strategy", "proposer", "variant", "reward"]
+    level: str
+    figures: Figures
+
+
+class Claim(Record):
+    """A figure that a paper claims; none of ours stands beside it as equal."""
+
+    system: str
+    what: str
+    speedup: str
+    device: str
+    baseline: str
+    source: str
+    matches: tuple[str, ...] = ()
+    """Parts of task names that mean the same kernel."""
+    ours: tuple[str, ...] = ()
+    """Best final speedups over the naive kernel here, in words."""
+
+
+class Circumstances(Record):
+    """Where and with what the cells were run."""
+
+    device: str
+    versions: dict[str, str]
+    isolation: tuple[str, ...]
+    denied: tuple[str, ...]
+    commit: str
+    """Of Kernelwright's checkout; `unknown` where it is installed."""
+    disabled: tuple[str, ...] = ()
+    """Defences that were switched off; never empty in silence."""
+
+
+class Comparison(Record):
+    """A bench with all that is known of it: the content of `bench.json`."""
+
+    kind: Literal["kernelwright.bench"] = "kernelwright.bench"
+    version: Literal[1] = 1
+    name: str
+    written: str
+    """ISO 8601, UTC."""
+    complete: bool
+    """Every cell ended."""
+    labels: tuple[str, ...]
+    """What must be said wherever a figure of this is shown."""
+    plan: Plan
+    circumstances: Circumstances | None
+    """None: no cell was begun."""
+    arms: tuple[ArmFigures, ...]
+    factors: tuple[LevelFigures, ...]
+    naive: tuple[Naive, ...]
+    claims: tuple[Claim, ...]
+    cells: tuple[CellResult, ...]

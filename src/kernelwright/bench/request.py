@@ -1,0 +1,98 @@
+"""What a bench is asked and what it answers: plain values, the same for every interface."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from kernelwright.bench.plan import Cell
+from kernelwright.bench.records import CellResult, Comparison
+from kernelwright.engine.config import RunConfig
+from kernelwright.engine.request import INTERRUPTED
+from kernelwright.engine.suppliers import Shown
+from kernelwright.records.base import Record
+
+Precision = Literal["fp32", "fp16", "bf16"]
+
+
+@dataclass(frozen=True)
+class KernelBench:
+    """A user's checkout of KernelBench."""
+
+    path: Path
+    level: int
+    precision: Precision = "fp32"
+    problems: str = ""
+    """Numbers and ranges, such as `1,5-9`; empty: all of the level."""
+    include_unfit: bool = False
+    """Run also those that are known to be unfit."""
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    """What is to be compared, on what, and how."""
+
+    suite: Path | tuple[Path, ...] | KernelBench
+    """Directories of tasks and single files, any with a size (`tasks/fsr@large`), or a checkout of KernelBench."""
+    folder: Path
+    """The bench's own; one that is there goes on."""
+    strategies: tuple[str, ...]
+    proposers: tuple[str, ...] = ("author",)
+    rewards: tuple[str, ...] = ("tritongym",)
+    seeds: tuple[int, ...] = (0,)
+    target: str | None = None
+    config: RunConfig = field(default_factory=RunConfig)
+    """Budget, models, policy: the same for every cell."""
+    sample: int | None = None
+    """How many of the tasks; None: all."""
+    naive: Path | None = None
+    """A directory with a kernel for each task, such as anybody would write first."""
+    retry: bool = False
+    """Try again also what was not admitted or could not be written."""
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """How a bench ended, with what it left behind."""
+
+    comparison: Comparison
+    shown: Shown
+    """The comparison for a terminal."""
+    json: Path
+    page: Path
+    interrupted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """0: every cell ended; 1: some could not; 130: interrupted."""
+        if self.interrupted:
+            return INTERRUPTED
+        return 0 if all(cell.counts for cell in self.comparison.cells) else 1
+
+
+class CellBegins(Record):
+    """A cell is about to be run."""
+
+    cell: Cell
+    number: int
+    """Among all cells, from 1."""
+    of: int
+    left_s: float | None
+    """Estimate for this cell and the rest, from the cells run so far; None before the first."""
+
+
+class CellEnds(Record):
+    """A cell is over, one way or another."""
+
+    result: CellResult
+    number: int
+    of: int
+    recorded: bool = False
+    """It had ended before this command began."""
+
+
+News = Callable[[CellBegins | CellEnds], None]
+
+
+def unheard(news: CellBegins | CellEnds) -> None:
+    """Nobody listens."""

@@ -1,0 +1,147 @@
+"""Suite: which tasks a bench is made of, and the plan that follows from them and the flags.
+
+Decides names (two files of one name are told apart by their folders), the sample, and that a plan which is in the
+folder already is the one that holds.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kernelwright.bench.kernelbench import Suite, read_level
+from kernelwright.bench.plan import Arm, LeftOut, Plan, PlannedTask, Sampled, differences
+from kernelwright.bench.request import BenchRequest, KernelBench
+from kernelwright.engine.admission import gather
+from kernelwright.engine.config import load_config
+from kernelwright.engine.target import resolve_target
+from kernelwright.errors import StoreError, UsageError
+from kernelwright.records.base import identity
+from kernelwright.records.task import TaskSource
+from kernelwright.reward.table import REWARDS
+from kernelwright.search.table import spelled
+
+PLAN = "plan.json"
+_PER_CELL = {"seed", "proposer", "reward"}
+
+
+class Planned(NamedTuple):
+    """A plan with the texts of its tasks."""
+
+    plan: Plan
+    sources: Mapping[str, TaskSource]
+    """By task name."""
+
+
+def make_plan(request: BenchRequest) -> Planned:
+    """The cells that the flags ask for.
+
+    Raises:
+        UsageError: a name is unknown or named twice, there is no task, or the sample is larger than what there is.
+        MachineError: the target is not here.
+    """
+    _known("strategy", request.strategies, None)
+    for name in request.strategies:
+        load_config(None, {"strategy": spelled(name)})
+    _known("reward", request.rewards, tuple(REWARDS))
+    _known("proposer", request.proposers, None)
+    _known("seed", tuple(map(str, request.seeds)), None)
+    suite = _tasks_of(request.suite)
+    taken = _sample(suite.sources, request.sample)
+    if not taken:
+        reasons = "; ".join(f"{one.name}: {one.reason}" for one in suite.left_out[:3])
+        raise UsageError(f"no task is left to run ({reasons}): name other problems, or --include-unfit")
+    plan = Plan(
+        tasks=tuple(PlannedTask(name=s.name, file=str(file), source=source_id(s)) for file, s in taken),
+        arms=tuple(
+            Arm(strategy=s, proposer=p, reward=r)
+            for s in request.strategies
+            for p in request.proposers
+            for r in request.rewards
+        ),
+        seeds=request.seeds,
+        target=resolve_target(request.target, request.config.place),
+        config=request.config.model_copy(update={"cache": False}).model_dump(mode="json", exclude=_PER_CELL),
+        suite=suite.words,
+        precision=request.suite.precision if isinstance(request.suite, KernelBench) else "as written",
+        left_out=suite.left_out,
+        sampled=Sampled(taken=len(taken), of=len(suite.sources)) if len(taken) < len(suite.sources) else None,
+    )
+    return Planned(plan, {source.name: source for _, source in taken})
+
+
+def settle_plan(folder: Path, plan: Plan) -> Plan:
+    """Write the plan into the folder, or take the one that is there.
+
+    Raises:
+        UsageError: the one that is there is another one; every difference is named.
+        StoreError: it cannot be read or written.
+    """
+    file = folder / PLAN
+    try:
+        if not file.exists():
+            draft = file.with_suffix(".new")
+            draft.write_text(plan.model_dump_json(indent=2), "utf-8")
+            draft.rename(file)
+            return plan
+        kept = Plan.model_validate_json(file.read_text("utf-8"))
+    except OSError as error:
+        raise StoreError(f"{file} cannot be used ({error.strerror}): check the path and the disk") from None
+    except ValueError:
+        raise StoreError(f"{file} is no plan that this version reads: choose another --run-dir") from None
+    found = differences(kept, plan)
+    if found:
+        told = "; ".join(f"{d.field} was {d.then or 'empty'}, is {d.now or 'empty'}" for d in found[:8])
+        raise UsageError(
+            f"the bench at {folder} was begun with another plan ({told}): repeat the flags it was begun with, "
+            "or choose another --run-dir"
+        )
+    return kept
+
+
+def source_id(source: TaskSource) -> str:
+    """Identity of a task's text and declarations."""
+    return identity("source", source.model_dump(mode="json", exclude={"name"}))
+
+
+def _tasks_of(asked: Path | tuple[Path, ...] | KernelBench) -> Suite:
+    if isinstance(asked, KernelBench):
+        return read_level(asked)
+    return _files((asked,) if isinstance(asked, Path) else asked)
+
+
+def _files(paths: tuple[Path, ...]) -> Suite:
+    found, _ = gather(paths)
+    clash = Counter(one.file.stem for one in found)
+    named = [(one, one.file.stem if clash[one.file.stem] == 1 else _longer(one.file)) for one in found]
+    return Suite(
+        sources=tuple((one.file, one.source.model_copy(update={"name": name})) for one, name in named if one.source),
+        left_out=tuple(LeftOut(name=name, reason=str(one.fault)) for one, name in named if one.source is None),
+        words=f"{len(found)} tasks of {', '.join(dict.fromkeys(path.resolve().name for path in paths))}"[:200],
+    )
+
+
+def _longer(file: Path) -> str:
+    return f"{file.parent.name}_{file.stem}"
+
+
+def _sample(sources: Sequence[tuple[Path, TaskSource]], size: int | None) -> list[tuple[Path, TaskSource]]:
+    """The same sample whenever it is drawn from the same names."""
+    if size is None:
+        return list(sources)
+    if not 1 <= size <= len(sources):
+        raise UsageError(f"--sample {size} must be from 1 to {len(sources)}, the number of tasks")
+    order = sorted(sources, key=lambda one: one[1].name)
+    chosen = {source.name for _, source in random.Random(0).sample(order, size)}
+    return [one for one in sources if one[1].name in chosen]
+
+
+def _known(what: str, names: Sequence[str], table: Sequence[str] | None) -> None:
+    if not names:
+        raise UsageError(f"no {what} is named")
+    for name in names:
+        if table is not None and name not in table:
+            raise UsageError(f"{what} {name!r} must be one of {', '.join(table)}")
+    if len(set(names)) < len(names):
+        raise UsageError(f"a {what} is named twice: {', '.join(names)}")

@@ -1,0 +1,81 @@
+"""The comparison on the terminal: a row for each arm, as a rich table.
+
+Says the same as the page, shorter. All foreign text goes through `report.words.line` into `Text`.
+"""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from kernelwright.bench import words
+from kernelwright.bench.records import ArmFigures, Comparison, Naive
+from kernelwright.report.words import line, seconds, times
+
+_COLUMNS = (
+    "cells",
+    "right",
+    "fast_1\neager",
+    "fast_1\ncompile",
+    "mean\neager",
+    "mean\ncompile",
+    "until\nright",
+    "device\ntime",
+)
+_MODELS = ("tokens", "money")
+_NOTE = (
+    "right, fast_1: share of tasks that end with a right kernel, with one faster than eager or torch.compile. mean: "
+    "geometric mean of final speedups over all tasks, 1.0 where nothing right was found. until right: attempts. "
+    "The page has intervals, curves and the other figures."
+)
+
+
+def render(comparison: Comparison) -> RenderableType:
+    """The whole summary; print it on any console."""
+    parts: list[RenderableType] = [Text(line(label, 200), style="bold yellow") for label in comparison.labels]
+    parts += [_table(comparison), Text(_NOTE, style="dim")]
+    if comparison.naive:
+        parts.append(_naive(comparison.naive))
+    failed = [cell for cell in comparison.cells if cell.status in ("gave_up", "not_admitted", "broken")]
+    for cell in failed[:12]:
+        told = f"{cell.cell.name}: {words.STATUS[cell.status]}: {cell.reason}"
+        parts.append(Text(line(told, 200), style="red"))
+    if len(failed) > 12:
+        parts.append(Text(f"and {len(failed) - 12} more, in bench.json", style="red"))
+    return Group(*parts)
+
+
+def _table(comparison: Comparison) -> Table:
+    talked = any(row.figures.tokens for row in comparison.arms)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", overflow="ellipsis", min_width=12)
+    for name in (*_COLUMNS, *(_MODELS if talked else ())):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in comparison.arms:
+        name = words.arm_name(row.arm, comparison.plan.arms)
+        drill = " (drill)" if row.figures.drill else ""
+        cells = [*_cells(row), *(_models(row) if talked else ())]
+        table.add_row(Text(line(name + drill, 60)), *(Text(cell) for cell in cells))
+    return table
+
+
+def _cells(row: ArmFigures) -> list[str]:
+    found = row.figures
+    return [
+        f"{found.cells}" if not found.missing else f"{found.cells}/{found.cells + found.missing}",
+        words.share(found.correct),
+        words.share(words.fast(found, "eager", 1.0)),
+        words.share(words.fast(found, "compile", 1.0)),
+        words.mean(words.speedup(found, "eager", "all")),
+        words.mean(words.speedup(found, "compile", "all")),
+        f"{found.first_right:.1f}" if found.first_right is not None else words.NOTHING,
+        seconds(found.device_s),
+    ]
+
+
+def _models(row: ArmFigures) -> list[str]:
+    return [f"{row.figures.tokens:,}", words.money(row.figures)]
+
+
+def _naive(naive: tuple[Naive, ...]) -> Text:
+    told = [f"{one.task} {times(one.eager.median) if one.eager else one.outcome}" for one in naive]
+    return Text(line(f"naive kernels over eager: {', '.join(told)}", 2000), style="dim")

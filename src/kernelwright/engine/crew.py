@@ -1,0 +1,83 @@
+"""Crew: which model serves which role of a run.
+
+Decides that `default` serves every role that no model was named for, and that equal configurations share one client.
+Refuses to know what a role does.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from kernelwright.engine.config import RunConfig
+from kernelwright.errors import ProposeError, UsageError
+from kernelwright.models.chat import ChatModel
+from kernelwright.models.config import DEFAULT, ModelConfig
+from kernelwright.models.prices import price_of
+
+
+class Crew:
+    """Models by role, each opened once."""
+
+    def __init__(self, configs: Mapping[str, ModelConfig], make: Callable[[ModelConfig], ChatModel]) -> None:
+        self._configs = configs
+        self._make = make
+        self._open: dict[str, ChatModel] = {}
+
+    def config(self, role: str) -> ModelConfig:
+        """The configuration of the model that serves a role.
+
+        Raises:
+            ProposeError: none does.
+        """
+        found = self._configs.get(role) or self._configs.get(DEFAULT)
+        if found is None:
+            raise ProposeError(
+                f"no model serves the role {role!r}: name one with --model openai:NAME or --model {role}=openai:NAME"
+            )
+        return found
+
+    def model(self, role: str) -> ChatModel:
+        """The model that serves a role.
+
+        Raises:
+            ProposeError: none does.
+        """
+        config = self.config(role)
+        key = config.model_dump_json()
+        if key not in self._open:
+            self._open[key] = self._make(config)
+        return self._open[key]
+
+    def check_prices(self) -> None:
+        """A cap in money holds only where every price is known.
+
+        Raises:
+            UsageError: the price of a model is not.
+        """
+        unknown = sorted({c.name for c in self._configs.values() if price_of(c) is None})
+        if unknown:
+            raise UsageError(
+                f"--max-usd cannot hold: the price of {', '.join(unknown)} is not known. Use --max-tokens, "
+                "or add the price to the file that KERNELWRIGHT_PRICES names (docs/models.md)"
+            )
+
+    async def close(self) -> None:
+        """Close every model that was opened."""
+        await asyncio.gather(*(model.close() for model in self._open.values()))
+        self._open.clear()
+
+
+def open_crew(config: RunConfig, make: Callable[[ModelConfig], ChatModel]) -> Crew:
+    """The crew of a run; where the proposer needs models, they are opened at once, so that a missing key is said at once.
+
+    Raises:
+        UsageError: the proposer needs a model and none is named or it cannot be had, or a cap in money cannot be held.
+    """
+    asking = config.proposer.partition(":")[0] == "llm"
+    if asking and not config.models:
+        raise UsageError("the proposer 'llm' needs a model: name one with --model PROVIDER:NAME (docs/models.md)")
+    crew = Crew(config.models, make)
+    if config.budget.usd is not None:
+        crew.check_prices()
+    for role in config.models if asking else ():
+        crew.model(role)
+    return crew

@@ -1,0 +1,141 @@
+"""The run's Desk: models, tools and profiles, journaled before anything is acted on.
+
+What a dialogue's step said is looked up first, and only what was never answered is really asked; so a run that was
+killed in the middle of a dialogue goes on with its next message. Decides what the control arm withholds here
+(profiles and tools). Refuses to know prompts and what replies mean.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from kernelwright.engine.crew import Crew
+from kernelwright.engine.journal import Journal
+from kernelwright.engine.meter import Hold, Meter
+from kernelwright.engine.toolbox import Answer
+from kernelwright.models.config import ModelConfig
+from kernelwright.propose.desk import NoRoom, Thread
+from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall
+from kernelwright.records.profile import Profile
+from kernelwright.records.run import Turn, TurnKind
+
+WITHHELD = '{"withheld": true}'
+"""A tool's answer in the control arm."""
+
+Tool = Callable[[ToolCall], Awaitable[Answer]]
+
+
+@dataclass(frozen=True)
+class Office:
+    """What every desk of a run shares."""
+
+    journal: Journal
+    crew: Crew
+    meter: Meter
+    profiler: Callable[[int], Awaitable[Answer]]
+    """An attempt's profile as JSON, by its number; empty where it has none."""
+    tool: Tool
+    withheld: bool = False
+    """The control arm."""
+
+
+class RunDesk:
+    """The desk of one expansion."""
+
+    def __init__(self, office: Office, expansion: int) -> None:
+        self._office = office
+        self._expansion = expansion
+        self._steps: Counter[int] = Counter()
+        """The next step of each sibling's dialogue."""
+
+    async def ask(self, role: str, request: ChatRequest, sibling: int = 0) -> ChatReply:
+        """See `Desk.ask`."""
+        config = self._office.crew.config(role)
+        prompt = self._step(sibling, "prompt", lambda turn: turn.prompt == request.id)
+        asked = ChatRequest.model_validate_json(prompt.text) if prompt else config.within(request)
+        answered = self._step(sibling, "reply") if prompt else None
+        if answered is not None:
+            return ChatReply.model_validate_json(answered.text)
+        asked, hold = self._fit(role, asked, config, sibling)
+        try:
+            if prompt is None:
+                self._say(role, "prompt", asked.model_dump_json(), sibling, prompt=request.id)
+            reply = await self._office.crew.model(role).reply(asked)
+            self._office.meter.count(reply)
+        finally:
+            self._office.meter.release(hold)
+        self._say(role, "reply", reply.model_dump_json(), sibling)
+        return reply
+
+    async def use(self, role: str, call: ToolCall, sibling: int = 0) -> str:
+        """See `Desk.use`."""
+        if self._office.withheld:
+            return WITHHELD
+        text = call.model_dump_json()
+        if self._step(sibling, "call", lambda turn: turn.text == text) is None:
+            self._say(role, "call", text, sibling)
+        return await self._once(sibling, role, "result", lambda: self._office.tool(call))
+
+    async def profile(self, attempt: int, sibling: int = 0) -> Profile | None:
+        """See `Desk.profile`."""
+        if self._office.withheld:
+            return None
+
+        text = await self._once(sibling, "profiler", "profile", lambda: self._office.profiler(attempt))
+        return Profile.model_validate_json(text) if text else None
+
+    def note(self, role: str, text: str, sibling: int = 0) -> None:
+        """See `Desk.note`."""
+        if self._step(sibling, "diagnosis", lambda turn: turn.text == text) is None:
+            self._say(role, "diagnosis", text, sibling)
+
+    def recall(self, thread: Thread) -> tuple[Turn, ...]:
+        """See `Desk.recall`."""
+        return self._office.journal.dialogue(thread)
+
+    async def _once(self, sibling: int, role: str, kind: TurnKind, answer: Callable[[], Awaitable[Answer]]) -> str:
+        """What was answered before, or the answer and the device's time that it took, journaled."""
+        known = self._step(sibling, kind)
+        if known is not None:
+            return known.text
+        text, seconds = await answer()
+        self._say(role, kind, text, sibling, device_s=seconds)
+        return text
+
+    def _fit(self, role: str, asked: ChatRequest, config: ModelConfig, sibling: int) -> tuple[ChatRequest, Hold]:
+        try:
+            return self._office.meter.fit(asked, config)
+        except NoRoom:
+            self._say(role, "no_room", "", sibling)
+            raise
+
+    def _step(self, sibling: int, kind: TurnKind, same: Callable[[Turn], bool] = lambda turn: True) -> Turn | None:
+        """The recorded turn that this step must be again; None where the dialogue had not come so far."""
+        turn = self._office.journal.turn(Thread(self._expansion, sibling), self._steps[sibling])
+        if turn is None:
+            return None
+        if turn.kind == "no_room":
+            raise NoRoom
+        self._office.journal.agree("turn", turn.number, turn.kind == kind and same(turn))
+        self._steps[sibling] += 1
+        return turn
+
+    def _say(
+        self, role: str, kind: TurnKind, text: str, sibling: int, *, prompt: str = "", device_s: float = 0.0
+    ) -> None:
+        step = self._steps[sibling]
+        self._steps[sibling] += 1
+        number = self._office.journal.turns
+        self._office.journal.say(
+            Turn(
+                number=number,
+                expansion=self._expansion,
+                sibling=sibling,
+                step=step,
+                role=role,
+                kind=kind,
+                text=text,
+                prompt=prompt,
+                device_s=device_s,
+            )
+        )

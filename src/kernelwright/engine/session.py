@@ -1,0 +1,191 @@
+"""A session: a run from what was asked to what it leaves behind, new, gone on with, or as a cell of a comparison.
+
+Decides how the parts are put together and what is written into a run's folder. Refuses to know who asked, and how
+anything is shown.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from pathlib import Path
+
+from kernelwright.engine.config import RunConfig, wished
+from kernelwright.engine.crew import open_crew
+from kernelwright.engine.events import Phase, Started
+from kernelwright.engine.forecast import forecast
+from kernelwright.engine.identity import config_of, must_fit, new_card
+from kernelwright.engine.receipts import reissue, winner
+from kernelwright.engine.request import OptimizeRequest, OptimizeResult
+from kernelwright.engine.run import Ending, Parts, run
+from kernelwright.engine.summary import speaker, summarize
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.target import resolve_target
+from kernelwright.errors import StoreError
+from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.records.attempt import Attempt
+from kernelwright.records.task import Task
+from kernelwright.reward.predictor.experience import Row, row_of, write_rows
+from kernelwright.store.database import FILE
+from kernelwright.store.run import RunStore
+from kernelwright.tasks.table import read_task
+
+REPORT = "report.html"
+KERNEL = "model_new.py"
+"""The best kernel as a drop-in module, in the run's folder."""
+RECEIPT = "receipt.json"
+"""The receipt of its verdict, beside it."""
+
+
+async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResult:
+    """A new run, from its task's admission to its end.
+
+    Raises:
+        KernelwrightError: it could not begin, or its folder cannot be written.
+    """
+    source = read_task(request.task)
+    config = wished(request.config, source.limits)
+    target = resolve_target(request.target or source.limits.arch or None, config.place)
+    async with _opened(config, suppliers) as parts:
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
+        task = await parts.evaluator.admit(source, target)
+        if config.models:
+            suppliers.listener(Phase(text=forecast(config, task)))
+        card = new_card(task, await parts.evaluator.environment(), config)
+        with closing(RunStore.create(request.runs / card.id, card)) as store:
+            return await play(store, config, parts, suppliers)
+
+
+async def go_on(folder: Path, suppliers: Suppliers) -> OptimizeResult:
+    """A run that was killed, interrupted or broken off; a complete one is only summed up.
+
+    Raises:
+        StoreError: there is no such run, or it cannot go on here.
+    """
+    with closing(RunStore.open(folder, writing=True)) as store:
+        outcome = store.outcome()
+        if outcome is not None and outcome.complete:
+            return wind_up(store, Ending(outcome), suppliers)
+        return await _resume(store, suppliers)
+
+
+async def _resume(store: RunStore, suppliers: Suppliers) -> OptimizeResult:
+    config = config_of(store.card)
+    async with _opened(config, suppliers) as parts:
+        suppliers.listener(Phase(text=f"admitting {store.card.task.name} again"))
+        task = await parts.evaluator.admit(store.card.task.source, store.card.task.target)
+        must_fit(store.card, task, await parts.evaluator.environment())
+        return await play(store, config, parts, suppliers)
+
+
+@asynccontextmanager
+async def _opened(config: RunConfig, suppliers: Suppliers) -> AsyncIterator[Parts]:
+    """The parts of a run with a referee and models of its own, which are closed in the end."""
+    evaluator = suppliers.open_evaluator(config.policy, config.place)
+    try:
+        parts = assemble(config, evaluator, suppliers)
+        try:
+            yield parts
+        finally:
+            if parts.crew is not None:
+                await parts.crew.close()
+    finally:
+        await evaluator.close()
+
+
+async def play_in(
+    folder: Path, task: Task, config: RunConfig, evaluator: Evaluator, suppliers: Suppliers
+) -> OptimizeResult:
+    """A run in this very folder, new or gone on with, of a task that this evaluator has admitted already.
+
+    Raises:
+        KernelwrightError: it cannot begin or go on here.
+    """
+    here, config = await evaluator.environment(task.target), wished(config, task.source.limits)
+    if (folder / FILE).is_file():
+        store = RunStore.open(folder, writing=True)
+    else:
+        store = RunStore.create(folder, new_card(task, here, config))
+    with closing(store):
+        must_fit(store.card, task, here)
+        return await play(store, config, assemble(config, evaluator, suppliers), suppliers)
+
+
+def assemble(config: RunConfig, evaluator: Evaluator, suppliers: Suppliers) -> Parts:
+    """The swappable parts, made before anything is started: a missing key or package is said at once.
+
+    Raises:
+        UsageError: a part cannot be had.
+    """
+    return Parts(
+        suppliers.proposer(config.proposer),
+        evaluator,
+        suppliers.listener,
+        suppliers.predictor(config.predictor) if config.predictor is not None else None,
+        open_crew(config, suppliers.model),
+        suppliers.library,
+    )
+
+
+async def play(store: RunStore, config: RunConfig, parts: Parts, suppliers: Suppliers) -> OptimizeResult:
+    """Search and finals, and what they leave in the folder."""
+    card = store.card
+    cache = suppliers.cache() if config.cache else None
+    folder, target = str(store.folder), card.task.target.name
+    parts.listener(Started(run=card.id, folder=folder, task=card.task.name, target=target, budget=config.budget))
+    try:
+        return wind_up(store, await run(store, config, replace(parts, cache=cache)), suppliers)
+    finally:
+        if cache is not None:
+            cache.close()
+
+
+def wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
+    """Write the best kernel, its receipt and the report into the run's folder."""
+    kernel = _write_kernel(store, speaker(store.attempts(), ending.outcome), suppliers)
+    claim = winner(store, ending.outcome)
+    receipt = reissue(claim, store.folder / RECEIPT) if claim is not None else None
+    page = write_report(store.folder, None, suppliers)
+    shown = suppliers.present(store.card, store.attempts(), ending.outcome, store.turns())
+    return OptimizeResult(summarize(store), shown, page, kernel, receipt, ending.error, ending.interrupted)
+
+
+def _write_kernel(store: RunStore, best: Attempt | None, suppliers: Suppliers) -> Path | None:
+    if best is None:
+        return None
+    return _write(store.folder / KERNEL, suppliers.wrap(store.card.task, best.proposal.candidate))
+
+
+def write_report(folder: Path, file: Path | None, suppliers: Suppliers) -> Path:
+    """Write a run's page into its folder, or into `file`.
+
+    Raises:
+        StoreError: there is no such run, or the page cannot be written.
+    """
+    with closing(RunStore.open(folder)) as store:
+        text = suppliers.render(store.card, store.attempts(), store.outcome(), store.turns())
+    return _write(file or folder / REPORT, text)
+
+
+def write_experience(folders: Sequence[Path], file: Path) -> int:
+    """Write what the attempts of runs taught; returns how many rows.
+
+    Raises:
+        StoreError: a folder is no run, or the file cannot be written.
+    """
+    rows = [row for folder in folders for row in _taught(folder)]
+    write_rows(file, rows)
+    return len(rows)
+
+
+def _taught(folder: Path) -> list[Row]:
+    with closing(RunStore.open(folder)) as store:
+        attempts = (a for a in store.attempts() if a.known is None)
+        return [row for attempt in attempts if (row := row_of(store.card.task, attempt)) is not None]
+
+
+def _write(file: Path, text: str) -> Path:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
+    return file

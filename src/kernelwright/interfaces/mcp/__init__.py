@@ -1,0 +1,1 @@
+"""The door for coding agents: the Model Context Protocol over stdio."""

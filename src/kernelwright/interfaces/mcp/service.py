@@ -1,0 +1,168 @@
+"""The service: what a coding agent's tools do, before any protocol.
+
+Decides that one task is worked on at a time, where tasks may come from, and what is opened when. Refuses to know how an
+answer is sent.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernelwright import api
+from kernelwright.errors import UsageError
+from kernelwright.interfaces.mcp.progress import Herald
+from kernelwright.interfaces.mcp.roots import Roots
+from kernelwright.records.base import Record
+from kernelwright.records.candidate import Language
+from kernelwright.records.measure import Ratio, Verdict
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the server was started."""
+
+    config: api.RunConfig
+    """Of every run; its budget of proposals is the most trials that an agent may ask for."""
+    roots: Sequence[Path] = (Path(),)
+    runs: Path = Path("runs")
+    target: str | None = None
+    resume: Path | None = None
+    """The run that is gone on with, until a task is loaded."""
+
+
+class Wanted(Record):
+    """A task as an agent asks for it."""
+
+    path: str = ""
+    text: str = ""
+    """The task itself, instead of a path."""
+    name: str = "task"
+    """Of a task that came as text."""
+    trials: int | None = None
+    language: Language | None = None
+
+
+class Submission(Record):
+    """How a run ended."""
+
+    task: str
+    target: str
+    device: str
+    attempt: int | None
+    """The attempt that won; None when nothing was right, or nothing stood when it was measured again."""
+    final: bool
+    """Its figures were measured again with fresh inputs."""
+    latency_us: float | None
+    speedup_eager: Ratio | None
+    verdict: Verdict | None
+    """Against eager."""
+    speedup_compile: Ratio | None
+    verdict_compile: Verdict | None
+    roofline: float | None
+    """Share of the measured bandwidth."""
+    attempts: int
+    stopped: str
+    """Why the search ended."""
+    kernel_file: str | None
+    """The winner as a drop-in `ModelNew` module."""
+    receipt: str | None
+    """For `kernelwright verify`."""
+    report: str
+
+
+class Service:
+    """One agent's work. All methods belong to one event loop."""
+
+    def __init__(self, settings: Settings, suppliers: api.Suppliers | None = None) -> None:
+        self.herald = Herald()
+        self._settings, self._suppliers = settings, replace(suppliers or api.Suppliers(), listener=self.herald)
+        self._roots = Roots(settings.roots)
+        self._workbench: api.Workbench | None = None
+        self._opening = asyncio.Lock()
+
+    async def load(self, wanted: Wanted) -> api.Assignment:
+        """Begin a run. The one before it is left as it is, and can be resumed.
+
+        Raises:
+            KernelwrightError: the task cannot be had, or cannot be judged.
+        """
+        if bool(wanted.path) == bool(wanted.text):
+            raise UsageError("name either `path` or `text` of the task")
+        async with self._opening:
+            await self._leave()
+            with tempfile.TemporaryDirectory() as folder:
+                file = self._roots.find(wanted.path) if wanted.path else _written(Path(folder), wanted)
+                request = api.OptimizeRequest(
+                    file, self._settings.target, self._config(wanted), self._settings.runs.absolute()
+                )
+                self._workbench = await api.open_workbench(request, self._suppliers)
+        return self._workbench.assignment
+
+    async def workbench(self) -> api.Workbench:
+        """The run that is worked on.
+
+        Raises:
+            UsageError: no task was loaded.
+            KernelwrightError: the run that was to be resumed cannot be.
+        """
+        async with self._opening:
+            if self._workbench is None and self._settings.resume is not None:
+                self._workbench = await api.open_workbench(self._settings.resume, self._suppliers)
+            if self._workbench is None:
+                raise UsageError("no task is loaded: call load_task first")
+            return self._workbench
+
+    async def submit(self, code: str, language: Language | None) -> Submission:
+        """End the run.
+
+        Raises:
+            KernelwrightError: there is nothing to submit, or the run broke.
+        """
+        return _submission(await (await self.workbench()).submit(code, language))
+
+    async def close(self) -> None:
+        """Leave the run as it is."""
+        async with self._opening:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        workbench, self._workbench = self._workbench, None
+        if workbench is not None:
+            await workbench.close()
+
+    def _config(self, wanted: Wanted) -> api.RunConfig:
+        config = self._settings.config
+        most = config.budget.proposals
+        if wanted.trials is not None and wanted.trials > most:
+            raise UsageError(f"{wanted.trials} trials are more than this server allows: ask for at most {most}")
+        budget = config.budget.model_copy(update={"proposals": wanted.trials or most})
+        return config.model_copy(update={"budget": budget, "language": wanted.language or config.language})
+
+
+def _written(folder: Path, wanted: Wanted) -> Path:
+    file = folder / f"{wanted.name}.py"
+    try:
+        file.write_text(wanted.text, encoding="utf-8")
+    except UnicodeEncodeError:
+        raise UsageError("the task's text holds characters that UTF-8 cannot say: send plain text") from None
+    return file
+
+
+def _submission(result: api.OptimizeResult) -> Submission:
+    summary, best = result.summary, result.summary.best
+    figures = best or api.Figures()
+    return Submission(
+        task=summary.task,
+        target=summary.target.name,
+        device=summary.device,
+        attempt=best.attempt if best else None,
+        final=best is not None and best.final,
+        **{name: getattr(figures, name) for name in api.Figures.model_fields},
+        attempts=summary.attempts,
+        stopped=summary.stopped,
+        kernel_file=str(result.kernel) if result.kernel else None,
+        receipt=str(result.receipt) if result.receipt else None,
+        report=str(result.report),
+    )

@@ -1,0 +1,16 @@
+"""A scaled transposition."""
+
+import torch
+from torch import nn
+
+ROWS = 2048
+COLUMNS = 2048
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x.t() * 2.0).contiguous()
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [torch.randn(ROWS, COLUMNS)]

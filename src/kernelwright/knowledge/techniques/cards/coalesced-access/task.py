@@ -1,0 +1,16 @@
+"""The sum of each row."""
+
+import torch
+from torch import nn
+
+ROWS = 64
+COLUMNS = 256
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.sum(dim=1)
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [torch.randn(ROWS, COLUMNS)]

@@ -1,0 +1,14 @@
+constexpr long ROWS = 1024, COLUMNS = 256;
+
+extern "C" void kernel(const float* x, float* out) {
+    for (long column = 0; column < COLUMNS; ++column) out[column] = 0.0f;
+#pragma omp parallel
+    {
+        alignas(64) float mine[COLUMNS] = {};
+#pragma omp for nowait
+        for (long row = 0; row < ROWS; ++row)
+            for (long column = 0; column < COLUMNS; ++column) mine[column] += x[row * COLUMNS + column];
+#pragma omp critical
+        for (long column = 0; column < COLUMNS; ++column) out[column] += mine[column];
+    }
+}

@@ -1,0 +1,12 @@
+/* kernelwright
+[[launch]]
+kernel = "weighted"
+grid = "in0.numel // 1024"
+block = 128
+arguments = ["in0", "in1", "out0"]
+*/
+__global__ void weighted(const float* x, const float* y, float* out) {
+    const long long start = blockIdx.x * 1024LL + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < 1024; i += 128) out[start + i] = x[start + i] * 0.75f + y[start + i] * y[start + i];
+}

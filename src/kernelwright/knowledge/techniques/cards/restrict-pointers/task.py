@@ -1,0 +1,16 @@
+"""A weighted sum of two tensors."""
+
+import torch
+from torch import nn
+
+ROWS = 64
+COLUMNS = 256
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x * 0.75 + y * y
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [torch.randn(ROWS, COLUMNS), torch.randn(ROWS, COLUMNS)]

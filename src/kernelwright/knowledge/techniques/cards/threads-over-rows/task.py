@@ -1,0 +1,16 @@
+"""A tanh of each element."""
+
+import torch
+from torch import nn
+
+ROWS = 256
+COLUMNS = 1024
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x) * x
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [torch.randn(ROWS, COLUMNS)]

@@ -1,0 +1,1 @@
+"""Chat models: endpoints, local checkpoints and recordings behind one protocol."""

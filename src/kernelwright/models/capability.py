@@ -1,0 +1,117 @@
+"""What a model's endpoint takes, found out by asking.
+
+Decides, from an endpoint's complaint, which parameter to leave out, rename or lower; remembers it for all later
+requests of that model. Refuses to know any model by name: lists of models are out of date before they are printed.
+"""
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+
+from kernelwright.models.fault import Fault
+
+SYSTEM = "system"
+"""Stands for a system message among the parameters of a request."""
+LENGTH = "max_tokens"
+LENGTH_NEW = "max_completion_tokens"
+DROPPABLE = ("temperature", "seed", "tools", LENGTH_NEW, LENGTH)
+_UNWANTED = re.compile(
+    r"support|unrecogni[sz]ed|unknown|unexpected|not (?:permitted|allowed|accept|available|enabled)|forbidden|extra|"
+    r"deprecated|invalid|does not|doesn't|cannot|removed|must be|requires",
+    re.IGNORECASE,
+)
+_NO_SYSTEM = re.compile(r"system['\"`]?\s*(?:role|message|prompt|instruction)|['\"`]system['\"`]", re.IGNORECASE)
+_CAPS = (
+    re.compile(r"at most (\d+)(?: completion| output)? tokens", re.IGNORECASE),
+    re.compile(r"max(?:_completion)?_tokens\D{1,6}\d+ > (\d+)", re.IGNORECASE),
+    re.compile(r"valid range of max_tokens is \[\d+, ?(\d+)\]", re.IGNORECASE),
+)
+_WINDOW = re.compile(r"(?:maximum )?context (?:length|window)\D{1,12}(\d+)", re.IGNORECASE)
+_ASKED = (
+    re.compile(r"(\d+) input tokens", re.IGNORECASE),
+    re.compile(r"(\d+) (?:tokens )?(?:in|from) the (?:messages|input|prompt)", re.IGNORECASE),
+)
+
+
+class Lesson(NamedTuple):
+    """Ask again, now that it is known."""
+
+    max_tokens: int | None = None
+    """For this request alone: what its prompt leaves of the model's window."""
+
+
+class Known:
+    """What one model's endpoint has refused so far."""
+
+    def __init__(self, fixed: Collection[str] = ()) -> None:
+        self._fixed = frozenset(fixed)
+        """Parameters that its protocol cannot do without."""
+        self.dropped: set[str] = set()
+        self.renamed = False
+        """The length goes by its newer name."""
+        self.folded = False
+        """The system message goes into the first user message."""
+        self.cap: int | None = None
+        """Most tokens of a reply that the endpoint takes."""
+
+    def length(self, asked: int) -> dict[str, int]:
+        """The parameter that limits the reply, by the name that is taken, if any is."""
+        if LENGTH in self.dropped:
+            return {}
+        return {LENGTH_NEW if self.renamed else LENGTH: asked if self.cap is None else min(asked, self.cap)}
+
+    def learn(self, fault: Fault, sent: Collection[str], max_tokens: int) -> Lesson | None:
+        """What to do differently; None when the complaint teaches nothing. `sent` are the names of the parameters."""
+        if fault.kind != "status" or fault.status not in {400, 422, 500}:
+            return None
+        words = fault.complaint.words
+        if SYSTEM in sent and _NO_SYSTEM.search(words) and _UNWANTED.search(words):
+            self.folded = True
+            return Lesson()
+        if fault.status == 500:
+            return None
+        return self._lower(words, max_tokens) or self._leave_out(_refused(fault, sent))
+
+    def _lower(self, words: str, max_tokens: int) -> Lesson | None:
+        window, asked = _WINDOW.search(words), _first(_ASKED, words)
+        if window and asked:
+            room = int(window.group(1)) - asked
+            return Lesson(room) if 0 < room < max_tokens else None
+        cap = _first(_CAPS, words)
+        if cap is None or not 0 < cap < max_tokens:
+            return None
+        self.cap = cap
+        return Lesson()
+
+    def _leave_out(self, name: str | None) -> Lesson | None:
+        if name is None or name in self._fixed:
+            return None
+        if name == LENGTH:
+            self.renamed = True
+        else:
+            self.dropped.add(LENGTH if name == LENGTH_NEW else name)
+        return Lesson()
+
+
+def _first(patterns: Collection[re.Pattern[str]], words: str) -> int | None:
+    found = next((match for pattern in patterns if (match := pattern.search(words))), None)
+    return int(found.group(1)) if found else None
+
+
+def _refused(fault: Fault, sent: Collection[str]) -> str | None:
+    """The parameter that the complaint is about, if it is one that can be left out."""
+    words, named, code = fault.complaint
+    candidates = [name for name in DROPPABLE if name in sent]
+    unwanted = "unsupported" in code or _UNWANTED.search(words) is not None
+    if named and "." not in named and "[" not in named:
+        return named if named in candidates and (unwanted or named != "tools") else None
+    places = {name: _place(name, words) for name in candidates}
+    if "tools" in candidates and places["tools"] is None:
+        places["tools"] = _place("tool", words)  # "does not support tool calling"
+    found = {name: place for name, place in places.items() if place is not None}
+    return min(found, key=lambda name: found[name]) if found and unwanted else None
+
+
+def _place(name: str, words: str) -> int | None:
+    found = re.search(rf"(?<![a-z_]){name}(?![a-z_])", words, re.IGNORECASE)
+    return found.start() if found else None

@@ -1,0 +1,84 @@
+"""Anthropic's models, through the official SDK; an extra.
+
+Decides where it is and which key it gets. Sampling parameters go in the body as they are: newer SDKs have no name for
+them, and newer models refuse them, which is found out by asking.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import anthropic
+from pydantic import JsonValue
+
+from kernelwright.models.address import checked, is_local
+from kernelwright.models.answer import Answer
+from kernelwright.models.capability import LENGTH, Known
+from kernelwright.models.claude_wire import parameters_of, read_message
+from kernelwright.models.config import ModelConfig
+from kernelwright.models.endpoint import Endpoint
+from kernelwright.models.fault import Complaint, Fault, refused
+from kernelwright.models.prices import address_of
+from kernelwright.models.retry import Patience
+from kernelwright.models.secret import Secret, find_secret
+from kernelwright.records.chat import ChatRequest
+
+HOME = "https://api.anthropic.com"
+KEY = "ANTHROPIC_API_KEY"
+
+
+class _Dialect:
+    """Implements `Dialect`."""
+
+    def __init__(self, config: ModelConfig, address: str, secret: Secret) -> None:
+        self._model, self._timeout_s = config.name, config.timeout_s
+        self._client = anthropic.AsyncAnthropic(
+            api_key=secret.reveal(),
+            base_url=address,
+            max_retries=0,
+            timeout=config.timeout_s,
+            http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
+        )
+
+    def compose(self, request: ChatRequest, known: Known) -> dict[str, JsonValue]:
+        """See `Dialect.compose`."""
+        return parameters_of(self._model, request, known)
+
+    async def send(self, parameters: Mapping[str, Any]) -> str | Fault:
+        """See `Dialect.send`."""
+        named = {name: value for name, value in parameters.items() if name != "temperature"}
+        rest = {name: value for name, value in parameters.items() if name == "temperature"}
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                raw = await self._client.messages.with_raw_response.create(
+                    **named, extra_body=rest or None, timeout=self._timeout_s
+                )
+                return str(raw.http_response.text)
+        except (TimeoutError, anthropic.APITimeoutError):
+            return Fault("timeout")
+        except anthropic.APIStatusError as error:
+            return refused(error.status_code, error.response.headers, error.response.text)
+        except anthropic.APIConnectionError as error:
+            return Fault("connection", complaint=Complaint(str(error.__cause__ or error)))
+        except anthropic.AnthropicError as error:
+            return Fault("garbled", complaint=Complaint(str(error)))
+
+    def read(self, body: JsonValue) -> Answer | Fault:
+        """See `Dialect.read`."""
+        return read_message(body)
+
+    async def close(self) -> None:
+        """See `Dialect.close`."""
+        await self._client.close()
+
+
+def open_model(config: ModelConfig, patience: Patience | None = None) -> Endpoint:
+    """The model; no request is made yet.
+
+    Raises:
+        UsageError: the address or the key cannot be used.
+    """
+    address = checked(address_of(config) or HOME)
+    secret = find_secret(config.key_variable or KEY, f"anthropic:{config.name}", is_local(address))
+    known = Known(fixed={LENGTH})
+    return Endpoint(config, _Dialect(config, address, secret), secret, known, patience or Patience())

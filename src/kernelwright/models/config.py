@@ -1,0 +1,84 @@
+"""ModelConfig: which model serves a role, and how it is asked.
+
+Decides the spelling on the command line, `provider:name@base_url`. Holds the name of the variable that has the
+key, never the key.
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import Field
+
+from kernelwright.errors import UsageError
+from kernelwright.models.address import checked
+from kernelwright.records.attempt import ROLES
+from kernelwright.records.base import Record
+from kernelwright.records.chat import ChatRequest
+
+Provider = Literal["openai", "anthropic", "huggingface", "replay"]
+PROVIDERS: tuple[Provider, ...] = ("openai", "anthropic", "huggingface", "replay")
+DEFAULT = "default"
+"""The role that stands for every role without a model of its own."""
+
+
+class ModelConfig(Record):
+    """One model."""
+
+    provider: Provider = "openai"
+    """`openai` is any endpoint that speaks its protocol; `replay` answers from a run that was recorded."""
+    name: str
+    """The model's name at its endpoint; a folder for `huggingface`, a run's folder for `replay`."""
+    base_url: str | None = None
+    """None: what OPENAI_BASE_URL says, or the provider's own."""
+    key_variable: str | None = None
+    """The environment variable with the key. None: the provider's own, such as OPENAI_API_KEY."""
+    temperature: float | None = Field(default=None, ge=0)
+    """None: the role's own."""
+    max_tokens: int = Field(default=16384, ge=1)
+    """Of one reply."""
+    concurrency: int = Field(default=4, ge=1)
+    """Requests in flight at once."""
+    retries: int = Field(default=6, ge=0)
+    """After a refused connection, a timeout, 408, 409, 429 or 5xx."""
+    timeout_s: float = Field(default=300.0, gt=0)
+    """Of one try."""
+
+    def within(self, request: ChatRequest) -> ChatRequest:
+        """The request as this model is asked: what is configured wins over what a role would like."""
+        temperature = request.temperature if self.temperature is None else self.temperature
+        room = min(request.max_tokens, self.max_tokens)
+        return request.model_copy(update={"temperature": temperature, "max_tokens": room})
+
+
+def read_model(text: str) -> ModelConfig:
+    """A model as the command line spells it: `openai:gpt-5`, `openai:qwen@http://localhost:8000/v1`, `replay:runs/x`.
+
+    Raises:
+        UsageError: the provider is unknown, the name is missing, or the address cannot be used.
+    """
+    provider, _, rest = text.partition(":")
+    name, _, url = rest.partition("@http")
+    found = next((known for known in PROVIDERS if known == provider), None)
+    if found is None or not name:
+        raise UsageError(
+            f"model {text!r} is not PROVIDER:NAME or PROVIDER:NAME@URL, with a provider of {', '.join(PROVIDERS)}"
+        )
+    return ModelConfig(provider=found, name=name, base_url=checked(f"http{url}") if url else None)
+
+
+def read_models(texts: Iterable[str]) -> dict[str, ModelConfig]:
+    """Models by role: `ROLE=MODEL` serves that role, a bare `MODEL` every role without one of its own.
+
+    Raises:
+        UsageError: a model cannot be read, a role is unknown or named twice.
+    """
+    found: dict[str, ModelConfig] = {}
+    for text in texts:
+        before, equals, after = text.partition("=")
+        role, model = (before, after) if equals and before.isidentifier() else (DEFAULT, text)
+        if role not in (*ROLES, DEFAULT):
+            raise UsageError(f"no role is called {role!r}: name a model for one of {', '.join(ROLES)}, or for all")
+        if role in found:
+            raise UsageError(f"two models are named for the role {role!r}: name one")
+        found[role] = read_model(model)
+    return found

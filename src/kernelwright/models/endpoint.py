@@ -1,0 +1,179 @@
+"""Endpoint: a model behind HTTP, whatever its protocol.
+
+Decides how often and when a request is tried, what is learned from a refusal, and what an empty answer becomes. Refuses
+to know any protocol: a `Dialect` composes and reads. No exception leaves here but ModelError, raised outside of any
+handler, so that it drags along no request and no key.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from time import monotonic
+
+from kernelwright.errors import ModelError
+from kernelwright.models.answer import Answer, Dialect, added, counted
+from kernelwright.models.capability import SYSTEM, Known
+from kernelwright.models.config import ModelConfig
+from kernelwright.models.estimate import BYTES_A_TOKEN, prompt_tokens
+from kernelwright.models.fault import Complaint, Fault, explain, is_refusal, is_too_long, worth_retrying
+from kernelwright.models.prices import Price, cost, price_of
+from kernelwright.models.retry import Patience
+from kernelwright.models.secret import Secret
+from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
+
+EMPTY_RETRIES = 2
+"""Of an empty answer, before it is passed on as it is."""
+MOST_LESSONS = 8
+"""Of one call."""
+LEAST_ROOM = 0.5
+"""Share of the room for a reply that must be left to ask again after an answer that was paid for and is of no use."""
+
+
+@dataclass
+class _Call:
+    """What one call has used up."""
+
+    request: ChatRequest
+    """As it is asked: within the configuration's limits."""
+    sent: frozenset[str] = frozenset()
+    """Names of the parameters of the latest try."""
+    failures: int = 0
+    empties: int = 0
+    lessons: int = 0
+    usage: Usage = field(default_factory=Usage)
+    usd: float | None = 0.0
+    full: int = 0
+    """Most tokens of the reply at first."""
+
+    def shorten(self) -> bool:
+        """Less room, so that all tries together cost no more than one of full length can; False where none is left."""
+        self.full = self.full or self.request.max_tokens
+        room = self.full - self.usage.total
+        if room < self.full * LEAST_ROOM:
+            return False
+        self.request = self.request.model_copy(update={"max_tokens": min(room, self.request.max_tokens)})
+        return True
+
+
+class Endpoint:
+    """Implements `ChatModel` over a dialect."""
+
+    def __init__(self, config: ModelConfig, dialect: Dialect, secret: Secret, known: Known, patience: Patience) -> None:
+        self._config, self._dialect, self._secret, self._known = config, dialect, secret, known
+        self._patience = patience
+        self._price: Price | None = price_of(config)
+        self._turns = asyncio.Semaphore(config.concurrency)
+
+    @property
+    def name(self) -> str:
+        """See `ChatModel.name`."""
+        return f"{self._config.provider}:{self._config.name}"
+
+    async def close(self) -> None:
+        """See `ChatModel.close`."""
+        await self._dialect.close()
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """See `ChatModel.reply`."""
+        async with self._turns:
+            started = monotonic()
+            call = _Call(self._config.within(request))
+            answer = await self._answer(call)
+            return self._reply(answer, call, monotonic() - started)
+
+    async def _answer(self, call: _Call) -> Answer:
+        while True:
+            found = await self._try(call)
+            if isinstance(found, Fault):
+                passed = await self._recover(found, call)
+                if passed is not None:
+                    return passed
+                continue
+            self._count(found, call)
+            if not found.empty:
+                return found
+            if call.empties >= EMPTY_RETRIES or not call.shorten():
+                return found._replace(finish="other")
+            call.empties += 1
+            await self._patience.sleep(self._patience.delay_s(call.empties, None))
+
+    async def _try(self, call: _Call) -> Answer | Fault:
+        parameters = self._dialect.compose(call.request, self._known)
+        call.sent = frozenset(parameters) | _system(call.request, self._known)
+        text = await self._dialect.send(parameters)
+        if isinstance(text, Fault):
+            return self._redacted(text)
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError):
+            if text.lstrip().startswith("<"):
+                return Fault("garbled", complaint=Complaint("the body is a web page"))
+            return Fault("garbled", complaint=Complaint("the body is no JSON"), characters=len(text))
+        found = self._dialect.read(body)
+        return self._redacted(found) if isinstance(found, Fault) else found
+
+    async def _recover(self, fault: Fault, call: _Call) -> Answer | None:
+        """An answer after all, or None when the request is to be tried again."""
+        if is_refusal(fault):
+            return Answer(finish="refusal", usage=Usage())
+        lesson = self._known.learn(fault, call.sent, call.request.max_tokens)
+        if lesson is not None and call.lessons < MOST_LESSONS:
+            call.lessons += 1
+            if lesson.max_tokens is not None:
+                call.request = call.request.model_copy(update={"max_tokens": lesson.max_tokens})
+            return None
+        if is_too_long(fault):
+            return Answer(finish="length", usage=Usage())
+        if not worth_retrying(fault) or call.failures >= self._config.retries:
+            tries = f" (tried {call.failures + 1} times)" if call.failures else ""
+            raise ModelError(f"{self.name}{tries} {explain(fault, self._secret.variable)}")
+        if fault.characters:
+            self._count_lost(fault, call)
+            if not call.shorten():
+                return Answer(finish="other", usage=Usage())
+        call.failures += 1
+        await self._patience.sleep(self._patience.delay_s(call.failures, fault.retry_after_s))
+        return None
+
+    def _count(self, answer: Answer, call: _Call) -> None:
+        usage = counted(answer, call.request)
+        call.usage = added(call.usage, usage)
+        usd = answer.usd if answer.usd is not None else self._cost(usage, answer.written)
+        call.usd = None if usd is None or call.usd is None else call.usd + usd
+
+    def _count_lost(self, fault: Fault, call: _Call) -> None:
+        """An answer that came and could not be read was paid for all the same."""
+        said = min(int(fault.characters / BYTES_A_TOKEN), call.request.max_tokens)
+        usage = Usage(prompt=prompt_tokens(call.request), completion=said, estimated=True)
+        self._count(Answer(usage=usage), call)
+
+    def _cost(self, usage: Usage, written: int = 0) -> float | None:
+        return None if self._price is None else cost(self._price, usage, written)
+
+    def _reply(self, answer: Answer, call: _Call, seconds: float) -> ChatReply:
+        hide = self._presentable
+        return ChatReply(
+            text=hide(answer.text),
+            calls=tuple(
+                ToolCall(id=hide(wish.id), name=hide(wish.name), arguments=hide(wish.arguments))
+                for wish in answer.calls
+            ),
+            finish=answer.finish,
+            model=hide(answer.model) or self._config.name,
+            usage=call.usage,
+            usd=call.usd,
+            seconds=seconds,
+        )
+
+    def _presentable(self, text: str) -> str:
+        """Without the key, and without half characters, which no file takes."""
+        return self._secret.redact(text.encode("utf-8", "replace").decode())
+
+    def _redacted(self, fault: Fault) -> Fault:
+        complaint = Complaint(*(self._secret.redact(part) for part in fault.complaint))
+        return fault._replace(complaint=complaint, elsewhere=self._secret.redact(fault.elsewhere))
+
+
+def _system(request: ChatRequest, known: Known) -> set[str]:
+    apart = not known.folded and any(message.role == "system" for message in request.messages)
+    return {SYSTEM} if apart else set()

@@ -1,0 +1,135 @@
+"""Fault: what went wrong with one try, as plain data.
+
+Decides which faults are worth a retry, which are an answer after all, and what a person is told. Refuses to keep
+the SDK's exception: that one holds the request and with it the key.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from pydantic import JsonValue
+
+from kernelwright.models.retry import retry_after
+
+MOST_WORDS = 400
+"""Characters of an endpoint's own words in a message."""
+_AGAIN = {408, 409, 425, 429}
+
+
+class Complaint(NamedTuple):
+    """What an endpoint says of a request that it refused."""
+
+    words: str = ""
+    parameter: str = ""
+    """As it names it: `temperature`, `tools[0].function`."""
+    code: str = ""
+
+
+class Fault(NamedTuple):
+    """Why a try gave no answer."""
+
+    kind: Literal["connection", "timeout", "status", "garbled"]
+    status: int = 0
+    """HTTP; 0 when there was none."""
+    complaint: Complaint = Complaint()
+    retry_after_s: float | None = None
+    """What the endpoint asks for."""
+    elsewhere: str = ""
+    """Where it redirects to."""
+    characters: int = 0
+    """Of an answer that came and could not be read: it was probably paid for."""
+
+
+def refused(status: int, headers: Mapping[str, str], text: str) -> Fault:
+    """The fault of an HTTP status that is no success."""
+    return Fault(
+        "status",
+        status,
+        complaint_of(text),
+        retry_after_s=retry_after(headers),
+        elsewhere=headers.get("location", "") if 300 <= status < 400 else "",
+    )
+
+
+def complaint_of(text: str) -> Complaint:
+    """An error body as endpoints write it: OpenAI's, Anthropic's, FastAPI's, or plain text."""
+    try:
+        body: JsonValue = json.loads(text)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        return Complaint(_plain(text))
+    error = body.get("error", body)
+    if not isinstance(error, dict):
+        return Complaint(str(error), code=str(body.get("code") or ""))
+    details = error.get("detail")
+    if isinstance(details, list):
+        return _of_details(details)
+    words = error.get("message") or details or error.get("error") or ""
+    return Complaint(str(words), str(error.get("param") or ""), str(error.get("code") or error.get("type") or ""))
+
+
+def _of_details(details: list[JsonValue]) -> Complaint:
+    first = next((detail for detail in details if isinstance(detail, dict)), {})
+    place = first.get("loc")
+    names = [str(part) for part in place if part != "body"] if isinstance(place, list) else []
+    return Complaint(
+        f"{'.'.join(names)}: {first.get('msg', '')}", names[0] if names else "", str(first.get("type", ""))
+    )
+
+
+def _plain(text: str) -> str:
+    return "" if text.lstrip().startswith("<") else text.strip()
+
+
+def worth_retrying(fault: Fault) -> bool:
+    """Whether the same request may well succeed later."""
+    if fault.kind != "status":
+        return True
+    if fault.status == 429:
+        return "insufficient_quota" not in fault.complaint.code
+    return fault.status in _AGAIN or fault.status >= 500
+
+
+def is_refusal(fault: Fault) -> bool:
+    """Whether a filter refused to have the request answered: an answer of its kind, not a fault of the request."""
+    code = fault.complaint.code.lower()
+    return fault.status == 400 and ("content_filter" in code or "content_policy" in code)
+
+
+def is_too_long(fault: Fault) -> bool:
+    """Whether the prompt leaves no room for a reply."""
+    words = fault.complaint.words.lower()
+    named = "context_length" in fault.complaint.code or "context length" in words or "prompt is too long" in words
+    return fault.status == 413 or (fault.status in {400, 422} and named)
+
+
+def explain(fault: Fault, variable: str) -> str:
+    """What happened and the cure, without any secret."""
+    words = fault.complaint.words[:MOST_WORDS].rstrip(". ")
+    said = f" It says: {words}." if words else ""
+    match fault:
+        case Fault(kind="connection"):
+            return f"cannot be reached.{said} Is it running, and is the base URL right?"
+        case Fault(kind="timeout"):
+            return "did not answer in time: give it longer with timeout_s, or ask for fewer tokens"
+        case Fault(kind="garbled"):
+            return f"sends what is no reply.{said} Does the base URL end in /v1, and is no web page in between?"
+        case Fault(status=401 | 403):
+            return (
+                f"refused the key (HTTP {fault.status}): set the environment variable {variable} to one that it takes"
+            )
+    return f"answered HTTP {fault.status}.{said} {_cure(fault)}".rstrip()
+
+
+def _cure(fault: Fault) -> str:
+    if 300 <= fault.status < 400:
+        return f"It redirects to {fault.elsewhere.partition('?')[0] or 'another place'}: name that address if you trust it."
+    if fault.status == 404:
+        return "Is the model's name right, and does the base URL end in /v1?"
+    if fault.status == 402 or "insufficient_quota" in fault.complaint.code:
+        return "The account has no credit left."
+    if fault.status == 429:
+        return "Lower the concurrency, or wait."
+    return "It is the endpoint's trouble: try later." if fault.status >= 500 else ""

@@ -1,0 +1,205 @@
+"""A local checkpoint of Hugging Face's format, in this process, through transformers; an extra.
+
+Decides how a dialogue becomes tokens, and greedy or sampled. Loads nothing before the first request, nothing from a
+hub, no pickled weights and no code that comes with a checkpoint. One request runs at a time, in a thread of its own.
+"""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+import torch
+import transformers
+from jinja2 import TemplateError
+
+from kernelwright.errors import ModelError, UsageError
+from kernelwright.models.config import ModelConfig
+from kernelwright.models.messages import flattened, folded
+from kernelwright.models.thinking import Spoken, calls_in, without_thoughts
+from kernelwright.records.chat import ChatReply, ChatRequest, Finish, Message, ToolSpec, Usage
+
+
+class _Loaded(NamedTuple):
+    tokenizer: Any
+    network: Any
+
+
+class _Stop:
+    """Ends a generation whose request was given up."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+
+    def __call__(self, input_ids: Any, scores: Any, **_: object) -> Any:  # noqa: ANN401  torch is not typed here
+        return torch.full((input_ids.shape[0],), self.asked.is_set(), dtype=torch.bool, device=input_ids.device)
+
+
+class Checkpoint:
+    """Implements `ChatModel`."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        self._config = config
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
+        self._loaded: _Loaded | None = None
+
+    @property
+    def name(self) -> str:
+        """See `ChatModel.name`."""
+        return f"huggingface:{self._config.name}"
+
+    async def close(self) -> None:
+        """See `ChatModel.close`."""
+        self._loaded = None
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """See `ChatModel.reply`."""
+        stop = _Stop()
+        work = asyncio.get_running_loop().run_in_executor(self._thread, self._answer, request, stop)
+        try:
+            return await work
+        finally:
+            stop.asked.set()
+
+    def _answer(self, request: ChatRequest, stop: _Stop) -> ChatReply:
+        started, request = monotonic(), self._config.within(request)
+        tokenizer, network = self._load()
+        prompt = tokenizer(
+            prompt_text(tokenizer, request.messages, request.tools), add_special_tokens=False, return_tensors="pt"
+        ).to(network.device)
+        length = prompt["input_ids"].shape[1]
+        room = min(request.max_tokens, _window(network) - length)
+        tokens = self._generate(prompt, room, request, stop) if room > 0 else []
+        cut = len(tokens) >= room and not (tokens and tokens[-1] in _ends(network))
+        spoken = without_thoughts(tokenizer.decode(tokens, skip_special_tokens=True))
+        usage = Usage(prompt=length, completion=len(tokens), reasoning=len(tokenizer(spoken.thought)["input_ids"]))
+        return self._reply(spoken, "length" if cut else "stop", usage, monotonic() - started)
+
+    def _load(self) -> _Loaded:
+        if self._loaded is None:
+            try:
+                self._loaded = _load(self._config.name)
+            except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+                raise ModelError(
+                    f"{self.name} cannot be loaded: {error}. It must be a folder with a causal language model as "
+                    "save_pretrained writes it: config.json, weights in safetensors, a tokenizer"
+                ) from None
+        return self._loaded
+
+    def _generate(self, prompt: Any, room: int, request: ChatRequest, stop: _Stop) -> list[int]:  # noqa: ANN401
+        how: dict[str, Any] = {"do_sample": False}
+        if request.temperature:
+            how = {"do_sample": True, "temperature": request.temperature, "top_k": 0}
+        _, network = self._load()
+        settings = transformers.GenerationConfig(
+            max_new_tokens=room,
+            max_time=self._config.timeout_s,
+            eos_token_id=sorted(_ends(network)) or None,
+            pad_token_id=min(_ends(network), default=0),
+            **how,
+        )
+        devices = [network.device] if network.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices), torch.inference_mode():
+            if request.seed is not None:
+                torch.manual_seed(request.seed)
+            found = network.generate(
+                **prompt,
+                generation_config=settings,
+                stopping_criteria=transformers.StoppingCriteriaList([stop]),
+            )
+        return [int(token) for token in found[0, prompt["input_ids"].shape[1] :]]
+
+    def _reply(self, spoken: Spoken, finish: Finish, usage: Usage, seconds: float) -> ChatReply:
+        text, calls = calls_in(spoken.text)
+        if calls:
+            finish = "tools"
+        elif not text.strip() and finish == "stop":
+            finish = "other"
+        return ChatReply(
+            text=text, calls=calls, finish=finish, model=self._config.name, usage=usage, usd=0.0, seconds=seconds
+        )
+
+
+def open_model(config: ModelConfig) -> Checkpoint:
+    """The model; nothing is loaded yet.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if not (Path(config.name) / "config.json").is_file():
+        raise UsageError(
+            f"huggingface:{config.name} must be a folder with a config.json, as save_pretrained writes it; "
+            "a model on a hub is fetched beforehand, with `hf download`"
+        )
+    return Checkpoint(config)
+
+
+def prompt_text(tokenizer: Any, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:  # noqa: ANN401
+    """The dialogue by the tokenizer's own template; in plain words where it has none.
+
+    What a template does not take is said in other words: first the system's, then the tools'.
+    """
+    if not tokenizer.chat_template:
+        return plain_text(messages)
+    tried: tuple[tuple[Sequence[Message], Sequence[ToolSpec]], ...] = (
+        (messages, tools),
+        (folded(messages), tools),
+        (folded(flattened(messages)), ()),
+    )
+    complaint = ""
+    for dialogue, offered in tried:
+        try:
+            return str(
+                tokenizer.apply_chat_template(
+                    [_turn(message) for message in dialogue],
+                    tools=[_tool(tool) for tool in offered] or None,
+                    add_generation_prompt=True,
+                    tokenize=False,
+                )
+            )
+        except TemplateError as error:
+            complaint = str(error)
+    raise ModelError(f"the chat template of the tokenizer refuses the dialogue: {complaint}")
+
+
+def plain_text(messages: Sequence[Message]) -> str:
+    """A dialogue for a model without a template."""
+    told = (f"### {message.role.capitalize()}\n{message.text}\n" for message in flattened(messages))
+    return "\n".join((*told, "### Assistant\n"))
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    turn: dict[str, Any] = {"role": message.role, "content": message.text}
+    if message.calls:
+        turn["tool_calls"] = [
+            {"type": "function", "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.calls
+        ]
+    return turn
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _load(folder: str) -> _Loaded:
+    safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **safe)
+    network = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype="auto", use_safetensors=True, **safe)
+    return _Loaded(tokenizer, network.to("cuda" if torch.cuda.is_available() else "cpu").eval())
+
+
+def _window(network: Any) -> int:  # noqa: ANN401
+    return int(getattr(network.config, "max_position_embeddings", 0) or 1 << 30)
+
+
+def _ends(network: Any) -> set[int]:  # noqa: ANN401
+    ends = network.generation_config.eos_token_id
+    if ends is None:
+        return set()
+    return {ends} if isinstance(ends, int) else set(ends)

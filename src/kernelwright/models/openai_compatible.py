@@ -1,0 +1,79 @@
+"""Any endpoint that speaks OpenAI's Chat Completions, through the official SDK.
+
+Decides where it is and which key it gets. The SDK only sends: retries are ours, so that they are counted, and redirects
+are not followed, so that neither the key nor the prompt goes where nobody sent it.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import openai
+from pydantic import JsonValue
+
+from kernelwright.models.address import checked, is_local
+from kernelwright.models.answer import Answer
+from kernelwright.models.capability import Known
+from kernelwright.models.config import ModelConfig
+from kernelwright.models.endpoint import Endpoint
+from kernelwright.models.fault import Complaint, Fault, refused
+from kernelwright.models.openai_wire import parameters_of, read_completion
+from kernelwright.models.prices import address_of
+from kernelwright.models.retry import Patience
+from kernelwright.models.secret import Secret, find_secret
+from kernelwright.records.chat import ChatRequest
+
+HOME = "https://api.openai.com/v1"
+KEY = "OPENAI_API_KEY"
+
+
+class _Dialect:
+    """Implements `Dialect`."""
+
+    def __init__(self, config: ModelConfig, address: str, secret: Secret) -> None:
+        self._model, self._timeout_s = config.name, config.timeout_s
+        self._client = openai.AsyncOpenAI(
+            api_key=secret.reveal(),
+            base_url=address,
+            max_retries=0,
+            timeout=config.timeout_s,
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+        )
+
+    def compose(self, request: ChatRequest, known: Known) -> dict[str, JsonValue]:
+        """See `Dialect.compose`."""
+        return parameters_of(self._model, request, known)
+
+    async def send(self, parameters: Mapping[str, Any]) -> str | Fault:
+        """See `Dialect.send`."""
+        try:
+            async with asyncio.timeout(self._timeout_s):  # the SDK's own starts anew with every packet
+                raw = await self._client.chat.completions.with_raw_response.create(**parameters)
+                return str(raw.http_response.text)
+        except (TimeoutError, openai.APITimeoutError):
+            return Fault("timeout")
+        except openai.APIStatusError as error:
+            return refused(error.status_code, error.response.headers, error.response.text)
+        except openai.APIConnectionError as error:
+            return Fault("connection", complaint=Complaint(str(error.__cause__ or error)))
+        except openai.OpenAIError as error:
+            return Fault("garbled", complaint=Complaint(str(error)))
+
+    def read(self, body: JsonValue) -> Answer | Fault:
+        """See `Dialect.read`."""
+        return read_completion(body)
+
+    async def close(self) -> None:
+        """See `Dialect.close`."""
+        await self._client.close()
+
+
+def open_model(config: ModelConfig, patience: Patience | None = None) -> Endpoint:
+    """The model; no request is made yet.
+
+    Raises:
+        UsageError: the address or the key cannot be used.
+    """
+    address = checked(address_of(config) or HOME)
+    secret = find_secret(config.key_variable or KEY, f"openai:{config.name}", is_local(address))
+    return Endpoint(config, _Dialect(config, address, secret), secret, Known(), patience or Patience())

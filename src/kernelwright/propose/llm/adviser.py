@@ -1,0 +1,55 @@
+"""The adviser's step: a judge or a reflector is asked first, for one thing to do.
+
+Decides which sections an adviser sees and that it gets one more chance. Without usable advice the writer goes on alone;
+either way the diagnosis is journaled before it is acted on.
+"""
+
+from kernelwright.propose.llm.advice import NoAdvice, read_judgement, read_reflection
+from kernelwright.propose.llm.dialogue import Dialogue, answered, opening
+from kernelwright.propose.llm.render import Prompts, Value
+from kernelwright.propose.llm.sections import Facts, evidence, known
+from kernelwright.records.chat import ChatReply, Message
+
+REFLECTOR = "reflector"
+"""Answers in words; every other adviser answers in JSON."""
+SHOWN = {
+    "judge-repair": ("reference", "candidate", "log", "mismatch"),
+    "judge-improve": ("reference", "hardware", "candidate", "profile", "log", "mismatch"),
+    "reflector-repair": ("task", "reference", "candidate", "log", "mismatch"),
+    "reflector-improve": ("task", "reference", "hardware", "candidate", "profile", "log", "mismatch"),
+}
+"""The sections of each prompt, beside the hint."""
+
+
+async def advise(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> str:
+    """The adviser's words for the writer; empty when they cannot be used.
+
+    Raises:
+        NoRoom, ModelError, ProposeError: as `Desk.ask`.
+    """
+    role = facts.brief.expansion.adviser
+    name = f"{role}-{'repair' if facts.brief.expansion.intent == 'repair' else 'improve'}"
+    contract = "parts/reply-reflector.md" if role == REFLECTOR else f"parts/reply-{name}.md"
+    rendered = prompts.render(name, {**_values(name, facts), "contract": contract})
+    dialogue.prompts.append(rendered)
+    messages = opening(rendered)
+    reply = await dialogue.ask(role, messages)
+    advice = _read(reply, facts)
+    if isinstance(advice, NoAdvice):
+        again = prompts.render("again", {"problem": advice.reason, "contract": contract})
+        dialogue.prompts.append(again)
+        reply = await dialogue.ask(role, [*answered(messages, reply), Message(role="user", text=again.user)])
+        advice = _read(reply, facts)
+    told = f"No usable advice: {advice.reason}." if isinstance(advice, NoAdvice) else advice
+    facts.brief.desk.note(role, told, dialogue.sibling)
+    return "" if isinstance(advice, NoAdvice) else advice
+
+
+def _read(reply: ChatReply, facts: Facts) -> str | NoAdvice:
+    expansion = facts.brief.expansion
+    return read_reflection(reply) if expansion.adviser == REFLECTOR else read_judgement(reply, expansion.intent)
+
+
+def _values(name: str, facts: Facts) -> dict[str, Value]:
+    every = {**known(facts), **evidence(facts)}
+    return {key: every[key] for key in (*SHOWN.get(name, tuple(every)), "hint")}

@@ -1,0 +1,150 @@
+"""Dialogues: one thread of asking, what it cost, and the conversation behind a parent.
+
+Decides how a conversation goes on: the messages of the last request of the parent's thread, its reply, and then the new
+message. A kept dialogue that has grown too long loses its oldest exchanges, never its beginning.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from kernelwright.errors import ProposeError
+from kernelwright.propose.desk import Thread
+from kernelwright.propose.llm.render import Rendered, prompt_hash
+from kernelwright.propose.proposer import Brief
+from kernelwright.records.attempt import Proposal
+from kernelwright.records.base import Record
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.chat import ChatReply, ChatRequest, Message, ToolSpec
+from kernelwright.records.run import Turn
+
+LONGEST = 240_000
+"""Characters of a kept dialogue: some 60 000 tokens."""
+MOST_TOKENS = 1 << 20
+"""Of one reply, before the model's configuration limits it: a writer asks for all the room there is."""
+TEMPERATURES = {"coder": 0.7, "frontend": 0.7, "midend": 0.7, "agent": 0.7, "judge": 0.2, "reflector": 0.2}
+"""By role, where the model's configuration does not say."""
+
+
+class Memo(Record):
+    """What a proposal remembers: where its dialogue is found in the journal."""
+
+    expansion: int
+    sibling: int
+    role: str
+    call: str = ""
+    """The id of the tool call that the attempt's feedback answers."""
+
+
+def read_memo(text: str) -> Memo | None:
+    """The memo of a proposal; None when another proposer wrote it."""
+    try:
+        return Memo.model_validate_json(text)
+    except ValidationError:
+        return None
+
+
+@dataclass
+class Dialogue:
+    """One thread of a brief: asks, and adds up what was used."""
+
+    brief: Brief
+    sibling: int
+    replies: list[ChatReply] = field(default_factory=list)
+    prompts: list[Rendered] = field(default_factory=list)
+    writer: str = ""
+    """The model that wrote last."""
+
+    async def ask(self, role: str, messages: Sequence[Message], tools: tuple[ToolSpec, ...] = ()) -> ChatReply:
+        """One reply of the role's model.
+
+        Raises:
+            NoRoom, ModelError, ProposeError: as `Desk.ask`.
+        """
+        request = ChatRequest(
+            messages=tuple(messages),
+            temperature=TEMPERATURES.get(role),
+            max_tokens=MOST_TOKENS,
+            seed=(self.brief.seed + 1_000_003 * self.sibling) % (1 << 31),
+            tools=tools,
+        )
+        reply = await self.brief.desk.ask(role, request, self.sibling)
+        self.replies.append(reply)
+        if role == self.brief.expansion.role:
+            self.writer = reply.model
+        return reply
+
+    def proposal(self, candidate: Candidate, note: str, call: str = "") -> Proposal:
+        """What came of the thread, with its cost."""
+        expansion = self.brief.expansion
+        memo = Memo(expansion=expansion.number, sibling=self.sibling, role=expansion.role, call=call)
+        return Proposal(
+            candidate=candidate,
+            note=note,
+            memo=memo.model_dump_json(),
+            prompt=prompt_hash(*self.prompts) if self.prompts else self.brief.parents[0].proposal.prompt,
+            model=self.writer,
+            tokens=sum(reply.usage.total for reply in self.replies),
+            usd=sum(reply.usd or 0.0 for reply in self.replies),
+        )
+
+
+def opening(rendered: Rendered) -> list[Message]:
+    """A dialogue's first messages."""
+    return [Message(role="system", text=rendered.system), Message(role="user", text=rendered.user)]
+
+
+def answered(messages: Sequence[Message], reply: ChatReply) -> list[Message]:
+    """The dialogue with the reply in it."""
+    return [*messages, Message(role="assistant", text=reply.text, calls=reply.calls)]
+
+
+def behind(brief: Brief) -> list[Message]:
+    """The conversation behind the first parent that this role had; empty where there is none, or it is not kept.
+
+    Raises:
+        ProposeError: the journal holds something else than requests and replies.
+    """
+    memo = read_memo(brief.parents[0].proposal.memo) if brief.parents else None
+    if brief.expansion.dialogue != "kept" or memo is None or memo.role != brief.expansion.role:
+        return []
+    turns = recalled(brief, memo)
+    asked = [i for i, turn in enumerate(turns) if turn.kind == "prompt"]
+    if not asked:
+        return []
+    try:
+        request = ChatRequest.model_validate_json(turns[asked[-1]].text)
+        replies = [ChatReply.model_validate_json(t.text) for t in turns[asked[-1] :] if t.kind == "reply"]
+    except ValidationError as error:
+        raise ProposeError(f"the dialogue of expansion {memo.expansion} cannot be read: {error}") from None
+    return answered(request.messages, replies[0]) if replies else []
+
+
+def recalled(brief: Brief, memo: Memo) -> tuple[Turn, ...]:
+    """What this role said and heard in an earlier thread."""
+    turns = brief.desk.recall(Thread(memo.expansion, memo.sibling))
+    return tuple(turn for turn in turns if turn.role == memo.role)
+
+
+def shortened(messages: Sequence[Message], most: int = LONGEST) -> list[Message]:
+    """The dialogue without its oldest exchanges, where it is longer than `most` characters."""
+    start = next((i for i, m in enumerate(messages) if m.role == "assistant"), len(messages))
+    head, exchanges = list(messages[:start]), _exchanges(messages[start:])
+    while len(exchanges) > 1 and _length([*head, *(m for e in exchanges for m in e)]) > most:
+        exchanges.pop(0)
+    return [*head, *(m for e in exchanges for m in e)]
+
+
+def _exchanges(messages: Sequence[Message]) -> list[list[Message]]:
+    """Each reply with what was said to it."""
+    found: list[list[Message]] = []
+    for message in messages:
+        if message.role == "assistant":
+            found.append([])
+        found[-1].append(message)
+    return found
+
+
+def _length(messages: Sequence[Message]) -> int:
+    return sum(len(m.text) + sum(len(c.arguments) for c in m.calls) for m in messages)

@@ -1,0 +1,81 @@
+"""A kernel's text into a Candidate, if it is what was asked for.
+
+Decides what a reply's source must hold, and what the model is told of one that does not. The reading is `tasks.kernel_file`'s
+and `tasks.declared`'s, as for anybody's text. Nothing is run.
+"""
+
+import re
+from typing import NamedTuple
+
+from kernelwright.errors import UsageError
+from kernelwright.propose.llm.blocks import sound
+from kernelwright.records.candidate import SUFFIXES, Candidate, Language
+from kernelwright.tasks.declared import with_declared, workspace_in
+from kernelwright.tasks.kernel_file import language_of, parse_kernel
+
+_MODEL = re.compile(r"^class[ \t]+ModelNew\b", re.MULTILINE)
+_EXTERN = re.compile(r'extern\s*"C"')
+_DEVICE = re.compile(r"\b__global__\b")
+_KERNEL = re.compile(r"\bkernel\s*\([^;{]*\)\s*\{")
+
+PLACEHOLDERS: dict[Language, str] = {"cpp": "kernel", "cuda": "kernel", "cuda_host": "kernel"}
+"""Entry of a candidate without a source."""
+WHAT: dict[Language, str] = {
+    "cpp": 'a C++ file with one function `extern "C"`',
+    "triton": "a Python module that defines `ModelNew` with Triton kernels",
+    "python": "a Python module that defines `ModelNew` and builds its own extension",
+    "cuda": "a `.cu` file with `__global__` kernels and a launch plan in a comment",
+    "cuda_host": 'a `.cu` file with one host function `extern "C"`',
+}  # fmt: skip
+"""What is asked for, in words."""
+
+
+class NoKernel(NamedTuple):
+    """Why there is no kernel to judge: one sentence for the model."""
+
+    reason: str
+
+
+class Kernel(NamedTuple):
+    """A kernel that can be judged."""
+
+    candidate: Candidate
+
+
+def empty(language: Language) -> Candidate:
+    """What stands for a reply without a kernel; the referee refuses it."""
+    return Candidate(language=language, source="", entry=PLACEHOLDERS.get(language, "ModelNew"))
+
+
+def defines_kernel(source: str, language: Language) -> bool:
+    """Whether a text seems to hold what the contract asks for."""
+    if language in ("triton", "python"):
+        return _MODEL.search(source) is not None
+    if language in ("cuda", "cuda_host") and _DEVICE.search(source):
+        return True
+    return language != "cuda" and _EXTERN.search(source) is not None
+
+
+def read(source: str, language: Language) -> Kernel | NoKernel:
+    """The kernel in a source."""
+    source = sound(source)
+    if not defines_kernel(source, language):
+        return NoKernel(f"it is not {WHAT[language]}")
+    suffix = SUFFIXES[language]
+    told = language_of(source, suffix)
+    if told != language:
+        return NoKernel(f"it is {WHAT[told]}, and what was asked for is {WHAT[language]}")
+    try:
+        candidate = _parsed(source, suffix, workspace_in(source, language))
+    except UsageError as error:
+        return NoKernel(str(error).partition(": name the right one")[0])
+    return Kernel(with_declared(candidate))
+
+
+def _parsed(source: str, suffix: str, workspace: int) -> Candidate:
+    try:
+        return parse_kernel(source, suffix, None, workspace)
+    except UsageError:
+        if suffix == ".py" or language_of(source, suffix) == "cuda" or not _KERNEL.search(source):
+            raise
+        return parse_kernel(source, suffix, "kernel", workspace)

@@ -1,0 +1,124 @@
+"""Renders prompt files, strictly: what a file names must be given, and what is given must be named.
+
+Decides how files are found (a variant's own before the standard ones), that the hash of a prompt covers exactly the files
+that made it, and that values are data: nothing in them is looked at as a template. Refuses to know roles and sections.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound, meta
+
+from kernelwright.errors import ProposeError, UsageError
+from kernelwright.propose.llm.fences import fenced, inline
+from kernelwright.records.base import identity
+
+STANDARD = "standard"
+"""The variant without files of its own."""
+Value = object
+"""Whatever a prompt file can show: text, a record, or None where there is nothing to show."""
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A prompt, and the files that made it."""
+
+    system: str
+    user: str
+    files: Mapping[str, str]
+    """Content by name."""
+
+
+def prompt_hash(*prompts: Rendered) -> str:
+    """Content hash of exactly the files that were used."""
+    return identity("prompt", {name: text for prompt in prompts for name, text in prompt.files.items()})
+
+
+def variants() -> tuple[str, ...]:
+    """Every prompt variant by name, the standard one first."""
+    found = sorted(folder.name for folder in _root().joinpath("variants").iterdir() if folder.is_dir())
+    return (STANDARD, *found)
+
+
+class Prompts:
+    """The prompt files of one variant."""
+
+    def __init__(self, variant: str = STANDARD, root: Traversable | None = None) -> None:
+        if root is None and variant not in variants():
+            raise UsageError(f"prompt variant {variant!r} must be one of {', '.join(variants())}")
+        base = root or _root()
+        self._folders = (base.joinpath("variants", variant), base) if variant != STANDARD else (base,)
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a prompt."""
+        return _read(self._folders, f"{name}.md") is not None
+
+    def render(self, name: str, values: Mapping[str, Value]) -> Rendered:
+        """The prompt of that name.
+
+        Raises:
+            ProposeError: there is no such prompt, it names a value that was not given, or one was given that it does
+                not name.
+        """
+        loader = _Loader(self._folders)
+        environment = _environment(loader)
+        try:
+            template = environment.get_template(f"{name}.md")
+            system, user = (_block(template.blocks, template.new_context(dict(values)), b) for b in ("system", "user"))
+        except TemplateNotFound as error:
+            raise ProposeError(f"prompt {name!r}: there is no file {str(error)!r} among the prompts") from None
+        except TemplateError as error:
+            raise ProposeError(f"prompt {name!r} cannot be rendered: {error}") from None
+        unused = values.keys() - {name for text in loader.used.values() for name in _named(text)}
+        if unused:
+            raise ProposeError(f"prompt {name!r} does not show {', '.join(sorted(unused))}: name them in its files")
+        return Rendered(system, user, loader.used)
+
+
+class _Loader(BaseLoader):
+    """Files of the first folder that has them; remembers what was used."""
+
+    def __init__(self, folders: tuple[Traversable, ...]) -> None:
+        self.used: dict[str, str] = {}
+        self._folders = folders
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str | None, Callable[[], bool] | None]:
+        text = _read(self._folders, template)
+        if text is None:
+            raise TemplateNotFound(template)
+        self.used[template] = text
+        return text, None, None
+
+
+def _environment(loader: _Loader | None) -> Environment:
+    environment = Environment(
+        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters.update(fenced=fenced, inline=inline)
+    return environment
+
+
+def _block(blocks: Mapping[str, Callable[..., object]], context: object, name: str) -> str:
+    if name not in blocks:
+        raise ProposeError(f"a prompt file lacks the block {name!r}")
+    parts = blocks[name](context)
+    assert hasattr(parts, "__iter__")
+    return "".join(parts).strip()
+
+
+@cache
+def _named(text: str) -> frozenset[str]:
+    """The values that a file names; each file is parsed for them once."""
+    return frozenset(meta.find_undeclared_variables(_environment(None).parse(text)))
+
+
+def _read(folders: tuple[Traversable, ...], name: str) -> str | None:
+    found = (folder.joinpath(*name.split("/")) for folder in folders)
+    return next((file.read_text(encoding="utf-8") for file in found if file.is_file()), None)
+
+
+def _root() -> Traversable:
+    return files("kernelwright.propose.llm").joinpath("prompts")

@@ -1,0 +1,127 @@
+"""The LLM proposer: for each sibling of an expansion the adviser's step, the prompt, the reply, the kernel in it.
+
+Decides who is asked in which order, and that a reply without a kernel gets one more chance. It never evaluates and
+knows no provider. A dialogue that the budget ends is given up, unless something of it was paid for.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from kernelwright.propose.desk import NoRoom
+from kernelwright.propose.llm.adviser import advise
+from kernelwright.propose.llm.agent import work
+from kernelwright.propose.llm.dialogue import Dialogue, answered, behind, opening, shortened
+from kernelwright.propose.llm.kernel_text import Kernel, NoKernel, empty
+from kernelwright.propose.llm.parse import parse
+from kernelwright.propose.llm.render import STANDARD, Prompts, Rendered, Value
+from kernelwright.propose.llm.sections import Facts, evidence, known, past
+from kernelwright.propose.proposer import Brief
+from kernelwright.records.attempt import Proposal
+from kernelwright.records.candidate import Language
+from kernelwright.records.chat import Message
+
+AGENT = "agent"
+"""The role that works with tools."""
+CODE = "parts/reply-code.md"
+"""What every writer must reply with."""
+
+
+class LLM:
+    """Writes with language models; stateless, so that a resumed run asks the same."""
+
+    def __init__(self, variant: str = STANDARD) -> None:
+        """Read the prompts of a variant.
+
+        Raises:
+            UsageError: there is no such variant.
+        """
+        self._prompts = Prompts(variant)
+
+    async def propose(self, brief: Brief) -> Sequence[Proposal]:
+        """A proposal for each sibling whose dialogue the budget paid for.
+
+        Raises:
+            ProposeError: there is no prompt or no model for this role.
+            ModelError: a model cannot be had.
+        """
+        # A sibling whose model cannot be had ends the run; what the others are answered meanwhile is paid for and is kept.
+        tasks = (self._one(brief, number) for number in range(brief.expansion.count))
+        made = await asyncio.gather(*tasks, return_exceptions=True)
+        for found in made:
+            if isinstance(found, BaseException):
+                raise found
+        return [proposal for proposal in made if isinstance(proposal, Proposal)]
+
+    async def _one(self, brief: Brief, sibling: int) -> Proposal | None:
+        return await write(self._prompts, Dialogue(brief, sibling))
+
+
+def language_of(brief: Brief) -> Language:
+    """What is written for this brief."""
+    return brief.language or ("cpp" if brief.task.target.kind == "cpu" else "triton")
+
+
+async def write(prompts: Prompts, dialogue: Dialogue) -> Proposal | None:
+    """One candidate; None when the budget did not even pay for the first reply of the writer."""
+    brief = dialogue.brief
+    try:
+        facts = await _facts(prompts, dialogue)
+        if brief.expansion.role == AGENT:
+            return await work(prompts, dialogue, facts)
+        rendered = prompts.render(f"{brief.expansion.role}-{brief.expansion.intent}", values(facts))
+        dialogue.prompts.append(rendered)
+        found = await _kernel(prompts, dialogue, rendered, facts)
+    except NoRoom:
+        return None
+    if isinstance(found, NoKernel):
+        return dialogue.proposal(empty(facts.language), f"No kernel: {found.reason}.")
+    return dialogue.proposal(found.candidate, _note(brief))
+
+
+def values(facts: Facts) -> dict[str, Value]:
+    """What a writer's prompt shows. With advice, the adviser has read the profile for it."""
+    shown = {**known(facts), "contract": CODE, "language": facts.language}
+    if facts.brief.expansion.intent != "seed":
+        shown |= {**evidence(facts), **past(facts)}
+        if facts.advice:
+            shown["profile"] = None
+    return shown
+
+
+async def _facts(prompts: Prompts, dialogue: Dialogue) -> Facts:
+    brief, language = dialogue.brief, language_of(dialogue.brief)
+    expansion = brief.expansion
+    profile, kept = None, bool(behind(brief))
+    wanted = expansion.intent in ("improve", "apply-technique") and not (kept and expansion.role == AGENT)
+    if wanted and brief.parents and brief.feedback:
+        profile = await brief.desk.profile(brief.parents[0].number, dialogue.sibling)
+    asked = bool(expansion.adviser) and expansion.intent != "seed"
+    advice = await advise(prompts, dialogue, Facts(brief, language, profile, judging=True)) if asked else ""
+    return Facts(brief, language, profile, advice, kept=kept)
+
+
+async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, facts: Facts) -> Kernel | NoKernel:
+    brief = dialogue.brief
+    earlier = behind(brief)
+    messages = [*shortened(earlier), Message(role="user", text=rendered.user)] if earlier else opening(rendered)
+    parent = brief.parents[0].proposal.candidate.source if brief.parents else ""
+    reply = await dialogue.ask(brief.expansion.role, messages)
+    found = parse(reply, facts.language, parent)
+    if isinstance(found, Kernel):
+        return found
+    brief.desk.note(brief.expansion.role, f"No kernel: {found.reason}.", dialogue.sibling)
+    again = prompts.render("again", {"problem": found.reason, "contract": CODE, "language": facts.language})
+    dialogue.prompts.append(again)
+    try:
+        reply = await dialogue.ask(
+            brief.expansion.role, [*answered(messages, reply), Message(role="user", text=again.user)]
+        )
+    except NoRoom:
+        return found
+    return parse(reply, facts.language, parent)
+
+
+def _note(brief: Brief) -> str:
+    expansion = brief.expansion
+    of = f" of attempt {expansion.parents[0]}" if expansion.parents else ""
+    return f"{expansion.role}: {expansion.intent}{of}"

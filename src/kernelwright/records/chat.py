@@ -1,0 +1,93 @@
+"""Chat: what goes to a language model and what comes back, as plain data.
+
+Decides the words that every provider's messages are translated into. Refuses to know any provider, prompt or price.
+"""
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from kernelwright.records.base import Record, identity
+
+
+class ToolSpec(Record):
+    """A function that a model may call."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+    """JSON Schema of the arguments, an object."""
+
+
+class ToolCall(Record):
+    """A model's wish to call a function. Its arguments are the model's own text and may not even be JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(Record):
+    """One message of a dialogue."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    """What an assistant wants called."""
+    call: str = ""
+    """The id of the call that a tool's message answers."""
+
+
+class ChatRequest(Record):
+    """What a model is asked."""
+
+    messages: tuple[Message, ...]
+    temperature: float | None = None
+    """None: the endpoint's own."""
+    max_tokens: int = Field(default=8192, ge=1)
+    """Most tokens of the reply."""
+    seed: int | None = None
+    tools: tuple[ToolSpec, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Hash of all that is asked: the same question is the same request."""
+        return identity("chat", self.model_dump(mode="json"))
+
+
+class Usage(Record):
+    """Tokens of one call, as the endpoint counts them."""
+
+    prompt: int = 0
+    completion: int = 0
+    """With the reasoning's."""
+    cached: int = 0
+    """Those of the prompt that were read from the endpoint's cache."""
+    reasoning: int = 0
+    """Those of the completion that are not in the text."""
+    estimated: bool = False
+    """The endpoint did not say: counted from the characters."""
+
+    @property
+    def total(self) -> int:
+        """Prompt and completion."""
+        return self.prompt + self.completion
+
+
+Finish = Literal["stop", "length", "tools", "refusal", "other"]
+
+
+class ChatReply(Record):
+    """What a model answered."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    finish: Finish = "stop"
+    """`length`: cut off at the request's `max_tokens`; `refusal`: the model or a filter would not answer."""
+    model: str
+    """What the endpoint says has answered."""
+    usage: Usage = Usage()
+    usd: float | None = None
+    """None: the price of this model is not known."""
+    seconds: float = 0.0
+    """Of the call, retries included."""

@@ -1,0 +1,81 @@
+"""Technique: one way to make a kernel faster, with an example that the referee has judged.
+
+Decides what a card of the knowledge base says. Refuses to know where cards come from and how they are found.
+"""
+
+import re
+from typing import Literal
+
+from pydantic import Field
+
+from kernelwright.records.base import Record
+from kernelwright.records.candidate import SUFFIXES, Define, Language
+from kernelwright.records.feedback import Bottleneck
+
+Payoff = Literal["faster", "slower", "no difference"]
+
+
+class Gain(Record):
+    """What an example gained on one device: the time before over the time after."""
+
+    device: str
+    """The device, as the results that it was read from name it."""
+    median: float = Field(gt=0)
+    """Times as fast as before; below one is a loss."""
+    low: float = Field(gt=0)
+    high: float = Field(gt=0)
+    """Ends of an interval, from the intervals of both speedups over eager."""
+
+    @property
+    def payoff(self) -> Payoff:
+        """What the interval allows to say."""
+        if self.low > 1.0:
+            return "faster"
+        return "slower" if self.high < 1.0 else "no difference"
+
+
+class Example(Record):
+    """A task and two right kernels for it: without the technique, and with it and nothing else changed."""
+
+    language: Language
+    task: str
+    """The reference, as a task file in KernelBench's format."""
+    before: str
+    after: str
+    sizes: tuple[Define, ...] = ()
+    """Values of the task's constants at which a GPU is filled; the text has small ones, which an interpreter can do."""
+
+    @property
+    def suffix(self) -> str:
+        """File ending of both kernels."""
+        return SUFFIXES[self.language]
+
+    @property
+    def task_on_device(self) -> str:
+        """The task at the sizes that fill a device."""
+        text = self.task
+        for size in self.sizes:
+            text = re.sub(rf"(?m)^{size.name} = \d+$", f"{size.name} = {size.value}", text)
+        return text
+
+
+class Technique(Record):
+    """One card of the knowledge base."""
+
+    name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    title: str = Field(min_length=1)
+    targets: tuple[Literal["cpu", "cuda"], ...] = Field(min_length=1)
+    languages: tuple[Language, ...] = Field(min_length=1)
+    """In which it can be written; the example is in one of them."""
+    bottlenecks: tuple[Bottleneck, ...] = Field(min_length=1)
+    """What it eases, the likeliest first."""
+    when: str = Field(min_length=1)
+    """When it applies."""
+    effect: str = Field(min_length=1)
+    """What it should change, and by how much."""
+    pitfalls: str = Field(min_length=1)
+    example: Example
+    tags: tuple[str, ...] = ()
+    """Other words that people use for it."""
+    gains: tuple[Gain, ...] = ()
+    """What the example gained where it was measured."""

@@ -1,0 +1,232 @@
+"""Tools: what a model may call, with the JSON Schema of its arguments and of its answers.
+
+Decides names, bounds and the words that a model reads. Refuses to know who answers: `compile`, `verify`, `profile` and
+`search` are answered at once (`engine/toolbox.py`); `evaluate` and `submit` are attempts of a run.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from kernelwright.records.attempt import Attempt
+from kernelwright.records.base import Record
+from kernelwright.records.candidate import Language
+from kernelwright.records.chat import ToolSpec
+from kernelwright.records.evaluation import OUTCOMES, Measured
+from kernelwright.records.feedback import Bottleneck, Feedback, Finding
+from kernelwright.records.measure import CaseError, KernelFacts, Versus
+from kernelwright.records.profile import Tier
+
+CODE_CHARACTERS = 200_000
+"""Longer than any kernel worth reading."""
+QUERY_CHARACTERS = 500
+MOST_CARDS = 10
+
+ToolName = Literal["compile", "verify", "evaluate", "profile", "search", "submit"]
+
+
+class CodeArguments(Record):
+    """Arguments of every tool that takes a kernel."""
+
+    code: str = Field(max_length=CODE_CHARACTERS, description="The whole source of the kernel, never a part or a diff.")
+    language: Literal["auto", "cpp", "triton", "cuda", "cuda_host", "python"] = Field(
+        default="auto", description="Which contract the source follows; auto: told by the source and the target."
+    )
+
+    @property
+    def named(self) -> Language | None:
+        """The language, where the caller named one."""
+        return None if self.language == "auto" else self.language
+
+
+class SearchArguments(Record):
+    """Arguments of a look into the knowledge base."""
+
+    query: str = Field(
+        max_length=QUERY_CHARACTERS, description="What to look for: an operation, a bottleneck, a technique."
+    )
+    bottleneck: Bottleneck = Field(
+        default="unknown", description="What a profile named; only cards that ease it are found. unknown: all cards."
+    )
+    limit: int = Field(default=3, ge=1, le=MOST_CARDS, description="Most cards in the answer.")
+
+
+class ToolFault(Record):
+    """The answer to a call that cannot be answered: what was wrong with it, and what to do instead."""
+
+    error: str
+
+
+class CompileResult(Record):
+    """Whether the kernel builds."""
+
+    ok: bool
+    log: str = ""
+    """What the compiler or the policy said against it; empty when it builds."""
+    kernels: tuple[KernelFacts, ...] = ()
+    """The compiler's own facts of each device kernel."""
+
+
+class VerifyResult(Record):
+    """Whether the kernel is right, on fresh inputs that nobody has seen. No time is taken."""
+
+    ok: bool
+    outcome: str
+    words: str
+    """For a reader: what was found, with the evidence."""
+    cases: tuple[CaseError, ...] = ()
+    """Each case against fp64, up to the wrong one."""
+
+
+class EvaluateResult(Record):
+    """The verdict on an attempt: right or wrong, and how fast."""
+
+    attempt: int
+    """Its number in the run, to refer to it later."""
+    ok: bool
+    """Right, and timed where the device is here."""
+    outcome: str
+    words: str
+    """For a reader: outcome, numbers, evidence, and what limits the kernel."""
+    latency_us: float | None = None
+    versus: tuple[Versus, ...] = ()
+    """Speedup over each baseline with its interval and verdict; above one: the kernel is faster."""
+    roofline: float | None = None
+    """Share of the measured memory bandwidth, 0 to 1."""
+    bottleneck: Bottleneck = "unknown"
+    reward: float | None = None
+    """None where it is not told."""
+    best: int | None = None
+    """The attempt that is the best so far, this one included."""
+    known: int | None = None
+    """The attempt whose verdict this is, when the same kernel was tried before."""
+    trials_left: int | None = None
+
+    @classmethod
+    def of(cls, attempt: Attempt, feedback: Feedback) -> "EvaluateResult":
+        """The verdict on an attempt. Reward, best and trials left are the run's to add."""
+        found = attempt.evaluation
+        return cls(
+            attempt=attempt.number,
+            ok=feedback.works,
+            outcome=found.outcome,
+            words=feedback.words,
+            latency_us=attempt.latency_us,
+            versus=found.timing.versus if isinstance(found, Measured) else (),
+            roofline=feedback.roofline,
+            bottleneck=feedback.bottleneck,
+            known=attempt.known,
+        )
+
+
+class KernelMetrics(Record):
+    """What is known of one device kernel, by the names of docs/profile.md."""
+
+    name: str
+    own: bool | None = None
+    """The candidate's own device code; None: not known."""
+    metrics: dict[str, float]
+
+
+class ProfileResult(Record):
+    """Where the kernel's time goes and what holds it back, the most to gain first."""
+
+    bottleneck: Bottleneck
+    words: str
+    findings: tuple[Finding, ...] = ()
+    tier: Tier
+    device_us: float | None = None
+    """Device time of one call under the profiler; it disturbs, and is not the clock."""
+    kernels: tuple[KernelMetrics, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Why nothing better can be had, what a figure leaves out."""
+
+
+class FoundCard(Record):
+    """One entry of the knowledge base."""
+
+    name: str
+    """What an expansion's hint may name."""
+    title: str
+    text: str
+    """The whole card: when it applies, what it should change, pitfalls, before and after."""
+
+
+class SearchResult(Record):
+    """What was found, the best match first."""
+
+    cards: tuple[FoundCard, ...]
+
+
+def _schema(record: type[Record]) -> dict[str, JsonValue]:
+    """JSON Schema without pydantic's titles: endpoints differ in what they take beside the essentials."""
+    found: dict[str, JsonValue] = record.model_json_schema(mode="validation")
+    cleaned = _without_titles(found)
+    assert isinstance(cleaned, dict)
+    return cleaned
+
+
+def _without_titles(node: JsonValue, names: bool = False) -> JsonValue:
+    """`names`: the keys of this object are names of fields, and one of them may be `title`."""
+    if isinstance(node, list):
+        return [_without_titles(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: _without_titles(value, not names and key in ("properties", "$defs"))
+        for key, value in node.items()
+        if names or key != "title"
+    }
+
+
+def _tool(name: ToolName, arguments: type[Record], description: str) -> ToolSpec:
+    return ToolSpec(name=name, description=description, parameters=_schema(arguments))
+
+
+ARGUMENTS: Mapping[str, type[CodeArguments] | type[SearchArguments]] = {
+    "compile": CodeArguments,
+    "verify": CodeArguments,
+    "evaluate": CodeArguments,
+    "profile": CodeArguments,
+    "search": SearchArguments,
+    "submit": CodeArguments,
+}
+"""What each tool takes."""
+
+RESULTS: Mapping[str, type[Record]] = {
+    "compile": CompileResult,
+    "verify": VerifyResult,
+    "evaluate": EvaluateResult,
+    "profile": ProfileResult,
+    "search": SearchResult,
+    "submit": EvaluateResult,
+}
+"""What each tool answers, unless it is a ToolFault."""
+
+TOOLS: tuple[ToolSpec, ...] = (
+    _tool("compile", CodeArguments, "Build a kernel. Answers whether it builds, and the compiler's log. Not a trial."),
+    _tool(
+        "verify",
+        CodeArguments,
+        "Build a kernel and compare its results with the reference on fresh secret inputs. Answers right or wrong with "
+        "evidence; takes no time. Not a trial.",
+    ),
+    _tool(
+        "evaluate",
+        CodeArguments,
+        "The full verdict on a kernel: right or wrong, latency, speedup over eager and torch.compile, reward, "
+        f"what limits it. Outcomes, best first: {', '.join(OUTCOMES)}. Costs one trial.",
+    ),
+    _tool(
+        "profile",
+        CodeArguments,
+        "Where a kernel's time goes: bottleneck, findings with evidence and suggestion, metrics. Not a trial.",
+    ),
+    _tool("search", SearchArguments, "Look up optimisation techniques: when each applies, pitfalls, before and after."),
+    _tool("submit", CodeArguments, "Hand in the final kernel. It is judged like evaluate, and the work ends with it."),
+)
+"""Every tool, as a model is offered them."""
+
+ANSWERS: Mapping[str, dict[str, JsonValue]] = {name: _schema(record) for name, record in RESULTS.items()}
+"""JSON Schema of each tool's answer."""

@@ -1,0 +1,24 @@
+"""The mid-end agent's reward: how much faster than its parent, and nothing for what it broke."""
+
+from kernelwright.records.attempt import Attempt, speedup
+from kernelwright.records.evaluation import Compiled, Measured, Verified
+
+CAP = 3.0
+"""More than this in one edit earns no more: a luckily slow parent must not be worth a search."""
+UNTIMED = 0.1
+"""Not broken, and no speed that anybody measured."""
+
+
+def midend(attempt: Attempt, parent: Attempt | None, best: Attempt | None) -> float:
+    """min(parent's time / its own, 3) if it is right, 0 if it is not; 0.1 if it works and was not timed.
+
+    Both times are taken as speedups over eager, each measured beside its own eager; a parent without a time counts as
+    eager itself.
+    """
+    match attempt.evaluation:
+        case Measured():
+            before = speedup(parent) if parent is not None else 0.0
+            return min(speedup(attempt) / (before or 1.0), CAP)
+        case Verified() | Compiled():
+            return UNTIMED
+    return 0.0

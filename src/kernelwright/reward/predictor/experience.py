@@ -1,0 +1,82 @@
+"""Experience: what became of candidates, as rows that a predictor learns from.
+
+Decides what a row holds, and that its file is plain JSON lines: data that anybody may read, and no program that loading
+it would run. Refuses to know how it is learned from.
+"""
+
+from collections.abc import Iterable
+from math import log2
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from kernelwright.errors import StoreError
+from kernelwright.records.attempt import Attempt
+from kernelwright.records.base import Record
+from kernelwright.records.evaluation import Evaluation, Measured
+from kernelwright.records.task import Task
+from kernelwright.reward.predictor.features import features
+
+RIGHT = ("measured", "verified")
+UNSURE = 1.5
+"""Ratio of the ends of a speedup's interval beyond which it says nothing of which kernel is faster."""
+
+
+class Row(Record):
+    """One candidate, once judged."""
+
+    task: str
+    """The task's id: rows of one task are compared with each other, and kept together when a predictor is tested."""
+    features: dict[str, float]
+    valid: bool
+    speed: float | None
+    """log2 of the speedup over eager; None where it was not timed, or on a machine too busy to say."""
+
+
+def row_of(task: Task, attempt: Attempt) -> Row | None:
+    """What an attempt taught; None where nothing can be said of its validity (built for a device that is not here)."""
+    found = attempt.evaluation
+    if found.outcome == "compiled":
+        return None
+    return Row(
+        task=task.id,
+        features=features(task, attempt.proposal.candidate, found),
+        valid=found.outcome in RIGHT,
+        speed=speed_of(found),
+    )
+
+
+def speed_of(found: Evaluation) -> float | None:
+    """log2 of the speedup over eager, where the clock was sure enough to tell kernels apart."""
+    versus = found.timing.against("eager") if isinstance(found, Measured) else None
+    if versus is None or not 0 < versus.speedup.high <= UNSURE * versus.speedup.low:
+        return None
+    return log2(versus.speedup.median)
+
+
+def write_rows(file: Path, rows: Iterable[Row]) -> None:
+    """Write experience as JSON lines.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    try:
+        file.write_text("".join(row.model_dump_json() + "\n" for row in rows), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
+
+
+def read_rows(file: Path) -> tuple[Row, ...]:
+    """Experience that was written.
+
+    Raises:
+        StoreError: the file is missing, or a line of it is no row.
+    """
+    try:
+        return tuple(Row.model_validate_json(line) for line in file.read_text(encoding="utf-8").splitlines() if line)
+    except OSError as error:
+        raise StoreError(f"experience {str(file)!r} cannot be read ({error.strerror}): check --predictor") from None
+    except (ValidationError, UnicodeDecodeError):
+        raise StoreError(
+            f"experience {str(file)!r} has a line that is no row: write it anew with `kernelwright learn`"
+        ) from None

@@ -1,0 +1,102 @@
+"""cudaforge: a Coder writes, a Judge turns what was found into one step, round by round until the goal is met.
+
+The closed loop of CUDAForge. What does not compile goes straight back to the Coder; what is wrong, and what is right, goes
+to the Judge first, in the words ERROR, SUCCESS or CORRECT. No dialogue is remembered: each round sees one kernel
+and what became of it. Decides whose turn it is and which kernel is edited; refuses to know profiles and advice.
+
+The best starts at infinity: the first correct kernel is a SUCCESS, however slow. A kernel that failed is repaired
+itself, whatever `edit` says: an error can be mended only in the source that has it.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.base import Record
+from kernelwright.records.evaluation import Compiled, failed_to_build, merit
+from kernelwright.search.limits import Limits
+from kernelwright.search.reading import failure, is_kernel, runtime, same_kernel, works
+from kernelwright.search.serial import Serial
+
+CODER = "coder"
+JUDGE = "judge"
+
+
+class CudaForgeConfig(Record):
+    """How long, how fast, and which kernel is edited."""
+
+    name: Literal["cudaforge"] = "cudaforge"
+    rounds: int = Field(default=10, ge=1)
+    """Kernels written, the first one included."""
+    goal_us: float | None = Field(default=None, gt=0)
+    """Call time at which the loop ends; None: the run's target."""
+    edit: Literal["best", "current"] = "best"
+    """What is edited after a correct kernel that is no new best: the best one, or, as the paper has it, that one."""
+
+
+class CudaForge(Serial):
+    """See the module."""
+
+    def __init__(self, config: CudaForgeConfig, limits: Limits) -> None:
+        super().__init__(limits)
+        self._rounds = min(config.rounds, limits.proposals)
+        self._goal_us = limits.target_us if config.goal_us is None else config.goal_us
+        self._edits_best = config.edit == "best"
+        self._current: Attempt | None = None
+        self._best: Attempt | None = None
+
+    def _next(self, number: int) -> Expansion:
+        current = self._current
+        if current is None:
+            return Expansion(number=number, intent="seed", hint="Generate initial kernel for the task.", role=CODER)
+        parents = self._parents(current)
+        if failed_to_build(current.evaluation):
+            hint = f"Fix compilation error: {failure(current).removeprefix('does not compile: ')}"
+            return Expansion(number=number, intent="repair", parents=parents, hint=hint, role=CODER)
+        if not works(current):
+            hint = f"ERROR: Kernel failed verification. Failure details: {failure(current)}"
+            return Expansion(number=number, intent="repair", parents=parents, hint=hint, role=CODER, adviser=JUDGE)
+        hint = self._praise(current)
+        return Expansion(number=number, intent="improve", parents=parents, hint=hint, role=CODER, adviser=JUDGE)
+
+    def _parents(self, current: Attempt) -> tuple[int, ...]:
+        """The kernel that is edited first; the best or the last one beside it."""
+        best = self._best
+        if not self._edits_best or best is None or best is current:
+            return (current.number,)
+        if same_kernel(best, current):
+            return (best.number,)
+        return (best.number, current.number) if works(current) else (current.number, best.number)
+
+    def _praise(self, current: Attempt) -> str:
+        if current is self._best and current.latency_us is not None:
+            best = f"SUCCESS: New best performance achieved. Runtime: {runtime(current)}."
+            return f"{best} Analyze profiling data for further gains."
+        goal = f"{self._goal_us:.2f} us" if self._goal_us is not None else "as fast as possible"
+        unknown = isinstance(current.evaluation, Compiled)
+        fate = "COMPILED: Neither run nor timed on this machine." if unknown else ""
+        words = f"{fate or f'CORRECT: Current Runtime: {runtime(current)}.'} Goal: {goal}."
+        edited = ""
+        if self._edits_best and self._best is not None and self._best is not current:
+            edited = f" The kernel to edit is the best one: {runtime(self._best)}."
+        return f"{words} Analyze profile to identify bottleneck.{edited}"
+
+    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
+        for attempt in filter(is_kernel, made):
+            self._current = attempt
+            if works(attempt) and (self._best is None or merit(attempt.evaluation) > merit(self._best.evaluation)):
+                self._best = attempt
+
+    def finished(self) -> str | None:
+        """The goal is met, or every round was played."""
+        best, rounds = self._best, self._closed
+        latency = best.latency_us if best else None
+        if latency is not None and self._goal_us is not None and latency <= self._goal_us:
+            return f"Performance goal of {self._goal_us:.2f} us met in round {rounds}: {latency:.2f} us."
+        if rounds < self._rounds:
+            return None
+        if best is None:
+            return f"No correct kernel in {rounds} rounds."
+        return f"Best correct kernel after {rounds} rounds. Runtime: {runtime(best)}."

@@ -1,0 +1,137 @@
+"""fsr: rounds of N candidates; three verifiers in order; repair until one passes; the fastest seeds the next round.
+
+Feature Search and Reinforcement, the loop of CUDA-LLM. Each round is sorted by compilation, then function, then
+latency. While none passes, the candidate that came furthest is repaired, its dialogue kept; as soon as one passes, the
+fastest of that round seeds the next performance round. Decides rounds, repairs and depth; refuses to know prompts and tests.
+
+The paper repairs without end. Here a round is given up after `repair_limit` repairs in a row: the next one starts from the
+fastest of the last round that had one, or with fresh seeds where there is none.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.base import Record
+from kernelwright.search.limits import Limits
+from kernelwright.search.reading import best_of, compiles, is_kernel, runtime, within, works
+from kernelwright.search.serial import Serial
+
+
+class FsrConfig(Record):
+    """How wide, how deep, how patient."""
+
+    name: Literal["fsr"] = "fsr"
+    n: int = Field(default=5, ge=1)
+    """Candidates of each round, repairs too."""
+    depth: int = Field(default=3, ge=1)
+    """Rounds, the first one included; repairs do not count."""
+    repair_limit: int = Field(default=3, ge=0)
+    """Most repairs in a row before a round is given up."""
+
+
+class Round(Record):
+    """What the three verifiers said of one round's candidates."""
+
+    depth: int
+    """From 1."""
+    repair: int
+    """0: the round itself; else which of its repairs."""
+    made: tuple[int, ...]
+    """Attempt numbers."""
+    compiled: tuple[int, ...] = ()
+    """V1: those of `made` that compile."""
+    passed: tuple[int, ...] = ()
+    """V2: those of V1 that are right, as far as this machine can tell."""
+    latencies_us: tuple[float | None, ...] = ()
+    """Call times of V2, in its order; None: not timed on this machine."""
+
+    @property
+    def words(self) -> str:
+        """One line for people."""
+        name = f"repair {self.repair}" if self.repair else f"round {self.depth}"
+        times = [t for t in self.latencies_us if t is not None]
+        fastest = f", fastest {min(times):.2f} us" if times else ""
+        return f"{name}: {len(self.made)} made, {len(self.compiled)} compile, {len(self.passed)} pass{fastest}"
+
+
+def verify(depth: int, repair: int, attempts: Sequence[Attempt]) -> Round:
+    """Compilation, then function of what compiles, then latency of what passes."""
+    compiled = [a for a in attempts if compiles(a)]
+    passed = [a for a in compiled if works(a)]
+    return Round(
+        depth=depth,
+        repair=repair,
+        made=tuple(a.number for a in attempts),
+        compiled=tuple(a.number for a in compiled),
+        passed=tuple(a.number for a in passed),
+        latencies_us=tuple(a.latency_us for a in passed),
+    )
+
+
+class Fsr(Serial):
+    """See the module."""
+
+    def __init__(self, config: FsrConfig, limits: Limits) -> None:
+        super().__init__(limits)
+        self._config = config
+        self._target_us = limits.target_us
+        self._depth = 1
+        self._repair = 0
+        self._fastest: Attempt | None = None
+        self._furthest: Attempt | None = None
+        self._best: Attempt | None = None
+        self.rounds: list[Round] = []
+
+    def _next(self, number: int) -> Expansion:
+        n = self._config.n
+        if self._furthest is not None:
+            parents, hint = (self._furthest.number,), self._complaint()
+            return Expansion(number=number, intent="repair", parents=parents, hint=hint, count=n, dialogue="kept")
+        if self._fastest is not None:
+            parents, hint = (self._fastest.number,), self._praise(self._fastest)
+            return Expansion(number=number, intent="improve", parents=parents, hint=hint, count=n, dialogue="kept")
+        return Expansion(number=number, intent="seed", count=n)
+
+    def _complaint(self) -> str:
+        last, limit = self.rounds[-1], self._config.repair_limit
+        return (
+            f"Repair {self._repair} of at most {limit}: of {len(last.made)} candidates {len(last.compiled)} compile "
+            "and none gives the right output. This one came furthest."
+        )
+
+    def _praise(self, fastest: Attempt) -> str:
+        return (
+            f"Performance round {self._depth} of {self._config.depth}: this kernel passed and is the fastest "
+            f"of its round. Latency: {runtime(fastest)}. Optimise its performance."
+        )
+
+    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
+        found = verify(self._depth, self._repair, made)
+        self.rounds.append(found)
+        passed = [a for a in made if a.number in found.passed]
+        self._best = best_of([*([self._best] if self._best else []), *passed])
+        if passed:
+            self._fastest = best_of(passed)
+            self._deepen()
+        elif self._repair == self._config.repair_limit:
+            self._deepen()
+        else:
+            self._repair += 1
+            self._furthest = best_of(filter(is_kernel, made)) or self._furthest
+
+    def _deepen(self) -> None:
+        self._depth += 1
+        self._repair = 0
+        self._furthest = None
+
+    def finished(self) -> str | None:
+        """Once the last round passed or was given up, or the run's target is met."""
+        if self._depth <= self._config.depth and not within(self._best, self._target_us):
+            return None
+        told = "; ".join(found.words for found in self.rounds)
+        if self._best is None:
+            return f"No candidate passed ({told})."
+        return f"Fastest verified kernel over all rounds: {runtime(self._best)} ({told})."

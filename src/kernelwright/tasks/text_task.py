@@ -1,0 +1,134 @@
+"""Reader of text tasks: a sentence, a reference, the host code around it and hardware limits, in TOML or markdown.
+
+Decides that a reference must be there, since nothing could be judged without one, and that names are known: a key that would
+be passed over could be a limit that somebody relies on. Everything in such a file is data: limits only tighten what the
+referee allows, and the words are for proposers. Nothing is run.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from kernelwright.errors import TaskError
+from kernelwright.records.limits import Limits
+from kernelwright.records.task import WORDS, TaskSource
+from kernelwright.tasks.kernelbench import parse_kernelbench
+from kernelwright.tasks.markdown_text import Block, limits_of, sections_of
+from kernelwright.tasks.sized import at_size, split_size
+from kernelwright.tasks.text import read_text
+
+_KEYS = ("description", "reference", "host", "limits")
+_FILE = re.compile(r"^[\w./@+-]+\.(?:py|cu|cuh|cpp|cc|c|h|hpp|txt)(?:@\w+)?$")
+_HEADING = re.compile(r"^#{1,6}[ \t]", re.MULTILINE)
+_HOW = (
+    'add one: a Python source with `Model` and `get_inputs` (docs/task.md), in TOML as `reference = "FILE.py"` or as the '
+    "text itself, in markdown as a python block under `## Reference`"
+)
+
+
+class _Parts(NamedTuple):
+    description: str
+    reference: str
+    """The source, or the name of a file."""
+    host: str
+    limits: object
+
+
+def read_text_task(path: Path) -> TaskSource:
+    """The task in a `.toml` or `.md` file, not yet run.
+
+    Raises:
+        TaskError: it cannot be read, has no reference, or says something that it may not.
+    """
+    file, size = sized = split_size(path)
+    where = f"task {str(path)!r}"
+    parts = _READ[file.suffix](read_text(file, "task"), where)
+    if not parts.reference.strip():
+        raise TaskError(f"{where} has no reference, so that no kernel could be judged: {_HOW}")
+    if _HEADING.search(parts.description):
+        raise TaskError(
+            f"{where}: a line of its description begins with '#': headings divide prompts, write it without"
+        )
+    reference = _beside(parts.reference, file, where)
+    source = parse_kernelbench(at_size(reference, size, file) if size else reference, sized.name, path)
+    words = {"description": parts.description.strip(), "host": _beside(parts.host, file, where)}
+    for name, text in words.items():
+        if len(text) > WORDS:
+            raise TaskError(f"{where}: its {name} has {len(text)} characters, at most {WORDS} are read: shorten it")
+    return source.model_copy(update={"format": "text", **words, "limits": _limits(parts.limits, where)})
+
+
+def _toml(text: str, where: str) -> _Parts:
+    try:
+        table = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise TaskError(f"{where} is no TOML: {error}") from None
+    if "description" not in table and "reference" not in table:
+        raise TaskError(f"{where} has neither a description nor a reference: {_HOW}", "no_task")
+    unknown = sorted(table.keys() - set(_KEYS))
+    if unknown:
+        raise TaskError(f"{where} has the unknown key {unknown[0]!r}: there may be {', '.join(_KEYS)}")
+    words = {}
+    for name in _KEYS[:3]:
+        words[name] = table.get(name, "")
+        if not isinstance(words[name], str):
+            raise TaskError(f"{where}: {name} must be a text in quotes, not {words[name]!r:.80}")
+    return _Parts(**words, limits=table.get("limits", {}))
+
+
+def _markdown(text: str, where: str) -> _Parts:
+    if not re.search(r"(?im)^##[ \t]+(?:reference|host context|limits)[ \t]*#*$", text):
+        raise TaskError(f"{where} has no reference: {_HOW}", "no_task")
+    found = sections_of(text, where)
+    description = "\n\n".join(f"```\n{b.text}```" if b.code else b.text for b in found[""])
+    reference, host = (_only(found.get(name, []), name, where) for name in ("Reference", "Host context"))
+    return _Parts(description, reference, host, limits_of(found.get("Limits", []), where))
+
+
+_READ = {".toml": _toml, ".md": _markdown}
+
+
+def _only(blocks: list[Block], section: str, where: str) -> str:
+    """The one code block of a section, or the file that its prose names."""
+    codes = [block.text for block in blocks if block.code]
+    if len(codes) > 1:
+        raise TaskError(f"{where}: the section {section!r} has {len(codes)} code blocks: put them into one")
+    if codes:
+        return codes[0]
+    prose = " ".join(block.text for block in blocks).strip("` \t")
+    if prose and not _FILE.match(prose):
+        raise TaskError(
+            f"{where}: the section {section!r} must be one code block, or the name of a file beside the task"
+        )
+    return prose
+
+
+def _beside(text: str, file: Path, where: str) -> str:
+    """A text, or what the file that it names holds: one in the task's folder, so that no task has others' files read."""
+    name = text.strip()
+    if not _FILE.match(name):
+        return text
+    folder = file.parent.resolve()
+    named, size = split_size(folder / name)
+    if not named.resolve().is_relative_to(folder):
+        raise TaskError(f"{where} names the file {name!r}, which is not in its folder: put it beside the task")
+    found = read_text(named, f"{where} names the file")
+    return at_size(found, size, named) if size else found
+
+
+def _limits(table: object, where: str) -> Limits:
+    if not isinstance(table, dict):
+        raise TaskError(f"{where}: limits must be a table such as [limits] with shared_bytes = 49152")
+    try:
+        return Limits.model_validate(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        known = ", ".join(Limits.model_fields)
+        name = ".".join(str(part) for part in first["loc"])
+        raise TaskError(
+            f"{where}: the limit {name!r} cannot be taken ({first['msg']}): there are {known}; "
+            "what else a proposer should know goes into notes"
+        ) from None

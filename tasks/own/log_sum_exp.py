@@ -1,0 +1,26 @@
+"""Logarithm of the sum of exponentials of every row."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "small": {"rows": 64, "columns": 256},
+    "medium": {"rows": 1024, "columns": 1024},
+    "large": {"rows": 16384, "columns": 4096},
+}
+SIZE = SIZES["medium"]
+
+
+class Model(nn.Module):
+    """A smooth maximum of each row."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.logsumexp(x, dim=-1)
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [2.0 * torch.randn(SIZE["rows"], SIZE["columns"])]
+
+
+def get_init_inputs() -> list[object]:
+    return []

@@ -1,0 +1,31 @@
+"""Every technique's example for a GPU, at the sizes that fill one: both kernels are right and timed."""
+
+import pytest
+
+from kernelwright.knowledge.techniques.library import techniques
+from kernelwright.records.policy import Policy
+from kernelwright.tasks.kernel_file import parse_kernel
+from kernelwright.tasks.table import read_task
+
+pytestmark = pytest.mark.gpu
+
+POLICY = Policy(search_blocks=4, search_seconds=0.5, baselines=("eager",), final_baselines=())
+CARDS = [card for card in techniques() if card.example.language != "cpp"]
+LARGE = ("coalesced-access", "split-reduction", "avoid-atomics", "tensor-cores-dot", "rows-per-program")
+"""Cards whose gain no device with tensor cores and many multiprocessors can miss."""
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_both_kernels_are_right_at_the_sizes_that_count(gpu, card, tmp_path):
+    file = tmp_path / "task.py"
+    file.write_text(card.example.task_on_device)
+    gpu.referee.policy = POLICY
+    task = gpu.wait(gpu.referee.admit(read_task(file), gpu.target))
+    speedups = []
+    for text in (card.example.before, card.example.after):
+        kernel = next(parse_kernel(text, card.example.suffix).points())
+        found = gpu.wait(gpu.referee.evaluate(task, kernel))
+        assert found.outcome == "measured", found
+        speedups.append(found.timing.against("eager").speedup.median)
+    if card.name in LARGE:
+        assert speedups[1] > 1.2 * speedups[0]

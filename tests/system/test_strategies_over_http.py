@@ -1,0 +1,146 @@
+"""Every strategy against the drill server over HTTP, judged on this CPU by the real referee; two replies in five are faulty.
+
+What reads feedback reaches the built-in author's own kernel; the same strategy, seed and budget without feedback does not,
+nor does asking directly. A task's verdicts are taken once for all strategies: the same kernel is the same evaluation.
+"""
+
+import asyncio
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+from kernelwright.engine.config import RunConfig
+from kernelwright.engine.session import play_in
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.target import resolve_target
+from kernelwright.propose.llm.kernel_text import Kernel
+from kernelwright.propose.llm.kernel_text import read as read_kernel
+from kernelwright.records.attempt import fastest, speedup
+from kernelwright.records.evaluation import Measured
+from kernelwright.records.policy import Policy
+from kernelwright.search.table import spelled
+from kernelwright.store.cache import EvaluationCache
+from kernelwright.store.run import RunStore
+from kernelwright.tasks.table import read_task
+from kernelwright.testing.drill import DrillServer, Faults
+from kernelwright.testing.drill.writer import writers
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+LOG = logging.getLogger(__name__)
+TASKS = Path(__file__).parents[2] / "tasks"
+ROWS, VECTOR = '{"rows": 256, "columns": 1024}', '{"n": 262144}'
+SIZES = {
+    "fsr/mean_square_error": VECTOR,
+    "own/huber_loss": ROWS,
+    "own/log_softmax": ROWS,
+    "own/log_sum_exp": ROWS,
+    "own/row_variance": ROWS,
+    "own/scale_shift_clip": ROWS,
+}
+"""A megabyte or two a call: a good kernel takes some tens of microseconds, and its slowest handicap some milliseconds."""
+POLICY = Policy(seeds=2, search_blocks=8, search_seconds=1.0, baselines=("eager",))
+FAULTS = Faults(rate=0.4)
+SEED = 3
+STRATEGIES = {
+    "fsr": (20, {"n": 2, "depth": 6, "repair_limit": 2}),
+    "cudaforge": (14, {"rounds": 14}),
+    "cudaforge:current": (14, {"rounds": 14}),
+    "tritongym": (14, {}),
+    "tritongym:reflective": (14, {}),
+    "tritongym:agent": (14, {}),
+    "frontend_midend": (14, {}),
+}
+"""By the name on a command line: the budget of proposals, and settings."""
+REACHED, FAR = 0.7, 0.5
+"""Shares of the author's speedup: a strategy has at least the first, what sees no feedback less than the second."""
+HANDICAP = "namespace drill"
+AGAIN = 3
+"""Times that a kernel is measured before a difference is believed: what else runs on the machine costs threads that meet
+at a barrier far more than it costs eager."""
+
+
+class Arena:
+    """One task, admitted once, with its referee, its author's kernel and what was found so far."""
+
+    def __init__(self, name, folder):
+        self.folder, self._runner = folder, asyncio.Runner()
+        self.suppliers = Suppliers(cache=lambda: EvaluationCache(folder / "cache.sqlite"), render=lambda *_: "")
+        self.evaluator = self.suppliers.open_evaluator(POLICY)
+        source = read_task(TASKS / f"{name}.py")
+        text = re.sub(r"^SIZE = .*$", f"SIZE = {SIZES[name]}", source.source, flags=re.MULTILINE)
+        source = source.model_copy(update={"source": text})
+        self.task = self._runner.run(self.evaluator.admit(source, resolve_target("cpu")))
+        [writer] = writers([self.task], {})
+        kernel = read_kernel(writer.kernel(()), "cpp")
+        assert isinstance(kernel, Kernel)
+        self.author = kernel.candidate
+        self.authors_speedup = max(self.measured(self.author) for _ in range(AGAIN))
+
+    def measured(self, candidate):
+        """Its speedup over eager, found anew."""
+        for _ in range(AGAIN):
+            found = self._runner.run(self.evaluator.evaluate(self.task, candidate))
+            if isinstance(found, Measured):
+                return found.timing.against("eager").speedup.median
+        raise AssertionError(found)
+
+    def best(self, strategy, blind, proposals, settings):
+        """The best attempt of a run; None where nothing was right."""
+        folder = self.folder / f"{strategy.replace(':', '-')}-{blind}"
+        with DrillServer([self.task], SEED, FAULTS) as server:
+            config = RunConfig.model_validate({
+                "seed": SEED, "strategy": spelled(strategy) | settings, "proposer": "llm", "in_flight": 1,
+                "models": {"default": {"name": server.model, "base_url": server.base_url}},
+                "budget": {"proposals": proposals}, "finals": {"enabled": False}, "withhold_feedback": blind,
+                "policy": POLICY.model_dump(),
+            })  # fmt: skip
+            result = self._runner.run(play_in(folder, self.task, config, self.evaluator, self.suppliers))
+        assert result.error is None
+        store = RunStore.open(folder)
+        try:
+            return fastest(store.attempts())
+        finally:
+            store.close()
+
+    def share(self, attempt):
+        """Of the author's speedup; where the author's very kernel is not near it, both are measured again."""
+        if attempt is None:
+            return 0.0
+        found = speedup(attempt) / self.authors_speedup
+        for _ in range(AGAIN):
+            if HANDICAP in attempt.proposal.candidate.source or REACHED <= found <= 1 / REACHED:
+                break
+            self.authors_speedup = self.measured(self.author)
+            found = self.measured(attempt.proposal.candidate) / self.authors_speedup
+        return found
+
+    def close(self):
+        self._runner.run(self.evaluator.close())
+        self._runner.close()
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def arena(request, tmp_path_factory):
+    found = Arena(request.param, tmp_path_factory.mktemp("arena"))
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_feedback_reaches_the_authors_own_best_and_its_absence_does_not(arena, strategy):
+    open_eyes = arena.best(strategy, False, *STRATEGIES[strategy])
+    control = arena.best(strategy, True, *STRATEGIES[strategy])
+    reached, far = arena.share(open_eyes), arena.share(control)
+    LOG.info("%s %s: reached %.2f, control %.3f", arena.task.name, strategy, reached, far)
+    assert HANDICAP not in open_eyes.proposal.candidate.source
+    assert reached >= REACHED
+    assert far < FAR
+
+
+def test_asking_directly_does_not_reach_it(arena):
+    reached = arena.share(arena.best("direct", False, 14, {"n": 14}))
+    LOG.info("%s direct: reached %.3f", arena.task.name, reached)
+    assert reached < FAR

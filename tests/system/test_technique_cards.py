@@ -1,0 +1,69 @@
+"""Every technique's example before the referee: right on the CPU; built, and in Triton right, for sm_90."""
+
+import asyncio
+from typing import get_args
+
+import pytest
+
+from kernelwright.evaluate.referee import Referee
+from kernelwright.knowledge.techniques.library import FOLDER, technique, techniques
+from kernelwright.records.candidate import Language
+from kernelwright.records.evaluation import Measured
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target
+from kernelwright.tasks.kernel_file import read_kernel
+from kernelwright.tasks.table import read_task
+
+CPU = Target(kind="cpu", arch="native", present=True)
+ABSENT = Target(kind="cuda", arch="sm_90", present=False)
+SEEDS = (20240, 31477)
+OUTCOMES = {"cpp": "verified", "triton": "verified", "cuda": "compiled", "cuda_host": "compiled", "python": "compiled"}
+LARGE = "loop-interchange"
+"""A card that gains so much that a busy machine cannot hide it."""
+
+
+class Bench:
+    """A referee that keeps its worker for all cards."""
+
+    def __init__(self):
+        self.loop = asyncio.new_event_loop()
+        self.referee = Referee(Policy(baselines=("eager",), final_baselines=(), search_seconds=1.0))
+
+    def judged(self, name, timed=False):
+        return self.loop.run_until_complete(self._judged(name, timed))
+
+    async def _judged(self, name, timed):
+        folder, language = FOLDER / "cards" / name, technique(name).example.language
+        task = await self.referee.admit(read_task(folder / "task.py"), CPU if language == "cpp" else ABSENT)
+        kernels = [next(read_kernel(next(folder.glob(f"{side}.*"))).points()) for side in ("before", "after")]
+        if language != "cpp" or timed:
+            return [await self.referee.evaluate(task, kernel) for kernel in kernels]
+        return [await self.referee.replay(task, kernel, SEEDS) for kernel in kernels]
+
+    def close(self):
+        self.loop.run_until_complete(self.referee.close())
+        self.loop.close()
+
+
+@pytest.fixture(scope="module")
+def bench():
+    made = Bench()
+    yield made
+    made.close()
+
+
+def test_every_language_has_an_outcome_that_is_right():
+    assert set(OUTCOMES) == set(get_args(Language))
+
+
+@pytest.mark.parametrize("name", [card.name for card in techniques()])
+def test_both_kernels_are_right(bench, name):
+    found = bench.judged(name)
+    assert [f.outcome for f in found] == 2 * [OUTCOMES[technique(name).example.language]], found
+
+
+def test_what_a_card_promises_can_be_measured(bench):
+    before, after = bench.judged(LARGE, timed=True)
+    assert isinstance(before, Measured)
+    assert isinstance(after, Measured)
+    assert after.timing.against("eager").speedup.median > before.timing.against("eager").speedup.median

@@ -1,0 +1,185 @@
+"""Anthropic's protocol against a real HTTP server."""
+
+import asyncio
+import sys
+
+import pytest
+from chat_endpoint import Said
+
+from kernelwright.errors import ModelError, UsageError
+from kernelwright.models.claude import open_model
+from kernelwright.models.config import ModelConfig
+from kernelwright.models.table import make_model
+from kernelwright.records.chat import ChatRequest, Message, ToolCall, ToolSpec, Usage
+
+TOOL = ToolSpec(name="compile", description="compiles", parameters={"type": "object", "properties": {}})
+ASKED = ChatRequest(
+    messages=(
+        Message(role="system", text="be brief"),
+        Message(role="user", text="hi "),
+        Message(
+            role="assistant",
+            text="I compile.",
+            calls=(
+                ToolCall(id="c0", name="compile", arguments='{"a": 1}'),
+                ToolCall(id="c1", name="compile", arguments="not JSON"),
+            ),
+        ),
+        Message(role="tool", text="ok", call="c0"),
+        Message(role="tool", text="", call="c1"),
+        Message(role="user", text="go on"),
+    ),
+    tools=(TOOL,),
+    temperature=0.3,
+    seed=5,
+    max_tokens=900,
+)
+
+
+def message(*blocks, stop="end_turn", **usage):
+    return Said(
+        {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-x",
+            "content": list(blocks),
+            "stop_reason": stop,
+            "usage": {"input_tokens": 10, "output_tokens": 4, **usage},
+        }
+    )
+
+
+def text(words):
+    return {"type": "text", "text": words}
+
+
+@pytest.fixture
+def model(server, waits, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    return open_model(ModelConfig(provider="anthropic", name="claude-x", base_url=server.url), waits.patience)
+
+
+def ask(model, *requests):
+    async def run():
+        try:
+            return [await model.reply(request) for request in requests]
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+def test_what_is_sent(server, model):
+    server.script.say(message(text("done")))
+    assert ask(model, ASKED)[0].text == "done"
+    heard = server.script.heard[0]
+    assert heard.path == "/v1/messages"
+    assert heard.body == {
+        "model": "claude-x",
+        "system": "be brief",
+        "max_tokens": 900,
+        "temperature": 0.3,
+        "tools": [{"name": "compile", "description": "compiles", "input_schema": TOOL.parameters}],
+        "messages": [
+            {"role": "user", "content": [text("hi")]},
+            {
+                "role": "assistant",
+                "content": [
+                    text("I compile."),
+                    {"type": "tool_use", "id": "c0", "name": "compile", "input": {"a": 1}},
+                    {"type": "tool_use", "id": "c1", "name": "compile", "input": {"text": "not JSON"}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "c0", "content": "ok"},
+                    {"type": "tool_result", "tool_use_id": "c1", "content": "(nothing)"},
+                    text("go on"),
+                ],
+            },
+        ],
+    }
+
+
+def test_what_comes_back(server, model):
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    call = {"type": "tool_use", "id": "c9", "name": "compile", "input": {"code": "x"}}
+    server.script.say(
+        message(
+            thought,
+            text("a"),
+            text("b"),
+            call,
+            stop="tool_use",
+            cache_read_input_tokens=30,
+            cache_creation_input_tokens=20,
+            output_tokens_details={"thinking_tokens": 3},
+        )
+    )
+    reply = ask(model, ASKED)[0]
+    assert (reply.text, reply.finish, reply.model) == ("ab", "tools", "claude-x")
+    assert reply.calls == (ToolCall(id="c9", name="compile", arguments='{"code": "x"}'),)
+    assert reply.usage == Usage(prompt=60, completion=4, cached=30, reasoning=3)
+
+
+@pytest.mark.parametrize(
+    ("stop", "finish"),
+    [
+        ("end_turn", "stop"),
+        ("stop_sequence", "stop"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("refusal", "refusal"),
+        ("pause_turn", "other"),
+        ("something new", "other"),
+    ],
+)
+def test_why_it_stopped(server, model, stop, finish):
+    server.script.say(message(text("words"), stop=stop))
+    assert ask(model, ASKED)[0].finish == finish
+
+
+def test_a_refused_temperature_is_left_out_from_then_on(server, model):
+    refusal = Said(
+        {"type": "error", "error": {"type": "invalid_request_error", "message": "temperature: deprecated"}}, 400
+    )
+    server.script.say(refusal, message(text("done")))
+    ask(model, ASKED, ASKED)
+    assert ["temperature" in heard.body for heard in server.script.heard] == [True, False, False]
+
+
+def test_the_length_is_lowered(server, model):
+    words = "max_tokens: 900 > 512, which is the maximum allowed number of output tokens for claude-x"
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": words}}
+    server.script.say(Said(error, 400), message(text("done")))
+    ask(model, ASKED)
+    assert [heard.body["max_tokens"] for heard in server.script.heard] == [900, 512]
+
+
+def test_the_length_is_never_left_out(server, model):
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: not supported"}}
+    server.script.say(Said(error, 400))
+    with pytest.raises(ModelError, match="max_tokens: not supported"):
+        ask(model, ASKED)
+
+
+def test_overload_is_waited_for(server, model, waits):
+    overload = Said({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, 529)
+    server.script.say(overload, message(text("done")))
+    assert ask(model, ASKED)[0].text == "done"
+    assert len(waits.seconds) == 1
+
+
+def test_an_empty_message_is_asked_again(server, model):
+    server.script.say(message(), message(text("done")))
+    reply = ask(model, ASKED)[0]
+    assert (reply.text, reply.usage.total) == ("done", 28)
+
+
+def test_without_the_package_the_cure_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    monkeypatch.delitem(sys.modules, "kernelwright.models.claude", raising=False)
+    with pytest.raises(UsageError, match=r"pip install 'kernelwright\[anthropic\]'"):
+        make_model(ModelConfig(provider="anthropic", name="claude-x"))

@@ -1,0 +1,100 @@
+"""A local checkpoint: greedy and sampled, counted exactly, cut where it must be."""
+
+import asyncio
+
+import pytest
+
+from kernelwright.errors import ModelError, UsageError
+from kernelwright.models.config import ModelConfig
+from kernelwright.models.table import make_model
+from kernelwright.records.chat import ChatRequest, Message, ToolCall
+from tiny_checkpoint import write_checkpoint
+
+ASKED = ChatRequest(messages=(Message(role="system", text="s"), Message(role="user", text="hello")), max_tokens=12)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return write_checkpoint(tmp_path_factory.mktemp("tiny"))
+
+
+def ask(folder, *requests, **fields):
+    async def run():
+        model = make_model(ModelConfig(provider="huggingface", name=str(folder), **fields))
+        try:
+            return await asyncio.gather(*(model.reply(request) for request in requests))
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+def sampled(seed):
+    return ASKED.model_copy(update={"temperature": 1.0, "seed": seed})
+
+
+def test_greedy_and_sampled(checkpoint):
+    greedy, again, one, same, other = ask(checkpoint, ASKED, ASKED, sampled(1), sampled(1), sampled(2))
+    assert greedy.text == again.text
+    assert one.text == same.text
+    assert len({greedy.text, one.text, other.text}) == 3
+
+
+def test_counts_are_exact_and_the_length_holds(checkpoint):
+    reply = ask(checkpoint, ASKED)[0]
+    assert reply.finish == "length"
+    assert reply.usage.completion == 12
+    assert reply.usage.prompt == len("s") + len("hello") + 5
+    assert not reply.usage.estimated
+    assert (reply.usd, reply.model) == (0.0, str(checkpoint))
+
+
+def test_the_window_bounds_the_reply(checkpoint):
+    long = ChatRequest(messages=(Message(role="user", text="x" * 505),), max_tokens=100)
+    reply = ask(checkpoint, long)[0]
+    assert (reply.usage.prompt, reply.usage.completion, reply.finish) == (508, 4, "length")
+    full = ChatRequest(messages=(Message(role="user", text="x" * 600),), max_tokens=100)
+    reply = ask(checkpoint, full)[0]
+    assert (reply.text, reply.usage.completion, reply.finish) == ("", 0, "length")
+
+
+def test_a_template_without_tools_gets_plain_text(checkpoint):
+    dialogue = (
+        Message(role="user", text="go"),
+        Message(role="assistant", calls=(ToolCall(id="c", name="compile", arguments="{}"),)),
+        Message(role="tool", text="ok", call="c"),
+    )
+    reply = ask(checkpoint, ASKED.model_copy(update={"messages": dialogue}))[0]
+    flat = "go" + "Call c: compile({})" + "Result of c:\nok"
+    assert reply.usage.prompt == len(flat) + 2 * 3 + 1
+
+
+def test_without_a_template_the_dialogue_is_plain_text(tmp_path):
+    folder = write_checkpoint(tmp_path / "bare", template=None)
+    reply = ask(folder, ASKED)[0]
+    assert reply.usage.prompt == len("### System\ns\n\n### User\nhello\n\n### Assistant\n")
+
+
+def test_what_is_no_checkpoint(tmp_path):
+    with pytest.raises(UsageError, match="folder with a config"):
+        ask(tmp_path, ASKED)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelError, match="save_pretrained"):
+        ask(tmp_path, ASKED)
+
+
+def test_a_request_that_is_given_up_ends_its_generation(checkpoint):
+    async def run():
+        model = make_model(ModelConfig(provider="huggingface", name=str(checkpoint)))
+        try:
+            await model.reply(ASKED)
+            given_up = asyncio.create_task(model.reply(ASKED.model_copy(update={"max_tokens": 480})))
+            await asyncio.sleep(0.05)
+            given_up.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await given_up
+            return await model.reply(ASKED)
+        finally:
+            await model.close()
+
+    assert asyncio.run(run()).usage.completion == 12

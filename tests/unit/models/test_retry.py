@@ -1,0 +1,45 @@
+"""How long to wait."""
+
+from email.utils import formatdate
+
+import pytest
+
+from kernelwright.models.retry import LONGEST_ASKED_S, Patience, retry_after
+
+
+@pytest.mark.parametrize("draw", [0.0, 0.999])
+def test_waits_grow_and_are_bounded(draw):
+    patience = Patience(draw=lambda: draw)
+    waits = [patience.delay_s(failures, None) for failures in range(1, 12)]
+    assert waits == sorted(waits)
+    assert 0.25 <= waits[0] <= 0.5
+    assert 30 <= waits[-1] <= 60
+
+
+def test_two_patiences_do_not_wait_in_step():
+    assert Patience().delay_s(3, None) != Patience().delay_s(3, None)
+
+
+def test_what_the_endpoint_asks_for_is_bounded():
+    patience = Patience(draw=lambda: 0.0)
+    assert patience.delay_s(1, 5.0) == 5.0
+    assert patience.delay_s(1, 1e9) == LONGEST_ASKED_S
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after": formatdate(1_000_030, usegmt=True)}, 30.0),
+        ({"retry-after": formatdate(999_000, usegmt=True)}, 0.0),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "soon"}, None),
+    ],
+)
+def test_how_it_is_asked(headers, seconds):
+    assert retry_after(headers, now=lambda: 1_000_000.0) == seconds

@@ -1,0 +1,258 @@
+"""The LLM proposer over a scripted desk: who is asked what, in which order, and what becomes of the reply."""
+
+import asyncio
+import json
+
+import pytest
+
+from kernelwright.errors import ModelError, ProposeError
+from kernelwright.propose.llm.writer import LLM
+from kernelwright.records.chat import ChatReply
+
+JUDGED = json.dumps({"critical_issue": "sign", "why_it_matters": "wrong", "minimal_fix_hint": "use abs"})
+STEP = json.dumps(
+    {"metrics": ["dram_share", "waves"], "bottleneck": "memory", "method": "vector loads", "plan": "float4"}
+)
+
+
+def block(source, tag="cpp"):
+    return f"Here it is.\n\n```{tag}\n{source}```\n"
+
+
+def propose(brief, variant="standard"):
+    return asyncio.run(LLM(variant).propose(brief))
+
+
+def headings(text):
+    """Headings outside of blocks, as a reader of Markdown finds them."""
+    found, fence = [], ""
+    for line in text.split("\n"):
+        bare = line.strip()
+        if fence:
+            if set(bare) == {"`"} and len(bare) >= len(fence):
+                fence = ""
+        elif bare.startswith("```"):
+            fence = "`" * (len(bare) - len(bare.lstrip("`")))
+        elif line.startswith("#"):
+            found.append(line.removeprefix("## "))
+    assert not fence
+    return found
+
+
+@pytest.mark.parametrize("role", ["coder", "frontend", "midend"])
+def test_a_seed_is_asked_with_what_is_known_of_the_task(role, brief, desk, good):
+    table = desk(replies={role: [block(good)]})
+    [made] = propose(brief(desk=table, role=role))
+    assert headings(table.prompt()) == ["Task", "Host context", "Reference", "Hardware", "Instruction", "Reply"]
+    assert [m.role for m in table.asked[0][1].messages] == ["system", "user"]
+    assert made.candidate.source == good
+    assert (made.candidate.language, made.candidate.entry) == ("cpp", "kernel")
+    assert (made.model, made.tokens, made.usd) == (f"fake-{role}", 15, 0.25)
+    assert len(made.prompt) == 16
+
+
+@pytest.mark.parametrize("role", ["coder", "frontend", "midend"])
+def test_a_repair_shows_the_candidate_and_the_compilers_log(role, brief, desk, good, attempt):
+    table = desk(replies={role: [block(good)]})
+    parent = attempt(outcome="build_failed", source="int broken\n")
+    propose(brief(parent, desk=table, role=role, intent="repair"))
+    assert "## Candidate\n\nAttempt 0, in cpp.\n\n```cpp\nint broken\n```" in table.prompt()
+    assert "## Compiler log\n\n```text\nkernel.cpp:3:1: error" in table.prompt()
+    assert "Mismatch" not in headings(table.prompt())
+    assert "Profile" not in headings(table.prompt())
+    assert table.profiled == []
+
+
+def test_a_wrong_result_is_shown_with_its_evidence(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)]})
+    propose(brief(attempt(outcome="incorrect"), desk=table, intent="repair"))
+    assert "output 0 at [3]: expected 1.5, got -1.5" in table.prompt()
+    assert "Compiler log" not in headings(table.prompt())
+
+
+def test_an_improvement_shows_the_profile_of_the_very_candidate(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)]})
+    best, slower = attempt(4, speedup=3.0), attempt(2, speedup=1.5, source="// slower\n")
+    propose(brief(best, slower, desk=table))
+    assert table.profiled == [4]
+    assert "Bottleneck: memory." in table.prompt()
+    assert '"dram_share": 0.85' in table.prompt()
+    assert headings(table.prompt())[4:] == ["Candidate", "Profile", "History", "Instruction", "Reply"]
+    assert "```cpp\n// slower\n```" in table.prompt()
+
+
+def test_ancestors_are_shown_the_slowest_first(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)]})
+    parents = [attempt(n, speedup=s, source=f"// source {n}\n") for n, s in ((9, 5.0), (1, 3.0), (2, 1.1), (3, 2.0))]
+    propose(brief(*parents, desk=table))
+    shown = [table.prompt().index(f"// source {n}\n") for n in (9, 2, 3, 1)]
+    assert shown == sorted(shown)
+
+
+def test_a_technique_is_named(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)]})
+    propose(brief(attempt(), desk=table, intent="apply-technique", hint="vector-loads"))
+    assert "Apply this one: `vector-loads`." in table.prompt()
+
+
+def test_the_strategys_words_reach_the_writer(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)]})
+    propose(brief(attempt(), desk=table, hint="SUCCESS: New best performance achieved."))
+    assert (
+        "The search says of the last attempt:\n\n```text\nSUCCESS: New best performance achieved.\n```"
+        in table.prompt()
+    )
+
+
+def test_withheld_feedback_leaves_the_source_alone(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)]})
+    propose(brief(attempt(outcome="refused"), desk=table, withheld=True))
+    assert headings(table.prompt())[4:] == ["Candidate", "Instruction", "Reply"]
+    assert table.profiled == []
+
+
+def test_the_judge_is_asked_first_and_the_coder_gets_its_words(brief, desk, good, attempt):
+    table = desk(replies={"judge": [JUDGED], "coder": [block(good)]})
+    [made] = propose(brief(attempt(outcome="incorrect"), desk=table, intent="repair", adviser="judge"))
+    assert [role for role, _, _ in table.asked] == ["judge", "coder"]
+    assert headings(table.prompt(0)) == ["Reference", "Candidate", "Mismatch", "Instruction", "Reply"]
+    assert '"minimal_fix_hint": "use abs"' in table.prompt(1)
+    assert table.notes == [("judge", json.dumps(json.loads(JUDGED), indent=1))]
+    assert (made.tokens, made.usd, made.model) == (30, 0.5, "fake-coder")
+
+
+def test_the_judge_reads_the_profile_for_the_coder(brief, desk, good, attempt):
+    table = desk(replies={"judge": [STEP], "coder": [block(good)]})
+    propose(brief(attempt(), desk=table, adviser="judge"))
+    assert headings(table.prompt(0)) == ["Reference", "Hardware", "Candidate", "Profile", "Instruction", "Reply"]
+    assert "Profile" not in headings(table.prompt(1))
+    assert '"bottleneck": "memory"' in table.prompt(1)
+    assert table.profiled == [0]
+
+
+def test_a_reflection_reaches_the_writer(brief, desk, good, attempt):
+    table = desk(replies={"reflector": ["The loop ends one too early."], "coder": [block(good)]})
+    propose(brief(attempt(outcome="incorrect"), desk=table, intent="repair", adviser="reflector"))
+    assert "```text\nThe loop ends one too early.\n```" in table.prompt(1)
+
+
+def test_an_adviser_without_json_is_asked_once_more_and_then_not_waited_for(brief, desk, good, attempt):
+    table = desk(replies={"judge": ["I think it is memory.", "{"], "coder": [block(good)]})
+    [made] = propose(brief(attempt(), desk=table, adviser="judge"))
+    assert [role for role, _, _ in table.asked] == ["judge", "judge", "coder"]
+    assert "bottleneck, method, plan" in table.prompt(1)
+    assert '"plan": "how to change' in table.prompt(1)
+    assert table.notes[0][1].startswith("No usable advice")
+    assert "Advice" not in headings(table.prompt(2))
+    assert "Profile" in headings(table.prompt(2))
+    assert made.tokens == 45
+
+
+def test_a_reply_without_a_kernel_gets_one_more_chance(brief, desk, good):
+    table = desk(replies={"coder": ["I would use SIMD.", block(good)]})
+    [made] = propose(brief(desk=table))
+    assert [m.role for m in table.asked[1][1].messages] == ["system", "user", "assistant", "user"]
+    assert "it holds no kernel" in table.prompt()
+    assert "## Reply" in table.prompt()
+    assert made.candidate.source == good
+    assert made.tokens == 30
+    assert table.notes[0][1].startswith("No kernel: it holds no kernel")
+
+
+def test_two_replies_without_a_kernel_are_a_proposal_with_an_empty_source(brief, desk):
+    refusal = ChatReply(text="I cannot help with that.", finish="refusal", model="m")
+    table = desk(replies={"coder": ["Use SIMD.", refusal]})
+    [made] = propose(brief(desk=table))
+    assert made.candidate.source == ""
+    assert made.note.startswith("No kernel: it was refused")
+
+
+def test_a_cut_reply_is_told_so(brief, desk, good):
+    cut = ChatReply(text=f"```cpp\n{good[:60]}", finish="length", model="m")
+    table = desk(replies={"coder": [cut, block(good)]})
+    propose(brief(desk=table))
+    assert "cut off at the limit of tokens" in table.prompt()
+
+
+def test_siblings_ask_apart(brief, desk, good):
+    table = desk(replies={"coder": [block(good)] * 3})
+    made = propose(brief(desk=table, count=3))
+    assert len(made) == 3
+    assert len({request.id for _, request, _ in table.asked}) == 3
+    assert sorted(sibling for _, _, sibling in table.asked) == [0, 1, 2]
+
+
+def test_the_same_brief_asks_the_same(brief, desk, good, attempt):
+    tables = [desk(replies={"coder": [block(good)] * 2}) for _ in range(2)]
+    for table in tables:
+        propose(brief(attempt(), desk=table, count=2))
+    first, second = ([request.id for _, request, _ in table.asked] for table in tables)
+    assert first == second
+
+
+def test_what_the_budget_pays_for_is_proposed(brief, desk, good):
+    table = desk(replies={"coder": [block(good)] * 3}, room=2)
+    assert len(propose(brief(desk=table, count=3))) == 2
+
+
+def test_without_room_for_another_chance_the_paid_reply_still_counts(brief, desk):
+    [made] = propose(brief(desk=desk(replies={"coder": ["Use SIMD."]}, room=1)))
+    assert (made.candidate.source, made.tokens) == ("", 15)
+
+
+def test_without_room_for_the_writer_nothing_is_proposed(brief, desk, attempt):
+    table = desk(replies={"judge": [STEP]}, room=1)
+    assert propose(brief(attempt(), desk=table, adviser="judge")) == []
+
+
+def test_a_model_that_cannot_be_had_ends_it(brief, desk, good):
+    table = desk(replies={"coder": [block(good), ModelError("the endpoint is gone")]})
+    with pytest.raises(ModelError, match="gone"):
+        propose(brief(desk=table, count=2))
+
+
+def test_a_role_without_a_prompt_is_named(brief, desk):
+    with pytest.raises(ProposeError, match=r"poet-seed\.md"):
+        propose(brief(desk=desk(), role="poet"))
+
+
+def test_a_kept_dialogue_goes_on_where_the_parents_ended(brief, desk, good, attempt):
+    table = desk(replies={"coder": ["Hm.", block(good), block(good), block(good)]})
+    [first] = propose(brief(desk=table, number=0))
+    parent = attempt(0, outcome="build_failed", memo=first.memo)
+    [second] = propose(brief(parent, desk=table, number=1, intent="repair", dialogue="kept"))
+    roles = [m.role for m in table.asked[2][1].messages]
+    assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert table.asked[2][1].messages[:4] == table.asked[1][1].messages
+    assert headings(table.prompt()) == ["Candidate", "Compiler log", "Instruction", "Reply"]
+    propose(brief(attempt(1, memo=second.memo), desk=table, number=2, dialogue="kept"))
+    assert len(table.asked[3][1].messages) == 8
+
+
+def test_a_fresh_dialogue_remembers_nothing(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)] * 2})
+    [first] = propose(brief(desk=table, number=0))
+    propose(brief(attempt(memo=first.memo), desk=table, number=1))
+    assert [m.role for m in table.asked[1][1].messages] == ["system", "user"]
+
+
+def test_another_roles_dialogue_is_not_gone_on_with(brief, desk, good, attempt):
+    table = desk(replies={"frontend": [block(good)], "midend": [block(good)]})
+    [first] = propose(brief(desk=table, number=0, role="frontend"))
+    propose(brief(attempt(memo=first.memo), desk=table, number=1, role="midend", dialogue="kept"))
+    assert [m.role for m in table.asked[1][1].messages] == ["system", "user"]
+    assert "Task" in headings(table.prompt())
+
+
+def test_an_edit_of_the_parent_is_a_kernel(brief, desk, good, attempt):
+    edit = "<<<<<<< SEARCH\n  out[0] = std::abs(x[0]);\n=======\n  out[0] = std::fabs(x[0]);\n>>>>>>> REPLACE\n"
+    table = desk(replies={"coder": [edit]})
+    [made] = propose(brief(attempt(source=good), desk=table))
+    assert made.candidate.source == good.replace("std::abs", "std::fabs")
+
+
+def test_a_variant_asks_in_other_words(brief, desk, good):
+    plain, terse = desk(replies={"coder": [block(good)]}), desk(replies={"coder": [block(good)]})
+    [one], [other] = propose(brief(desk=plain)), propose(brief(desk=terse), "terse")
+    assert one.prompt != other.prompt
+    assert headings(plain.prompt()) == headings(terse.prompt())

@@ -1,0 +1,74 @@
+"""A kernel in a text: its language and its entry are told without a file."""
+
+import pytest
+
+from kernelwright.errors import UsageError
+from kernelwright.propose.llm.kernel_text import Kernel, read
+from kernelwright.records.candidate import Tunable
+from kernelwright.tasks.kernel_file import parse_text
+
+CPP = 'extern "C" void kernel(const float* x, float* y) {}\n'
+PLAN = """/* kernelwright
+[[launch]]
+kernel = "k"
+grid = 1
+block = 32
+arguments = ["in0"]
+*/
+__global__ void k(float* x) {}
+"""
+HOST = "#include <cuda_runtime.h>\n__global__ void k() {}\n" + CPP
+TRITON = "import triton\n\nclass ModelNew:\n    pass\n"
+INLINE = "from torch.utils.cpp_extension import load_inline\n" + TRITON
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "language"),
+    [
+        (CPP, "cpu", "cpp"),
+        (PLAN, "cuda", "cuda"),
+        (HOST, "cuda", "cuda_host"),
+        (TRITON, "cuda", "triton"),
+        (INLINE, "cuda", "python"),
+    ],
+)
+def test_the_language_is_told_by_target_and_text(source, target, language):
+    assert parse_text(source, target).language == language
+    assert parse_text(source, target, language).language == language
+
+
+def test_what_a_text_declares_is_read_as_it_is_of_a_reply():
+    declared = "// tunable BLOCK: 64 128\n// workspace: 4096\n// flags: -funroll-loops\n"
+    source = declared + "#ifndef BLOCK\n#define BLOCK 64\n#endif\n" + CPP
+    found = parse_text(source, "cpu")
+    assert (found.tunables, found.workspace_bytes) == ((Tunable(name="BLOCK", values=(64, 128)),), 4096)
+    assert found.flags == ("-funroll-loops",)
+    assert read(source, "cpp") == Kernel(found)
+
+
+def test_the_function_called_kernel_is_the_entry_among_several():
+    two = CPP + 'extern "C" int helper() { return 1; }\n'
+    assert parse_text(two, "cpu").entry == "kernel"
+    assert parse_text(CPP.replace("kernel", "gelu"), "cpu").entry == "gelu"
+
+
+def test_python_may_be_named_for_a_module_that_does_not_look_it():
+    assert parse_text(TRITON, "cuda", "python").language == "python"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "language", "said"),
+    [
+        ("", "cpu", None, "empty"),
+        ("a\0", "cpu", None, "NUL"),
+        ("\ud800", "cpu", None, "surrogates"),
+        ("int x;", "cpu", None, "call it `kernel`"),
+        (PLAN.replace("[[launch]]", "[[lunch]]"), "cuda", None, "plan"),
+        (HOST, "cuda", "cuda", "reads as cuda_host"),
+        (PLAN, "cuda", "cuda_host", "reads as cuda"),
+    ],
+)
+def test_what_cannot_be_a_kernel_is_told_with_its_cure(source, target, language, said):
+    with pytest.raises(UsageError, match=said) as caught:
+        parse_text(source, target, language)
+    assert "--entry" not in str(caught.value)
