@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 from kernelwright.engine.budget import Budget
 from kernelwright.records.attempt import Cost, Expansion
 from kernelwright.records.base import Record
+from kernelwright.records.feedback import Feedback
 from kernelwright.records.measure import Versus
 from kernelwright.records.run import Outcome
 
@@ -60,8 +61,7 @@ class Judged(_Event):
     kind: Literal["judged"] = "judged"
     attempt: int
     outcome: str
-    words: str
-    """The feedback's."""
+    feedback: Feedback
     reward: float
     latency_us: float | None
     versus: tuple[Versus, ...] = ()

@@ -5,19 +5,17 @@ Decides what must hold before such a run begins or goes on. Refuses to know what
 
 from pathlib import Path
 
-from kernelwright.engine.config import RunConfig, wished
-from kernelwright.engine.events import Phase
-from kernelwright.engine.identity import config_of, must_fit, new_card
+from kernelwright.engine.config import RunConfig
+from kernelwright.engine.identity import config_of
 from kernelwright.engine.mailbox import Mailbox
+from kernelwright.engine.opening import open_card, readmit, settle
 from kernelwright.engine.request import OptimizeRequest
 from kernelwright.engine.run import Parts
 from kernelwright.engine.suppliers import Suppliers
-from kernelwright.engine.target import resolve_target
 from kernelwright.engine.workbench import OUTSIDE, Bench, WindUp, Workbench
 from kernelwright.errors import UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.store.run import RunStore
-from kernelwright.tasks.table import read_task
 
 
 async def open_bench(what: OptimizeRequest | Path, suppliers: Suppliers, wind_up: WindUp) -> Workbench:
@@ -37,16 +35,12 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers, wind_up: WindUp)
     Raises:
         KernelwrightError: the run could not begin, or its folder cannot be written.
     """
-    source = read_task(request.task)
-    config = wished(request.config, source.limits)
-    target = resolve_target(request.target or source.limits.arch or None, config.place)
-    evaluator = suppliers.open_evaluator(config.policy, config.place)
+    settled = settle(request)
+    evaluator = suppliers.open_evaluator(settled.config.policy, settled.config.place)
     try:
-        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
-        task = await evaluator.admit(source, target)
-        card = new_card(task, await evaluator.environment(), config)
+        card = await open_card(settled, evaluator, suppliers.listener)
         store = RunStore.create(request.runs / card.id, card)
-        return Workbench(_bench(store, config, evaluator, suppliers, wind_up))
+        return Workbench(_bench(store, settled.config, evaluator, suppliers, wind_up))
     except BaseException:
         await evaluator.close()
         raise
@@ -66,9 +60,7 @@ async def go_on(folder: Path, suppliers: Suppliers, wind_up: WindUp) -> Workbenc
             raise UsageError(f"run {store.card.id} writes its own kernels: go on with `kernelwright resume {folder}`")
         evaluator = suppliers.open_evaluator(config.policy, config.place)
         try:
-            suppliers.listener(Phase(text=f"admitting {store.card.task.name} again"))
-            task = await evaluator.admit(store.card.task.source, store.card.task.target)
-            must_fit(store.card, task, await evaluator.environment())
+            await readmit(store.card, evaluator, suppliers.listener)
             return Workbench(_bench(store, config, evaluator, suppliers, wind_up))
         except BaseException:
             await evaluator.close()

@@ -174,7 +174,7 @@ class Progress:
             Judged(
                 attempt=attempt.number,
                 outcome=found.outcome,
-                words=feedback.words,
+                feedback=feedback,
                 reward=reward,
                 latency_us=attempt.latency_us,
                 versus=found.timing.versus if isinstance(found, Measured) else (),

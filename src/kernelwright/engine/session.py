@@ -14,12 +14,12 @@ from kernelwright.engine.crew import open_crew
 from kernelwright.engine.events import Phase, Started
 from kernelwright.engine.forecast import forecast
 from kernelwright.engine.identity import config_of, must_fit, new_card
+from kernelwright.engine.opening import open_card, readmit, settle
 from kernelwright.engine.receipts import reissue, winner
 from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
-from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.attempt import Attempt
@@ -27,7 +27,6 @@ from kernelwright.records.task import Task
 from kernelwright.reward.predictor.experience import Row, row_of, write_rows
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
-from kernelwright.tasks.table import read_task
 
 REPORT = "report.html"
 KERNEL = "model_new.py"
@@ -42,17 +41,13 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
     Raises:
         KernelwrightError: it could not begin, or its folder cannot be written.
     """
-    source = read_task(request.task)
-    config = wished(request.config, source.limits)
-    target = resolve_target(request.target or source.limits.arch or None, config.place)
-    async with _opened(config, suppliers) as parts:
-        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
-        task = await parts.evaluator.admit(source, target)
-        if config.models:
-            suppliers.listener(Phase(text=forecast(config, task)))
-        card = new_card(task, await parts.evaluator.environment(), config)
+    settled = settle(request)
+    async with _opened(settled.config, suppliers) as parts:
+        card = await open_card(settled, parts.evaluator, suppliers.listener)
+        if settled.config.models:
+            suppliers.listener(Phase(text=forecast(settled.config, card.task)))
         with closing(RunStore.create(request.runs / card.id, card)) as store:
-            return await play(store, config, parts, suppliers)
+            return await play(store, settled.config, parts, suppliers)
 
 
 async def go_on(folder: Path, suppliers: Suppliers) -> OptimizeResult:
@@ -71,9 +66,7 @@ async def go_on(folder: Path, suppliers: Suppliers) -> OptimizeResult:
 async def _resume(store: RunStore, suppliers: Suppliers) -> OptimizeResult:
     config = config_of(store.card)
     async with _opened(config, suppliers) as parts:
-        suppliers.listener(Phase(text=f"admitting {store.card.task.name} again"))
-        task = await parts.evaluator.admit(store.card.task.source, store.card.task.target)
-        must_fit(store.card, task, await parts.evaluator.environment())
+        await readmit(store.card, parts.evaluator, suppliers.listener)
         return await play(store, config, parts, suppliers)
 
 

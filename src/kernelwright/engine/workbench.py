@@ -18,13 +18,11 @@ from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import count_outcomes
 from kernelwright.engine.toolbox import Library, Toolbox, technique_cards
 from kernelwright.errors import StoreError, UsageError
-from kernelwright.feedback.bottleneck import bottleneck
 from kernelwright.records.attempt import Attempt, Proposal, speedup
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate, Language
 from kernelwright.records.chat import ToolCall
 from kernelwright.records.evaluation import Measured, Verified, merit
-from kernelwright.records.feedback import Feedback
 from kernelwright.records.run import Turn
 from kernelwright.records.tools import EvaluateResult, ProfileResult, SearchArguments, SearchResult
 from kernelwright.store.run import RunStore
@@ -227,16 +225,8 @@ class Workbench:
     def _result(self, judged: Judged) -> EvaluateResult:
         attempts = self._store.attempts()
         attempt = attempts[judged.attempt]
-        found = attempt.evaluation
-        feedback = Feedback(
-            attempt=attempt.number,
-            words=judged.words,
-            works=isinstance(found, Measured | Verified),
-            bottleneck=bottleneck(found).bottleneck if isinstance(found, Measured) else "unknown",
-            roofline=found.roofline.fraction if isinstance(found, Measured) else None,
-        )
         of_run = {"reward": judged.reward, "best": _best(attempts), "trials_left": self._left(attempts)}
-        return EvaluateResult.of(attempt, feedback).model_copy(update=of_run)
+        return EvaluateResult.of(attempt, judged.feedback).model_copy(update=of_run)
 
     def _over(self) -> bool:
         outcome = self._store.outcome()

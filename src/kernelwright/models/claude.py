@@ -4,7 +4,6 @@ Decides where it is and which key it gets. Sampling parameters go in the body as
 them, and newer models refuse them, which is found out by asking.
 """
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,9 +16,10 @@ from kernelwright.models.capability import LENGTH, Known
 from kernelwright.models.claude_wire import parameters_of, read_message
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.endpoint import Endpoint
-from kernelwright.models.fault import Complaint, Fault, refused
+from kernelwright.models.fault import Fault
 from kernelwright.models.prices import address_of
 from kernelwright.models.retry import Patience
+from kernelwright.models.sdk import body_of
 from kernelwright.models.secret import Secret, find_secret
 from kernelwright.records.chat import ChatRequest
 
@@ -48,20 +48,9 @@ class _Dialect:
         """See `Dialect.send`."""
         named = {name: value for name, value in parameters.items() if name != "temperature"}
         rest = {name: value for name, value in parameters.items() if name == "temperature"}
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                raw = await self._client.messages.with_raw_response.create(
-                    **named, extra_body=rest or None, timeout=self._timeout_s
-                )
-                return str(raw.http_response.text)
-        except (TimeoutError, anthropic.APITimeoutError):
-            return Fault("timeout")
-        except anthropic.APIStatusError as error:
-            return refused(error.status_code, error.response.headers, error.response.text)
-        except anthropic.APIConnectionError as error:
-            return Fault("connection", complaint=Complaint(str(error.__cause__ or error)))
-        except anthropic.AnthropicError as error:
-            return Fault("garbled", complaint=Complaint(str(error)))
+        create = self._client.messages.with_raw_response.create
+        request = create(**named, extra_body=rest or None, timeout=self._timeout_s)
+        return await body_of(anthropic, anthropic.AnthropicError, request, self._timeout_s)
 
     def read(self, body: JsonValue) -> Answer | Fault:
         """See `Dialect.read`."""

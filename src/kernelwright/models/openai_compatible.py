@@ -4,7 +4,6 @@ Decides where it is and which key it gets. The SDK only sends: retries are ours,
 are not followed, so that neither the key nor the prompt goes where nobody sent it.
 """
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,10 +15,11 @@ from kernelwright.models.answer import Answer
 from kernelwright.models.capability import Known
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.endpoint import Endpoint
-from kernelwright.models.fault import Complaint, Fault, refused
+from kernelwright.models.fault import Fault
 from kernelwright.models.openai_wire import parameters_of, read_completion
 from kernelwright.models.prices import address_of
 from kernelwright.models.retry import Patience
+from kernelwright.models.sdk import body_of
 from kernelwright.models.secret import Secret, find_secret
 from kernelwright.records.chat import ChatRequest
 
@@ -46,18 +46,8 @@ class _Dialect:
 
     async def send(self, parameters: Mapping[str, Any]) -> str | Fault:
         """See `Dialect.send`."""
-        try:
-            async with asyncio.timeout(self._timeout_s):  # the SDK's own starts anew with every packet
-                raw = await self._client.chat.completions.with_raw_response.create(**parameters)
-                return str(raw.http_response.text)
-        except (TimeoutError, openai.APITimeoutError):
-            return Fault("timeout")
-        except openai.APIStatusError as error:
-            return refused(error.status_code, error.response.headers, error.response.text)
-        except openai.APIConnectionError as error:
-            return Fault("connection", complaint=Complaint(str(error.__cause__ or error)))
-        except openai.OpenAIError as error:
-            return Fault("garbled", complaint=Complaint(str(error)))
+        request = self._client.chat.completions.with_raw_response.create(**parameters)
+        return await body_of(openai, openai.OpenAIError, request, self._timeout_s)
 
     def read(self, body: JsonValue) -> Answer | Fault:
         """See `Dialect.read`."""

@@ -17,6 +17,8 @@ from kernelwright.tasks.text import read_text
 _SUFFIXES = (".cpp", ".cc", ".cxx", ".cu", ".py")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _EXTERN = re.compile(r'extern\s*"C"\s*([\w\s*]*?)\b(\w+)\s*\(')
+_BLOCK = re.compile(r'extern\s*"C"\s*\{')
+_FUNCTION = re.compile(r"([\w\s*]*?)\b(\w+)\s*\([^(){};]*\)\s*\{")
 _EXTENSION = re.compile(r"\b(?:load_inline|cpp_extension)\b")
 _HASH_COMMENT = re.compile(r"#[^\n]*")
 
@@ -118,8 +120,23 @@ def language_of(source: str, suffix: str) -> Language:
 
 
 def _host_functions(source: str) -> list[str]:
-    found = _EXTERN.findall(_COMMENT.sub(" ", source))
+    """Names with C linkage that are not device code, whether they have the linkage alone or in a block."""
+    code = _COMMENT.sub(" ", source)
+    blocks = [_outline(code[opening.end() :]) for opening in _BLOCK.finditer(code)]
+    found = [*_EXTERN.findall(code), *(function for block in blocks for function in _FUNCTION.findall(block))]
     return sorted({name for before, name in found if not re.search(r"__(?:global|device)__", before)})
+
+
+def _outline(code: str) -> str:
+    """What stands in a block, without the bodies in it: up to the brace that closes it."""
+    kept, depth = [], 0
+    for part in re.split(r"([{}])", code):
+        if depth == 0:
+            kept.append(part)
+        depth += {"{": 1, "}": -1}.get(part, 0)
+        if depth < 0:
+            break
+    return "".join(kept)
 
 
 def _entry(source: str, suffix: str) -> str:

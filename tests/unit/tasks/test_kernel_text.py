@@ -52,6 +52,23 @@ def test_the_function_called_kernel_is_the_entry_among_several():
     assert parse_text(CPP.replace("kernel", "gelu"), "cpu").entry == "gelu"
 
 
+BLOCK = """extern "C" {
+static int twice(int n) { return n < 0 ? 0 : 2 * n; }
+void kernel(const float* x, float* y) { for (int i = 0; i < twice(1); ++i) { y[i] = x[i]; } }
+}
+void gelu(float* x) {}
+"""
+
+
+def test_a_function_in_a_block_with_c_linkage_is_an_entry():
+    found = parse_text(BLOCK, "cpu")
+    assert found.entry == "kernel"
+    assert read(BLOCK, "cpp") == Kernel(found)
+    assert parse_text("__global__ void k() {}\n" + BLOCK, "cuda").language == "cuda_host"
+    with pytest.raises(UsageError, match=r"it has none"):
+        parse_text(BLOCK.partition("}\n}\n")[2], "cpu")
+
+
 def test_python_may_be_named_for_a_module_that_does_not_look_it():
     assert parse_text(TRITON, "cuda", "python").language == "python"
 

@@ -48,7 +48,7 @@ class Screen(Waiting):
         known = f" (as attempt {event.known})" if event.known is not None else ""
         known = f" (as in run {event.cached_from})" if event.cached_from and not known else known
         recorded = " [dim](recorded)[/]" if event.replayed else ""
-        what = speedups(event.versus) if event.versus else _first_line(event.words)
+        what = speedups(event.versus) if event.versus else _first_line(event.feedback.words)
         latency = f"{event.latency_us:.1f} us · " if event.latency_us is not None else ""
         self._console.print(
             f"{event.attempt:>4} [{style}]{event.outcome:<12}[/] {latency}{escape(what)}{escape(known)}{recorded}"

@@ -1,7 +1,7 @@
 """A kernel's text into a Candidate, if it is what was asked for.
 
-Decides what a reply's source must hold, and what the model is told of one that does not. The reading is `tasks.kernel_file`'s
-and `tasks.declared`'s, as for anybody's text. Nothing is run.
+Decides what a reply's source must hold, and what the model is told of one that does not. The reading is `tasks.kernel_file`'s,
+as for anybody's text. Nothing is run.
 """
 
 import re
@@ -10,13 +10,11 @@ from typing import NamedTuple
 from kernelwright.errors import UsageError
 from kernelwright.propose.llm.blocks import sound
 from kernelwright.records.candidate import SUFFIXES, Candidate, Language
-from kernelwright.tasks.declared import with_declared, workspace_in
-from kernelwright.tasks.kernel_file import language_of, parse_kernel
+from kernelwright.tasks.kernel_file import language_of, parse_text
 
 _MODEL = re.compile(r"^class[ \t]+ModelNew\b", re.MULTILINE)
 _EXTERN = re.compile(r'extern\s*"C"')
 _DEVICE = re.compile(r"\b__global__\b")
-_KERNEL = re.compile(r"\bkernel\s*\([^;{]*\)\s*\{")
 
 PLACEHOLDERS: dict[Language, str] = {"cpp": "kernel", "cuda": "kernel", "cuda_host": "kernel"}
 """Entry of a candidate without a source."""
@@ -61,21 +59,10 @@ def read(source: str, language: Language) -> Kernel | NoKernel:
     source = sound(source)
     if not defines_kernel(source, language):
         return NoKernel(f"it is not {WHAT[language]}")
-    suffix = SUFFIXES[language]
-    told = language_of(source, suffix)
+    told = language_of(source, SUFFIXES[language])
     if told != language:
         return NoKernel(f"it is {WHAT[told]}, and what was asked for is {WHAT[language]}")
     try:
-        candidate = _parsed(source, suffix, workspace_in(source, language))
+        return Kernel(parse_text(source, "cpu" if language == "cpp" else "cuda", language))
     except UsageError as error:
-        return NoKernel(str(error).partition(": name the right one")[0])
-    return Kernel(with_declared(candidate))
-
-
-def _parsed(source: str, suffix: str, workspace: int) -> Candidate:
-    try:
-        return parse_kernel(source, suffix, None, workspace)
-    except UsageError:
-        if suffix == ".py" or language_of(source, suffix) == "cuda" or not _KERNEL.search(source):
-            raise
-        return parse_kernel(source, suffix, "kernel", workspace)
+        return NoKernel(str(error))
