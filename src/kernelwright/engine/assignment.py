@@ -6,7 +6,7 @@ Decides what is told of the task, the device and each language's contract. Refus
 from kernelwright.knowledge.hardware import Hardware, architectures, hardware
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import C_TYPES, Language
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.run import RunCard
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import Scalar, TensorSpec
@@ -69,7 +69,7 @@ class Assignment(Record):
     """What is wanted, in its author's words."""
     host: str = ""
     """The code around the kernel, as it will be called."""
-    limits: Limits = Limits()
+    limits: TaskLimits = TaskLimits()
     """What its author allows; the referee holds all but the goal and the notes."""
     inputs: tuple[TensorSpec | Scalar, ...]
     parameters: tuple[TensorSpec, ...]

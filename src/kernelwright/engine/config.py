@@ -19,7 +19,7 @@ from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Language
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.policy import Policy
 from kernelwright.reward.table import REWARDS
 from kernelwright.search.table import StrategyConfig
@@ -104,7 +104,7 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
         raise UsageError(f"{where} do not make a run: {faults}. docs/configuration.md lists every setting") from None
 
 
-def wished(config: RunConfig, limits: Limits) -> RunConfig:
+def wished(config: RunConfig, limits: TaskLimits) -> RunConfig:
     """The configuration with the task's goal where nobody gave another one."""
     wanted = config.target_us if config.target_us is not None else limits.target_us
     return config.model_copy(update={"target_us": wanted})

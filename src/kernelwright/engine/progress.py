@@ -16,7 +16,7 @@ from kernelwright.engine.desk import Office, RunDesk
 from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.predictor import Build, Predictor, rank
-from kernelwright.engine.sweep import Trial
+from kernelwright.engine.sweep import Swept
 from kernelwright.feedback.describe import describe
 from kernelwright.propose.desk import BareDesk
 from kernelwright.propose.proposer import Brief, Proposer
@@ -120,9 +120,9 @@ class Progress:
         self._journal.say(turn)
         return tuple(r.proposal for r in ranked)
 
-    def take(self, expansion: Expansion, trial: Trial) -> tuple[Attempt, float]:
-        """Make the next attempt of a trial; journal it with its reward before the strategy is told."""
-        attempt = self._attempt(expansion, trial)
+    def take(self, expansion: Expansion, swept: Swept) -> tuple[Attempt, float]:
+        """Make the next attempt of a swept proposal; journal it with its reward before the strategy is told."""
+        attempt = self._attempt(expansion, swept)
         parent = self.attempts[expansion.parents[0]] if expansion.parents else None
         replayed = self._journal.attempted(attempt)
         reward = REWARDS[self.config.reward](attempt, parent, self.best)
@@ -151,20 +151,20 @@ class Progress:
     def _over(self, strategy: Strategy) -> str | None:
         return strategy.finished() or self.ledger.exhausted()
 
-    def _attempt(self, expansion: Expansion, trial: Trial) -> Attempt:
-        number, key = len(self.attempts), trial.verdict.key
-        unpaid = {k: evaluation.paid_seconds for k, evaluation in trial.tried if k not in self._paid}
+    def _attempt(self, expansion: Expansion, swept: Swept) -> Attempt:
+        number, key = len(self.attempts), swept.verdict.key
+        unpaid = {k: evaluation.paid_seconds for k, evaluation in swept.tried if k not in self._paid}
         self._paid |= unpaid.keys()
         first = self._first_with.setdefault(key, number)
-        proposal = trial.proposal
+        proposal = swept.proposal
         cost = Cost(device_s=sum(unpaid.values()), tokens=proposal.tokens, usd=proposal.usd)
         return Attempt(
             number=number,
             expansion=expansion,
             proposal=proposal,
-            evaluation=trial.verdict.evaluation,
+            evaluation=swept.verdict.evaluation,
             known=first if first != number else None,
-            swept=len(trial.tried) if len(trial.tried) > 1 else 0,
+            swept=len(swept.tried) if len(swept.tried) > 1 else 0,
             cost=cost,
         )
 

@@ -80,7 +80,9 @@ def test_what_is_withheld_is_withheld(play):
 
 
 def test_with_feedback_each_parent_comes_with_its_words(play):
-    for brief in play(**FOUR).briefs[1:]:
+    briefs = play(**FOUR).briefs
+    assert len(briefs) == 4
+    for brief in briefs[1:]:
         assert [f.attempt for f in brief.feedback] == [p.number for p in brief.parents]
 
 

@@ -9,7 +9,7 @@ from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.measure import Ratio
-from kernelwright.reward.predictor.experience import Row, read_rows, row_of, speed_of, write_rows
+from kernelwright.reward.predictor.experience import Row, read_rows, row_of, speed_of, text_of
 from kernelwright.reward.predictor.features import features
 from kernelwright.reward.predictor.forest import ForestPredictor, centred
 from kernelwright.testing.samples import sample_evaluation, sample_task
@@ -141,7 +141,7 @@ def test_what_was_only_compiled_says_nothing_of_its_validity():
 
 def test_experience_is_lines_of_data(tmp_path):
     rows = [row_of(TASK, attempt(source(8), "measured", 2.0)), row_of(TASK, attempt("x", "build_failed"))]
-    write_rows(tmp_path / "e.jsonl", rows)
+    (tmp_path / "e.jsonl").write_text(text_of(rows))
     assert list(read_rows(tmp_path / "e.jsonl")) == rows
     assert rows[0].speed == pytest.approx(1.0)
     (tmp_path / "e.jsonl").write_text('{"task": "x"}\n')

@@ -54,16 +54,9 @@ def speed_of(found: Evaluation) -> float | None:
     return log2(versus.speedup.median)
 
 
-def write_rows(file: Path, rows: Iterable[Row]) -> None:
-    """Write experience as JSON lines.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
-    try:
-        file.write_text("".join(row.model_dump_json() + "\n" for row in rows), encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
+def text_of(rows: Iterable[Row]) -> str:
+    """Experience as JSON lines, for `read_rows`."""
+    return "".join(row.model_dump_json() + "\n" for row in rows)
 
 
 def read_rows(file: Path) -> tuple[Row, ...]:
