@@ -1,6 +1,6 @@
 """The predictor: a learned stand-in for the reward, from text and compilers' facts, before anything is run.
 
-TritonGym's `Reward_Model` (the seed's pseudocode): taught offline by any run's store, and online by every attempt. Two
+TritonGym's `Reward_Model` (its published pseudocode): taught offline by any run's store, and online by every attempt. Two
 forests: will it be right, and how fast next to others of its task. Both look at what sets a candidate apart from its siblings,
 since that is alike in tasks that are not. Decides what is learned; only ranks, the referee decides.
 """
