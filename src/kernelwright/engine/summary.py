@@ -198,4 +198,4 @@ def reason_of(evaluation: Evaluation) -> str:
             return f"{evidence} (case {case})"
         case Suspect(evidence=evidence):
             return evidence
-    return "compiled only: there is no such device here to run it on" if evaluation.outcome == "compiled" else ""
+    return "it was not run, since there is no such device here" if evaluation.outcome == "compiled" else ""

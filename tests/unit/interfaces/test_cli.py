@@ -192,7 +192,7 @@ def test_check_says_the_outcome_and_leaves_with_it(kernelwright, task, tmp_path,
     assert reason in said.json["reason"]
     assert (said.json["latency_us"] is not None) == (outcome == "measured")
     plain = kernelwright("check", task, "k.cpp", evaluator=Judges(outcomes=(outcome,)))
-    assert plain.out.startswith(outcome)
+    assert plain.out.startswith(f"{outcome}: " if reason else f"{outcome}\n")
 
 
 def test_check_measures_anew_and_quick_does_not(kernelwright, task, tmp_path):

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from kernelwright.api import Figures
+from rich.markup import escape
+
+from kernelwright.api import CheckSummary, Figures
 from kernelwright.records.measure import Ratio, Verdict, Versus
 
 _NAMES = {"eager": "eager", "compile": "torch.compile", "compile_max": "max-autotune", "graph": "CUDA graph"}
@@ -23,6 +25,13 @@ def ratio(found: Ratio | None, verdict: Verdict | None) -> str:
     if found is None:
         return "-"
     return f"{found.median:.2f}x ({found.low:.2f} to {found.high:.2f}, {verdict})"
+
+
+def verdict_line(summary: CheckSummary) -> str:
+    """Such as `incorrect: expected 1.5, got -1.5`, as rich's markup."""
+    style = "green" if summary.right else "red"
+    reason = f": {escape(plain(summary.reason))}" if summary.reason else ""
+    return f"[bold {style}]{summary.outcome}[/]{reason}"
 
 
 def figure_lines(figures: Figures) -> list[str]:
