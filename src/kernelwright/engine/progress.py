@@ -21,7 +21,7 @@ from kernelwright.feedback.describe import describe
 from kernelwright.propose.desk import BareDesk
 from kernelwright.propose.proposer import Brief, Proposer
 from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
-from kernelwright.records.evaluation import Measured, Verified, merit
+from kernelwright.records.evaluation import Measured, is_right, merit
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.run import Turn
 from kernelwright.records.spending import unbooked
@@ -183,7 +183,7 @@ class Progress:
                 replayed=replayed,
             )
         )
-        if isinstance(found, Measured | Verified) and (self.best is None or merit(found) > merit(self.best.evaluation)):
+        if is_right(found) and (self.best is None or merit(found) > merit(self.best.evaluation)):
             self.best = attempt
             self._journal.emit(NewBest(attempt=attempt.number, replayed=replayed))
         self._journal.emit(Spent(spent=self.ledger.spent, budget=self.config.budget, replayed=replayed))

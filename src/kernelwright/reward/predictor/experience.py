@@ -13,11 +13,10 @@ from pydantic import ValidationError
 from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.evaluation import Evaluation, Measured
+from kernelwright.records.evaluation import Evaluation, Measured, is_right
 from kernelwright.records.task import Task
 from kernelwright.reward.predictor.features import features
 
-RIGHT = ("measured", "verified")
 UNSURE = 1.5
 """Ratio of the ends of a speedup's interval beyond which it says nothing of which kernel is faster."""
 
@@ -41,7 +40,7 @@ def row_of(task: Task, attempt: Attempt) -> Row | None:
     return Row(
         task=task.id,
         features=features(task, attempt.proposal.candidate, found),
-        valid=found.outcome in RIGHT,
+        valid=is_right(found),
         speed=speed_of(found),
     )
 
