@@ -29,7 +29,8 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         typer.Option(help="PROVIDER:NAME or ROLE=PROVIDER:NAME, as openai:gpt-5@http://…; may be repeated."),
     ] = None,
     predictor: Annotated[
-        str | None, typer.Option(help="Rank proposals first: a file that `learn` wrote, or online.", show_default=False)
+        str | None,
+        typer.Option(help="Rank proposals: a file of `learn`, or online (after 8 attempts).", show_default=False),
     ] = None,
     language: Annotated[str | None, typer.Option(help="cpp, triton, cuda, cuda_host or python.")] = None,
     budget: Annotated[int | None, typer.Option(help="Proposals.")] = None,
