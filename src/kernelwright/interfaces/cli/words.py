@@ -20,6 +20,12 @@ def speedups(versus: Sequence[Versus]) -> str:
     return ", ".join(f"{v.speedup.median:.2f}x {_NAMES[v.baseline]}" for v in versus)
 
 
+def sure(versus: Sequence[Versus]) -> str:
+    """Such as `: at least 2.45x eager`, by which a best is chosen; empty for what was not timed."""
+    low = next((v.speedup.low for v in versus if v.baseline == "eager"), None)
+    return f": at least {low:.2f}x eager" if low is not None else ""
+
+
 def ratio(found: Ratio | None, verdict: Verdict | None) -> str:
     """Such as `2.91x (2.85 to 2.98, faster)`; a dash where there is no figure."""
     if found is None:
