@@ -56,7 +56,7 @@ class RunDesk:
         answered = self._step(sibling, "reply") if prompt else None
         if answered is not None:
             return ChatReply.model_validate_json(answered.text)
-        asked, hold = self._fit(role, asked, config, sibling)
+        asked, hold = await self._fit(role, asked, config, sibling)
         try:
             if prompt is None:
                 self._say(role, "prompt", asked.model_dump_json(), sibling, prompt=request.id)
@@ -102,9 +102,9 @@ class RunDesk:
         self._say(role, kind, text, sibling, device_s=seconds)
         return text
 
-    def _fit(self, role: str, asked: ChatRequest, config: ModelConfig, sibling: int) -> tuple[ChatRequest, Hold]:
+    async def _fit(self, role: str, asked: ChatRequest, config: ModelConfig, sibling: int) -> tuple[ChatRequest, Hold]:
         try:
-            return self._office.meter.fit(asked, config)
+            return await self._office.meter.fit(asked, config)
         except NoRoom:
             self._say(role, "no_room", "", sibling)
             raise

@@ -23,7 +23,7 @@ from kernelwright.records.chat import Usage
 VARIABLE = "KERNELWRIGHT_PRICES"
 _VENDOR = re.compile(r"\A.*/")
 _DATED = re.compile(r"(?:-20\d\d-\d\d-\d\d|[-@]20\d{6}|-latest)\Z")
-MILLION = 1e6
+MILLION = 1_000_000
 
 
 class Price(Record):

@@ -6,12 +6,17 @@ from contextlib import closing
 
 import pytest
 
+from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import load_config
 from kernelwright.engine.crew import Crew, open_crew
 from kernelwright.engine.journal import Journal
+from kernelwright.engine.meter import Meter
 from kernelwright.errors import ProposeError, StoreError, UsageError
 from kernelwright.models.config import ModelConfig
+from kernelwright.propose.desk import NoRoom
 from kernelwright.propose.llm.dialogue import MOST_TOKENS
+from kernelwright.records.attempt import Proposal
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply, ChatRequest, Message
 from kernelwright.records.spending import spending
 from kernelwright.store.run import RunStore
@@ -19,6 +24,7 @@ from kernelwright.testing.scripted_chat import AskingProposer, ScriptedModel
 
 ONE = {"default": ModelConfig(name="scripted")}
 SERIAL = {"strategy": {"name": "tritongym"}, "in_flight": 1}
+MANY = {"name": "fsr", "n": 5, "depth": 100}
 FOUR = {**SERIAL, "budget": {"proposals": 4}}
 
 
@@ -115,6 +121,58 @@ def test_calls_in_flight_count_against_the_cap(play):
     played = ask(play, ScriptedModel(tokens=500, delay_s=0.01), **settings)
     assert sum(r.prompt_tokens + r.completion_tokens for r in spending(played.store.turns())) <= 3000
     assert 1 <= len(played.attempts) < 40
+
+
+WIDE = {"strategy": {"name": "fsr", "n": 5, "depth": 3}, "in_flight": 1, "budget": {"proposals": 15, "tokens": 60_000}}
+LONG = "x" * 10_000
+"""A prompt of so many bytes that five with the room of a whole reply are far beyond the cap."""
+
+
+class LongAsking(AskingProposer):
+    async def _one(self, brief, sibling):
+        request = ChatRequest(messages=(Message(role="user", text=f"{LONG}{sibling}"),), max_tokens=MOST_TOKENS)
+        try:
+            reply = await brief.desk.ask("coder", request, sibling)
+        except NoRoom:
+            return None
+        candidate = Candidate(language="triton", source=f"{reply.text}{brief.expansion.number} {sibling}")
+        return Proposal(candidate=candidate, tokens=reply.usage.total)
+
+
+def test_siblings_wait_for_what_others_have_set_aside(play):
+    model = ScriptedModel(tokens=500, delay_s=0.001)
+    played = ask(play, model, proposer=LongAsking(), **WIDE)
+    assert len(played.attempts) == 15
+    assert "no_room" not in {turn.kind for turn in played.store.turns()}
+    assert {request.max_tokens for request in model.requests[:3]} == {ModelConfig(name="x").max_tokens}
+    spent = sum(r.prompt_tokens + r.completion_tokens for r in spending(played.store.turns()))
+    assert 15 * 3000 <= spent <= 60_000
+
+
+def test_a_cap_ends_the_search_only_when_nothing_comes_back(play):
+    budget = {"proposals": 500, "tokens": 60_000}
+    model = ScriptedModel(tokens=500, delay_s=0.001)
+    played = ask(play, model, proposer=LongAsking(), **WIDE | {"budget": budget, "strategy": MANY})
+    spent = sum(r.prompt_tokens + r.completion_tokens for r in spending(played.store.turns()))
+    assert 60_000 - 10_000 <= spent <= 60_000
+    assert "has no room for another call" in played.outcome.stopped
+
+
+def test_a_run_whose_calls_wait_can_be_given_up():
+    async def given_up():
+        meter = Meter(Budget(tokens=1000))
+        request = ChatRequest(messages=(), max_tokens=1000)
+        _, hold = await meter.fit(request, ONE["default"])
+        waiting = [asyncio.create_task(meter.fit(request, ONE["default"])) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        meter.release(hold)
+        _, second = await waiting[1]
+        assert not waiting[2].done()
+        meter.release(second)
+        return await waiting[2]
+
+    assert asyncio.run(given_up())[0].max_tokens == 1000
 
 
 def test_a_run_that_its_cap_ended_is_the_same_after_a_resume(play):
