@@ -85,7 +85,8 @@ def open_crew(config: RunConfig, make: Callable[[ModelConfig], ChatModel]) -> Cr
     asking = asks_models(config)
     if asking and not config.models:
         raise UsageError("the proposer 'llm' needs a model: name one with --model PROVIDER:NAME (docs/models.md)")
-    crew = Crew(config.models, make)
+    capped = config.budget.tokens is not None or config.budget.usd is not None
+    crew = Crew({role: one.model_copy(update={"capped": capped}) for role, one in config.models.items()}, make)
     if config.budget.usd is not None:
         crew.check_prices()
     for role in config.models if asking else ():

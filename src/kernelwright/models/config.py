@@ -5,7 +5,7 @@ key, never the key.
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatRequest
 
 Provider = Literal["openai", "anthropic", "huggingface", "replay"]
-PROVIDERS: tuple[Provider, ...] = ("openai", "anthropic", "huggingface", "replay")
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 DEFAULT = "default"
 """The role that stands for every role without a model of its own."""
 
@@ -42,6 +42,8 @@ class ModelConfig(Record):
     """After a refused connection, a timeout, 408, 409, 429 or 5xx."""
     timeout_s: float = Field(default=300.0, gt=0)
     """Of one try."""
+    capped: bool = False
+    """The run has a cap on tokens or money: an endpoint that takes no limit of a reply is an error. Set by the run."""
 
     def within(self, request: ChatRequest) -> ChatRequest:
         """The request as this model is asked: what is configured wins over what a role would like."""

@@ -231,6 +231,13 @@ def test_a_model_that_cannot_be_had_is_said_before_anything_begins():
     open_crew(load_config(None, {"proposer": "author", "models": models}), make)
 
 
+@pytest.mark.parametrize(("budget", "capped"), [({}, False), ({"tokens": 9}, True), ({"usd": 1.0}, True)])
+def test_models_know_that_a_cap_depends_on_them(budget, capped):
+    models = {"default": {"name": "gpt-5"}}
+    crew = open_crew(load_config(None, {"proposer": "llm", "models": models, "budget": budget}), ScriptedModel)
+    assert crew.config("coder").capped == capped
+
+
 def test_what_the_configuration_says_of_a_model_wins(play):
     model = ScriptedModel()
     configs = {"default": ModelConfig(name="x", temperature=0.2, max_tokens=77)}
