@@ -130,7 +130,8 @@ class Endpoint:
             return Answer(finish="length", usage=Usage())
         if not worth_retrying(fault) or call.failures >= self._config.retries:
             tries = f" (tried {call.failures + 1} times)" if call.failures else ""
-            raise ModelError(f"{self.name}{tries} {explain(fault, self._secret.variable)}{self._uncapped(fault, call)}")
+            words = f"{self.name}{tries} {explain(fault, self._secret.variable)}{self._uncapped(fault, call)}"
+            raise ModelError(words, call.usage.prompt, call.usage.completion, call.usd)
         if fault.characters:
             self._count_lost(fault, call)
             if not call.shorten():

@@ -48,8 +48,9 @@ def text_in(value: JsonValue) -> str:
 
 def amount_in(value: JsonValue) -> float | None:
     """The number from 0 to `LARGEST`; None for anything else, true and false among it."""
-    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST
-    return float(value) if known else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= LARGEST else None
 
 
 def count_in(value: JsonValue) -> int:

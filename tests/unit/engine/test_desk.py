@@ -11,7 +11,7 @@ from kernelwright.engine.config import load_config
 from kernelwright.engine.crew import Crew, open_crew
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.meter import Meter
-from kernelwright.errors import ProposeError, StoreError, UsageError
+from kernelwright.errors import ModelError, ProposeError, StoreError, UsageError
 from kernelwright.models.config import ModelConfig
 from kernelwright.propose.desk import NoRoom
 from kernelwright.propose.llm.dialogue import MOST_TOKENS
@@ -79,6 +79,69 @@ def test_a_run_whose_model_fails_goes_on_with_the_very_call(play, call):
     assert mended.outcome.complete
     assert [a.proposal for a in mended.attempts] == [a.proposal for a in whole.attempts]
     assert mended.ending.outcome.final.proposal == whole.ending.outcome.final.proposal
+
+
+class Losing(ScriptedModel):
+    """Some of its calls are billed and bring no answer."""
+
+    async def reply(self, request):
+        try:
+            return await super().reply(request)
+        except ModelError as error:
+            raise ModelError(str(error), prompt=70, completion=30, usd=0.5) from None
+
+
+def test_what_was_billed_without_an_answer_is_journaled_and_counted(play):
+    whole = ask(play, **FOUR)
+    (before,) = spending(whole.store.turns())
+    broken = ask(play, Losing(fails=[1]), **FOUR)
+    assert [turn.kind for turn in broken.store.turns()][-1] == "lost"
+    again = ScriptedModel()
+    mended = ask(play, again, folder=broken.folder, **FOUR)
+    assert len(again.requests) == 3
+    assert [a.proposal for a in mended.attempts] == [a.proposal for a in whole.attempts]
+    (after,) = spending(mended.store.turns())
+    assert after.prompt_tokens + after.completion_tokens == before.prompt_tokens + before.completion_tokens + 100
+    assert after.usd == pytest.approx(before.usd + 0.5)
+    told = [played.of("spent")[-1].spent.tokens for played in (whole, mended)]
+    assert told[1] == told[0] + 100
+
+
+def test_what_was_lost_leaves_less_of_the_cap(play):
+    capped = {**SERIAL, "budget": {"proposals": 9, "usd": 1.001}}
+    priced = {"default": ModelConfig(name="gpt-5")}
+    folder = None
+    for model in (Losing(fails=[0]), Losing(fails=[0]), ScriptedModel()):
+        played = play(proposer=AskingProposer(), crew=crew_of(model, priced), folder=folder, **capped)
+        folder = played.folder
+    assert [turn.kind for turn in played.store.turns()] == ["prompt", "lost", "lost", "no_room"]
+    assert model.requests == []
+
+
+PAIR = {"strategy": {"name": "best_of_n"}, "in_flight": 2, "budget": {"proposals": 2, "tokens": 3000}}
+
+
+def sent(played):
+    """The recorded requests, of each question the last before its reply."""
+    asked = {}
+    for turn in played.store.turns():
+        if turn.kind == "prompt":
+            asked[turn.expansion, turn.sibling] = ChatRequest.model_validate_json(turn.text)
+    return list(asked.values())
+
+
+def test_what_is_recorded_is_what_was_sent_after_a_resume_too(play):
+    """Both prompts were recorded with the room of the whole budget; when the first is answered, less of it is left."""
+    broken = ask(play, ScriptedModel(tokens=500, fails=[0, 1]), **PAIR)
+    assert len({r.max_tokens for r in sent(broken)}) == 1
+    again = ScriptedModel(tokens=500)
+    mended = ask(play, again, folder=broken.folder, **PAIR)
+    assert again.requests == sent(mended)
+    assert again.requests[0].max_tokens > again.requests[1].max_tokens
+    assert len(mended.attempts) == 2
+    once_more = ScriptedModel()
+    assert ask(play, once_more, folder=broken.folder, **PAIR).attempts == mended.attempts
+    assert once_more.requests == []
 
 
 def test_of_siblings_only_the_unanswered_are_asked_again(play):

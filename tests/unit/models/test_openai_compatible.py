@@ -391,6 +391,15 @@ def test_arguments_nested_as_deep_as_can_be_read_are_an_answer(server, opened):
         assert reply.calls or reply.text == "there"
 
 
+def test_an_error_says_what_was_billed_before_it(server, opened):
+    server.script.say(Said(raw=b"x" * 300), complaint(500, "oh"))
+    with pytest.raises(ModelError) as caught:
+        ask(opened(name="gpt-5", retries=2), ASKED)
+    assert caught.value.completion == 100
+    assert caught.value.prompt > 0
+    assert caught.value.usd == pytest.approx(caught.value.prompt * 1.25e-6 + 100 * 10e-6)
+
+
 def test_a_web_page_is_not_paid_for(server, opened):
     server.script.say(Said(raw=b"<html>" + b"x" * 9000, kind="text/html"))
     with pytest.raises(ModelError, match=r"tried 7 times\).*a web page"):
