@@ -4,6 +4,7 @@ Decides how a request becomes JSON and what may be believed of the JSON that com
 put others in their place. Refuses to know connections.
 """
 
+import re
 from collections.abc import Sequence
 
 from pydantic import JsonValue
@@ -24,6 +25,16 @@ _FINISHES: dict[str, Finish] = {
     "function_call": "tools",
     "content_filter": "refusal",
 }
+_KINDS = {
+    "insufficient_quota": 429,
+    "content_": 400,
+    "context_length": 400,
+    "invalid_api_key": 401,
+    "authentication": 401,
+    "invalid_request": 400,
+    "unsupported": 400,
+}
+"""What an error under status 200 would have had for a status, by the name of its kind, where it has no number."""
 
 
 def parameters_of(model: str, request: ChatRequest, known: Known) -> dict[str, JsonValue]:
@@ -93,9 +104,10 @@ def read_completion(body: JsonValue) -> Answer | Fault:
 
 def _late(body: dict[str, JsonValue]) -> Fault:
     """An error under status 200, as relays send it when what they relay has failed."""
-    code = dict_in(body.get("error")).get("code")
-    status = int(code) if isinstance(code, str) and len(code) == 3 and code.isdecimal() else count_in(code)
-    return Fault("status", status if 400 <= status < 600 else 502, complaint_in(body))
+    complaint = complaint_in(body)
+    numbers = (int(word) for word in complaint.code.split() if re.fullmatch("[45][0-9][0-9]", word))
+    named = next((status for kind, status in _KINDS.items() if kind in complaint.code), 502)
+    return Fault("status", next(numbers, named), complaint)
 
 
 def _spoken(message: dict[str, JsonValue]) -> tuple[str, str]:

@@ -329,6 +329,24 @@ def test_half_characters_do_not_break_the_reply(server, opened):
     assert ask(opened(), ASKED).text == "a?b"
 
 
+def test_half_characters_do_not_break_a_call(server, opened):
+    call = {"id": "a\ud800", "function": {"name": "compile\udc00", "arguments": '{"code": "\ud800"}'}}
+    body = completion(None, "tool_calls", message={"tool_calls": [call]}).body
+    server.script.say(Said(raw=json.dumps(body).encode()))
+    (found,) = ask(opened(), ASKED).calls
+    assert (found.id, found.name, found.arguments) == ("a?", "compile?", '{"code": "?"}')
+
+
+@pytest.mark.parametrize("kind", ["invalid_request_error", "unsupported_parameter"])
+def test_a_late_error_may_have_its_kind_alone(server, opened, waits, kind):
+    late = {"code": kind, "message": "seed is not supported here", "param": "seed"}
+    server.script.say(Said({"error": late}), completion("there"))
+    assert ask(opened(), ASKED).text == "there"
+    assert waits.seconds == []
+    server.script.say(Said({"error": {"code": "content_filter", "message": "filtered"}}))
+    assert ask(opened(), ASKED).finish == "refusal"
+
+
 def test_a_key_is_needed_away_from_home(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
