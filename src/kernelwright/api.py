@@ -27,6 +27,7 @@ from kernelwright.engine.admission import AdmissionRequest, admit
 from kernelwright.engine.assignment import Assignment
 from kernelwright.engine.check import check, profile
 from kernelwright.engine.config import RunConfig, Settings, load_config
+from kernelwright.engine.crew import read_models
 from kernelwright.engine.events import (
     Event,
     Finished,
@@ -54,7 +55,7 @@ from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
 from kernelwright.engine.workbench import OUTSIDE, Workbench, WorkbenchStatus
 from kernelwright.execution.executor import Place
-from kernelwright.models.config import ModelConfig, read_models
+from kernelwright.models.config import ModelConfig
 from kernelwright.records.check import Check
 from kernelwright.search.table import spelled
 from kernelwright.store.database import FILE
