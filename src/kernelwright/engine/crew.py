@@ -28,7 +28,7 @@ class Crew:
         Raises:
             ProposeError: none does.
         """
-        found = self._configs.get(role) or self._configs.get(DEFAULT)
+        found = serving(self._configs, role)
         if found is None:
             raise ProposeError(
                 f"no model serves the role {role!r}: name one with --model openai:NAME or --model {role}=openai:NAME"
@@ -66,13 +66,23 @@ class Crew:
         self._open.clear()
 
 
+def serving(configs: Mapping[str, ModelConfig], role: str) -> ModelConfig | None:
+    """The configuration that serves a role; None where none does."""
+    return configs.get(role) or configs.get(DEFAULT)
+
+
+def asks_models(config: RunConfig) -> bool:
+    """Whether the proposer of a run asks models at all."""
+    return config.proposer.partition(":")[0] == "llm"
+
+
 def open_crew(config: RunConfig, make: Callable[[ModelConfig], ChatModel]) -> Crew:
     """The crew of a run; where the proposer needs models, they are opened at once, so that a missing key is said at once.
 
     Raises:
         UsageError: the proposer needs a model and none is named or it cannot be had, or a cap in money cannot be held.
     """
-    asking = config.proposer.partition(":")[0] == "llm"
+    asking = asks_models(config)
     if asking and not config.models:
         raise UsageError("the proposer 'llm' needs a model: name one with --model PROVIDER:NAME (docs/models.md)")
     crew = Crew(config.models, make)

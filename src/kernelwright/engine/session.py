@@ -44,8 +44,8 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
     settled = settle(request)
     async with _opened(settled.config, suppliers) as parts:
         card = await open_card(settled, parts.evaluator, suppliers.listener)
-        if settled.config.models:
-            suppliers.listener(Phase(text=forecast(settled.config, card.task)))
+        if expected := forecast(settled.config, card.task):
+            suppliers.listener(Phase(text=expected))
         with closing(RunStore.create(request.runs / card.id, card)) as store:
             return await play(store, settled.config, parts, suppliers)
 
