@@ -73,6 +73,7 @@ def render(comparison: Comparison) -> str:
             ps=P,
             ks=_ks(comparison),
             has_naive=bool(comparison.naive),
+            has_asked=any(cell.asked is not None for cell in comparison.cells),
             differ=any(row.shared.cells < row.figures.cells for row in comparison.arms),
             cells_of=[[c for c in comparison.cells if c.cell.arm == arm] for arm in arms],
             means=_means(comparison),

@@ -151,9 +151,9 @@ def _labels(plan: Plan, cells: Sequence[CellResult]) -> tuple[str, ...]:
     if plan.sampled:
         found.append(f"a sample of {plan.sampled.taken} of {plan.sampled.of} tasks")
     if plan.left_out:
-        found.append(f"{len(plan.left_out)} tasks left out")
+        found.append(f"{_many(len(plan.left_out), 'task')} left out")
     if plan.doubtful:
-        found.append(f"{len(plan.doubtful)} tasks are on a list of doubtful problems")
+        found.append(f"on a list of doubtful problems: {_many(len(plan.doubtful), 'task')}")
     found += _failed(cells) + _short(plan, cells)
     if not plan.target.present:
         found.append(f"{plan.target.arch} is not here: nothing was timed")
@@ -163,8 +163,12 @@ def _labels(plan: Plan, cells: Sequence[CellResult]) -> tuple[str, ...]:
 def _failed(cells: Sequence[CellResult]) -> list[str]:
     tasks = len({cell.cell.task for cell in cells if cell.status == "not_admitted"})
     silent = sum(cell.status == "no_answer" for cell in cells)
-    told = [f"{tasks} tasks were not admitted and count as not solved"] if tasks else []
-    return told + ([f"{silent} cells got no answer and count as not solved"] if silent else [])
+    told = [f"not admitted, and so not solved: {_many(tasks, 'task')}"] if tasks else []
+    return told + ([f"without an answer, and so not solved: {_many(silent, 'cell')}"] if silent else [])
+
+
+def _many(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number} {what}s"
 
 
 def _short(plan: Plan, cells: Sequence[CellResult]) -> list[str]:

@@ -45,7 +45,7 @@ def test_an_arm_whose_model_did_not_answer_where_it_is_hard_looks_no_better():
     found = compared(*broke, *tried, arms=(HALF, SLOW))
     assert best_arm(found).arm == SLOW
     assert found.arms[0].figures.correct.value == 0.25
-    assert "3 cells got no answer and count as not solved" in found.labels
+    assert "without an answer, and so not solved: 3 cells" in found.labels
 
 
 def test_an_arm_that_spent_less_than_it_had_says_so():

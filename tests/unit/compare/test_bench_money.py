@@ -1,9 +1,13 @@
 """What a comparison is expected to cost, and what all its cells may spend together."""
 
+from dataclasses import replace
+
 import pytest
 
 from kernelwright import api
+from kernelwright.models.config import ModelConfig
 from kernelwright.testing.scripted import ScriptedEvaluator
+from kernelwright.testing.scripted_chat import AskingProposer, ScriptedModel
 from kernelwright.testing.suppliers import scripted_suppliers
 
 
@@ -20,6 +24,47 @@ def bench(tasks, tmp_path):
         return api.bench(request, scripted_suppliers(ScriptedEvaluator(outcomes=("measured",))), run.news.append)
 
     return run
+
+
+def test_what_is_left_is_priced_before_the_first_call(tasks, tmp_path, monkeypatch):
+    (tmp_path / "prices.toml").write_text(
+        '["cheap"]\ninput = 1.0\noutput = 1.0\n["dear"]\ninput = 100.0\noutput = 100.0\n'
+    )
+    monkeypatch.setenv("KERNELWRIGHT_PRICES", str(tmp_path / "prices.toml"))
+    told, asked = [], []
+
+    def model(config):
+        asked.append(config.name)
+        return ScriptedModel(name=config.name)
+
+    def heard(news):
+        told.append(news)
+        if isinstance(news, api.BenchBegins):
+            opened.extend(model for model in made if model.requests)
+
+    made, opened = [], []
+    suppliers = replace(
+        scripted_suppliers(ScriptedEvaluator(outcomes=("measured",)), AskingProposer()),
+        model=lambda config: made.append(model(config)) or made[-1],
+    )
+    config = api.load_config(None, {"budget": {"proposals": 4}, "in_flight": 1})
+    crews = {name: {"default": ModelConfig(name=name)} for name in ("cheap", "dear")}
+    request = api.BenchRequest(
+        (tasks / "a.py",), tmp_path / "two", ("direct",), ("llm",), target="cpu", config=config, crews=crews
+    )
+    result = api.bench(request, suppliers, heard)
+    begins = told[0]
+    assert isinstance(begins, api.BenchBegins) and begins.cells == 2
+    assert begins.expected.startswith("about 8 calls,") and "$" in begins.expected
+    assert opened == []
+    assert [cell.models for cell in result.comparison.cells] == [("cheap",), ("dear",)]
+    assert [cell.asked for cell in result.comparison.cells] == [4, 4]
+    assert {(one.factor, one.level) for one in result.comparison.factors} == {("model", "cheap"), ("model", "dear")}
+    assert "direct · dear" in result.page.read_text()
+    assert "models.dear.default.name" not in result.page.read_text() and "dear.default.name" in result.page.read_text()
+    told.clear()
+    api.bench(request, suppliers, heard)
+    assert not any(isinstance(news, api.BenchBegins) for news in told)
 
 
 def statuses(result):

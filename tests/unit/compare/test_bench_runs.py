@@ -87,7 +87,7 @@ def test_a_task_that_is_not_admitted_is_a_row_with_its_reason(bench):
     assert {cell.status for cell in lost} == {"not_admitted"}
     assert all("raises when it is run" in cell.reason for cell in lost)
     assert (result.comparison.arms[0].figures.cells, result.comparison.arms[0].figures.missing) == (3, 0)
-    assert "1 tasks were not admitted and count as not solved" in result.comparison.labels
+    assert "not admitted, and so not solved: 1 task" in result.comparison.labels
     assert result.exit_code == 1
 
 
