@@ -236,7 +236,7 @@ class Comparison(Record):
     """A bench with all that is known of it: the content of `bench.json`."""
 
     kind: Literal["kernelwright.bench"] = "kernelwright.bench"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     name: str
     written: str
     """ISO 8601, UTC."""

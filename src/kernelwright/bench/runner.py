@@ -122,6 +122,7 @@ class Runner:
             self._fail(cell, "unpaid", unpaid)
             self._over(cell, number, of)
             return False
+        self._books.failed.pop(cell.name, None)
         start = time.monotonic()
         self._books.news(CellBegins(cell=cell, number=number, of=of, left_s=self._left_s(of - number + 1)))
         interrupted = False
@@ -174,7 +175,6 @@ class Runner:
         result = await self._run(order, self._suppliers)
         if result.error is not None:
             raise result.error
-        self._books.failed.pop(cell.name, None)
         return result
 
     async def _admitted(self, name: str) -> tuple[Task, Evaluator]:

@@ -29,11 +29,15 @@ _NOTE = (
     "The page has intervals, curves and the other figures."
 )
 
+_DIFFER = "These rows stand on different tasks; the page has a table over those that are settled in every row."
+
 
 def render(comparison: Comparison) -> RenderableType:
     """The whole summary; print it on any console."""
     parts: list[RenderableType] = [Text(line(label, 200), style="bold yellow") for label in comparison.labels]
     parts += [_table(comparison), Text(_NOTE, style="dim")]
+    if any(row.shared.cells < row.figures.cells for row in comparison.arms):
+        parts.append(Text(_DIFFER, style="yellow"))
     if comparison.naive:
         parts.append(_naive(comparison.naive))
     failed = [cell for cell in comparison.cells if cell.status in (*FAILED, "broken", "unpaid")]

@@ -107,7 +107,7 @@ def test_the_json_is_the_comparison(bench):
     result = bench()
     assert Comparison.model_validate_json(result.json.read_text()) == result.comparison
     told = json.loads(result.json.read_text())
-    assert (told["kind"], told["version"]) == ("kernelwright.bench", 1)
+    assert (told["kind"], told["version"]) == ("kernelwright.bench", 2)
     assert told["circumstances"]["device"] == "Scripted CPU, 2 cores"
     assert told["circumstances"]["commit"]
 
