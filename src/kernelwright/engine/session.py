@@ -24,7 +24,7 @@ from kernelwright.errors import StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.task import Task
-from kernelwright.reward.predictor.experience import Row, row_of, write_rows
+from kernelwright.reward.predictor.experience import Row, Told, row_of, write_rows
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
 
@@ -113,7 +113,7 @@ def assemble(config: RunConfig, evaluator: Evaluator, suppliers: Suppliers) -> P
         suppliers.proposer(config.proposer),
         evaluator,
         suppliers.listener,
-        suppliers.predictor(config.predictor) if config.predictor is not None else None,
+        suppliers.predictor(config.predictor, config.reward) if config.predictor is not None else None,
         open_crew(config, suppliers.model),
         suppliers.library,
     )
@@ -172,8 +172,10 @@ def write_experience(folders: Sequence[Path], file: Path) -> int:
 
 def _taught(folder: Path) -> list[Row]:
     with closing(RunStore.open(folder)) as store:
-        attempts = (a for a in store.attempts() if a.known is None)
-        return [row for attempt in attempts if (row := row_of(store.card.task, attempt)) is not None]
+        preset, task = str(store.card.config.get("reward", "")), store.card.task
+        told = {tell.attempt: Told(preset, tell.reward) for tell in store.tells()}
+        attempts = [a for a in store.attempts() if a.known is None]
+        return [row for a in attempts if (row := row_of(task, a, told.get(a.number))) is not None]
 
 
 def _write(file: Path, text: str) -> Path:
