@@ -38,7 +38,8 @@ Sample = Annotated[int | None, _option("Only so many tasks.", _WHAT)]
 Models = Annotated[
     list[str] | None,
     _option(
-        "PROVIDER:NAME[@URL]; again, to compare. ROLE=… for one role, LABEL/ROLE=… in one of those compared.", _WHAT
+        "PROVIDER:NAME or PROVIDER:NAME@URL; again, to compare. ROLE=… for one role, LABEL/ROLE=… in one of those.",
+        _WHAT,
     ),
 ]
 Direct = Annotated[
