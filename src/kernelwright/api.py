@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from kernelwright.bench.compare import Order, compare
+from kernelwright.bench.compare import compare
+from kernelwright.bench.crews import Crews, read_crews
 from kernelwright.bench.plan import Cell
 from kernelwright.bench.records import CellResult, Comparison
 from kernelwright.bench.request import (
+    BenchBegins,
     BenchRequest,
     BenchResult,
     CellBegins,
@@ -19,8 +21,10 @@ from kernelwright.bench.request import (
     KernelBench,
     News,
     Precision,
+    Total,
     unheard,
 )
+from kernelwright.bench.runner import Order
 from kernelwright.engine import session
 from kernelwright.engine.admission import REPORT as ADMISSION
 from kernelwright.engine.admission import AdmissionRequest, admit
@@ -67,6 +71,7 @@ __all__ = [
     "OUTSIDE",
     "AdmissionRequest",
     "Assignment",
+    "BenchBegins",
     "BenchRequest",
     "BenchResult",
     "BestKernel",
@@ -77,6 +82,7 @@ __all__ = [
     "CheckRequest",
     "CheckSummary",
     "Comparison",
+    "Crews",
     "Event",
     "Figures",
     "Finished",
@@ -101,6 +107,7 @@ __all__ = [
     "Spent",
     "Started",
     "Suppliers",
+    "Total",
     "Verification",
     "VerifyRequest",
     "Warned",
@@ -117,6 +124,7 @@ __all__ = [
     "optimize",
     "present",
     "profile",
+    "read_crews",
     "read_models",
     "recheck",
     "report",

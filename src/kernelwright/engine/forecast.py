@@ -15,7 +15,7 @@ from kernelwright.models.config import ModelConfig
 from kernelwright.models.estimate import tokens_in
 from kernelwright.models.prices import cost, price_of
 from kernelwright.records.chat import Usage
-from kernelwright.records.task import Task
+from kernelwright.records.task import Task, TaskSource
 from kernelwright.search.best_of_n import BestOfNConfig
 from kernelwright.search.cudaforge import CODER, JUDGE, CudaForgeConfig
 from kernelwright.search.direct import DirectConfig
@@ -79,11 +79,12 @@ def forecast(config: RunConfig, task: Task) -> str:
     return f"models: {expected.words()}" if expected.calls else ""
 
 
-def estimate(config: RunConfig, task: Task) -> Estimate:
+def estimate(config: RunConfig, task: Task | TaskSource) -> Estimate:
     """What a run costs if every proposal of the budget is asked for; nothing where its proposer asks no model."""
     if not asks_models(config):
         return Estimate()
-    prompt = FRAME_TOKENS + tokens_in(task.source.source)
+    source = task.source if isinstance(task, Task) else task
+    prompt = FRAME_TOKENS + tokens_in(source.source)
     dialogues = config.predictor.oversample if config.predictor else 1
     roles = _roles(config.strategy, config.budget.proposals)
     served = ((asked, serving(config.models, asked.role)) for asked in roles)

@@ -58,7 +58,7 @@ def test_a_cheap_judge_does_not_make_the_coder_cheap():
 
 
 def test_a_strategy_that_needs_fewer_answers_costs_less():
-    assert expected("direct", 100).calls == 5
+    assert expected({"name": "direct", "n": 5}, 100).calls == 5
     assert expected({"name": "cudaforge", "rounds": 3}, 100).calls == 5
     assert expected("fsr", 12).calls == 12
     assert expected("outside").calls == 0
