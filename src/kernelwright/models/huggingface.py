@@ -19,6 +19,7 @@ from pydantic import JsonValue
 
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
+from kernelwright.models.lenient import dict_in, parsed
 from kernelwright.models.messages import flattened, folded
 from kernelwright.models.openai_wire import message_json, tool_json
 from kernelwright.models.thinking import Spoken, calls_in, without_thoughts
@@ -176,8 +177,14 @@ def plain_text(messages: Sequence[Message]) -> str:
 
 
 def _turn(message: Message) -> dict[str, JsonValue]:
-    """As OpenAI writes it, but with a text where there is none: templates look into it."""
-    return {**message_json(message), "content": message.text}
+    """As OpenAI writes it, but for what templates look into: a text where there is none, and arguments as an object."""
+    turn: dict[str, JsonValue] = {**message_json(message), "content": message.text}
+    if message.calls:
+        turn["tool_calls"] = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": dict_in(parsed(c.arguments))}}
+            for c in message.calls
+        ]
+    return turn
 
 
 def _load(folder: str) -> _Loaded:

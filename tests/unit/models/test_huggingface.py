@@ -37,7 +37,7 @@ class Tokenizer:
 
     chat_template = (
         "{% for m in messages %}{{ m.role + ':' + m.content }};{% for c in m.tool_calls or () %}"
-        "{{ c.id }}={{ c.function.name }}({{ c.function.arguments }});{% endfor %}"
+        "{{ c.id }}={{ c.function.name }}({{ c.function.arguments | tojson }});{% endfor %}"
         "{% if m.tool_call_id %}to {{ m.tool_call_id }};{% endif %}{% endfor %}"
         "{% for t in tools or () %}offered {{ t.function.name }}{% endfor %}"
     )
@@ -91,15 +91,15 @@ def test_a_reply_that_ends_by_itself_is_finished(checkpoint, tmp_path):
     assert (reply.text, reply.usage.completion, reply.finish) == (said, 1, "stop")
 
 
-def test_a_template_gets_calls_and_results_as_openai_writes_them():
+def test_a_template_gets_results_as_openai_writes_them_and_arguments_as_an_object():
     tokenizer = Tokenizer()
     dialogue = (
         Message(role="user", text="go"),
-        Message(role="assistant", calls=(ToolCall(id="c", name="compile", arguments="{}"),)),
+        Message(role="assistant", calls=(ToolCall(id="c", name="compile", arguments='{"code": "x"}'),)),
         Message(role="tool", text="ok", call="c"),
     )
     told = prompt_text(tokenizer, dialogue, (ToolSpec(name="compile", description="d", parameters={"type": "object"}),))
-    assert told == "user:go;assistant:;c=compile({});tool:ok;to c;offered compile"
+    assert told == 'user:go;assistant:;c=compile({"code": "x"});tool:ok;to c;offered compile'
 
 
 def test_a_template_without_tools_gets_plain_text(checkpoint):
