@@ -4,8 +4,9 @@ Decides what is told of the task, the device and each language's contract. Refus
 """
 
 from kernelwright.knowledge.hardware import Hardware, architectures, hardware
+from kernelwright.propose.llm.describe_task import describe_host
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import C_TYPES, Language
+from kernelwright.records.candidate import Language
 from kernelwright.records.limits import Limits
 from kernelwright.records.run import RunCard
 from kernelwright.records.task import Task
@@ -108,7 +109,7 @@ def assign(card: RunCard, folder: str, trials: int, language: Language | None) -
         memory_gbps=device.memory_gbps,
         languages=offered,
         contracts={name: CONTRACTS[name] for name in offered},
-        signature=signature(task) if "cpp" in offered else "",
+        signature=describe_host(task, "cpp").signature if "cpp" in offered else "",
         hardware=hardware(task.target.arch) if task.target.arch in architectures() else None,
     )
 
@@ -118,11 +119,3 @@ def languages(task: Task, language: Language | None = None) -> tuple[Language, .
     if language is not None:
         return (language,)
     return ("cpp",) if task.target.kind == "cpu" else ("triton", "cuda", "cuda_host", "python")
-
-
-def signature(task: Task) -> str:
-    """The C++ function that a candidate for a CPU has to define."""
-    work = task.workload
-    read = (f"const {C_TYPES[t.dtype]}* {t.name.replace('.', '_')}" for t in (*work.tensors, *work.parameters))
-    written = (f"{C_TYPES[t.dtype]}* out{i}" for i, t in enumerate(work.outputs))
-    return f'extern "C" void kernel({", ".join((*read, *written))});'

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kernelwright.propose.desk import NoRoom
 from kernelwright.propose.llm.adviser import advise
-from kernelwright.propose.llm.agent import work
+from kernelwright.propose.llm.agent import run_agent
 from kernelwright.propose.llm.dialogue import Dialogue, answered, behind, opening, shortened
 from kernelwright.propose.llm.kernel_text import Kernel, NoKernel, empty
 from kernelwright.propose.llm.parse import parse
@@ -67,7 +67,7 @@ async def write(prompts: Prompts, dialogue: Dialogue) -> Proposal | None:
     try:
         facts = await _facts(prompts, dialogue)
         if brief.expansion.role == AGENT:
-            return await work(prompts, dialogue, facts)
+            return await run_agent(prompts, dialogue, facts)
         rendered = prompts.render(f"{brief.expansion.role}-{brief.expansion.intent}", values(facts))
         dialogue.prompts.append(rendered)
         found = await _kernel(prompts, dialogue, rendered, facts)

@@ -8,7 +8,7 @@ import pytest
 
 from kernelwright.errors import ProposeError, UsageError
 from kernelwright.propose.llm.adviser import SHOWN
-from kernelwright.propose.llm.agent import CONTRACT
+from kernelwright.propose.llm.agent import agent_values
 from kernelwright.propose.llm.fences import fenced, inline
 from kernelwright.propose.llm.kernel_text import Kernel
 from kernelwright.propose.llm.parse import parse
@@ -87,8 +87,7 @@ def shown(facts):
         role = facts.brief.expansion.role
         contract = f"parts/reply-{role if role == 'reflector' else name}.md"
         return {**{key: every[key] for key in (*SHOWN[name], "hint")}, "contract": contract}
-    given = values(facts)
-    return {**given, "contract": CONTRACT} if facts.brief.expansion.role == "agent" else given
+    return agent_values(facts) if facts.brief.expansion.role == "agent" else values(facts)
 
 
 def golden(name, text):
