@@ -32,6 +32,11 @@ class Brief:
     desk: Desk = field(default_factory=BareDesk)
     """Where models and tools are asked."""
 
+    @property
+    def parent_source(self) -> str:
+        """Source of the first parent; empty without one."""
+        return self.parents[0].proposal.candidate.source if self.parents else ""
+
 
 class Proposer(Protocol):
     """Writes kernels."""
