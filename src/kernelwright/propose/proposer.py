@@ -47,6 +47,11 @@ class Brief:
     """Where models and tools are asked."""
     run: RunFacts = RunFacts()
 
+    @property
+    def parent_source(self) -> str:
+        """Source of the first parent; empty without one."""
+        return self.parents[0].proposal.candidate.source if self.parents else ""
+
 
 class Proposer(Protocol):
     """Writes kernels."""

@@ -45,6 +45,11 @@ def read_memo(text: str) -> Memo | None:
         return None
 
 
+def parent_memo(brief: Brief) -> Memo | None:
+    """The memo of the first parent; None where there is none, or another proposer wrote it."""
+    return read_memo(brief.parents[0].proposal.memo) if brief.parents else None
+
+
 @dataclass
 class Dialogue:
     """One thread of a brief: asks, and adds up what was used."""
@@ -106,7 +111,7 @@ def behind(brief: Brief) -> list[Message]:
     Raises:
         ProposeError: the journal holds something else than requests and replies.
     """
-    memo = read_memo(brief.parents[0].proposal.memo) if brief.parents else None
+    memo = parent_memo(brief)
     if brief.expansion.dialogue != "kept" or memo is None or memo.role != brief.expansion.role:
         return []
     turns = recalled(brief, memo)

@@ -19,7 +19,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.candidate import FENCES, Language
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, TimedOut
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.profile import KernelProfile, Profile
+from kernelwright.records.profile import Profile
 
 MOST_PAST = 5
 """Earlier attempts that are shown, as GEAK does."""
@@ -171,16 +171,11 @@ def _profile(facts: Facts) -> ProfileWords | None:
 
 def _metrics(profile: Profile) -> str:
     """Every figure that is known, by docs/profile.md's names, keyed by kernel."""
-    table = {kernel.name: _figures(kernel) for kernel in profile.kernels}
+    table = {kernel.name: kernel.figures() for kernel in profile.kernels}
     call = profile.model_dump(
         mode="json", exclude_none=True, include={"device", "device_us", "bytes", "flops", "ceilings"}
     )
     return json.dumps({"call": call, "kernels": table}, indent=1)
-
-
-def _figures(kernel: KernelProfile) -> dict[str, object]:
-    figures = kernel.model_dump(mode="json", exclude_none=True, exclude={"name", "counters"})
-    return {**figures, **kernel.counters.model_dump(mode="json", exclude_none=True)}
 
 
 def _history(brief: Brief) -> tuple[Shown, ...] | None:

@@ -104,9 +104,8 @@ async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, fact
     brief = dialogue.brief
     earlier = behind(brief)
     messages = [*shortened(earlier), Message(role="user", text=rendered.user)] if earlier else opening(rendered)
-    parent = brief.parents[0].proposal.candidate.source if brief.parents else ""
     reply = await dialogue.ask(brief.expansion.role, messages)
-    found = parse(reply, facts.language, parent)
+    found = parse(reply, facts.language, brief.parent_source)
     if isinstance(found, Kernel):
         return found
     brief.desk.note(brief.expansion.role, f"No kernel: {found.reason}.", dialogue.sibling)
@@ -118,7 +117,7 @@ async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, fact
         )
     except NoRoom:
         return found
-    return parse(reply, facts.language, parent)
+    return parse(reply, facts.language, brief.parent_source)
 
 
 def _note(brief: Brief) -> str:
