@@ -56,11 +56,6 @@ class Work:
         """Journal a call that the desk does not answer; without an answer, its attempt's verdict will be it."""
         self.brief.desk.log(self.brief.expansion.role, call, answer, self.dialogue.sibling)
 
-    @property
-    def parent(self) -> str:
-        """The source that edits are applied to."""
-        return self.brief.parents[0].proposal.candidate.source if self.brief.parents else ""
-
 
 async def run_agent(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> Proposal | None:
     """One candidate; None when it submitted its last word before, or the budget did not even pay for the first reply."""
@@ -131,7 +126,7 @@ def _read(work: Work, code: str) -> Kernel | NoKernel:
 
 def _plain(work: Work, reply: ChatReply) -> Proposal | None:
     """A reply without a call: reminded of the tools once; after that the code in it is what is handed over."""
-    found = parse(reply, work.facts.language, work.parent)
+    found = parse(reply, work.facts.language, work.brief.parent_source)
     if isinstance(found, Kernel):
         work.last = found.candidate
     if not work.reminded:

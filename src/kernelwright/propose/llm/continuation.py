@@ -5,7 +5,7 @@ Decides how the attempt's verdict and the answers of the calls around it are tol
 
 import json
 
-from kernelwright.propose.llm.dialogue import Memo, behind, read_memo, recalled, shortened
+from kernelwright.propose.llm.dialogue import Memo, behind, parent_memo, recalled, shortened
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.chat import Message, ToolCall
 from kernelwright.records.tools import EvaluateResult, ToolFault
@@ -20,7 +20,7 @@ NOT_RUN = ToolFault(
 
 def submitted(brief: Brief) -> bool:
     """Whether the first parent was handed over as the final one: the conversation ended with it."""
-    memo = read_memo(brief.parents[0].proposal.memo) if brief.parents else None
+    memo = parent_memo(brief)
     said = behind(brief)[-1:] if memo is not None else []
     return memo is not None and any(c.id == memo.call and c.name == LAST for message in said for c in message.calls)
 
@@ -28,7 +28,7 @@ def submitted(brief: Brief) -> bool:
 def continued(brief: Brief) -> list[Message]:
     """The conversation behind the first parent with its calls answered; empty where there is none, or it is not kept."""
     earlier = behind(brief)
-    memo = read_memo(brief.parents[0].proposal.memo) if brief.parents else None
+    memo = parent_memo(brief)
     if not earlier or memo is None:
         return []
     return shortened([*earlier, *_answers(brief, memo, earlier[-1])])
