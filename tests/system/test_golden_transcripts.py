@@ -32,9 +32,9 @@ STRATEGIES = {
     "cudaforge_best": (3, {"name": "cudaforge", "edit": "best"}),
     "cudaforge_current": (1, {"name": "cudaforge", "edit": "current"}),
     "tritongym_refine": (6, {"name": "tritongym", "workflow": "refine"}),
-    "tritongym_reflective": (1, {"name": "tritongym", "workflow": "reflective", "debug_limit": 2}),
-    "tritongym_agent": (8, {"name": "tritongym", "workflow": "agent"}),
-    "tritongym_evolutionary": (1, {"name": "tritongym", "workflow": "evolutionary", "population": 3}),
+    "tritongym_reflective": (2, {"name": "tritongym", "workflow": "reflective", "debug_limit": 2}),
+    "tritongym_agent": (16, {"name": "tritongym", "workflow": "agent"}),
+    "tritongym_evolutionary": (6, {"name": "tritongym", "workflow": "evolutionary", "population": 3}),
     "tritongym_one_shot": (1, {"name": "tritongym", "workflow": "one_shot", "attempts": 5}),
     "frontend_midend": (5, {"name": "frontend_midend"}),
 }

@@ -54,6 +54,7 @@ def withhold(brief: Brief) -> Brief:
             "parents": brief.expansion.parents[:1],
             "hint": "",
             "adviser": "",
+            "look_up": False,
             "role": Expansion.model_fields["role"].default,
         }
     )

@@ -167,3 +167,18 @@ def test_the_control_arm_is_told_how_many_trials_there_are_and_nothing_else(play
     assert not any(
         "reward" in m.text or "best" in m.text for r in model.requests for m in r.messages if m.role == "tool"
     )
+
+
+@pytest.mark.parametrize("workflow", ["reflective", "evolutionary"])
+@pytest.mark.parametrize("withheld", [False, True])
+def test_a_workflow_looks_techniques_up_with_the_same_tool_as_an_agent(play, workflow, withheld):
+    model = ScriptedModel(lambda request: KERNEL.format(len(model.requests)))
+    crew = Crew({"default": ModelConfig(name="scripted")}, lambda config: model)
+    strategy = {"name": "tritongym", "workflow": workflow}
+    played = play(proposer=LLM(), crew=crew, withhold_feedback=withheld, **{**SETTINGS, "strategy": strategy})
+    turns = [turn for turn in played.store.turns() if turn.expansion == 1]
+    told = [] if withheld else ["profile", "call", "result"]
+    assert [turn.kind for turn in turns] == [*told, "prompt", "reply"]
+    if not withheld:
+        (card,) = json.loads(turns[2].text)["cards"]
+        assert f"(`{card['name']}`)" in model.requests[1].messages[1].text

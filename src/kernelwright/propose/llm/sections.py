@@ -20,6 +20,7 @@ from kernelwright.records.candidate import FENCES, Language
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, TimedOut
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.profile import Profile
+from kernelwright.records.tools import FoundCard
 
 MOST_PAST = 5
 """Earlier attempts that are shown, as GEAK does."""
@@ -65,6 +66,8 @@ class Facts:
     """Of the first parent."""
     advice: str = ""
     """JSON or text of the adviser."""
+    cards: tuple[FoundCard, ...] = ()
+    """Techniques that were looked up."""
     kept: bool = False
     """The conversation goes on: what does not change was said."""
     judging: bool = False
@@ -96,10 +99,11 @@ def evidence(facts: Facts) -> dict[str, Value]:
 
 
 def past(facts: Facts) -> dict[str, Value]:
-    """Other parents, the technique, and what the adviser said."""
+    """Other parents, the technique, what was looked up, and what the adviser said."""
     return {
         "history": _history(facts.brief),
         "technique": _technique(facts.brief),
+        "cards": facts.cards or None,
         "advice": facts.advice or None,
     }
 

@@ -12,6 +12,7 @@ from kernelwright.propose.llm.adviser import advise
 from kernelwright.propose.llm.agent import run_agent
 from kernelwright.propose.llm.dialogue import Dialogue, answered, behind, opening, shortened
 from kernelwright.propose.llm.kernel_text import Kernel, NoKernel, empty
+from kernelwright.propose.llm.look_up import look_up
 from kernelwright.propose.llm.parse import parse
 from kernelwright.propose.llm.render import STANDARD, Prompts, Rendered, Value
 from kernelwright.propose.llm.sections import Facts, evidence, known, past
@@ -97,7 +98,9 @@ async def _facts(prompts: Prompts, dialogue: Dialogue) -> Facts:
         profile = await brief.desk.profile(brief.parents[0].number, dialogue.sibling)
     asked = bool(expansion.adviser) and expansion.intent != "seed"
     advice = await advise(prompts, dialogue, Facts(brief, language, profile, judging=True)) if asked else ""
-    return Facts(brief, language, profile, advice, kept=kept)
+    wanted = expansion.look_up and bool(brief.parents and brief.feedback)
+    cards = await look_up(brief, dialogue.sibling, language, profile) if wanted else ()
+    return Facts(brief, language, profile, advice, cards, kept=kept)
 
 
 async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, facts: Facts) -> Kernel | NoKernel:

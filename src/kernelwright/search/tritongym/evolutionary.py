@@ -42,7 +42,7 @@ class Evolutionary(Trials):
         place = f"This kernel is number {people.index(parent) + 1} of {len(people)}: {runtime(parent)}."
         hint = f"{self._fate()} {place} Best so far: {runtime(people[0])}. Evolve it."
         parents = (parent.number, *(a.number for a in inspirations))
-        return Expansion(number=number, intent="improve", parents=parents, hint=hint.strip())
+        return Expansion(number=number, intent="improve", parents=parents, hint=hint.strip(), look_up=True)
 
     def _fate(self) -> str:
         """What became of the last child, if it failed: its parents' feedback cannot say."""

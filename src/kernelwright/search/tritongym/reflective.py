@@ -44,7 +44,7 @@ class Reflective(Trials):
         best, *others = self._ancestors
         parents = (best.number, *(a.number for a in reversed(others)))
         hint = f"Best so far: {runtime(best)}. Find a better strategy."
-        return Expansion(number=number, intent="improve", parents=parents, hint=hint)
+        return Expansion(number=number, intent="improve", parents=parents, hint=hint, look_up=True)
 
     def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
         super()._learn(expansion, made)

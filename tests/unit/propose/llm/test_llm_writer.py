@@ -8,6 +8,7 @@ import pytest
 from kernelwright.errors import ModelError, ProposeError
 from kernelwright.propose.llm.writer import LLM
 from kernelwright.records.chat import ChatReply
+from kernelwright.records.tools import SearchArguments
 
 JUDGED = json.dumps({"critical_issue": "sign", "why_it_matters": "wrong", "minimal_fix_hint": "use abs"})
 STEP = json.dumps(
@@ -256,3 +257,33 @@ def test_a_variant_asks_in_other_words(brief, desk, good):
     [one], [other] = propose(brief(desk=plain)), propose(brief(desk=terse), "terse")
     assert one.prompt != other.prompt
     assert headings(plain.prompt()) == headings(terse.prompt())
+
+
+CARD = {"name": "vector-loads", "title": "Vector loads", "text": "### Vector loads\n\n```cpp\n// before\n```\n"}
+
+
+def test_a_wish_to_look_up_is_a_call_of_the_tool_and_its_card_is_shown(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)]})
+    table.results = {"search": json.dumps({"cards": [CARD]})}
+    propose(brief(attempt(), desk=table, look_up=True))
+    (call,) = table.used
+    asked = SearchArguments.model_validate_json(call.arguments)
+    assert (call.name, asked.limit) == ("search", 1)
+    assert asked.query.split()[:2] == [asked.bottleneck, "cpp"]
+    assert [turn.kind for turn in table.turns] == ["call", "result", "prompt", "reply"]
+    assert "## Techniques" in table.prompt()
+    assert "### Vector loads" in table.prompt()
+
+
+@pytest.mark.parametrize("answer", ['{"withheld": true}', '{"error": "no"}', '{"cards": []}', "broken"])
+def test_without_a_card_nothing_is_shown(brief, desk, good, attempt, answer):
+    table = desk(replies={"coder": [block(good)]})
+    table.results = {"search": answer}
+    propose(brief(attempt(), desk=table, look_up=True))
+    assert "## Techniques" not in table.prompt()
+
+
+def test_nothing_is_looked_up_where_feedback_is_withheld(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)]})
+    propose(brief(attempt(), desk=table, look_up=True, withheld=True))
+    assert table.used == []
