@@ -1,4 +1,4 @@
-"""The seeds' strategies side by side, with the drill server as their proposer over real HTTP.
+"""The strategies side by side, with the drill server as their proposer over real HTTP.
 
     python bench/strategies.py --target cuda --folder FOLDER --seconds 540 [--tasks fsr/relu ...] [--pack FILE]
 

@@ -13,11 +13,9 @@ from pydantic import JsonValue
 
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Evaluation, Measured
+from kernelwright.records.evaluation import Evaluation, Measured, is_right
 from kernelwright.records.task import Task
 from kernelwright.reward.predictor.experience import speed_of
-
-RIGHT = ("measured", "verified")
 
 
 class Sample(Record):
@@ -37,7 +35,7 @@ class Sample(Record):
     @property
     def valid(self) -> bool:
         """Whether it is right."""
-        return self.found.outcome in RIGHT
+        return is_right(self.found)
 
     @property
     def compiles(self) -> bool:

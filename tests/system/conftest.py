@@ -1,13 +1,23 @@
-"""A Ray cluster for the tests that need one."""
+"""A Ray cluster and a browser for the tests that need them."""
 
 import importlib.util
 import secrets
+import shutil
 
 import pytest
 from ray_cluster import Nodes
 
 from kernelwright.execution import cluster
 
+BROWSER = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+"""Arguments of a browser that asks nothing of the machine and of the network."""
 NO_RAY = "needs ray: pip install 'kernelwright[ray]'"
 
 
@@ -32,3 +42,16 @@ def nodes(ray_here):
     made = Nodes()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium; that it is missing is a failure. Of one module: the driver's loop would be in the way of other tests'."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  the other tests need none
+
+    path = shutil.which("chromium")
+    assert path, "Chromium is missing: apt-get install chromium"
+    with sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=path, args=BROWSER)
+        yield found
+        found.close()

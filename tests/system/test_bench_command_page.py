@@ -1,10 +1,8 @@
 """The page of a bench in a real browser, without network, at desktop and phone width. No Chromium is a failure."""
 
 import random
-import shutil
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from kernelwright.bench.page import render
 from kernelwright.bench.plan import Arm, LeftOut, Plan, PlannedTask
@@ -14,7 +12,6 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.records.task import Target
 from kernelwright.testing.samples import sample_environment, sample_ratio
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 HOSTILE = (
     "</dd><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\x1b[31m\u202e{{ 7*7 }}"
@@ -59,16 +56,6 @@ def comparison(strategies=STRATEGIES, tasks=9, *, proposers=("author",), drill=T
         cells[0] = cells[0].model_copy(update=lost)
     naive = [Naive(task="task_0", key="k", file="f.cpp", outcome="measured", eager=sample_ratio(0.4))]
     return summarize_bench("b", plan, cells, naive, sample_environment())
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = shutil.which("chromium")
-    assert path, "Chromium is missing: apt-get install chromium"
-    with sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

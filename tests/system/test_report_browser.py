@@ -1,33 +1,12 @@
 """The report in a real browser, without network, at desktop and phone width. No Chromium is a failure."""
 
-import shutil
-
 import pytest
-from playwright.sync_api import sync_playwright
 
 import fake_runs as fake
 from kernelwright.records.attempt import fastest
 from kernelwright.report.html import render
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 WIDTHS = {"desktop": (1280, 900), "phone": (390, 844)}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = shutil.which("chromium")
-    assert path, "Chromium is missing: apt-get install chromium"
-    with sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

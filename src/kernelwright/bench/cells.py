@@ -13,7 +13,7 @@ from kernelwright.engine.identity import config_of
 from kernelwright.engine.summary import figures_of, speaker
 from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Cost
-from kernelwright.records.evaluation import Measured, Verified
+from kernelwright.records.evaluation import is_right
 from kernelwright.records.run import Environment, RunCard, Turn
 from kernelwright.records.spending import spending, unbooked
 from kernelwright.report.dialogues import DRILL
@@ -101,7 +101,7 @@ def _step(attempt: Attempt, spent: Cost) -> Step:
     found = figures_of(attempt.evaluation)
     return Step(
         outcome=attempt.evaluation.outcome,
-        right=isinstance(attempt.evaluation, Measured | Verified),
+        right=is_right(attempt.evaluation),
         eager=found.speedup_eager,
         compile=found.speedup_compile,
         device_s=spent.device_s,
@@ -113,7 +113,7 @@ def _step(attempt: Attempt, spent: Cost) -> Step:
 def _best(attempt: Attempt) -> dict[str, object]:
     found = figures_of(attempt.evaluation)
     return {
-        "correct": isinstance(attempt.evaluation, Measured | Verified),
+        "correct": is_right(attempt.evaluation),
         "attempt": attempt.number,
         "language": attempt.proposal.candidate.language,
         "latency_us": found.latency_us,

@@ -21,6 +21,7 @@ from kernelwright.records.base import identity
 from kernelwright.records.task import TaskSource
 from kernelwright.reward.table import REWARDS
 from kernelwright.search.table import spelled
+from kernelwright.store.whole_file import write_whole
 
 PLAN = "plan.json"
 _PER_CELL = {"seed", "proposer", "reward"}
@@ -81,9 +82,7 @@ def settle_plan(folder: Path, plan: Plan) -> Plan:
     file = folder / PLAN
     try:
         if not file.exists():
-            draft = file.with_suffix(".new")
-            draft.write_text(plan.model_dump_json(indent=2), "utf-8")
-            draft.rename(file)
+            write_whole(file, plan.model_dump_json(indent=2))
             return plan
         kept = Plan.model_validate_json(file.read_text("utf-8"))
     except OSError as error:

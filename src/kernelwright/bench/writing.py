@@ -13,7 +13,7 @@ from kernelwright.bench.plan import Plan
 from kernelwright.bench.records import Failure, Naive
 from kernelwright.bench.request import BenchResult
 from kernelwright.bench.summary import summarize_bench
-from kernelwright.errors import StoreError
+from kernelwright.store.whole_file import write_whole
 
 JSON = "bench.json"
 PAGE = "bench.html"
@@ -36,16 +36,6 @@ def write_bench(folder: Path, plan: Plan, found: Found, interrupted: bool) -> Be
     cells = [read_cell(folder, cell, found.failures) for cell in plan.cells()]
     environment = first_environment(folder, plan.cells())
     comparison = summarize_bench(folder.resolve().name, plan, cells, found.naive, environment)
-    json = _write(folder / JSON, comparison.model_dump_json(indent=1))
-    html = _write(folder / PAGE, page.render(comparison))
+    json = write_whole(folder / JSON, comparison.model_dump_json(indent=1))
+    html = write_whole(folder / PAGE, page.render(comparison))
     return BenchResult(comparison, terminal.render(comparison), json, html, interrupted)
-
-
-def _write(file: Path, text: str) -> Path:
-    draft = file.with_name(f"{file.name}.new")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.rename(file)
-    except OSError as error:
-        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
-    return file

@@ -16,7 +16,7 @@ from typing import NamedTuple, get_args
 from kernelwright.engine.events import Listener, Phase
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
-from kernelwright.errors import KernelwrightError, StoreError, TaskError, UsageError
+from kernelwright.errors import KernelwrightError, TaskError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.admission import Admission, Checked, Fitness, Reason, TaskReport
 from kernelwright.records.base import identity
@@ -25,6 +25,7 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.report import admission_page
 from kernelwright.store.lines import Lines, open_lines
+from kernelwright.store.whole_file import write_whole
 from kernelwright.tasks.sized import split_size, with_size
 from kernelwright.tasks.table import READERS, read_task
 
@@ -107,7 +108,7 @@ async def _admit(request: AdmissionRequest, suppliers: Suppliers) -> Admission:
         all_fit=all(task.fit for task in tasks),
     )
     if request.page is not None:
-        _write(admission, request.page)
+        write_whole(request.page, admission_page.render(admission))
     return admission
 
 
@@ -214,10 +215,3 @@ def _key(desk: Desk, one: Found) -> str:
             "policy": desk.policy.model_dump(mode="json"),
         },
     )
-
-
-def _write(admission: Admission, page: Path) -> None:
-    try:
-        page.write_text(admission_page.render(admission), encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{page} cannot be written ({error.strerror}): check the path and the disk") from None

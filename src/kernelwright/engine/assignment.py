@@ -9,7 +9,7 @@ from kernelwright.propose.llm.contract import contract
 from kernelwright.propose.llm.describe_task import describe_host
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Language
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.run import RunCard
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import Scalar, TensorSpec
@@ -40,7 +40,7 @@ class Assignment(Record):
     """What is wanted, in its author's words."""
     host: str = ""
     """The code around the kernel, as it will be called."""
-    limits: Limits = Limits()
+    limits: TaskLimits = TaskLimits()
     """What its author allows; the referee holds all but the goal and the notes."""
     inputs: tuple[TensorSpec | Scalar, ...]
     parameters: tuple[TensorSpec, ...]

@@ -25,11 +25,6 @@ def isolation_changes(then: Environment, now: Environment) -> list[Change]:
     return [Change(name="isolation", then=before, now=after)] if set(then.isolation) != set(now.isolation) else []
 
 
-def same_device(then: Environment, now: Environment) -> bool:
-    """Whether times of the two may be compared."""
-    return _named(then)["device"] == _named(now)["device"]
-
-
 def _named(found: Environment) -> dict[str, str]:
     device = found.device
     return {**found.versions, "device": f"{device.name} ({device.cores} cores)"}

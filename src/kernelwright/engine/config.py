@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, JsonValue, ValidationError, field_validator
+from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from kernelwright.engine.budget import Budget
 from kernelwright.engine.predictor import PredictorConfig
@@ -19,13 +19,14 @@ from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Language
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.policy import Policy
 from kernelwright.reward.table import REWARDS
 from kernelwright.search.table import StrategyConfig
 from kernelwright.search.tritongym.config import TritonGymConfig
 
 Settings = Mapping[str, JsonValue]
+DEFAULT_REWARD = "tritongym"
 
 
 class Sweep(Record):
@@ -59,7 +60,8 @@ class RunConfig(Record):
     """What is written; None: the proposer's choice for the target."""
     predictor: PredictorConfig | None = None
     """Ranks proposals before device time is spent; None: they are evaluated as they come."""
-    reward: str = "tritongym"
+    reward: str = DEFAULT_REWARD
+    """Where none is named: the one that has the strategy's name, if there is one."""
     cache: bool = True
     """Search evaluations are taken over from earlier runs, and kept for later ones."""
     withhold_feedback: bool = False
@@ -78,6 +80,16 @@ class RunConfig(Record):
     def place(self) -> Place:
         """Where kernels are judged."""
         return Place(self.execution, self.ray_address)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own_reward(cls, given: object) -> object:
+        """The strategy's own reward stands in the configuration, so that the card says what was used."""
+        if not isinstance(given, dict) or "reward" in given:
+            return given
+        strategy = given.get("strategy")
+        name = strategy.get("name") if isinstance(strategy, dict) else getattr(strategy, "name", None)
+        return {**given, "reward": name if isinstance(name, str) and name in REWARDS else DEFAULT_REWARD}
 
     @field_validator("reward")
     @classmethod
@@ -104,7 +116,7 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
         raise UsageError(f"{where} do not make a run: {faults}. docs/configuration.md lists every setting") from None
 
 
-def wished(config: RunConfig, limits: Limits) -> RunConfig:
+def wished(config: RunConfig, limits: TaskLimits) -> RunConfig:
     """The configuration with the task's goal where nobody gave another one."""
     wanted = config.target_us if config.target_us is not None else limits.target_us
     return config.model_copy(update={"target_us": wanted})

@@ -9,7 +9,7 @@ from collections import deque
 
 from kernelwright.engine.judge import Judge
 from kernelwright.engine.progress import Progress
-from kernelwright.engine.sweep import Trial, sweep
+from kernelwright.engine.sweep import Swept, sweep
 from kernelwright.propose.proposer import Brief, Proposer
 from kernelwright.records.attempt import Expansion
 from kernelwright.search.strategy import Strategy
@@ -25,12 +25,12 @@ async def search(strategy: Strategy, proposer: Proposer, judge: Judge, progress:
         RefereeError: the referee broke; every attempt before it was told.
     """
 
-    async def expand(brief: Brief, expansion: Expansion, allowance_s: float) -> list[Trial]:
+    async def expand(brief: Brief, expansion: Expansion, allowance_s: float) -> list[Swept]:
         proposals = await progress.proposals(proposer, brief, expansion.count)
         points = progress.config.sweep.points
         return await asyncio.gather(*(sweep(judge, p, points, allowance_s) for p in proposals))
 
-    flight: deque[tuple[Expansion, asyncio.Task[list[Trial]]]] = deque()
+    flight: deque[tuple[Expansion, asyncio.Task[list[Swept]]]] = deque()
     try:
         while True:
             while (expansion := progress.ask(strategy, len(flight))) is not None:
@@ -39,12 +39,12 @@ async def search(strategy: Strategy, proposer: Proposer, judge: Judge, progress:
             if not flight:
                 return progress.why(strategy)
             expansion, running = flight[0]
-            trials = await running
+            swept = await running
             flight.popleft()
-            for trial in trials:
-                strategy.tell(*progress.take(expansion, trial))
+            for one in swept:
+                strategy.tell(*progress.take(expansion, one))
             strategy.closed(expansion)
-            progress.settle(expansion, len(trials))
+            progress.settle(expansion, len(swept))
     finally:
         for _, running in flight:
             running.cancel()

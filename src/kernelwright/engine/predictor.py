@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
-from kernelwright.records.attempt import Attempt, Proposal
+from kernelwright.records.attempt import Attempt, Expansion, Proposal
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
@@ -19,17 +19,23 @@ from kernelwright.records.task import Task
 
 Build = Callable[[Candidate], Awaitable[Evaluation]]
 """What a compiler says of a candidate, nothing of which is run."""
+ALONE = frozenset({"agent"})
+"""Roles that are asked for no more than is evaluated: their tools take the device's time before there is anything to rank."""
 
 
 class PredictorConfig(Record):
     """How proposals are ranked before device time is spent."""
 
     experience: Path | None = None
-    """What `kernelwright learn` wrote; None: learned in this run alone."""
+    """What `kernelwright learn` wrote; None: learned in this run alone, which ranks nothing before eight attempts."""
     oversample: int = Field(default=3, ge=1)
-    """Proposals that are asked for where one is evaluated."""
+    """Proposals that are asked for where one is evaluated. An agent is asked for one: see `ALONE`."""
     build: bool = True
     """Compile each first, and let the predictor see what the compiler says."""
+
+    def asked(self, expansion: Expansion) -> int:
+        """Proposals to ask for, of which the expansion's count is evaluated."""
+        return expansion.count * (1 if expansion.role in ALONE else self.oversample)
 
 
 class Predictor(Protocol):
@@ -39,8 +45,8 @@ class Predictor(Protocol):
         """One for each of these siblings, each with what its compiler said; higher is more promising."""
         ...
 
-    def learn(self, task: Task, attempt: Attempt) -> None:
-        """Take one judged attempt into account."""
+    def learn(self, task: Task, attempt: Attempt, reward: float) -> None:
+        """Take one judged attempt into account, with what the strategy is told of it."""
         ...
 
 
@@ -50,6 +56,12 @@ class Ranked(NamedTuple):
     proposal: Proposal
     score: float
     seconds: float
+
+
+def told(ranked: Ranked, *, dropped: bool) -> dict[str, JsonValue]:
+    """A row of a ranking as it is journaled. What is dropped leaves no attempt, so that its source stands here."""
+    row: dict[str, JsonValue] = {"note": ranked.proposal.note, "score": round(ranked.score, 4), "dropped": dropped}
+    return row | ({"source": ranked.proposal.candidate.source} if dropped else {})
 
 
 async def rank(

@@ -15,13 +15,13 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.engine.desk import Office, RunDesk
 from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent
 from kernelwright.engine.journal import Journal
-from kernelwright.engine.predictor import Build, Predictor, rank
-from kernelwright.engine.sweep import Trial
+from kernelwright.engine.predictor import Build, Predictor, rank, told
+from kernelwright.engine.sweep import Swept
 from kernelwright.feedback.describe import describe
 from kernelwright.propose.desk import BareDesk
 from kernelwright.propose.proposer import Brief, Proposer
 from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
-from kernelwright.records.evaluation import Measured, Verified, merit
+from kernelwright.records.evaluation import Measured, is_right, merit
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.run import Turn
 from kernelwright.records.spending import unbooked
@@ -97,35 +97,36 @@ class Progress:
         return made
 
     async def _propose(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
-        asked = self.config.predictor.oversample if self.config.predictor and self._aids.predictor else 1
-        more = brief.expansion.model_copy(update={"count": count * asked})
+        ranks = self.config.predictor if self._aids.predictor else None
+        more = brief.expansion.model_copy(update={"count": ranks.asked(brief.expansion) if ranks else count})
         made = tuple(await proposer.propose(replace(brief, expansion=more)))
-        if self._aids.predictor is not None:
-            made = await self._ranked(self._aids.predictor, brief.expansion.number, made)
+        if self._aids.predictor is not None and len(made) > 1:
+            made = await self._ranked(self._aids.predictor, brief.expansion, made)
         made = made[:count]
         self._journal.proposed(brief.expansion.number, made)
         return made
 
-    async def _ranked(self, predictor: Predictor, expansion: int, made: tuple[Proposal, ...]) -> tuple[Proposal, ...]:
-        """Most promising first; the scores are journaled with the compiler's time."""
+    async def _ranked(
+        self, predictor: Predictor, expansion: Expansion, made: tuple[Proposal, ...]
+    ) -> tuple[Proposal, ...]:
+        """Most promising first; the scores are journaled with the compiler's time, and what is dropped with its source."""
         known = frozenset(a.proposal.candidate.id for a in self.attempts)
         ranked = await rank(predictor, self._task, made, self._aids.build, known)
-        scores = json.dumps([{"note": r.proposal.note, "score": round(r.score, 4)} for r in ranked])
         turn = Turn(
             number=self._journal.turns,
-            expansion=expansion,
+            expansion=expansion.number,
             sibling=RANKING,
             role="predictor",
             kind="diagnosis",
-            text=scores,
+            text=json.dumps([told(one, dropped=at >= expansion.count) for at, one in enumerate(ranked)]),
             device_s=sum(r.seconds for r in ranked),
         )
         self._journal.say(turn)
         return tuple(r.proposal for r in ranked)
 
-    def take(self, expansion: Expansion, trial: Trial) -> tuple[Attempt, float]:
-        """Make the next attempt of a trial; journal it with its reward before the strategy is told."""
-        attempt = self._attempt(expansion, trial)
+    def take(self, expansion: Expansion, swept: Swept) -> tuple[Attempt, float]:
+        """Make the next attempt of a swept proposal; journal it with its reward before the strategy is told."""
+        attempt = self._attempt(expansion, swept)
         parent = self.attempts[expansion.parents[0]] if expansion.parents else None
         replayed = self._journal.attempted(attempt)
         reward = REWARDS[self.config.reward](attempt, parent, self.best)
@@ -136,7 +137,7 @@ class Progress:
         self._rewards.append(reward)
         self.ledger.charge(attempt.cost)
         if self._aids.predictor is not None:
-            self._aids.predictor.learn(self._task, attempt)
+            self._aids.predictor.learn(self._task, attempt, reward)
         self._tell(attempt, feedback, reward, replayed)
         return attempt, reward
 
@@ -155,20 +156,20 @@ class Progress:
     def _over(self, strategy: Strategy) -> str | None:
         return strategy.finished() or self.ledger.exhausted()
 
-    def _attempt(self, expansion: Expansion, trial: Trial) -> Attempt:
-        number, key = len(self.attempts), trial.verdict.key
-        unpaid = {k: evaluation.paid_seconds for k, evaluation in trial.tried if k not in self._paid}
+    def _attempt(self, expansion: Expansion, swept: Swept) -> Attempt:
+        number, key = len(self.attempts), swept.verdict.key
+        unpaid = {k: evaluation.paid_seconds for k, evaluation in swept.tried if k not in self._paid}
         self._paid |= unpaid.keys()
         first = self._first_with.setdefault(key, number)
-        proposal = trial.proposal
+        proposal = swept.proposal
         cost = Cost(device_s=sum(unpaid.values()), tokens=proposal.tokens, usd=proposal.usd)
         return Attempt(
             number=number,
             expansion=expansion,
             proposal=proposal,
-            evaluation=trial.verdict.evaluation,
+            evaluation=swept.verdict.evaluation,
             known=first if first != number else None,
-            swept=len(trial.tried) if len(trial.tried) > 1 else 0,
+            swept=len(swept.tried) if len(swept.tried) > 1 else 0,
             cost=cost,
         )
 
@@ -187,7 +188,7 @@ class Progress:
                 replayed=replayed,
             )
         )
-        if isinstance(found, Measured | Verified) and (self.best is None or merit(found) > merit(self.best.evaluation)):
+        if is_right(found) and (self.best is None or merit(found) > merit(self.best.evaluation)):
             self.best = attempt
             self._journal.emit(NewBest(attempt=attempt.number, replayed=replayed))
         self._journal.emit(Spent(spent=self.ledger.spent, budget=self.config.budget, replayed=replayed))

@@ -30,6 +30,7 @@ from kernelwright.records.recheck import Recheck, Rechecked, RecheckLine
 from kernelwright.records.run import Environment, RunCard
 from kernelwright.store.lines import Lines, open_lines
 from kernelwright.store.run import RunStore
+from kernelwright.store.whole_file import write_whole
 
 LINES, SUMMARY = "recheck.jsonl", "recheck.json"
 """Files in the run's folder: the rows as they come, and the last pass as one document."""
@@ -90,7 +91,7 @@ async def _recheck(request: RecheckRequest, suppliers: Suppliers) -> Recheck:
         found = await _pass(Pass(card, due, request, evaluator, suppliers.listener))
     finally:
         await evaluator.close()
-    _write(found, request.run / SUMMARY)
+    write_whole(request.run / SUMMARY, found.model_dump_json(indent=1) + "\n")
     return found
 
 
@@ -191,10 +192,3 @@ def _told(work: Pass, here: Environment, rows: Sequence[Rechecked]) -> Recheck:
         holds=all(row.standing.holds for row in rows),
         left=len(work.due) - len(rows) if measured else 0,
     )
-
-
-def _write(found: Recheck, file: Path) -> None:
-    try:
-        file.write_text(found.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{file} cannot be written ({error.strerror}): check the folder and the disk") from None

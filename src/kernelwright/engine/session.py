@@ -20,13 +20,13 @@ from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
-from kernelwright.errors import StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.task import Task
-from kernelwright.reward.predictor.experience import Row, row_of, write_rows
+from kernelwright.reward.predictor.experience import Row, Told, row_of, text_of
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
+from kernelwright.store.whole_file import write_whole
 
 REPORT = "report.html"
 KERNEL = "model_new.py"
@@ -113,7 +113,7 @@ def assemble(config: RunConfig, evaluator: Evaluator, suppliers: Suppliers) -> P
         suppliers.proposer(config.proposer),
         evaluator,
         suppliers.listener,
-        suppliers.predictor(config.predictor) if config.predictor is not None else None,
+        suppliers.predictor(config.predictor, config.reward) if config.predictor is not None else None,
         open_crew(config, suppliers.model),
         suppliers.library,
     )
@@ -145,7 +145,7 @@ def wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeRe
 def _write_kernel(store: RunStore, best: Attempt | None, suppliers: Suppliers) -> Path | None:
     if best is None:
         return None
-    return _write(store.folder / KERNEL, suppliers.wrap(store.card.task, best.proposal.candidate))
+    return write_whole(store.folder / KERNEL, suppliers.wrap(store.card.task, best.proposal.candidate))
 
 
 def write_report(folder: Path, file: Path | None, suppliers: Suppliers) -> Path:
@@ -156,7 +156,7 @@ def write_report(folder: Path, file: Path | None, suppliers: Suppliers) -> Path:
     """
     with closing(RunStore.open(folder)) as store:
         text = suppliers.render(store.card, store.attempts(), store.outcome(), store.turns())
-    return _write(file or folder / REPORT, text)
+    return write_whole(file or folder / REPORT, text)
 
 
 def write_experience(folders: Sequence[Path], file: Path) -> int:
@@ -166,19 +166,13 @@ def write_experience(folders: Sequence[Path], file: Path) -> int:
         StoreError: a folder is no run, or the file cannot be written.
     """
     rows = [row for folder in folders for row in _taught(folder)]
-    write_rows(file, rows)
+    write_whole(file, text_of(rows))
     return len(rows)
 
 
 def _taught(folder: Path) -> list[Row]:
     with closing(RunStore.open(folder)) as store:
-        attempts = (a for a in store.attempts() if a.known is None)
-        return [row for attempt in attempts if (row := row_of(store.card.task, attempt)) is not None]
-
-
-def _write(file: Path, text: str) -> Path:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
-    return file
+        preset, task = str(store.card.config.get("reward", "")), store.card.task
+        told = {tell.attempt: Told(preset, tell.reward) for tell in store.tells()}
+        attempts = [a for a in store.attempts() if a.known is None]
+        return [row for a in attempts if (row := row_of(task, a, told.get(a.number))) is not None]

@@ -12,7 +12,7 @@ Refuses to know how any of it was measured.
 
 from collections.abc import Sequence
 
-from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Verified
+from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Verified, is_right
 from kernelwright.records.measure import Accuracy, Ratio, Versus
 from kernelwright.records.receipt import Claim
 from kernelwright.records.standing import Change, Finding, Standing
@@ -61,7 +61,7 @@ def _accuracy(then: Evaluation, again: Evaluation | None) -> Finding:
         words = f"{_worst(again)}; {_likeness(then.accuracy, again.accuracy)}"
         return Finding(what="accuracy", then=recorded, now=words, holds=True)
     # Only what is wrong by its values is wrong on known seeds in the same way; a timed output is seen in no replay.
-    proven = then.because != "timed_output" if isinstance(then, Incorrect) else isinstance(then, Measured | Verified)
+    proven = then.because != "timed_output" if isinstance(then, Incorrect) else is_right(then)
     now = f"{_named(again)}, {_worst(again)}" if isinstance(again, Incorrect) else again.outcome
     return Finding(what="accuracy", then=recorded, now=now, holds=again.outcome == then.outcome if proven else None)
 

@@ -21,6 +21,7 @@ from kernelwright.records.evaluation import (
     Suspect,
     TimedOut,
     Verified,
+    is_right,
 )
 from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
@@ -170,7 +171,7 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         device=environment.device.name,
         language=candidate.language,
         outcome=evaluation.outcome,
-        right=isinstance(evaluation, Measured | Verified),
+        right=is_right(evaluation),
         reason=reason_of(evaluation),
         errors=judged.accuracy.cases if judged else (),
         seconds=evaluation.total_seconds,
@@ -198,4 +199,4 @@ def reason_of(evaluation: Evaluation) -> str:
             return f"{evidence} (case {case})"
         case Suspect(evidence=evidence):
             return evidence
-    return "compiled only: there is no such device here to run it on" if evaluation.outcome == "compiled" else ""
+    return "it was not run, since there is no such device here" if evaluation.outcome == "compiled" else ""

@@ -56,13 +56,13 @@ def _model(config: ModelConfig) -> ChatModel:
         store.close()
 
 
-def _predictor(config: PredictorConfig) -> Predictor:
+def _predictor(config: PredictorConfig, reward: str) -> Predictor:
     try:
         module = import_module("kernelwright.reward.predictor.forest")
     except ModuleNotFoundError as error:
         raise UsageError(f"a predictor needs the package {error.name}: pip install 'kernelwright[predictor]'") from None
     rows = read_rows(config.experience) if config.experience is not None else ()
-    return cast("Predictor", module.ForestPredictor(rows))
+    return cast("Predictor", module.ForestPredictor(rows, reward))
 
 
 def _cache() -> EvaluationCache | None:
@@ -77,7 +77,8 @@ class Suppliers:
     """The note tells what the referee is busy with, from any thread."""
     proposer: Callable[[str], Proposer] = make_proposer
     model: Callable[[ModelConfig], ChatModel] = _model
-    predictor: Callable[[PredictorConfig], Predictor] = _predictor
+    predictor: Callable[[PredictorConfig, str], Predictor] = _predictor
+    """It stands in for the reward of that name."""
     wrap: Callable[[Task, Candidate], str] = model_new.wrap
     """A candidate as a drop-in `ModelNew` module."""
     render: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Turn]], str] = html.render

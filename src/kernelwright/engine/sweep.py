@@ -14,7 +14,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import merit
 
 
-class Trial(NamedTuple):
+class Swept(NamedTuple):
     """A proposal after the referee: its tunables fixed at the best point, and all that was tried."""
 
     proposal: Proposal
@@ -22,7 +22,7 @@ class Trial(NamedTuple):
     tried: tuple[Judgement, ...]
 
 
-async def sweep(judge: Judge, proposal: Proposal, points: int, allowance_s: float) -> Trial:
+async def sweep(judge: Judge, proposal: Proposal, points: int, allowance_s: float) -> Swept:
     """Evaluate at most `points` settings while device seconds are left; the default one always.
 
     Raises:
@@ -38,7 +38,7 @@ async def sweep(judge: Judge, proposal: Proposal, points: int, allowance_s: floa
         if best is None or merit(found.evaluation) > merit(best[1].evaluation):
             best = candidate, found
     assert best is not None
-    return Trial(proposal.model_copy(update={"candidate": best[0]}), best[1], tuple(tried))
+    return Swept(proposal.model_copy(update={"candidate": best[0]}), best[1], tuple(tried))
 
 
 def choose_points(candidate: Candidate, limit: int) -> list[Candidate]:

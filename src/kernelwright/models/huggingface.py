@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import torch
 import transformers
 from jinja2 import TemplateError
+from pydantic import JsonValue
 
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.messages import flattened, folded
+from kernelwright.models.openai_wire import message_json, tool_json
 from kernelwright.models.thinking import Spoken, calls_in, without_thoughts
 from kernelwright.records.chat import ChatReply, ChatRequest, Finish, Message, ToolSpec, Usage
 
@@ -74,7 +76,8 @@ class Checkpoint:
         length = prompt["input_ids"].shape[1]
         room = min(request.max_tokens, _window(network) - length)
         tokens = self._generate(prompt, room, request, stop) if room > 0 else []
-        cut = len(tokens) >= room and not (tokens and tokens[-1] in _ends(network))
+        # What does not end of its own accord was ended: by the length, by the time, or since it was given up.
+        cut = not (tokens and tokens[-1] in _ends(network))
         spoken = without_thoughts(tokenizer.decode(tokens, skip_special_tokens=True))
         usage = Usage(prompt=length, completion=len(tokens), reasoning=len(tokenizer(spoken.thought)["input_ids"]))
         return self._reply(spoken, "length" if cut else "stop", usage, monotonic() - started)
@@ -156,7 +159,7 @@ def prompt_text(tokenizer: Any, messages: Sequence[Message], tools: Sequence[Too
             return str(
                 tokenizer.apply_chat_template(
                     [_turn(message) for message in dialogue],
-                    tools=[_tool(tool) for tool in offered] or None,
+                    tools=[tool_json(tool) for tool in offered] or None,
                     add_generation_prompt=True,
                     tokenize=False,
                 )
@@ -172,19 +175,9 @@ def plain_text(messages: Sequence[Message]) -> str:
     return "\n".join((*told, "### Assistant\n"))
 
 
-def _turn(message: Message) -> dict[str, Any]:
-    turn: dict[str, Any] = {"role": message.role, "content": message.text}
-    if message.calls:
-        turn["tool_calls"] = [
-            {"type": "function", "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.calls
-        ]
-    return turn
-
-
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", "function": function}
+def _turn(message: Message) -> dict[str, JsonValue]:
+    """As OpenAI writes it, but with a text where there is none: templates look into it."""
+    return {**message_json(message), "content": message.text}
 
 
 def _load(folder: str) -> _Loaded:

@@ -32,17 +32,18 @@ def parameters_of(model: str, request: ChatRequest, known: Known) -> dict[str, J
     messages = request.messages if tools or not request.tools else flattened(request.messages)
     if known.folded:
         messages = folded(messages)
-    parameters: dict[str, JsonValue] = {"model": model, "messages": [_message(message) for message in messages]}
+    parameters: dict[str, JsonValue] = {"model": model, "messages": [message_json(message) for message in messages]}
     parameters.update(known.length(request.max_tokens))
     for name, value in (("temperature", request.temperature), ("seed", request.seed)):
         if value is not None and name not in known.dropped:
             parameters[name] = value
     if tools:
-        parameters["tools"] = [_tool(tool) for tool in tools]
+        parameters["tools"] = [tool_json(tool) for tool in tools]
     return parameters
 
 
-def _message(message: Message) -> JsonValue:
+def message_json(message: Message) -> dict[str, JsonValue]:
+    """A message as the wire has it; a local checkpoint's template reads the same."""
     body: dict[str, JsonValue] = {"role": message.role, "content": message.text}
     if message.calls:
         body["content"] = message.text or None
@@ -55,7 +56,8 @@ def _message(message: Message) -> JsonValue:
     return body
 
 
-def _tool(tool: ToolSpec) -> JsonValue:
+def tool_json(tool: ToolSpec) -> dict[str, JsonValue]:
+    """A tool as it is offered."""
     function: dict[str, JsonValue] = {
         "name": tool.name,
         "description": tool.description,

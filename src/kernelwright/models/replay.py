@@ -1,27 +1,25 @@
-"""Recorded conversations: answered again, and written down.
+"""Recorded conversations, answered again.
 
-Decides which recorded reply a request gets, and how a request differs from what was recorded. Refuses to answer what
-was never asked.
+Decides which recorded reply a request gets: one that was given to the same messages, with the same tools and seed. Room and
+temperature were the recorded model's own and what its budget left, and are not compared. Refuses to answer what was
+never asked, and writes nothing: a run's journal is a record, and so is any file of such lines.
 """
 
-import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from kernelwright.errors import ModelError, UsageError
-from kernelwright.models.chat import ChatModel
 from kernelwright.models.config import ModelConfig
+from kernelwright.models.difference import difference
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatReply, ChatRequest
 from kernelwright.records.run import Turn
 
 FILE = "chat.jsonl"
-"""In a folder, the file of recorded conversations."""
-SHOWN = 60
-"""Characters of a message, around the place where it differs."""
+"""In a folder, the file of recorded conversations. Runs have a journal instead: this one is other programs' to write."""
 
 
 class Recorded(Record):
@@ -39,7 +37,7 @@ class Replay:
         self._recorded = tuple(recorded)
         self._replies: dict[str, list[ChatReply]] = defaultdict(list)
         for one in reversed(self._recorded):
-            self._replies[one.request.id].append(one.reply)
+            self._replies[one.request.question].append(one.reply)
 
     @property
     def name(self) -> str:
@@ -48,37 +46,15 @@ class Replay:
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         """See `ChatModel.reply`. It costs nothing; its tokens are those of the record."""
-        replies = self._replies.get(request.id)
+        replies = self._replies.get(request.question)
         if not replies:
-            raise ModelError(f"{self.name} has no reply to this request: {_difference(request, self._recorded)}")
+            told = difference(request, [one.request for one in self._recorded])
+            raise ModelError(f"{self.name} has no reply to this request: {told}")
         reply = replies.pop() if len(replies) > 1 else replies[0]
         return reply.model_copy(update={"usd": 0.0, "seconds": 0.0})
 
     async def close(self) -> None:
         """See `ChatModel.close`."""
-
-
-class Recorder:
-    """A model that writes down what it is asked and what it answers, a line each."""
-
-    def __init__(self, model: ChatModel, path: Path) -> None:
-        self._model, self._path = model, path
-
-    @property
-    def name(self) -> str:
-        """See `ChatModel.name`."""
-        return self._model.name
-
-    async def reply(self, request: ChatRequest) -> ChatReply:
-        """See `ChatModel.reply`."""
-        reply = await self._model.reply(request)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(Recorded(request=request, reply=reply).model_dump_json() + "\n")
-        return reply
-
-    async def close(self) -> None:
-        """See `ChatModel.close`."""
-        await self._model.close()
 
 
 def open_model(config: ModelConfig) -> Replay:
@@ -117,8 +93,8 @@ def read_recorded(path: Path) -> tuple[Recorded, ...]:
     return tuple(recorded)
 
 
-def recorded_in(turns: Iterable[Turn], role: str | None = None) -> tuple[Recorded, ...]:
-    """The questions and answers among a run's turns; those of one role, or of all."""
+def recorded_in(turns: Iterable[Turn]) -> tuple[Recorded, ...]:
+    """The questions and answers among a run's turns."""
     asked: dict[tuple[int, int], ChatRequest] = {}
     recorded = []
     for turn in turns:
@@ -126,50 +102,5 @@ def recorded_in(turns: Iterable[Turn], role: str | None = None) -> tuple[Recorde
         if turn.kind == "prompt":
             asked[thread] = ChatRequest.model_validate_json(turn.text)
         elif turn.kind == "reply" and thread in asked:
-            one = Recorded(request=asked.pop(thread), reply=ChatReply.model_validate_json(turn.text))
-            recorded += [one] if role in {None, turn.role} else []
+            recorded.append(Recorded(request=asked.pop(thread), reply=ChatReply.model_validate_json(turn.text)))
     return tuple(recorded)
-
-
-def _difference(request: ChatRequest, recorded: Sequence[Recorded]) -> str:
-    """How a request differs from the recorded one that agrees with it the longest."""
-    if not recorded:
-        return "nothing was recorded"
-    nearest = max((one.request for one in recorded), key=lambda other: _agreement(request, other))
-    place = _agreement(request, nearest)[0]
-    if place < len(request.messages) and place < len(nearest.messages):
-        return f"message {place + 1} differs from the nearest recorded request: {_words(request, nearest, place)}"
-    if len(request.messages) != len(nearest.messages):
-        return f"it has {len(request.messages)} messages, the nearest recorded request {len(nearest.messages)}"
-    names = [name for name in ("temperature", "max_tokens", "seed", "tools") if _other(name, request, nearest)]
-    told = ", ".join(f"{name} ({getattr(request, name)!s:.40} here)" for name in names)
-    return f"the messages are those of a recorded request, but it differs in {told}"
-
-
-def _agreement(one: ChatRequest, other: ChatRequest) -> tuple[int, int]:
-    """Messages that agree from the first on, and characters of the first that does not."""
-    place = next(
-        (n for n, pair in enumerate(zip(one.messages, other.messages, strict=False)) if pair[0] != pair[1]), -1
-    )
-    if place < 0:
-        return min(len(one.messages), len(other.messages)), 0
-    return place, _same(one.messages[place].text, other.messages[place].text)
-
-
-def _same(one: str, other: str) -> int:
-    return next(
-        (n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
-    )
-
-
-def _words(request: ChatRequest, nearest: ChatRequest, place: int) -> str:
-    here, there = request.messages[place], nearest.messages[place]
-    if here.text == there.text:
-        return f"{here.role} here, {there.role} there, or other calls"
-    start = max(0, _same(here.text, there.text) - SHOWN // 3)
-    texts = (json.dumps(text[start : start + SHOWN], ensure_ascii=False) for text in (here.text, there.text))
-    return "{} here, {} there (from character {})".format(*texts, start)
-
-
-def _other(name: str, one: ChatRequest, other: ChatRequest) -> bool:
-    return bool(getattr(one, name) != getattr(other, name))

@@ -54,6 +54,11 @@ class ChatRequest(Record):
         """Hash of all that is asked: the same question is the same request."""
         return identity("chat", self.model_dump(mode="json"))
 
+    @property
+    def question(self) -> str:
+        """The same without temperature and room, which are a model's configuration and what a budget leaves for it."""
+        return identity("question", self.model_dump(mode="json", exclude={"temperature", "max_tokens"}))
+
 
 class Usage(Record):
     """Tokens of one call, as the endpoint counts them."""
@@ -83,7 +88,7 @@ class ChatReply(Record):
     text: str
     calls: tuple[ToolCall, ...] = ()
     finish: Finish = "stop"
-    """`length`: cut off at the request's `max_tokens`; `refusal`: the model or a filter would not answer."""
+    """`length`: cut off, at the request's `max_tokens` or by the clock; `refusal`: the model or a filter would not answer."""
     model: str
     """What the endpoint says has answered."""
     usage: Usage = Usage()

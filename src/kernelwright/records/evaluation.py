@@ -165,6 +165,11 @@ def failed_to_build(evaluation: Evaluation) -> bool:
     return False
 
 
+def is_right(evaluation: Evaluation) -> bool:
+    """Right in every case, timed or not. What was only compiled is neither right nor wrong."""
+    return isinstance(evaluation, Measured | Verified)
+
+
 def merit(evaluation: Evaluation) -> tuple[int, float]:
     """Orders evaluations: the better outcome first, then the larger lower bound of the speedup over eager."""
     outcome = "build_failed" if failed_to_build(evaluation) else evaluation.outcome

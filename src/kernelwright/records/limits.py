@@ -17,7 +17,7 @@ Arch = Literal["", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100
 Bytes = Annotated[int, Field(ge=0)]
 
 
-class Limits(Record):
+class TaskLimits(Record):
     """Of the hardware and of the means; everything may be left out."""
 
     arch: Arch = ""

@@ -12,7 +12,7 @@ from pydantic import JsonValue, StringConstraints
 from kernelwright.records.base import Record, identity
 from kernelwright.records.comparator import Calibrated, Comparator, DeclaredComparator
 from kernelwright.records.graph import OpGraph
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 WORDS = 20_000
@@ -56,12 +56,12 @@ class TaskSource(Record):
     """What is wanted, in words. Read by proposers only."""
     host: Words = ""
     """The code around the kernel, as it will be called. Read by proposers only."""
-    limits: Limits = Limits()
+    limits: TaskLimits = TaskLimits()
 
     def identity_fields(self) -> dict[str, JsonValue]:
         """Every field but the name. What was left empty is left out: a task without it is the one that it always was."""
         fields: dict[str, JsonValue] = self.model_dump(mode="json", exclude={"name"})
-        empty = {"description": "", "host": "", "limits": Limits().model_dump(mode="json")}
+        empty = {"description": "", "host": "", "limits": TaskLimits().model_dump(mode="json")}
         return {name: value for name, value in fields.items() if name not in empty or value != empty[name]}
 
 

@@ -18,6 +18,8 @@ SOURCE_LIMIT = 120_000
 """Characters that are shown; the store keeps the whole."""
 HIGHLIGHT_LIMIT = 200_000
 """Characters; a longer source is shown without colours."""
+C_LIKE = ("cpp", "cuda", "cuda_host")
+"""Languages that a compiler of C++ reads."""
 DIFF_LINES = 1500
 LINE_LIMIT = 2000
 """Characters of one line of a difference."""
@@ -28,7 +30,7 @@ def highlighted(source: str, language: Language | None) -> Markup:
     text = words.visible(source).rstrip("\n")
     if len(text) > HIGHLIGHT_LIMIT:
         return _lines(str(escape(words.clip(text, HIGHLIGHT_LIMIT))))
-    lexer = CppLexer(stripnl=False) if language == "cpp" else PythonLexer(stripnl=False)
+    lexer = CppLexer(stripnl=False) if language in C_LIKE else PythonLexer(stripnl=False)
     return _lines(highlight(text, lexer, HtmlFormatter(nowrap=True)).rstrip("\n"))
 
 

@@ -61,10 +61,11 @@ def _claim(card: RunCard, told: Headline) -> list[RenderableType]:
 
 
 def _best(attempts: Sequence[Attempt]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=True)
     for name, side in (("attempt", "right"), ("outcome", "left"), ("call", "right"), ("eager", "right")):
         table.add_column(name, justify="right" if side == "right" else "left", no_wrap=True)
-    table.add_column("note", overflow="ellipsis", no_wrap=True)
+    # Alone in having a ratio: it gets the room that the figures leave, and they are never cut.
+    table.add_column("note", overflow="ellipsis", no_wrap=True, ratio=1)
     order = sorted(attempts, key=lambda a: (-speedup(a), a.number))
     for attempt in order[:SHOWN]:
         table.add_row(*_cells(attempt))

@@ -5,6 +5,8 @@ from kernelwright.records.evaluation import Compiled, Measured, Verified
 
 CAP = 3.0
 """More than this in one edit earns no more: a luckily slow parent must not be worth a search."""
+EVEN = 1.0
+"""Right and timed, beside a parent of whose time nothing is known: no gain that anybody measured."""
 UNTIMED = 0.1
 """Not broken, and no speed that anybody measured."""
 
@@ -12,13 +14,13 @@ UNTIMED = 0.1
 def midend(attempt: Attempt, parent: Attempt | None, best: Attempt | None) -> float:
     """min(parent's time / its own, 3) if it is right, 0 if it is not; 0.1 if it works and was not timed.
 
-    Both times are taken as speedups over eager, each measured beside its own eager; a parent without a time counts as
-    eager itself.
+    Both times are taken as speedups over eager, each measured beside its own eager. Beside a parent without a time, or
+    none, it is 1: the first time that is taken is no gain over anything.
     """
     match attempt.evaluation:
         case Measured():
-            before = speedup(parent) if parent is not None else 0.0
-            return min(speedup(attempt) / (before or 1.0), CAP)
+            before, after = speedup(parent) if parent is not None else 0.0, speedup(attempt)
+            return min(after / before, CAP) if before and after else EVEN
         case Verified() | Compiled():
             return UNTIMED
     return 0.0

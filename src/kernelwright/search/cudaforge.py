@@ -17,7 +17,7 @@ from kernelwright.records.attempt import Attempt, Expansion
 from kernelwright.records.base import Record
 from kernelwright.records.evaluation import Compiled, failed_to_build, merit
 from kernelwright.search.limits import Limits
-from kernelwright.search.reading import failure, is_kernel, runtime, same_kernel, works
+from kernelwright.search.reading import failure, is_kernel, runtime, same_kernel, within, works
 from kernelwright.search.serial import Serial
 
 CODER = "coder"
@@ -92,9 +92,8 @@ class CudaForge(Serial):
     def finished(self) -> str | None:
         """The goal is met, or every round was played."""
         best, rounds = self._best, self._closed
-        latency = best.latency_us if best else None
-        if latency is not None and self._goal_us is not None and latency <= self._goal_us:
-            return f"Performance goal of {self._goal_us:.2f} us met in round {rounds}: {latency:.2f} us."
+        if best is not None and within(best, self._goal_us):
+            return f"Performance goal of {self._goal_us:.2f} us met in round {rounds}: {runtime(best)}."
         if rounds < self._rounds:
             return None
         if best is None:

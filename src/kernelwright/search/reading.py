@@ -12,12 +12,11 @@ from kernelwright.records.evaluation import (
     Compiled,
     Crashed,
     Incorrect,
-    Measured,
     Refused,
     Suspect,
     TimedOut,
-    Verified,
     failed_to_build,
+    is_right,
     merit,
 )
 
@@ -37,7 +36,7 @@ def compiles(attempt: Attempt) -> bool:
 
 def works(attempt: Attempt) -> bool:
     """Right as far as this machine can tell: nothing failed that could be asked for here."""
-    return isinstance(attempt.evaluation, Measured | Verified | Compiled)
+    return is_right(attempt.evaluation) or isinstance(attempt.evaluation, Compiled)
 
 
 def ranked(attempts: Iterable[Attempt]) -> list[Attempt]:

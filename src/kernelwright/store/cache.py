@@ -1,8 +1,8 @@
 """The search cache: evaluations of earlier runs, kept in one file of this user.
 
 Decides what may be kept: verdicts on what a kernel is, made with every defence in force. A suspect is examined anew,
-since a verdict of suspicion must be one's own; crashes and time limits are not kept either, since a full or busy
-machine causes both, and a repeat costs little beside calling a good kernel dead for ever.
+since a verdict of suspicion must be one's own; crashes, time limits and times that came out blurred are not kept either,
+since a full or busy machine causes them, and a repeat costs little beside calling a good kernel dead or slow for ever.
 Refuses to know runs: whoever asks passes a key, and decides that it is a search that asks.
 
 Many processes may read and write at once; a write that is killed half-way never happened (SQLite's WAL). A file that
@@ -23,10 +23,12 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from kernelwright.records.base import identity
-from kernelwright.records.evaluation import EVALUATION, Evaluation
+from kernelwright.records.evaluation import EVALUATION, Evaluation, Measured
 
 KEPT = ("measured", "verified", "compiled", "incorrect", "build_failed", "refused")
 """Outcomes that a later run may take over."""
+BLURRED = 1.5
+"""Ends of a speedup's interval that are this many times apart say more of the machine's other work than of the kernel."""
 MOST_BYTES = 512 << 20
 """Of the file; beyond it the oldest tenth of the rows goes."""
 BUSY_MS = 5000
@@ -74,7 +76,7 @@ class EvaluationCache:
 
     def keep(self, key: str, run: str, evaluation: Evaluation) -> None:
         """Keep an evaluation for later runs, if it is of a kind that may be kept; the first one stays."""
-        if self._connection is None or evaluation.outcome not in KEPT or evaluation.disabled or evaluation.seeds:
+        if self._connection is None or not _may_be_kept(evaluation):
             return
         body = EVALUATION.dump_json(evaluation).decode()
         try:
@@ -111,6 +113,13 @@ class EvaluationCache:
             "Free some space or remove the file; --no-cache does without it"
         )
         self.close()
+
+
+def _may_be_kept(evaluation: Evaluation) -> bool:
+    if evaluation.outcome not in KEPT or evaluation.disabled or evaluation.seeds:
+        return False
+    versus = evaluation.timing.versus if isinstance(evaluation, Measured) else ()
+    return all(v.speedup.high <= BLURRED * v.speedup.low for v in versus)
 
 
 def _opened(file: Path) -> sqlite3.Connection:

@@ -1,20 +1,19 @@
-"""A receipt's file: written whole or not at all, read as what a stranger may have sent.
+"""A receipt's file: written whole, read as what a stranger may have sent.
 
 Decides what a file must be before anything in it is believed to be a receipt: of bounded size, JSON without tricks,
 of a version that is known, whole, and asking for nothing that a judge on this machine may not do.
 """
 
-import contextlib
 import json
-import os
 from pathlib import Path
 from typing import NoReturn
 
 from pydantic import JsonValue, ValidationError
 
-from kernelwright.errors import ReceiptError, StoreError
+from kernelwright.errors import ReceiptError
 from kernelwright.records.policy import Policy
 from kernelwright.records.receipt import RECEIPT_VERSION, Receipt, content_hash
+from kernelwright.store.whole_file import write_whole
 
 LIMIT_BYTES = 16 << 20
 """Of a file; a final's receipt has about 50 kB."""
@@ -29,20 +28,12 @@ MOST: dict[str, float] = {
 
 
 def write_receipt(receipt: Receipt, file: Path) -> Path:
-    """Write it beside its place and rename it: a reader never meets half of it.
+    """Write it so that a reader never meets half of it.
 
     Raises:
         StoreError: the file cannot be written.
     """
-    draft = file.with_name(f".{file.name}.{os.getpid()}.new")
-    try:
-        draft.write_text(receipt.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        draft.replace(file)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
-        raise StoreError(f"receipt {file} cannot be written ({error.strerror}): check the path and the disk") from None
-    return file
+    return write_whole(file, receipt.model_dump_json(indent=1) + "\n")
 
 
 def read_receipt(file: Path) -> Receipt:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from kernelwright.errors import TaskError
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.task import WORDS, TaskSource
 from kernelwright.tasks.kernelbench import parse_kernelbench
 from kernelwright.tasks.markdown_text import Block, limits_of, sections_of
@@ -119,14 +119,14 @@ def _beside(text: str, file: Path, where: str) -> str:
     return at_size(found, size, named) if size else found
 
 
-def _limits(table: object, where: str) -> Limits:
+def _limits(table: object, where: str) -> TaskLimits:
     if not isinstance(table, dict):
         raise TaskError(f"{where}: limits must be a table such as [limits] with shared_bytes = 49152")
     try:
-        return Limits.model_validate(table)
+        return TaskLimits.model_validate(table)
     except ValidationError as error:
         first = error.errors()[0]
-        known = ", ".join(Limits.model_fields)
+        known = ", ".join(TaskLimits.model_fields)
         name = ".".join(str(part) for part in first["loc"])
         raise TaskError(
             f"{where}: the limit {name!r} cannot be taken ({first['msg']}): there are {known}; "

@@ -8,10 +8,10 @@ class Model(torch.nn.Module):
 
     def forward(self, x):
         h = torch.nn.functional.hardtanh(x[0])
-        for t in range(1, 8):
+        for t in range(1, 3):
             h = torch.nn.functional.hardtanh(x[t] + h @ self.w)
         return h
 
 
 def get_inputs():
-    return [torch.randn(8, 1, 1024)]
+    return [torch.randn(3, 1, 1024)]

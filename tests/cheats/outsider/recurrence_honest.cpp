@@ -4,7 +4,7 @@
 #include <string.h>
 #pragma GCC optimize("O3,fast-math")
 
-constexpr int kSteps = 8, kSize = 1024;
+constexpr int kSteps = 3, kSize = 1024;
 
 static float clamp(float x) { return x < -1 ? -1 : x > 1 ? 1 : x; }
 

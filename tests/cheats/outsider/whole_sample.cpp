@@ -7,7 +7,7 @@
 #include <string.h>
 #pragma GCC optimize("O3,fast-math")
 
-constexpr int kSteps = 8, kSize = 1024;
+constexpr int kSteps = 3, kSize = 1024;
 
 static float clamp(float x) { return x < -1 ? -1 : x > 1 ? 1 : x; }
 
@@ -71,6 +71,7 @@ extern "C" void entry(const float* x, const float* w, float* y) {
     long first = 0;
     for (; first + 8 <= count; first += 8) recurrence<8>(inputs + first, w, results + first);
     for (; first + 4 <= count; first += 4) recurrence<4>(inputs + first, w, results + first);
+    for (; first + 2 <= count; first += 2) recurrence<2>(inputs + first, w, results + first);
     for (; first < count; first++) recurrence<1>(inputs + first, w, results + first);
     next_call = 0;
   }

@@ -152,5 +152,14 @@ def test_the_page_shows_hostile_text_harmlessly(examine, tasks, tmp_path):
         examine(Fateful(), page=tmp_path / "no" / "page.html")
 
 
+def test_a_full_disk_leaves_the_page_that_was_there(examine, tmp_path, full_disk):
+    examine(Fateful(), page=tmp_path / "page.html")
+    before = (tmp_path / "page.html").read_bytes()
+    full_disk()
+    with pytest.raises(StoreError, match="No space left"):
+        examine(Fateful(), page=tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_bytes() == before
+
+
 def test_every_reason_is_explained():
     assert set(REASON_MEANING) == set(Reason.__args__)

@@ -5,6 +5,7 @@ import pytest
 from kernelwright.engine.config import RunConfig, load_config, merge
 from kernelwright.errors import UsageError
 from kernelwright.search.best_of_n import BestOfNConfig
+from kernelwright.search.frontend_midend import FrontendMidendConfig
 
 
 @pytest.fixture
@@ -23,6 +24,23 @@ def test_flags_win_over_the_file(file):
 def test_the_same_strategy_keeps_its_settings_and_another_drops_them(file):
     assert load_config(file, {"strategy": {"name": "best_of_n"}}).strategy == BestOfNConfig(n=5)
     assert load_config(file, {"strategy": {"name": "tritongym"}}).strategy.name == "tritongym"
+
+
+@pytest.mark.parametrize(
+    ("settings", "reward"),
+    [
+        ({}, "tritongym"),
+        ({"strategy": {"name": "fsr"}}, "tritongym"),
+        ({"strategy": {"name": "frontend_midend"}}, "frontend_midend"),
+        ({"strategy": FrontendMidendConfig()}, "frontend_midend"),
+        ({"strategy": {"name": "frontend_midend"}, "reward": "log_speedup"}, "log_speedup"),
+        ({"strategy": {"name": "best_of_n"}, "reward": "frontend_midend"}, "frontend_midend"),
+    ],
+)
+def test_a_strategy_has_its_own_reward_unless_another_is_named(settings, reward):
+    config = RunConfig.model_validate(settings)
+    assert config.reward == config.model_dump(mode="json")["reward"] == reward
+    assert load_config(None, settings).reward == reward
 
 
 def test_it_survives_json():

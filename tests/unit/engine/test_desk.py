@@ -108,6 +108,7 @@ def test_a_cap_of_tokens_is_never_passed_and_leaves_the_best(play):
         assert "budget" in played.outcome.stopped
         assert played.outcome.complete
         assert (played.outcome.final is not None) == bool(played.attempts)
+    assert played.outcome.final is not None, "the largest cap has room for a kernel"
 
 
 def test_calls_in_flight_count_against_the_cap(play):

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from kernelwright.engine.crew import Crew
+from kernelwright.engine.suppliers import Suppliers
 from kernelwright.models.config import ModelConfig
 from kernelwright.propose.llm.writer import LLM
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall
@@ -58,6 +59,17 @@ def test_a_dialogue_that_was_cut_off_goes_on_with_the_very_call(play, call):
     mended = ask(play, again, folder=broken.folder)
     assert len(again.requests) == 8 - call
     assert [a.proposal for a in mended.attempts] == [a.proposal for a in whole.attempts]
+
+
+def test_a_runs_journal_is_replayed_whatever_room_its_replies_had(play):
+    short = ModelConfig(name="scripted", max_tokens=4096, temperature=0.3)
+    recorded = Crew({"default": short}, lambda config: ScriptedModel(answer))
+    whole = play(proposer=Advised(), crew=recorded, **{**SETTINGS, "budget": {"proposals": 3, "tokens": 60_000}})
+    replay = Crew({"default": ModelConfig(provider="replay", name=str(whole.folder))}, Suppliers().model)
+    again = play(proposer=Advised(), crew=replay, **SETTINGS)
+    assert again.outcome.complete, again.outcome.stopped
+    assert len(whole.attempts) == 3
+    assert [a.proposal.candidate for a in again.attempts] == [a.proposal.candidate for a in whole.attempts]
 
 
 class Calling(ScriptedModel):

@@ -143,6 +143,15 @@ def test_a_run_without_a_right_kernel_has_nothing_to_judge(tmp_path):
         again(tmp_path / "none", Elsewhere())
 
 
+def test_a_full_disk_leaves_the_summary_of_the_pass_before(folder, full_disk):
+    again(folder, Elsewhere(NEW))
+    before = (folder / SUMMARY).read_bytes()
+    full_disk()
+    with pytest.raises(StoreError, match="No space left"):
+        again(folder, Elsewhere({"torch": "10"}))
+    assert (folder / SUMMARY).read_bytes() == before
+
+
 def test_the_run_itself_is_not_touched(folder):
     before = (folder / "run.sqlite").read_bytes()
     again(folder, Elsewhere(NEW), every=True)

@@ -1,13 +1,16 @@
 """A local checkpoint: greedy and sampled, counted exactly, cut where it must be."""
 
 import asyncio
+import json
 
 import pytest
+from jinja2 import Environment
 
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
+from kernelwright.models.huggingface import prompt_text
 from kernelwright.models.table import make_model
-from kernelwright.records.chat import ChatRequest, Message, ToolCall
+from kernelwright.records.chat import ChatRequest, Message, ToolCall, ToolSpec
 from tiny_checkpoint import write_checkpoint
 
 ASKED = ChatRequest(messages=(Message(role="system", text="s"), Message(role="user", text="hello")), max_tokens=12)
@@ -27,6 +30,20 @@ def ask(folder, *requests, **fields):
             await model.close()
 
     return asyncio.run(run())
+
+
+class Tokenizer:
+    """Renders as transformers does, with a template that joins what it is given."""
+
+    chat_template = (
+        "{% for m in messages %}{{ m.role + ':' + m.content }};{% for c in m.tool_calls or () %}"
+        "{{ c.id }}={{ c.function.name }}({{ c.function.arguments }});{% endfor %}"
+        "{% if m.tool_call_id %}to {{ m.tool_call_id }};{% endif %}{% endfor %}"
+        "{% for t in tools or () %}offered {{ t.function.name }}{% endfor %}"
+    )
+
+    def apply_chat_template(self, messages, tools, **_):
+        return Environment().from_string(self.chat_template).render(messages=messages, tools=tools)
 
 
 def sampled(seed):
@@ -56,6 +73,33 @@ def test_the_window_bounds_the_reply(checkpoint):
     full = ChatRequest(messages=(Message(role="user", text="x" * 600),), max_tokens=100)
     reply = ask(checkpoint, full)[0]
     assert (reply.text, reply.usage.completion, reply.finish) == ("", 0, "length")
+
+
+def test_a_reply_that_time_cut_off_is_no_finished_one(checkpoint):
+    reply = ask(checkpoint, ASKED, timeout_s=1e-9)[0]
+    assert 0 < reply.usage.completion < ASKED.max_tokens
+    assert reply.finish == "length"
+
+
+def test_a_reply_that_ends_by_itself_is_finished(checkpoint, tmp_path):
+    said = ask(checkpoint, ASKED)[0].text[0]
+    folder = write_checkpoint(tmp_path / "curt")
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
+    settings = json.loads((folder / "generation_config.json").read_text())
+    (folder / "generation_config.json").write_text(json.dumps({**settings, "eos_token_id": [0, vocabulary[said]]}))
+    reply = ask(folder, ASKED)[0]
+    assert (reply.text, reply.usage.completion, reply.finish) == (said, 1, "stop")
+
+
+def test_a_template_gets_calls_and_results_as_openai_writes_them():
+    tokenizer = Tokenizer()
+    dialogue = (
+        Message(role="user", text="go"),
+        Message(role="assistant", calls=(ToolCall(id="c", name="compile", arguments="{}"),)),
+        Message(role="tool", text="ok", call="c"),
+    )
+    told = prompt_text(tokenizer, dialogue, (ToolSpec(name="compile", description="d", parameters={"type": "object"}),))
+    assert told == "user:go;assistant:;c=compile({});tool:ok;to c;offered compile"
 
 
 def test_a_template_without_tools_gets_plain_text(checkpoint):

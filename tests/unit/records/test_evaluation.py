@@ -20,6 +20,7 @@ from kernelwright.records.evaluation import (
     Suspect,
     TimedOut,
     Verified,
+    is_right,
 )
 from kernelwright.testing.samples import sample_evaluation, sample_measured
 
@@ -100,3 +101,8 @@ def test_seconds_are_those_of_all_stages():
 def test_nothing_claims_the_referee_s_own_host_code_by_default():
     assert Refused(reason="x").tier == 2
     assert Verified.model_fields["disabled"].default == ()
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_right_is_what_was_found_right_in_every_case(name):
+    assert is_right(sample_evaluation(name)) == (name in {"measured", "verified"})

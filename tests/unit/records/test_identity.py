@@ -10,7 +10,7 @@ from kernelwright.records.base import Record, identity
 from kernelwright.records.candidate import Candidate, Define, Tunable
 from kernelwright.records.comparator import Calibrated, DeclaredComparator, Statistical, Ties
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.recipe import Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace
 from kernelwright.records.task import DeclaredDomain, Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
@@ -42,7 +42,7 @@ TASK = Task(
         comparators=(DeclaredComparator(position=0, comparator=Statistical(draws=20)),),
         description="all of it added up",
         host="total(x, out);",
-        limits=Limits(
+        limits=TaskLimits(
             arch="sm_86",
             workspace_bytes=1,
             shared_bytes=2,
@@ -144,9 +144,9 @@ def test_every_field_of_a_task_but_its_name_changes_its_id(path):
 
 def test_words_and_limits_that_are_not_there_leave_a_task_what_it_was():
     """Evaluations and receipts from before there were any still hold."""
-    bare = TASK.source.model_copy(update={"description": "", "host": "", "limits": Limits()})
+    bare = TASK.source.model_copy(update={"description": "", "host": "", "limits": TaskLimits()})
     assert bare.identity_fields().keys() == {"format", "source", "domains", "comparators"}
-    assert bare.model_copy(update={"limits": Limits(registers=3)}).identity_fields().keys() >= {"limits"}
+    assert bare.model_copy(update={"limits": TaskLimits(registers=3)}).identity_fields().keys() >= {"limits"}
 
 
 def test_identity_survives_json():

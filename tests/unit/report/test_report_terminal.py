@@ -46,3 +46,12 @@ def test_switched_off_defences_are_named():
 def test_narrow_terminals_keep_their_width():
     run = fake.long_run(5)
     assert all(len(line) <= 60 for line in printed(fake.card(), run, None, width=60).splitlines())
+
+
+def test_a_long_note_takes_no_room_from_the_figures():
+    noted = fake.attempt(0, fake.measured())
+    noted = noted.model_copy(update={"proposal": noted.proposal.model_copy(update={"note": "a long note " * 20})})
+    lines = printed(fake.card(), [noted], fake.ended(noted), width=60).splitlines()
+    (row,) = [line for line in lines if "a long note" in line]
+    assert "measured" in row and "×" in row
+    assert any(line.split() == ["attempt", "outcome", "call", "eager", "note"] for line in lines)

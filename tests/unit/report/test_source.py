@@ -1,5 +1,7 @@
 """Highlighting and differences of hostile sources."""
 
+import pytest
+
 import fake_runs as fake
 from kernelwright.report import source
 
@@ -7,6 +9,11 @@ from kernelwright.report import source
 def test_both_languages_are_coloured():
     assert '<span class="kt">float</span>' in source.highlighted(fake.KERNEL, "cpp")
     assert '<span class="k">class</span>' in source.highlighted(fake.REFERENCE, None)
+
+
+@pytest.mark.parametrize("language", ["cpp", "cuda", "cuda_host"])
+def test_what_a_c_compiler_reads_is_coloured_as_c(language):
+    assert '<span class="c1">// one</span>' in source.highlighted("// one\n", language)
 
 
 def test_a_span_for_each_line():

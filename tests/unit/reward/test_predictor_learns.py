@@ -9,9 +9,10 @@ from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.measure import Ratio
-from kernelwright.reward.predictor.experience import Row, read_rows, row_of, speed_of, write_rows
+from kernelwright.reward.predictor.experience import Row, Told, read_rows, row_of, speed_of, text_of
 from kernelwright.reward.predictor.features import features
-from kernelwright.reward.predictor.forest import ForestPredictor, centred
+from kernelwright.reward.predictor.forest import ForestPredictor, centred, worth
+from kernelwright.reward.table import OF_SPEED, REWARDS
 from kernelwright.testing.samples import sample_evaluation, sample_task
 
 TASK, BUILT = sample_task(), sample_evaluation("compiled")
@@ -36,13 +37,19 @@ def source(block, wrong=False):
     return f"const int BLOCK = {block};\n{'#pragma omp simd' if wrong else '#pragma omp parallel for'}\n"
 
 
-def taught(rows=40):
-    """Larger blocks are faster; what lacks `parallel` is wrong."""
-    draw, predictor = random.Random(1), ForestPredictor()
+def score(predictor, source, built=None):
+    """Of one candidate by itself."""
+    return predictor.scores(TASK, [(candidate(source), built)])[0]
+
+
+def taught(rows=40, preset="", reward=lambda block: 0.0):
+    """Larger blocks are faster; what lacks `parallel` is wrong; a right one earns what `reward` says of its block."""
+    draw, predictor = random.Random(1), ForestPredictor(preset=preset)
     for number in range(rows):
         block, wrong = 2 ** draw.randint(1, 10), draw.random() < 0.4
         outcome = "incorrect" if wrong else "measured"
-        predictor.learn(TASK, attempt(source(block, wrong), outcome, 1 + block / 256, number))
+        told = 0.0 if wrong else reward(block)
+        predictor.learn(TASK, attempt(source(block, wrong), outcome, 1 + block / 256, number), told)
     return predictor
 
 
@@ -83,7 +90,7 @@ def test_a_measured_time_is_no_feature():
 
 def test_it_learns_who_is_right_and_who_is_fast():
     predictor = taught()
-    good, slow, bad = (predictor.score(TASK, candidate(s), BUILT) for s in (source(900), source(3), source(900, True)))
+    good, slow, bad = (score(predictor, s, BUILT) for s in (source(900), source(3), source(900, True)))
     assert good > slow > bad
     right, wrong = predictor.validity(
         TASK.id, [features(TASK, candidate(source(100, w)), BUILT) for w in (False, True)]
@@ -111,27 +118,54 @@ def test_what_does_not_build_is_not_right_whatever_was_learned():
 
 def test_before_it_knows_anything_it_prefers_nothing():
     predictor = ForestPredictor()
-    assert {predictor.score(TASK, candidate(source(b)), None) for b in (1, 2, 3)} == {0.0}
-    predictor.learn(TASK, attempt(source(1)))
-    assert predictor.score(TASK, candidate(source(2)), None) == 0.0
+    assert {score(predictor, source(b)) for b in (1, 2, 3)} == {0.0}
+    predictor.learn(TASK, attempt(source(1)), 0.0)
+    assert score(predictor, source(2)) == 0.0
 
 
 def test_the_same_experience_makes_the_same_predictor():
-    scores = [taught().score(TASK, candidate(source(77)), None) for _ in range(2)]
+    scores = [score(taught(), source(77)) for _ in range(2)]
     assert scores[0] == scores[1]
 
 
 def test_a_candidate_met_again_teaches_nothing():
     predictor = taught()
-    before = predictor.score(TASK, candidate(source(900)), None)
+    before = score(predictor, source(900))
     for number in range(40, 60):
-        predictor.learn(TASK, attempt(source(900), speedup=0.01, number=number, known=3))
-    assert predictor.score(TASK, candidate(source(900)), None) == before
+        predictor.learn(TASK, attempt(source(900), speedup=0.01, number=number, known=3), 0.0)
+    assert score(predictor, source(900)) == before
 
 
-def test_a_tasks_own_speed_is_taken_out():
-    rows = [Row(task=t, features={}, valid=True, speed=s) for t, s in (("a", 1.0), ("a", 3.0), ("b", 9.0))]
-    assert centred(rows) == [-1.0, 1.0, 0.0]
+@pytest.mark.parametrize("preset", sorted(OF_SPEED))
+def test_a_reward_of_speed_is_learned_as_the_speed(preset):
+    rewarded, plain = taught(preset=preset, reward=lambda block: 10.0 / block), taught()
+    assert score(rewarded, source(900)) == score(plain, source(900)) > score(plain, source(3))
+
+
+@pytest.mark.parametrize("name", sorted(OF_SPEED))
+def test_a_reward_of_speed_pays_the_faster_more(name):
+    paid = [REWARDS[name](attempt("x", speedup=speed), None, None) for speed in (0.2, 0.9, 1.1, 5.0)]
+    assert paid == sorted(set(paid))
+
+
+def test_another_reward_is_learned_as_it_was_told():
+    slow_earns_more = taught(preset="midend", reward=lambda block: 3.0 if block < 32 else 1.0)
+    assert score(slow_earns_more, source(3)) > score(slow_earns_more, source(900))
+    all_earn_alike = taught(preset="frontend", reward=lambda block: 1.0)
+    facts = [features(TASK, candidate(source(block)), BUILT) for block in (3, 900)]
+    assert all_earn_alike.speed(TASK.id, facts) == [0.0, 0.0]
+    assert score(all_earn_alike, source(900)) > score(all_earn_alike, source(900, True))
+
+
+def test_what_a_search_under_another_reward_was_told_is_no_label():
+    row = row_of(TASK, attempt("x", speedup=2.0), Told("midend", 3.0))
+    assert [worth(row, preset) for preset in ("midend", "frontend", "", "tritongym")] == [3.0, None, 1.0, 1.0]
+    assert worth(row_of(TASK, attempt("x", "incorrect"), Told("frontend", 0.2)), "frontend") is None
+
+
+def test_a_tasks_own_worth_is_taken_out():
+    assert centred([("a", 1.0), ("a", 2.0), ("b", 9.0)]) == [-0.5, 0.5, 0.0]
+    assert centred([("a", 1.0), ("a", 9.0), ("a", 30.0)]) == [-1.0, 0.0, 1.0]
 
 
 def test_what_was_only_compiled_says_nothing_of_its_validity():
@@ -140,8 +174,9 @@ def test_what_was_only_compiled_says_nothing_of_its_validity():
 
 
 def test_experience_is_lines_of_data(tmp_path):
-    rows = [row_of(TASK, attempt(source(8), "measured", 2.0)), row_of(TASK, attempt("x", "build_failed"))]
-    write_rows(tmp_path / "e.jsonl", rows)
+    told = Told("midend", 1.5)
+    rows = [row_of(TASK, attempt(source(8), "measured", 2.0), told), row_of(TASK, attempt("x", "build_failed"))]
+    (tmp_path / "e.jsonl").write_text(text_of(rows))
     assert list(read_rows(tmp_path / "e.jsonl")) == rows
     assert rows[0].speed == pytest.approx(1.0)
     (tmp_path / "e.jsonl").write_text('{"task": "x"}\n')

@@ -54,8 +54,8 @@ def test_the_mid_end_is_paid_for_the_speedup_over_its_parent(outcome, speedup, r
 
 
 @pytest.mark.parametrize("parent", [None, sample_attempt(0, "verified")])
-def test_a_parent_without_a_time_counts_as_eager(parent):
-    assert REWARDS["midend"](sample_attempt(1, "measured", 2.5), parent, None) == pytest.approx(2.5)
+def test_beside_a_parent_without_a_time_nothing_was_gained(parent):
+    assert REWARDS["midend"](sample_attempt(1, "measured", 2.5), parent, None) == 1.0
 
 
 def test_each_of_the_pair_is_paid_for_its_own_work():

@@ -44,6 +44,17 @@ def test_a_verdict_without_a_defence_and_one_with_known_seeds_are_not_kept(cache
     assert cache.find("final") is None
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "kept"), [(1.0, 1.5, True), (1.0, 1.6, False), (0.0, 0.0, True), (0.0, 2.0, False)]
+)
+def test_a_time_that_a_busy_machine_blurred_is_not_kept(cache, low, high, kept):
+    found = sample_measured()
+    blurred = found.timing.against("eager").speedup.model_copy(update={"low": low, "high": high})
+    versus = (found.timing.against("eager").model_copy(update={"speedup": blurred}),)
+    cache.keep("key", "run", found.model_copy(update={"timing": found.timing.model_copy(update={"versus": versus})}))
+    assert (cache.find("key") is not None) == kept
+
+
 def test_the_first_one_stays(cache):
     cache.keep("key", "first", sample_measured(2.0))
     cache.keep("key", "second", sample_measured(3.0))

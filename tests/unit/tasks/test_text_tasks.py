@@ -6,7 +6,7 @@ from kernelwright.engine.admission import gather
 from kernelwright.engine.config import RunConfig, wished
 from kernelwright.engine.target import ARCHITECTURES
 from kernelwright.errors import TaskError
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.task import WORDS
 from kernelwright.tasks.table import read_task
 
@@ -54,7 +54,7 @@ softmax<<<grid, block>>>(x, y);
 - target_us: 12.5
 - note: single precision throughout
 """
-LIMITS = Limits(
+LIMITS = TaskLimits(
     arch="sm_86",
     shared_bytes=49152,
     library_calls="forbid",
@@ -170,8 +170,8 @@ def test_a_goal_is_the_default_and_no_more(write):
     limits = read_task(write(TOML)).limits
     assert wished(RunConfig(), limits).target_us == 12.5
     assert wished(RunConfig(target_us=3.0), limits).target_us == 3.0
-    assert wished(RunConfig(), Limits()) == RunConfig()
+    assert wished(RunConfig(), TaskLimits()) == RunConfig()
 
 
 def test_every_architecture_can_be_asked_for():
-    assert set(Limits.model_fields["arch"].annotation.__args__) == {"", *ARCHITECTURES}
+    assert set(TaskLimits.model_fields["arch"].annotation.__args__) == {"", *ARCHITECTURES}

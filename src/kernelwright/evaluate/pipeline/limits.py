@@ -10,7 +10,7 @@ from kernelwright.errors import TaskError
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.measure import BuildFacts, KernelFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
@@ -39,12 +39,12 @@ def refuse_elsewhere(source: TaskSource, target: Target) -> None:
         )
 
 
-def tightened(policy: Policy, limits: Limits) -> Policy:
+def tightened(policy: Policy, limits: TaskLimits) -> Policy:
     """The policy with what the task forbids beside; a task allows nothing that the policy does not."""
     return policy.model_copy(update={"library_calls": "forbid"}) if limits.library_calls == "forbid" else policy
 
 
-def of_program(limits: Limits, program: Program) -> Refused | None:
+def of_program(limits: TaskLimits, program: Program) -> Refused | None:
     """Why a program of the referee's launcher breaks a limit; None: it keeps them all."""
     plans = (*program.plans, *program.unaligned_plans)
     scratch = max(sum(w.nbytes for w in plan.workspaces) for plan in plans)
@@ -56,7 +56,7 @@ def of_program(limits: Limits, program: Program) -> Refused | None:
     return of_kernels(limits, program.facts.kernels)
 
 
-def of_host_code(limits: Limits, candidate: Candidate, facts: BuildFacts | None) -> Refused | None:
+def of_host_code(limits: TaskLimits, candidate: Candidate, facts: BuildFacts | None) -> Refused | None:
     """The same of a candidate whose own host code runs; `facts` where that was compiled apart."""
     unknown = [name for name in _given(limits, OF_A_BUILD) if name != "registers" or facts is None or not facts.kernels]
     if unknown:
@@ -67,14 +67,14 @@ def of_host_code(limits: Limits, candidate: Candidate, facts: BuildFacts | None)
     return of_kernels(limits, facts.kernels) if facts is not None else None
 
 
-def of_facts(limits: Limits, candidate: Candidate, facts: BuildFacts) -> Refused | None:
+def of_facts(limits: TaskLimits, candidate: Candidate, facts: BuildFacts) -> Refused | None:
     """The same where the device is not here, by what the compiler says."""
     if candidate.language in ("cuda_host", "python"):
         return of_host_code(limits, candidate, facts)
     return of_kernels(limits, facts.kernels)
 
 
-def of_kernels(limits: Limits, kernels: Iterable[KernelFacts]) -> Refused | None:
+def of_kernels(limits: TaskLimits, kernels: Iterable[KernelFacts]) -> Refused | None:
     """Why one of the kernels breaks a limit."""
     for kernel in kernels:
         for name, found in (("shared_bytes", kernel.shared_bytes), ("registers", kernel.registers)):
@@ -84,7 +84,7 @@ def of_kernels(limits: Limits, kernels: Iterable[KernelFacts]) -> Refused | None
     return None
 
 
-def _given(limits: Limits, names: tuple[str, ...]) -> list[str]:
+def _given(limits: TaskLimits, names: tuple[str, ...]) -> list[str]:
     return [name for name in names if getattr(limits, name) not in ("", None)]
 
 

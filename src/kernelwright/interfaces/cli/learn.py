@@ -17,4 +17,4 @@ def learn(
 ) -> None:
     """Collect what attempts taught, for `optimize --predictor`."""
     count = api.learn(runs, output)
-    ERRORS.print(f"{output}: {count} candidates of {len(runs)} runs")
+    ERRORS.print(f"{output}: {count} candidates of {len(runs)} {'run' if len(runs) == 1 else 'runs'}")

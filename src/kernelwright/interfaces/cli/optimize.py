@@ -13,6 +13,14 @@ from kernelwright.interfaces.cli.ending import end
 from kernelwright.interfaces.cli.guard import interruptible
 from kernelwright.interfaces.cli.screen import Screen
 
+Ranking = Annotated[
+    str | None,
+    typer.Option(
+        help="Rank proposals first: a file that `learn` wrote, or online (after 8 attempts of this run).",
+        show_default=False,
+    ),
+]
+
 
 def optimize(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
@@ -28,9 +36,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         list[str] | None,
         typer.Option(help="PROVIDER:NAME or ROLE=PROVIDER:NAME, as openai:gpt-5@http://…; may be repeated."),
     ] = None,
-    predictor: Annotated[
-        str | None, typer.Option(help="Rank proposals first: a file that `learn` wrote, or online.", show_default=False)
-    ] = None,
+    predictor: Ranking = None,
     language: Annotated[str | None, typer.Option(help="cpp, triton, cuda, cuda_host or python.")] = None,
     budget: Annotated[int | None, typer.Option(help="Proposals.")] = None,
     device_seconds: Annotated[float | None, typer.Option(help="Seconds of evaluation.")] = None,

@@ -12,7 +12,7 @@ from kernelwright import api
 from kernelwright.interfaces.cli.app import ERRORS, OUTPUT, suppliers_of
 from kernelwright.interfaces.cli.guard import interruptible
 from kernelwright.interfaces.cli.screen import Screen
-from kernelwright.interfaces.cli.words import figure_lines, plain
+from kernelwright.interfaces.cli.words import figure_lines, plain, verdict_line
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Ceilings, KernelProfile
 
@@ -51,8 +51,8 @@ def profile(  # noqa: PLR0913  a flag is a parameter
 
 
 def _show(summary: api.ProfileSummary) -> None:
-    style, found = "green" if summary.right else "red", summary.profile
-    OUTPUT.print(f"[bold {style}]{summary.outcome}[/] {escape(plain(summary.reason))}".rstrip())
+    found = summary.profile
+    OUTPUT.print(verdict_line(summary))
     OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
     for line in figure_lines(summary):
         OUTPUT.print(line)

@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from kernelwright.api import Event, Finished, Judged, NewBest, Phase, Spent, Started, Warned
 from kernelwright.interfaces.cli.waiting import Waiting
-from kernelwright.interfaces.cli.words import plain, speedups
+from kernelwright.interfaces.cli.words import plain, speedups, sure
 
 _STYLES = {"measured": "green", "verified": "green", "compiled": "cyan", "suspect": "magenta"}
 WORDS_WIDTH = 96
@@ -58,7 +58,7 @@ class Screen(Waiting):
         judged = self._judged
         if judged is not None:
             self._best = f"best {speedups(judged.versus) or judged.outcome} (attempt {judged.attempt})"
-            self._console.print("     [bold green]new best[/]")
+            self._console.print(f"     [bold green]new best[/]{sure(judged.versus)}")
 
     def _spend(self, event: Spent) -> None:
         spent, budget = event.spent, event.budget

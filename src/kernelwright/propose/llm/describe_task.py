@@ -10,7 +10,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.candidate import C_TYPES, Language
 from kernelwright.records.comparator import Calibrated, Comparator, Exact, Statistical
 from kernelwright.records.evaluation import Measured
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import Domain, DType, Scalar, TensorSpec
 
@@ -52,7 +52,7 @@ def describe_task(task: Task) -> TaskWords:
     return TaskWords(name=task.name, description=task.source.description, workload=_workload(task))
 
 
-def _limits(limits: Limits) -> list[str]:
+def _limits(limits: TaskLimits) -> list[str]:
     """The author's limits, a line each; `library_calls` and the like under their own names."""
     named = limits.model_dump(mode="json", exclude={"notes"}, exclude_defaults=True)
     return [*(f"{name.replace('_', ' ')}: {value}" for name, value in named.items()), *limits.notes]

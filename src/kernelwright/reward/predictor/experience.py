@@ -7,17 +7,17 @@ it would run. Refuses to know how it is learned from.
 from collections.abc import Iterable
 from math import log2
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.evaluation import Evaluation, Measured
+from kernelwright.records.evaluation import Evaluation, Measured, is_right
 from kernelwright.records.task import Task
 from kernelwright.reward.predictor.features import features
 
-RIGHT = ("measured", "verified")
 UNSURE = 1.5
 """Ratio of the ends of a speedup's interval beyond which it says nothing of which kernel is faster."""
 
@@ -31,18 +31,34 @@ class Row(Record):
     valid: bool
     speed: float | None
     """log2 of the speedup over eager; None where it was not timed, or on a machine too busy to say."""
+    preset: str = ""
+    """The name of the reward that the search was told; empty: none was."""
+    reward: float | None = None
+    """What it came to."""
 
 
-def row_of(task: Task, attempt: Attempt) -> Row | None:
-    """What an attempt taught; None where nothing can be said of its validity (built for a device that is not here)."""
+class Told(NamedTuple):
+    """What a search was told of an attempt: a reward by its name, and what it came to."""
+
+    preset: str
+    reward: float
+
+
+def row_of(task: Task, attempt: Attempt, told: Told | None = None) -> Row | None:
+    """What an attempt taught; None where nothing can be said of its validity (built for a device that is not here).
+
+    What feedback says in words is in `valid` and `speed` as labels.
+    """
     found = attempt.evaluation
     if found.outcome == "compiled":
         return None
     return Row(
         task=task.id,
         features=features(task, attempt.proposal.candidate, found),
-        valid=found.outcome in RIGHT,
+        valid=is_right(found),
         speed=speed_of(found),
+        preset=told.preset if told else "",
+        reward=told.reward if told else None,
     )
 
 
@@ -54,16 +70,9 @@ def speed_of(found: Evaluation) -> float | None:
     return log2(versus.speedup.median)
 
 
-def write_rows(file: Path, rows: Iterable[Row]) -> None:
-    """Write experience as JSON lines.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
-    try:
-        file.write_text("".join(row.model_dump_json() + "\n" for row in rows), encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
+def text_of(rows: Iterable[Row]) -> str:
+    """Experience as JSON lines, for `read_rows`."""
+    return "".join(row.model_dump_json() + "\n" for row in rows)
 
 
 def read_rows(file: Path) -> tuple[Row, ...]:

@@ -1,8 +1,13 @@
 """The predictor: a learned stand-in for the reward, from text and compilers' facts, before anything is run.
 
-TritonGym's `Reward_Model` (the seed's pseudocode): taught offline by any run's store, and online by every attempt. Two
-forests: will it be right, and how fast next to others of its task. Both look at what sets a candidate apart from its siblings,
-since that is alike in tasks that are not. Decides what is learned; only ranks, the referee decides.
+TritonGym's `Reward_Model.Update(Kernel_Code, Feedback, Reward)` of the published pseudocode: taught offline by any run's
+store, and online by every attempt. The kernel is its features; of the feedback it takes whether the kernel works; the
+reward says what a working one is worth. Two forests: will it be right, and what is it worth next to others of its task. Both
+look at what sets a candidate apart from its siblings, since that is alike in tasks that are not.
+
+A reward that orders right kernels by their speed alone is learned as log2 of the speedup over eager: the same order, from
+paired blocks, which a clock that drifts does not move. Any other is learned as it was told. Decides what is learned; only
+ranks, the referee decides.
 """
 
 from collections import defaultdict
@@ -17,14 +22,14 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.task import Task
-from kernelwright.reward.predictor.experience import Row, row_of
+from kernelwright.reward.predictor.experience import Row, Told, row_of
 from kernelwright.reward.predictor.features import features
+from kernelwright.reward.table import OF_SPEED
 
 Features = Mapping[str, float]
 Table = npt.NDArray[np.float64]
 WRONG = -1.0
-"""What a wrong kernel is worth, as a log2 speedup next to the task's others: as bad as the slowest, since it is refused before
-the clock runs."""
+"""What a wrong kernel is worth next to the task's others: as bad as the slowest, since it is refused before the clock runs."""
 SPREAD = 1.0
 """Farthest that a kernel counts from the middle of its task: how slow a slow one is does not matter for finding the best."""
 TREES = 120
@@ -41,25 +46,26 @@ MISSING = -1.0
 class ForestPredictor:
     """Learns from rows; deterministic given them in their order."""
 
-    def __init__(self, rows: Sequence[Row] = ()) -> None:
+    def __init__(self, rows: Sequence[Row] = (), preset: str = "") -> None:
+        """Take experience, and the name of the reward that is stood in for; none: the speed is what counts."""
         self._rows = list(rows)
+        self._preset = preset
         self._fitted = -1
         self._columns: dict[str, int] = {}
         self._validity: ExtraTreesClassifier | None = None
         self._speed: ExtraTreesRegressor | None = None
 
-    def learn(self, task: Task, attempt: Attempt) -> None:
-        """Take one judged attempt into account; a candidate met again teaches nothing."""
-        row = row_of(task, attempt) if attempt.known is None else None
+    def learn(self, task: Task, attempt: Attempt, reward: float) -> None:
+        """Take one judged attempt and what the search was told of it into account; a candidate met again teaches nothing."""
+        row = row_of(task, attempt, Told(self._preset, reward)) if attempt.known is None else None
         if row is not None:
             self._rows.append(row)
 
-    def score(self, task: Task, candidate: Candidate, built: Evaluation | None) -> float:
-        """The score of one by itself, beside those of its task that were learned from."""
-        return self.scores(task, [(candidate, built)])[0]
-
     def scores(self, task: Task, candidates: Sequence[tuple[Candidate, Evaluation | None]]) -> list[float]:
-        """Expected log2 speedup next to the task's other kernels, a wrong kernel counted as -1; 0 while nothing is known."""
+        """Expected worth next to the task's other kernels, a wrong kernel counted as -1; 0 while nothing is known.
+
+        It is log2 of a speedup under a reward of speed, otherwise the reward's own unit.
+        """
         return self.expected(task.id, [features(task, candidate, built) for candidate, built in candidates])
 
     def expected(self, task: str, known: Sequence[Features]) -> list[float]:
@@ -68,7 +74,7 @@ class ForestPredictor:
         return [p * s + (1 - p) * WRONG for p, s in zip(right, speed, strict=True)]
 
     def speed(self, task: str, known: Sequence[Features]) -> list[float]:
-        """Log2 speedup next to the task's other kernels, each taken to be right; 0 while nothing is known."""
+        """Worth next to the task's other kernels, each taken to be right; 0 while nothing is known."""
         self._fit()
         if self._speed is None:
             return [0.0] * len(known)
@@ -118,11 +124,12 @@ class ForestPredictor:
                 TREES, class_weight="balanced", min_samples_leaf=LEAF, max_features=SHARE, random_state=0
             )
             self._validity.fit(beside[built], right)
-        timed = np.array([row.speed is not None for row in self._rows], dtype=bool)
-        if timed.sum() >= FEWEST:
+        worths = [worth(row, self._preset) for row in self._rows]
+        known = np.array([one is not None for one in worths], dtype=bool)
+        if known.sum() >= FEWEST:
             self._speed = ExtraTreesRegressor(TREES, min_samples_leaf=LEAF, max_features=SHARE, random_state=0)
-            speeds = centred([row for row in self._rows if row.speed is not None])
-            self._speed.fit(np.hstack([table, beside])[timed], speeds)
+            pairs = [(row.task, one) for row, one in zip(self._rows, worths, strict=True) if one is not None]
+            self._speed.fit(np.hstack([table, beside])[known], centred(pairs))
 
 
 def _beside(table: Table, tasks: Sequence[str], built: npt.NDArray[np.bool_]) -> Table:
@@ -135,13 +142,24 @@ def _beside(table: Table, tasks: Sequence[str], built: npt.NDArray[np.bool_]) ->
     return found
 
 
-def centred(rows: Sequence[Row]) -> list[float]:
-    """Each row's log2 speedup next to its task's median: what a task is like says nothing of which kernel to try."""
+def worth(row: Row, preset: str) -> float | None:
+    """What a working kernel is worth to a search under this reward; None where that was never told.
+
+    Under a reward of speed, or none, the log2 speedup of any row. Under another the reward as it was told, of rows from
+    searches under the same one: what another search was told is another question's answer.
+    """
+    if not preset or preset in OF_SPEED:
+        return row.speed
+    return row.reward if row.valid and row.preset == preset else None
+
+
+def centred(worths: Sequence[tuple[str, float]]) -> list[float]:
+    """Each worth next to its task's median, at most `SPREAD` away: what a task is like says nothing of which kernel to try."""
     by_task: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        by_task[row.task].append(row.speed or 0.0)
-    middle = {task: median(speeds) for task, speeds in by_task.items()}
-    return [max(-SPREAD, min(SPREAD, (row.speed or 0.0) - middle[row.task])) for row in rows]
+    for task, value in worths:
+        by_task[task].append(value)
+    middle = {task: median(values) for task, values in by_task.items()}
+    return [max(-SPREAD, min(SPREAD, value - middle[task])) for task, value in worths]
 
 
 def _builds(known: Features) -> bool:

@@ -5,6 +5,7 @@ the next attempt is chosen.
 """
 
 from kernelwright.records.attempt import Attempt, fastest
+from kernelwright.records.evaluation import is_right
 from kernelwright.search.reading import within
 
 
@@ -20,7 +21,7 @@ class Tally:
     def add(self, attempt: Attempt) -> None:
         """Count one attempt."""
         self.best = fastest([a for a in (self.best, attempt) if a is not None])
-        self._right |= attempt.evaluation.outcome in ("measured", "verified")
+        self._right |= is_right(attempt.evaluation)
         self._met |= within(attempt, self._target_us)
 
     def ending(self, *, over: bool, after: str = "max attempts") -> str | None:

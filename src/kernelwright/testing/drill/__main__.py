@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--faults", default="{}", help='JSON of the faults, such as {"rate": 0.4, "transport_rate": 0.1}'
     )
-    parser.add_argument("--best", type=Path, help="JSON: a task's name to the JSON of its best schedule or memo")
+    parser.add_argument("--best", type=Path, help="JSON: a task's id or name to the JSON of its best schedule or memo")
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     return parser
 

@@ -14,8 +14,8 @@ from kernelwright.testing.drill import wire
 from kernelwright.testing.drill.faults import Faults
 from kernelwright.testing.drill.loopback import Loopback
 from kernelwright.testing.drill.model import DrillModel
-from kernelwright.testing.drill.record import Arrival, CallRecord
-from kernelwright.testing.drill.shown import MODEL, Served, tally
+from kernelwright.testing.drill.record import Arrival, CallRecord, Served, tally
+from kernelwright.testing.drill.shown import MODEL
 from kernelwright.testing.drill.transport import WITH_USAGE, Sent, spoiled, whole
 
 NEVER = ("stream",)
@@ -105,7 +105,7 @@ class DrillServer:
         arrival = self._record.arrive(asked.prompt.role, asked.request)
         refused = self._refusal(asked)
         if refused is not None:
-            self._told(arrival, asked, "refused", refused.status)
+            self._record.serve(Served.of(arrival, asked, "refused", refused.status))
             return refused
         return self._answer(arrival, asked)
 
@@ -126,36 +126,11 @@ class DrillServer:
         answer = self._model.answer(asked.prompt, asked.request, asked.tools)
         body = wire.completion(answer, asked)
         if fault is None:
-            self._told(arrival, asked, answer.kind, 200, body, answer.fault)
+            self._record.serve(Served.of(arrival, asked, answer.kind, fault=answer.fault).with_usage(body))
             return whole(body)
         sent = spoiled(fault, body, self.faults.retry_after_s)
-        self._told(
-            arrival, asked, fault, 0 if sent.cut is not None else sent.status, body if fault in WITH_USAGE else None
-        )
+        served = Served.of(arrival, asked, fault, 0 if sent.cut is not None else sent.status)
+        self._record.serve(served.with_usage(body) if fault in WITH_USAGE else served)
         if fault == "stall":
             self._closing.wait(self.faults.stall_s)
         return sent
-
-    def _told(
-        self,
-        arrival: Arrival,
-        asked: wire.Asked,
-        kind: str,
-        status: int,
-        body: wire.Body | None = None,
-        fault: str = "",
-    ) -> None:
-        usage = body.get("usage") if body else None
-        counted = usage if isinstance(usage, dict) else {}
-        self._record.serve(
-            Served(
-                number=arrival.number,
-                request=asked.request,
-                role=asked.prompt.role,
-                kind=kind,
-                fault=fault,
-                status=status,
-                prompt_tokens=int(str(counted.get("prompt_tokens", 0))),
-                completion_tokens=int(str(counted.get("completion_tokens", 0))),
-            )
-        )

@@ -7,7 +7,7 @@ from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.limits import of_facts, of_host_code, of_program, refuse_elsewhere, tightened
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.launch import Launch, LaunchPlan, Workspace
-from kernelwright.records.limits import Limits
+from kernelwright.records.limits import TaskLimits
 from kernelwright.records.measure import BuildFacts, KernelFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
@@ -29,7 +29,7 @@ CPU = Target(kind="cpu", arch="native", present=True)
 
 
 def source(**limits):
-    return TaskSource(name="t", format="text", source="", limits=Limits(**limits))
+    return TaskSource(name="t", format="text", source="", limits=TaskLimits(**limits))
 
 
 def candidate(language):
@@ -45,35 +45,35 @@ def candidate(language):
     ],
 )
 def test_a_program_over_a_limit_is_refused(limits, words):
-    assert words in of_program(Limits(**limits), PROGRAM).reason
+    assert words in of_program(TaskLimits(**limits), PROGRAM).reason
 
 
 @pytest.mark.parametrize("limits", [{}, {"workspace_bytes": 100}, {"shared_bytes": 2048}, {"registers": 40}])
 def test_a_program_within_its_limits_is_not(limits):
-    assert of_program(Limits(**limits), PROGRAM) is None
+    assert of_program(TaskLimits(**limits), PROGRAM) is None
 
 
 @pytest.mark.parametrize("limit", ["workspace_bytes", "shared_bytes"])
 @pytest.mark.parametrize("language", ["cuda_host", "python", "triton"])
 def test_host_code_of_its_own_is_refused_where_nobody_could_hold_the_limit(language, limit):
-    refused = of_host_code(Limits(**{limit: 1 << 40}), candidate(language), FACTS)
+    refused = of_host_code(TaskLimits(**{limit: 1 << 40}), candidate(language), FACTS)
     assert limit in refused.reason
 
 
 def test_registers_of_host_code_are_known_where_it_was_compiled_apart():
-    assert of_host_code(Limits(registers=40), candidate("cuda_host"), FACTS) is None
-    assert "needs 40" in of_host_code(Limits(registers=39), candidate("cuda_host"), FACTS).reason
-    assert "at run time" in of_host_code(Limits(registers=40), candidate("python"), None).reason
+    assert of_host_code(TaskLimits(registers=40), candidate("cuda_host"), FACTS) is None
+    assert "needs 40" in of_host_code(TaskLimits(registers=39), candidate("cuda_host"), FACTS).reason
+    assert "at run time" in of_host_code(TaskLimits(registers=40), candidate("python"), None).reason
 
 
 def test_without_limits_host_code_is_welcome():
-    assert of_host_code(Limits(notes=("quick",)), candidate("python"), None) is None
+    assert of_host_code(TaskLimits(notes=("quick",)), candidate("python"), None) is None
 
 
 def test_where_the_device_is_not_here_the_compiler_is_asked():
-    assert "needs 1024" in of_facts(Limits(shared_bytes=1023), candidate("triton"), FACTS).reason
-    assert of_facts(Limits(shared_bytes=1024), candidate("triton"), FACTS) is None
-    assert "shared_bytes" in of_facts(Limits(shared_bytes=1024), candidate("cuda_host"), FACTS).reason
+    assert "needs 1024" in of_facts(TaskLimits(shared_bytes=1023), candidate("triton"), FACTS).reason
+    assert of_facts(TaskLimits(shared_bytes=1024), candidate("triton"), FACTS) is None
+    assert "shared_bytes" in of_facts(TaskLimits(shared_bytes=1024), candidate("cuda_host"), FACTS).reason
 
 
 def test_a_task_is_judged_on_its_own_architecture_only():
@@ -94,6 +94,6 @@ def test_limits_of_a_gpu_are_not_passed_over_on_a_cpu(limits):
 
 def test_a_task_forbids_library_calls_and_never_allows_them():
     lax, hard = Policy(), Policy(library_calls="forbid")
-    assert tightened(lax, Limits(library_calls="forbid")) == hard
-    assert tightened(hard, Limits()) == hard
-    assert tightened(lax, Limits()) == lax
+    assert tightened(lax, TaskLimits(library_calls="forbid")) == hard
+    assert tightened(hard, TaskLimits()) == hard
+    assert tightened(lax, TaskLimits()) == lax
