@@ -236,26 +236,43 @@ LOOPS = {
     "tags": "<kernel><![CDATA[ ",
     "braces": '{"code": ',
 }
+ENTRY = '```cpp\nextern "C" '
+SOURCES = {
+    "words of a block": (f"{ENTRY}{{", "a "),
+    "words of a function": (ENTRY, "a "),
+    "blocks": (ENTRY, '{ extern "C" '),
+    "comments": (ENTRY, "/* "),
+    "plans": ("```cuda\n__global__ ", "/* kernelwright\n"),
+    "comments behind a plan": (block(CUDA, "cuda").removesuffix("}\n```"), "/* "),
+}
+
+
+def growth(text, language="cpp"):
+    """How many times as long it takes to read what `text` makes of four times as many characters."""
+
+    def took(characters):
+        reply = text(characters)
+        begun = time.process_time()
+        got(reply, language)
+        return time.process_time() - begun
+
+    short, long = (min(took(n) for _ in range(4)) for n in (20_000, 80_000))
+    return long / short
 
 
 @pytest.mark.parametrize("language", ["cpp", "triton"])
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_reply_that_loops_is_read_in_time_that_grows_with_its_length(name, language):
-    def took(characters):
-        text = LOOPS[name] * (characters // len(LOOPS[name]))
-        begun = time.process_time()
-        assert isinstance(got(text, language), NoKernel)
-        return time.process_time() - begun
+    loop = LOOPS[name]
+    assert growth(lambda characters: loop * (characters // len(loop)), language) < 10, "sixteen would be its square"
 
-    short, long = (min(took(n) for _ in range(4)) for n in (20_000, 80_000))
-    assert long < 10 * short, "four times the length, and nearly sixteen times the work"
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_source_that_loops_is_read_in_time_that_grows_with_its_length(name):
+    head, loop = SOURCES[name]
+    language = "cuda" if head.startswith("```cuda") else "cpp"
+    assert growth(lambda characters: f"{head}{loop * (characters // len(loop))}\n```", language) < 10
 
 
 def test_blanks_behind_a_fence_are_read_in_time_that_grows_with_their_number():
-    def took(blanks):
-        begun = time.process_time()
-        assert isinstance(got(f"```{' ' * blanks}`"), NoKernel)
-        return time.process_time() - begun
-
-    short, long = (min(took(n) for _ in range(4)) for n in (20_000, 80_000))
-    assert long < 10 * short
+    assert growth(lambda blanks: f"```{' ' * blanks}`") < 10
