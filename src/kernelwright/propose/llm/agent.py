@@ -14,7 +14,7 @@ from kernelwright.propose.llm.dialogue import Dialogue, answered, opening
 from kernelwright.propose.llm.kernel_text import Kernel, NoKernel, empty, read
 from kernelwright.propose.llm.parse import parse
 from kernelwright.propose.llm.render import Prompts, Value
-from kernelwright.propose.llm.sections import Facts, evidence, known, past
+from kernelwright.propose.llm.sections import Facts, values
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
@@ -153,9 +153,8 @@ def _beginning(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> list[Messa
 
 
 def agent_values(facts: Facts) -> dict[str, Value]:
-    """What an agent's prompt shows."""
-    shown = {**known(facts), "contract": CONTRACT, "language": facts.language, "run": facts.brief.run}
-    return shown if facts.brief.expansion.intent == "seed" else {**shown, **evidence(facts), **past(facts)}
+    """What an agent's prompt shows: what any writer's does, and how the run stands."""
+    return {**values(facts, CONTRACT), "run": facts.brief.run}
 
 
 def _rest(work: Work, why: str) -> Proposal:

@@ -1,11 +1,13 @@
 """Dialogues: one thread of asking, what it cost, and the conversation behind a parent.
 
-Decides how a conversation goes on: the messages of the last request of the parent's thread, its reply, and then the new
-message. A kept dialogue that has grown too long loses its oldest exchanges, never its beginning.
+Decides that a reply which is of no use gets one more chance, and how a conversation goes on: the messages of the last request
+of the parent's thread, its reply, and then the new message. A kept dialogue that has grown too long loses its oldest
+exchanges, never its beginning.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -19,6 +21,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply, ChatRequest, Message, ToolSpec
 from kernelwright.records.run import Turn
 
+Found = TypeVar("Found")
 LONGEST = 240_000
 """Characters of a kept dialogue: some 60 000 tokens."""
 MOST_TOKENS = 1 << 20
@@ -93,6 +96,29 @@ class Dialogue:
             tokens=sum(reply.usage.total for reply in self.replies),
             usd=sum(reply.usd or 0.0 for reply in self.replies),
         )
+
+
+async def ask_twice(
+    dialogue: Dialogue,
+    role: str,
+    messages: Sequence[Message],
+    read: Callable[[ChatReply], Found],
+    again: Callable[[Found], Rendered | None],
+) -> Found:
+    """What `read` finds in a reply; where `again` has something to say to that, in the reply to it.
+
+    Raises:
+        NoRoom: the budget does not pay for a reply; for the second, `again` was called with what the first one held.
+        ModelError, ProposeError: as `Desk.ask`.
+    """
+    reply = await dialogue.ask(role, messages)
+    found = read(reply)
+    rendered = again(found)
+    if rendered is None:
+        return found
+    reply = await dialogue.ask(role, [*answered(messages, reply), Message(role="user", text=rendered.user)])
+    dialogue.prompts.append(rendered)
+    return read(reply)
 
 
 def opening(rendered: Rendered) -> list[Message]:

@@ -5,6 +5,7 @@ is shown. Refuses to know the wording around the values: that is the prompt file
 """
 
 import json
+import re
 from dataclasses import dataclass
 
 from kernelwright.feedback.bottleneck import diagnose
@@ -24,6 +25,8 @@ from kernelwright.records.tools import FoundCard
 
 MOST_PAST = 5
 """Earlier attempts that are shown, as GEAK does."""
+_FIGURE = re.compile(r'\b([A-Za-z_]\w*)"?\s*:\s*(?:\[\s*)?-?\d')
+"""A name with a number or a shape behind it."""
 
 
 class Shown(Record):
@@ -98,6 +101,12 @@ def evidence(facts: Facts) -> dict[str, Value]:
     }
 
 
+def metrics_shown(facts: Facts) -> tuple[str, ...]:
+    """Names of the figures that the profile's section shows, in its words and in its JSON."""
+    shown = _profile(facts)
+    return tuple(dict.fromkeys(_FIGURE.findall(f"{shown.words}\n{shown.metrics}"))) if shown else ()
+
+
 def past(facts: Facts) -> dict[str, Value]:
     """Other parents, the technique, what was looked up, and what the adviser said."""
     return {
@@ -106,6 +115,14 @@ def past(facts: Facts) -> dict[str, Value]:
         "cards": facts.cards or None,
         "advice": facts.advice or None,
     }
+
+
+def values(facts: Facts, contract: str) -> dict[str, Value]:
+    """What the prompt of a writer or an agent shows. With advice, the adviser has read the profile for it."""
+    shown = {**known(facts), "contract": contract, "language": facts.language}
+    if facts.brief.expansion.intent == "seed":
+        return shown
+    return {**shown, **evidence(facts), **past(facts), **({"profile": None} if facts.advice else {})}
 
 
 def _shown(attempt: Attempt, words: str = "") -> Shown:

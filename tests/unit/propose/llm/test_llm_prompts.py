@@ -13,8 +13,8 @@ from kernelwright.propose.llm.fences import fenced, inline
 from kernelwright.propose.llm.kernel_text import Kernel
 from kernelwright.propose.llm.parse import parse
 from kernelwright.propose.llm.render import STANDARD, Prompts, prompt_hash, variants
-from kernelwright.propose.llm.sections import Facts, evidence, known
-from kernelwright.propose.llm.writer import values
+from kernelwright.propose.llm.sections import Facts, evidence, known, values
+from kernelwright.propose.llm.writer import CODE
 from kernelwright.records.chat import ChatReply
 from kernelwright.records.task import Target
 from kernelwright.records.tools import FoundCard
@@ -90,7 +90,7 @@ def shown(facts):
         role = facts.brief.expansion.role
         contract = f"parts/reply-{role if role == 'reflector' else name}.md"
         return {**{key: every[key] for key in (*SHOWN[name], "hint")}, "contract": contract}
-    return agent_values(facts) if facts.brief.expansion.role == "agent" else values(facts)
+    return agent_values(facts) if facts.brief.expansion.role == "agent" else values(facts, CODE)
 
 
 def golden(name, text):
@@ -211,7 +211,7 @@ def test_a_hostile_task_stays_data(name, facts, attempt):
 def test_a_hostile_candidate_stays_data(facts, brief, attempt):
     parent = attempt(3, source=HOSTILE, outcome="incorrect")
     task = brief(parent, attempt(2, source=HOSTILE), intent="repair", hint=HOSTILE)
-    made = Prompts().render("coder-repair", values(Facts(task, "cpp", advice=HOSTILE)))
+    made = Prompts().render("coder-repair", values(Facts(task, "cpp", advice=HOSTILE), CODE))
     assert made.user.count(HOSTILE) == 4
     assert headings(made.user)[4:] == ["Candidate", "Mismatch", "History", "Advice", "Instruction", "Reply"]
 
@@ -231,7 +231,7 @@ def test_a_long_log_is_cut_and_says_so(brief, attempt):
 
 def test_a_source_is_never_cut(brief, attempt):
     source = "// a line\n" * 20_000
-    made = Prompts().render("coder-improve", values(Facts(brief(attempt(source=source)), "cpp")))
+    made = Prompts().render("coder-improve", values(Facts(brief(attempt(source=source)), "cpp"), CODE))
     assert source in made.user
 
 
