@@ -83,7 +83,7 @@ def compare(asked: argparse.Namespace, files: list[Path], server: DrillServer) -
     """`kernelwright bench` with this server as the model, interrupted when the time is over."""
     command = [sys.executable, "-m", "kernelwright", "bench", *map(str, files)]
     command += ["--strategies", asked.strategies, "--proposers", asked.proposers, "--seeds", asked.seeds]
-    command += ["--budget", asked.budget, "--target", asked.target, "--run-dir", str(asked.folder)]
+    command += ["--budget", asked.budget, "--target", asked.target, "--run-dir", str(asked.folder), "--no-direct"]
     command += ["--model", f"openai:{server.model}@{server.base_url}"]
     command += ["--naive", str(asked.naive)] if asked.naive else []
     command += ["--config", str(asked.config)] if asked.config else []

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from kernelwright.bench.compare import Order, compare
+from kernelwright.bench.compare import compare
+from kernelwright.bench.crews import Crews, read_crews
 from kernelwright.bench.plan import Cell
 from kernelwright.bench.records import CellResult, Comparison
 from kernelwright.bench.request import (
+    BenchBegins,
     BenchRequest,
     BenchResult,
     CellBegins,
@@ -19,14 +21,17 @@ from kernelwright.bench.request import (
     KernelBench,
     News,
     Precision,
+    Total,
     unheard,
 )
+from kernelwright.bench.runner import Order
 from kernelwright.engine import session
 from kernelwright.engine.admission import REPORT as ADMISSION
 from kernelwright.engine.admission import AdmissionRequest, admit
 from kernelwright.engine.assignment import Assignment
 from kernelwright.engine.check import check, profile
 from kernelwright.engine.config import RunConfig, Settings, load_config
+from kernelwright.engine.crew import read_models
 from kernelwright.engine.events import (
     Event,
     Finished,
@@ -55,7 +60,7 @@ from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyReques
 from kernelwright.engine.workbench import OUTSIDE, Workbench
 from kernelwright.engine.workbench_status import WorkbenchStatus
 from kernelwright.execution.executor import Place
-from kernelwright.models.config import ModelConfig, read_models
+from kernelwright.models.config import ModelConfig
 from kernelwright.records.check import Check
 from kernelwright.search.table import spelled
 from kernelwright.store.database import FILE
@@ -67,6 +72,7 @@ __all__ = [
     "OUTSIDE",
     "AdmissionRequest",
     "Assignment",
+    "BenchBegins",
     "BenchRequest",
     "BenchResult",
     "BestKernel",
@@ -77,6 +83,7 @@ __all__ = [
     "CheckRequest",
     "CheckSummary",
     "Comparison",
+    "Crews",
     "Event",
     "Figures",
     "Finished",
@@ -101,6 +108,7 @@ __all__ = [
     "Spent",
     "Started",
     "Suppliers",
+    "Total",
     "Verification",
     "VerifyRequest",
     "Warned",
@@ -117,6 +125,7 @@ __all__ = [
     "optimize",
     "present",
     "profile",
+    "read_crews",
     "read_models",
     "recheck",
     "report",

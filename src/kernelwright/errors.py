@@ -73,3 +73,8 @@ class ModelError(KernelwrightError):
     """A language model's endpoint gave no answer, after all retries. Never holds a key."""
 
     exit_code = 10
+
+    def __init__(self, message: str = "", prompt: int = 0, completion: int = 0, usd: float | None = 0.0) -> None:
+        super().__init__(message)
+        self.prompt, self.completion, self.usd = prompt, completion, usd
+        """Tokens that were billed all the same, and their price; None where it is not known."""

@@ -27,6 +27,7 @@ from endpoint_drill import (
 
 from kernelwright.errors import ModelError
 from kernelwright.models.answer import Answer, counted
+from kernelwright.models.config import ModelConfig
 from kernelwright.testing.drill import At
 from kernelwright.testing.drill.faults import TRANSPORT
 
@@ -277,6 +278,25 @@ def test_no_fault_makes_a_run_pass_its_caps(calm, folders, name, kind):
             return True
 
         in_time(case, kind)
+
+
+@pytest.mark.parametrize("unit", ["tokens", "usd"])
+@pytest.mark.parametrize("name", SIDE_BY_SIDE)
+def test_siblings_under_a_cap_wait_for_each_other(calm, folders, name, unit):
+    calm_found, _, calm_served, calm_answers = calm(name)
+    whole = sum(s.prompt_tokens + s.completion_tokens for s in calm_served)
+    room = ModelConfig(name=MODEL).max_tokens
+    longest = 2 * max(s.prompt_tokens for s in calm_served)
+    caps = {
+        "tokens": whole + longest + room,
+        "usd": sum(usd(s.prompt_tokens, s.completion_tokens) for s in calm_served) + usd(longest, room),
+    }
+    with serving(name) as server:
+        result = play(folder := folders(), config_of(name, server.base_url, cap={unit: caps[unit]}))
+    found = read(folder)
+    assert server.answers == calm_answers
+    assert_same(found, calm_found, costing=False)
+    assert_exact(found, result, server, calm_served)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -56,7 +56,9 @@ def _read(bench: Path, cell: Cell, failures: Mapping[str, Failure]) -> CellResul
     finally:
         store.close()
     blank = CellResult(cell=cell, status="pending", folder=f"{CELLS}/{cell.name}")
-    found = blank.model_copy(update={**_spent(attempts, turns), **_speakers(card, attempts, turns)})
+    found = blank.model_copy(
+        update={**_spent(attempts, turns), **_speakers(card, attempts, turns), "asked": _asked(attempts, turns)}
+    )
     if outcome is None or not outcome.complete:
         reason = outcome.stopped if outcome else "Still running, or killed."
         status = failure.status if failure else "pending"
@@ -88,6 +90,11 @@ def _spent(attempts: Sequence[Attempt], turns: Sequence[Turn]) -> dict[str, obje
         total = total.plus(left)
     return {"steps": tuple(steps), "first_right": _first_right(steps), "device_s": total.device_s,
             "tokens": total.tokens, "usd": total.usd}  # fmt: skip
+
+
+def _asked(attempts: Sequence[Attempt], turns: Sequence[Turn]) -> int:
+    """How many expansions were answered, with or without an attempt."""
+    return len({attempt.expansion.number for attempt in attempts} | {turn.expansion for turn in turns})
 
 
 def _by_expansion(turns: Sequence[Turn]) -> dict[int, list[Turn]]:

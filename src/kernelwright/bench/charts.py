@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from kernelwright.bench.records import Curve, Estimate
+from kernelwright.bench.records import Curve, Mean
+from kernelwright.bench.words import mean_interval
 from kernelwright.report import words
 from kernelwright.report.charts import svg
 from kernelwright.report.charts.scale import Scale, around
@@ -35,7 +36,7 @@ class Bar(NamedTuple):
 
     name: str
     kind: str
-    found: Estimate | None
+    found: Mean | None
 
 
 def curve_chart(lines: Sequence[Line], axis: str, width: int) -> Markup:
@@ -57,7 +58,7 @@ def mean_chart(bars: Sequence[Bar], width: int) -> Markup:
     """Every arm's mean speedup over eager with its interval, a row each."""
     left = round(width * LABEL)
     bottom = TOP + ROW * len(bars)
-    values = [v for bar in bars if bar.found for v in (bar.found.low, bar.found.high)]
+    values = [v for bar in bars if bar.found for v in (bar.found.low, bar.found.value, bar.found.high) if v is not None]
     x = around([1.0, *values], left, width - RIGHT)
     parts: list[Markup] = []
     for tick in x.ticks(6 if width > svg.NARROW else 4):
@@ -75,13 +76,12 @@ def _bar(bar: Bar, x: Scale, y: float, left: int) -> list[Markup]:
     label = svg.text(left - 10, y + 4, name, "label", "end")
     if bar.found is None:
         return [label, svg.text(left + 6, y + 4, "nothing was timed")]
-    low, high, value = x(bar.found.low), x(bar.found.high), x(bar.found.value)
-    title = f"{bar.name}: {words.times(bar.found.value)}, {words.times(bar.found.low)} to {words.times(bar.found.high)}"
-    return [
-        label,
-        svg.bar(low, y - 5, max(high - low, 2.0), 10, f"spread {bar.kind}"),
-        svg.dot(value, y, 5, f"pt {bar.kind}", title),
-    ]
+    title = f"{bar.name}: {words.times(bar.found.value)}, {mean_interval(bar.found)}"
+    dot = svg.dot(x(bar.found.value), y, 5, f"pt {bar.kind}", title)
+    if bar.found.low is None or bar.found.high is None:
+        return [label, dot]
+    low, high = x(bar.found.low), x(bar.found.high)
+    return [label, svg.bar(low, y - 5, max(high - low, 2.0), 10, f"spread {bar.kind}"), dot]
 
 
 def _level(y: float, width: int, tick: float) -> Markup:

@@ -1,15 +1,22 @@
 """Curves: the best speedup so far against what was spent, averaged over tasks.
 
 A cell's curve is a staircase: the larger of 1.0 (a person keeps eager until there is something better) and the search
-figure of the attempt whose speedup is the surest so far. A cell that ended early keeps its last step. Curves are
-geometric means over tasks, and within a task over seeds. Search figures: they show the way, not the result.
+figure of the best attempt so far. Another attempt takes its place when it is faster and surely so: larger in its median and
+in the lower end of its interval. So a staircase never goes down. A cell that ended early keeps its last step, one that failed
+stays at eager. Curves are geometric means over tasks, and within a task over seeds. Search figures: they show the way, not the
+result.
 """
 
 import bisect
 import math
 from collections.abc import Callable, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 from kernelwright.bench.records import CellResult, Curve, Point, Step
+
+if TYPE_CHECKING:
+    from kernelwright.records.measure import Ratio
 
 POINTS = 48
 """Most points of a curve over a continuous axis."""
@@ -20,7 +27,7 @@ Stairs = tuple[list[float], list[float]]
 
 def curves(cells: Sequence[CellResult]) -> tuple[Curve, ...]:
     """One curve for each thing that can be spent; none where nothing was timed."""
-    ended = [cell for cell in cells if cell.counts]
+    ended = [cell for cell in cells if cell.settled]
     if not any(step.eager for cell in ended for step in cell.steps):
         return ()
     longest = max(len(cell.steps) for cell in ended)
@@ -36,12 +43,14 @@ def curves(cells: Sequence[CellResult]) -> tuple[Curve, ...]:
 
 def stairs(cell: CellResult, spent: Callable[[int, Step], float]) -> Stairs:
     """The staircase of one cell, beginning with eager itself."""
-    where, heights, surest = [0.0], [0.0], 0.0
+    where, heights = [0.0], [0.0]
+    best: Ratio | None = None
     for number, step in enumerate(cell.steps):
-        if step.eager is not None and step.eager.low > surest:
-            surest = step.eager.low
+        found = step.eager
+        if found is not None and (best is None or (found.low > best.low and found.median > best.median)):
+            best = found
             where.append(spent(number, step))
-            heights.append(max(0.0, math.log(step.eager.median)))
+            heights.append(max(0.0, math.log(found.median)))
     return where, heights
 
 
@@ -49,16 +58,12 @@ def _mean(cells: Sequence[CellResult], spent: Callable[[int, Step], float], grid
     tasks: dict[str, list[Stairs]] = {}
     for cell in cells:
         tasks.setdefault(cell.cell.task, []).append(stairs(cell, spent))
-    return tuple(Point(spent=x, speedup=math.exp(_average([_average([_at(s, x) for s in g]) for g in tasks.values()])))
+    return tuple(Point(spent=x, speedup=math.exp(fmean([fmean([_at(s, x) for s in g]) for g in tasks.values()])))
                  for x in grid)  # fmt: skip
 
 
 def _at(found: Stairs, x: float) -> float:
     return found[1][bisect.bisect_right(found[0], x) - 1]
-
-
-def _average(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _grid(last: float) -> list[float]:

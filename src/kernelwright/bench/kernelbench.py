@@ -1,6 +1,6 @@
 """A user's checkout of KernelBench as tasks: which files are problems, which are unfit, and in which precision.
 
-Decides by file names alone (`NN_Name.py` below `KernelBench/levelN/` or `levelN/`) and by the list in `unfit.toml`.
+Decides by file names alone (`NN_Name.py` below `KernelBench/levelN/` or `levelN/`) and by the lists in `unfit.toml`.
 A precision is words appended to the task's text; the text itself is never run here.
 """
 
@@ -60,13 +60,15 @@ class Suite(NamedTuple):
     left_out: tuple[LeftOut, ...]
     words: str
     """Which tasks these are."""
+    doubtful: tuple[LeftOut, ...] = ()
+    """Those of them that somebody's list leaves out."""
 
 
 def read_level(asked: KernelBench) -> Suite:
     """The problems of one level.
 
     Raises:
-        UsageError: there is no such level at the path, or a problem that was named is not there.
+        UsageError: there is no such level at the path, a problem that was named is not there, or two have one number.
     """
     found = _problems(asked)
     numbers = read_numbers(asked.problems) if asked.problems else sorted(found)
@@ -78,16 +80,20 @@ def read_level(asked: KernelBench) -> Suite:
         )
     sources: list[tuple[Path, TaskSource]] = []
     left_out: list[LeftOut] = []
+    doubts: list[LeftOut] = []
     for number in numbers:
         name, reason = f"l{asked.level}_{found[number].stem}", unfit().get((asked.level, number))
+        doubt = reason or doubtful().get((asked.level, number))
         if reason is not None and not asked.include_unfit:
             left_out.append(LeftOut(name=name, reason=reason))
             continue
         try:
             sources.append((found[number], read_problem(found[number], name, asked.precision)))
+            doubts += [LeftOut(name=name, reason=doubt)] if doubt else []
         except TaskError as error:
             left_out.append(LeftOut(name=name, reason=str(error)))
-    return Suite(tuple(sources), tuple(left_out), f"KernelBench level {asked.level}, {asked.precision}")
+    words = f"KernelBench level {asked.level}, {asked.precision}"
+    return Suite(tuple(sources), tuple(left_out), words, tuple(doubts))
 
 
 def read_problem(file: Path, name: str, precision: Precision) -> TaskSource:
@@ -125,8 +131,18 @@ def read_numbers(text: str) -> list[int]:
 @cache
 def unfit() -> Mapping[tuple[int, int], str]:
     """Known unfit problems, by level and number, with the reason and who found it."""
-    listed = tomllib.loads((files("kernelwright.bench") / "unfit.toml").read_text("utf-8"))
-    return {(p["level"], p["id"]): f"{p['reason']} ({p['source']})" for p in listed["problem"]}
+    return _listed("problem")
+
+
+@cache
+def doubtful() -> Mapping[tuple[int, int], str]:
+    """Problems that are fit for this referee and stand on somebody's list of unfit ones, likewise."""
+    return _listed("doubtful")
+
+
+def _listed(table: str) -> dict[tuple[int, int], str]:
+    rows = tomllib.loads((files("kernelwright.bench") / "unfit.toml").read_text("utf-8"))[table]
+    return {(row["level"], number): f"{row['reason']} ({row['source']})" for row in rows for number in row["ids"]}
 
 
 def _problems(asked: KernelBench) -> dict[int, Path]:
@@ -134,7 +150,13 @@ def _problems(asked: KernelBench) -> dict[int, Path]:
     for folder in (asked.path / "KernelBench" / f"level{asked.level}", asked.path / f"level{asked.level}"):
         if folder.is_dir():
             named = ((_PROBLEM.fullmatch(file.name), file) for file in sorted(folder.iterdir()))
-            found = {int(match[1]): file for match, file in named if match}
+            found: dict[int, Path] = {}
+            for number, file in ((int(match[1]), file) for match, file in named if match):
+                if number in found:
+                    raise UsageError(
+                        f"{str(folder)!r} has two problems {number}, {found[number].name} and {file.name}: remove one"
+                    )
+                found[number] = file
             if found:
                 return found
     raise UsageError(

@@ -1,44 +1,49 @@
 """Metrics: what is said of a set of cells, as pure functions of their records.
 
 Every figure is a mean over tasks, and within a task over its cells, so that a task with more seeds weighs no more than
-another. Only cells that ended are looked at; a proposer that gave up has not solved the task. Speedups are those of
-the finals. Refuses to know strategies by anything but the one question whether their attempts are independent.
+another. Every settled cell is in every figure: what was not admitted, was given up or got no answer is not solved, so that
+an arm cannot look better by failing where it is hard. Speedups are those of the finals. Refuses to know strategies by
+anything but the one question whether their attempts are independent.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import Literal
 
-from kernelwright.bench.bootstrap import over_tasks
-from kernelwright.bench.records import AtK, Baseline, CellResult, Estimate, FastP, Figures, Speedup
+from kernelwright.bench.bootstrap import over_tasks, share_of_tasks
+from kernelwright.bench.records import AtK, Baseline, CellFigures, CellResult, FastP, Mean, Speedup
 
 P = (0.0, 0.5, 1.0, 1.5, 2.0)
 K = (1, 2, 5, 10, 20, 50)
 INDEPENDENT = frozenset({"direct", "best_of_n"})
-"""Strategies whose attempts know nothing of each other: only there does pass@k mean what it says."""
+"""Strategies whose attempts know nothing of each other: only there does pass@k mean what it says. `tritongym:one_shot`
+asks that way too, but stops at the target: how many attempts it makes depends on what they brought, which biases pass@k."""
 BASELINES: tuple[Baseline, ...] = ("eager", "compile")
 
 Cells = Sequence[CellResult]
 Against = Literal["eager", "compile", "naive"]
+Over = Literal["solved", "all"]
+_OVER: tuple[Over, ...] = ("solved", "all")
 
 
-def figures(cells: Cells, naive: Mapping[str, float], *, independent: bool) -> Figures:
+def figures(cells: Cells, naive: Mapping[str, float], *, independent: bool) -> CellFigures:
     """Everything that is said of these cells; `naive` is a task's speedup of the naive kernel over eager."""
-    ended = [cell for cell in cells if cell.counts]
-    first = [cell.first_right for cell in ended if cell.first_right is not None]
+    known = [cell for cell in cells if cell.settled]
+    first = [cell.first_right for cell in known if cell.first_right is not None]
     against: tuple[Against, ...] = (*BASELINES, "naive") if naive else BASELINES
-    return Figures(
-        cells=len(ended),
-        missing=len(cells) - len(ended),
-        tasks=len({cell.cell.task for cell in ended}),
-        correct=correctness(ended),
-        fast=tuple(FastP(baseline=b, p=p, share=fast_p(ended, b, p)) for b in BASELINES for p in P),
-        pass_at=pass_at(ended) if independent else (),
-        solved_at=solved_at(ended),
+    return CellFigures(
+        cells=len(known),
+        missing=len(cells) - len(known),
+        tasks=len({cell.cell.task for cell in known}),
+        correct=correctness(known),
+        fast=tuple(FastP(baseline=b, p=p, share=fast_p(known, b, p)) for b in BASELINES for p in P),
+        pass_at=pass_at(known) if independent else (),
+        solved_at=solved_at(known),
         speedups=tuple(
-            Speedup(baseline=b, over=o, mean=mean_speedup(ended, b, o, naive)) for b in against for o in _OVER
+            Speedup(baseline=b, over=o, mean=mean_speedup(known, b, o, naive)) for b in against for o in _OVER
         ),
-        first_right=sum(first) / len(first) if first else None,
+        first_right=fmean(first) if first else None,
         proposals=sum(len(cell.steps) for cell in cells),
         device_s=sum(cell.device_s for cell in cells),
         tokens=sum(cell.tokens for cell in cells),
@@ -49,40 +54,37 @@ def figures(cells: Cells, naive: Mapping[str, float], *, independent: bool) -> F
     )
 
 
-_OVER: tuple[Literal["solved", "all"], ...] = ("solved", "all")
-
-
-def correctness(cells: Cells) -> Estimate | None:
+def correctness(cells: Cells) -> Mean | None:
     """Share of tasks that end with a right kernel."""
-    return over_tasks(_by_task((cell, float(cell.correct)) for cell in cells))
+    return share_of_tasks(_by_task((cell, float(cell.correct)) for cell in cells))
 
 
-def fast_p(cells: Cells, baseline: Baseline, p: float) -> Estimate | None:
-    """fast_p of KernelBench (Ouyang et al. 2025, 4.2): share of tasks that are right and more than p times as fast.
+def fast_p(cells: Cells, baseline: Baseline, p: float) -> Mean | None:
+    """fast_p of KernelBench (Ouyang et al. 2025, 4.2): share of all tasks that are right and more than p times as fast.
 
-    fast_0 is the correctness rate. A right kernel without a figure against the baseline is left out, since nothing is
-    known of it; None where there is no figure at all.
+    fast_0 is the correctness rate. A right kernel without a figure against the baseline is not known to be faster, and
+    counts as if it were not; None where right kernels have no figure at all.
     """
     if p == 0:
         return correctness(cells)
-    known = [(cell, _ratio(cell, baseline)) for cell in cells if not cell.correct or _ratio(cell, baseline)]
-    if not any(ratio for _, ratio in known) and any(cell.correct for cell in cells):
+    ratios = [(cell, _ratio(cell, baseline)) for cell in cells]
+    if not any(ratio for _, ratio in ratios) and any(cell.correct for cell in cells):
         return None
-    return over_tasks(_by_task((cell, float(ratio is not None and ratio > p)) for cell, ratio in known))
+    return share_of_tasks(_by_task((cell, float(ratio is not None and ratio > p)) for cell, ratio in ratios))
 
 
 def pass_at(cells: Cells) -> tuple[AtK, ...]:
     """pass@k (Chen et al. 2021, 3.2): chance that one of k independent attempts is right, unbiased.
 
-    Of each cell's n attempts c are right in the search; k goes as far as the shortest cell.
+    Of each cell's n attempts c are right in the search. For each k: the cells with n >= k, and those that failed before
+    their first attempt, as not solved.
     """
-    made = [cell for cell in cells if cell.steps]
-    least = min((len(cell.steps) for cell in made), default=0)
-    found = []
-    for k in _steps_of_k(least):
-        counted = ((cell, estimate_pass(len(cell.steps), _right(cell), k)) for cell in made)
-        share = over_tasks(_by_task((*counted, *((cell, 0.0) for cell in cells if not cell.steps))))
-        found += [AtK(k=k, share=share)] if share else []
+    found: list[AtK] = []
+    for k in _steps_of_k(cells):
+        counted = [cell for cell in cells if len(cell.steps) >= k or not cell.steps]
+        values = ((c, estimate_pass(len(c.steps), _right(c), k) if c.steps else 0.0) for c in counted)
+        share = share_of_tasks(_by_task(values))
+        found += [AtK(k=k, share=share, cells=len(counted))] if share else []
     return tuple(found)
 
 
@@ -96,20 +98,19 @@ def solved_at(cells: Cells) -> tuple[AtK, ...]:
 
     No pass@k: a later attempt may have learned from an earlier one.
     """
-    most = max((len(cell.steps) for cell in cells), default=0)
-    found = []
-    for k in _steps_of_k(most):
+    found: list[AtK] = []
+    for k in _steps_of_k(cells):
         solved = ((c, float(c.first_right is not None and c.first_right <= k)) for c in cells)
-        share = over_tasks(_by_task(solved))
-        found += [AtK(k=k, share=share)] if share else []
+        share = share_of_tasks(_by_task(solved))
+        found += [AtK(k=k, share=share, cells=len(cells))] if share else []
     return tuple(found)
 
 
-def mean_speedup(
-    cells: Cells, against: Against, over: Literal["solved", "all"], naive: Mapping[str, float]
-) -> Estimate | None:
-    """Geometric mean of the final speedups, over the solved tasks or over all with 1.0 where nothing right was found.
+def mean_speedup(cells: Cells, against: Against, over: Over, naive: Mapping[str, float]) -> Mean | None:
+    """Geometric mean of the final speedups: of the right kernels as they are, or over all tasks.
 
+    Over all tasks a cell counts as the larger of 1.0 and its speedup, as in the curves: a person keeps the baseline where
+    the kernel is slower or there is none. So writing nothing is never better than writing something slow, and no worse.
     Over the naive kernel it is a ratio of two speedups over eager. A right kernel without a figure is left out.
     """
     logs: list[tuple[CellResult, float]] = []
@@ -118,7 +119,7 @@ def mean_speedup(
         ratio = speedup(cell, against, naive)
         any_figure |= ratio is not None
         if ratio is not None:
-            logs.append((cell, math.log(ratio)))
+            logs.append((cell, math.log(ratio) if over == "solved" else max(0.0, math.log(ratio))))
         elif over == "all" and not cell.correct and (against != "naive" or cell.cell.task in naive):
             logs.append((cell, 0.0))
     return over_tasks(_by_task(logs), math.exp) if any_figure or not any(cell.correct for cell in cells) else None
@@ -141,7 +142,8 @@ def _right(cell: CellResult) -> int:
     return sum(step.right for step in cell.steps)
 
 
-def _steps_of_k(most: int) -> list[int]:
+def _steps_of_k(cells: Cells) -> list[int]:
+    most = max((len(cell.steps) for cell in cells), default=0)
     return sorted({k for k in (*K, most) if 1 <= k <= most})
 
 

@@ -5,11 +5,11 @@ Decides the page's order and what a cell of the matrix says. Every name, reason 
 
 import base64
 import hashlib
-import json
 import math
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from statistics import geometric_mean
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -18,9 +18,9 @@ from kernelwright import __version__
 from kernelwright.bench import words
 from kernelwright.bench.charts import Bar, Line, curve_chart, mean_chart
 from kernelwright.bench.metrics import P
-from kernelwright.bench.plan import Arm, Plan
+from kernelwright.bench.plan import Arm, Plan, dotted
 from kernelwright.bench.records import ArmFigures, CellResult, Comparison, Curve, Naive
-from kernelwright.bench.summary import best_arm
+from kernelwright.bench.summary import best_arm, compared
 from kernelwright.report.charts.svg import NARROW, WIDE
 from kernelwright.report.html import style, templates
 from kernelwright.report.words import times
@@ -66,16 +66,20 @@ def render(comparison: Comparison) -> str:
         .render(
             c=comparison,
             best=best,
+            best_mean=words.speedup(compared(best), "eager", "all") if best else None,
             best_name=words.arm_name(best.arm, arms) if best else "",
             names=[words.arm_name(row.arm, arms) for row in comparison.arms],
             kinds=[kind(number) for number in range(len(arms))],
             ps=P,
             ks=_ks(comparison),
             has_naive=bool(comparison.naive),
+            has_asked=any(cell.asked is not None for cell in comparison.cells),
+            differ=any(row.shared.cells < row.figures.cells for row in comparison.arms),
+            cells_of=[[c for c in comparison.cells if c.cell.arm == arm] for arm in arms],
             means=_means(comparison),
             curves=_curves(comparison),
             matrix=[_row(comparison, task.name) for task in comparison.plan.tasks],
-            failed=[cell for cell in comparison.cells if not cell.counts or cell.status == "gave_up"],
+            failed=[cell for cell in comparison.cells if cell.status != "done"],
             settings=_settings(comparison.plan),
             w=words,
             style=Markup(rules),
@@ -136,18 +140,19 @@ def _cells(comparison: Comparison, task: str, arm: Arm) -> list[CellResult]:
 
 
 def _square(cells: Sequence[CellResult]) -> Square:
-    ended = [cell for cell in cells if cell.counts]
+    ended = [cell for cell in cells if cell.settled]
     if not ended:
         return Square("h-none", words.STATUS[cells[0].status], "")
     right = [cell for cell in ended if cell.correct]
     note = f"{len(right)} of {len(ended)}" if len(cells) > 1 else ""
     if not right:
-        told = words.STATUS["gave_up"] if all(cell.status == "gave_up" for cell in ended) else "not solved"
+        only = {cell.status for cell in ended}
+        told = words.STATUS[only.pop()] if len(only) == 1 and "done" not in only else "not solved"
         return Square("h-fail", told, note)
-    found = [math.log(cell.eager.median) for cell in right if cell.eager]
+    found = [cell.eager.median for cell in right if cell.eager]
     if not found:
         return Square("h-even", "right, not timed", note)
-    mean = math.exp(math.fsum(found) / len(found))
+    mean = geometric_mean(found)
     return Square(_heat(mean), times(mean), note)
 
 
@@ -163,12 +168,6 @@ def _heat(speedup: float) -> str:
 
 def _settings(plan: Plan) -> list[tuple[str, str]]:
     """What was set, as dotted keys; the strategies' dials are in each run's own report."""
-    flat: list[tuple[str, str]] = []
-    waiting = [(key, value) for key, value in plan.config.items() if key not in ("strategy", "policy")]
-    while waiting:
-        key, value = waiting.pop(0)
-        if isinstance(value, dict):
-            waiting = [(f"{key}.{inner}", v) for inner, v in value.items()] + waiting
-        elif value is not None:
-            flat.append((key, value if isinstance(value, str) else json.dumps(value)))
-    return flat
+    shown = {key: value for key, value in plan.config.items() if key not in ("strategy", "policy")}
+    crews = dotted("", {label: plan.model_dump(mode="json")["models"][label] for label in plan.models})
+    return [(key, value) for key, value in (dotted("", shown) | crews).items() if value != "None"]

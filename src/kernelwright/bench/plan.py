@@ -4,12 +4,16 @@ Decides what a cell is and in which order cells are run: seed by seed, so that a
 all alike. Refuses to know how a cell is run or what is made of it.
 """
 
+import re
 from typing import NamedTuple
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
+from kernelwright.engine.config import RunConfig
+from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
 from kernelwright.records.task import Target
+from kernelwright.search.table import spelled
 
 
 class Arm(Record):
@@ -18,11 +22,14 @@ class Arm(Record):
     strategy: str
     proposer: str
     reward: str
+    model: str = ""
+    """Label of the crew that is asked; empty: models are not compared, or none is asked."""
 
     @property
     def name(self) -> str:
         """As a folder is called."""
-        return "-".join((self.strategy.replace(":", "."), self.proposer.replace(":", "."), self.reward))
+        parts = (self.strategy, self.proposer, self.reward, *([self.model] if self.model else []))
+        return "-".join(re.sub(r"[^\w.-]", ".", part) for part in parts)
 
     @property
     def variant(self) -> str:
@@ -80,7 +87,11 @@ class Plan(Record):
     """In words: which tasks these are."""
     precision: str
     """`as written`, or the one that the tasks were cast to."""
+    models: dict[str, dict[str, ModelConfig]] = Field(default_factory=dict)
+    """What each crew has of its own, by its label; the common models stand in `config`."""
     left_out: tuple[LeftOut, ...] = ()
+    doubtful: tuple[LeftOut, ...] = ()
+    """Tasks that are run although somebody's list leaves them out, and why it does."""
     sampled: Sampled | None = None
     """None: all of them."""
 
@@ -89,6 +100,16 @@ class Plan(Record):
         return tuple(
             Cell(task=task.name, arm=arm, seed=seed) for seed in self.seeds for task in self.tasks for arm in self.arms
         )
+
+    def config_of(self, arm: Arm, seed: int) -> RunConfig:
+        """The configuration of a cell."""
+        config = RunConfig.model_validate(self.config)
+        dials, strategy = self.config["strategy"], spelled(arm.strategy)
+        if isinstance(dials, dict) and dials.get("name") == strategy["name"]:
+            strategy = {**dials, **strategy}
+        models = {**config.models, **self.models.get(arm.model, {})}
+        own = {"seed": seed, "strategy": strategy, "models": models, "proposer": arm.proposer, "reward": arm.reward}
+        return RunConfig.model_validate({**self.config, **own})
 
 
 class Difference(NamedTuple):
@@ -99,7 +120,7 @@ class Difference(NamedTuple):
     now: str
 
 
-_BY_CONTENT = ("arms", "seeds", "target", "config", "precision")
+_BY_CONTENT = ("arms", "seeds", "target", "config", "models", "precision")
 
 
 def differences(then: Plan, now: Plan) -> list[Difference]:
@@ -107,7 +128,7 @@ def differences(then: Plan, now: Plan) -> list[Difference]:
     found = [Difference("tasks", *_named(then, now))] if _tasks(then) != _tasks(now) else []
     before, after = then.model_dump(mode="json"), now.model_dump(mode="json")
     for field in _BY_CONTENT:
-        old, new = _flat(field, before[field]), _flat(field, after[field])
+        old, new = dotted(field, before[field]), dotted(field, after[field])
         found += [
             Difference(key, old.get(key, "absent"), new.get(key, "absent"))
             for key in sorted(old.keys() | new.keys())
@@ -131,14 +152,18 @@ def _only(mine: dict[str, str], others: dict[str, str]) -> str:
     return ", ".join(own[:6]) + (f" and {len(own) - 6} more" if len(own) > 6 else "") if own else "none of these"
 
 
-def _flat(name: str, value: JsonValue) -> dict[str, str]:
+def dotted(name: str, value: JsonValue) -> dict[str, str]:
     """A tree as dotted keys."""
     if isinstance(value, dict):
-        return {key: text for part, inner in value.items() for key, text in _flat(f"{name}.{part}", inner).items()}
+        return {
+            key: text
+            for part, inner in value.items()
+            for key, text in dotted(f"{name}.{part}" if name else part, inner).items()
+        }
     if isinstance(value, list):
         return {name: ", ".join(_brief(item) for item in value)}
     return {name: str(value)}
 
 
 def _brief(item: JsonValue) -> str:
-    return "-".join(str(part) for part in item.values()) if isinstance(item, dict) else str(item)
+    return "-".join(str(part) for part in item.values() if part != "") if isinstance(item, dict) else str(item)

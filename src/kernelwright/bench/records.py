@@ -6,12 +6,16 @@ from kernelwright.bench.plan import Arm, Cell, Plan
 from kernelwright.records.base import Record
 from kernelwright.records.measure import Ratio
 
-Status = Literal["done", "gave_up", "not_admitted", "broken", "pending"]
+Status = Literal["done", "gave_up", "not_admitted", "no_answer", "broken", "unpaid", "pending"]
 """`done`: the run is complete; `gave_up`: its proposer cannot write this task; `not_admitted`: the task cannot be
-judged; `broken`: referee, model or journal failed; `pending`: not begun, or interrupted."""
+judged; `no_answer`: the model failed; `broken`: referee or journal failed; `unpaid`: what all cells may spend together
+did not cover it; `pending`: not begun, or interrupted."""
+
+FAILED: tuple[Status, ...] = ("gave_up", "not_admitted", "no_answer")
+"""Without a kernel, and known to be: they count as not solved. Of the rest nothing is known yet."""
 
 Baseline = Literal["eager", "compile"]
-DRILL = "drill, not a model's result"
+DRILL_LABEL = "drill, not a model's result"
 
 
 class Step(Record):
@@ -52,6 +56,8 @@ class CellResult(Record):
     first_right: int | None = None
     """How many attempts it took until one was right in the search; None: none was."""
     steps: tuple[Step, ...] = ()
+    asked: int | None = None
+    """How many expansions the strategy asked for: of `fsr`, rounds and repairs. None: not counted when it was written."""
     device_s: float = 0.0
     """Seconds of the search's evaluations, profiles and tools, with those that led to no attempt."""
     tokens: int = 0
@@ -67,15 +73,20 @@ class CellResult(Record):
 
     @property
     def counts(self) -> bool:
-        """Something is known of the arm: it ended, right or not."""
+        """It ended, right or not, by what its arm did."""
         return self.status in ("done", "gave_up")
+
+    @property
+    def settled(self) -> bool:
+        """It says something of its arm: it is done, or failed."""
+        return self.status == "done" or self.status in FAILED
 
 
 class Failure(Record):
     """Why a cell has no complete run, one line of `failures.jsonl`."""
 
     cell: Cell
-    status: Literal["gave_up", "not_admitted", "broken"]
+    status: Literal["gave_up", "not_admitted", "no_answer", "broken", "unpaid"]
     reason: str
 
 
@@ -93,22 +104,23 @@ class Naive(Record):
     compile: Ratio | None = None
 
 
-class Estimate(Record):
-    """A figure over tasks, with its bootstrap interval."""
+class Mean(Record):
+    """A figure over tasks, with its 95 % interval."""
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    """None: there is no interval, since the tasks are too few, or all alike (`bench.bootstrap`)."""
+    high: float | None
     tasks: int
     """How many tasks it is taken over."""
 
 
 class FastP(Record):
-    """Share of tasks with a right kernel that is more than `p` times as fast as a baseline."""
+    """Share of all tasks that have a right kernel which is more than `p` times as fast as a baseline."""
 
     baseline: Baseline
     p: float
-    share: Estimate | None
+    share: Mean | None
     """None: nothing was timed."""
 
 
@@ -116,7 +128,9 @@ class AtK(Record):
     """Share of tasks that are solved with k attempts."""
 
     k: int
-    share: Estimate
+    share: Mean
+    cells: int | None = None
+    """How many cells it is taken over: of pass@k those with at least k attempts, and those without any."""
 
 
 class Speedup(Record):
@@ -124,8 +138,9 @@ class Speedup(Record):
 
     baseline: Literal["eager", "compile", "naive"]
     over: Literal["solved", "all"]
-    """`solved`: tasks with a right kernel; `all`: every task, where 1.0 stands for those without one."""
-    mean: Estimate | None
+    """`solved`: right kernels as they are, losses too; `all`: every task, at least 1.0 each, since a person keeps the
+    baseline where the kernel is slower or there is none."""
+    mean: Mean | None
 
 
 class Point(Record):
@@ -142,15 +157,15 @@ class Curve(Record):
     points: tuple[Point, ...]
 
 
-class Figures(Record):
+class CellFigures(Record):
     """The figures of a set of cells."""
 
     cells: int
-    """Those that ended."""
+    """Those that are settled: done, or failed."""
     missing: int
-    """Those that did not: of them nothing is known."""
+    """Those that are not: of them nothing is known."""
     tasks: int
-    correct: Estimate | None
+    correct: Mean | None
     fast: tuple[FastP, ...]
     pass_at: tuple[AtK, ...]
     """Only of arms whose attempts are independent of each other."""
@@ -172,16 +187,21 @@ class ArmFigures(Record):
     """One row of the comparison."""
 
     arm: Arm
-    figures: Figures
+    figures: CellFigures
+    shared: CellFigures
+    """The same over the tasks and seeds that are settled in every arm: what arms are compared by."""
     curves: tuple[Curve, ...]
+
+
+Factor = Literal["strategy", "proposer", "variant", "model", "reward"]
 
 
 class LevelFigures(Record):
     """All cells that share one level of a factor."""
 
-    factor: Literal["strategy", "proposer", "variant", "reward"]
+    factor: Factor
     level: str
-    figures: Figures
+    figures: CellFigures
 
 
 class Claim(Record):
@@ -199,7 +219,7 @@ class Claim(Record):
     """Best final speedups over the naive kernel here, in words."""
 
 
-class Circumstances(Record):
+class BenchCircumstances(Record):
     """Where and with what the cells were run."""
 
     device: str
@@ -216,7 +236,7 @@ class Comparison(Record):
     """A bench with all that is known of it: the content of `bench.json`."""
 
     kind: Literal["kernelwright.bench"] = "kernelwright.bench"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     name: str
     written: str
     """ISO 8601, UTC."""
@@ -225,7 +245,7 @@ class Comparison(Record):
     labels: tuple[str, ...]
     """What must be said wherever a figure of this is shown."""
     plan: Plan
-    circumstances: Circumstances | None
+    circumstances: BenchCircumstances | None
     """None: no cell was begun."""
     arms: tuple[ArmFigures, ...]
     factors: tuple[LevelFigures, ...]

@@ -1,6 +1,6 @@
 """What a bench is asked and what it answers: plain values, the same for every interface."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -10,6 +10,7 @@ from kernelwright.bench.records import CellResult, Comparison
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.request import INTERRUPTED
 from kernelwright.engine.suppliers import Shown
+from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
 
 Precision = Literal["fp32", "fp16", "bf16"]
@@ -29,6 +30,14 @@ class KernelBench:
 
 
 @dataclass(frozen=True)
+class Total:
+    """What all cells may spend together; no part of the plan, so that a bench can go on with more."""
+
+    tokens: int | None = None
+    usd: float | None = None
+
+
+@dataclass(frozen=True)
 class BenchRequest:
     """What is to be compared, on what, and how."""
 
@@ -43,6 +52,10 @@ class BenchRequest:
     target: str | None = None
     config: RunConfig = field(default_factory=RunConfig)
     """Budget, models, policy: the same for every cell."""
+    crews: Mapping[str, Mapping[str, ModelConfig]] = field(default_factory=dict)
+    """Models that are compared: what each crew has beside or instead of the configuration's, by its label."""
+    total: Total = Total()
+    """Only with a cap for each cell: a cell begins where its whole cap is left."""
     sample: int | None = None
     """How many of the tasks; None: all."""
     naive: Path | None = None
@@ -70,6 +83,15 @@ class BenchResult:
         return 0 if all(cell.counts for cell in self.comparison.cells) else 1
 
 
+class BenchBegins(Record):
+    """The cells that are left are about to be run."""
+
+    cells: int
+    """How many."""
+    expected: str
+    """What their models are expected to cost, in words; empty where no model is asked."""
+
+
 class CellBegins(Record):
     """A cell is about to be run."""
 
@@ -91,8 +113,8 @@ class CellEnds(Record):
     """It had ended before this command began."""
 
 
-News = Callable[[CellBegins | CellEnds], None]
+News = Callable[[BenchBegins | CellBegins | CellEnds], None]
 
 
-def unheard(news: CellBegins | CellEnds) -> None:
+def unheard(news: BenchBegins | CellBegins | CellEnds) -> None:
     """Nobody listens."""

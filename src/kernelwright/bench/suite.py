@@ -45,8 +45,9 @@ def make_plan(request: BenchRequest) -> Planned:
     _known("strategy", request.strategies, None)
     for name in request.strategies:
         load_config(None, {"strategy": spelled(name)})
-    _known("reward", request.rewards, tuple(REWARDS))
     _known("proposer", request.proposers, None)
+    _rewards_are_read(request)
+    _total_holds(request)
     _known("seed", tuple(map(str, request.seeds)), None)
     suite = _tasks_of(request.suite)
     taken = _sample(suite.sources, request.sample)
@@ -55,21 +56,63 @@ def make_plan(request: BenchRequest) -> Planned:
         raise UsageError(f"no task is left to run ({reasons}): name other problems, or --include-unfit")
     plan = Plan(
         tasks=tuple(PlannedTask(name=s.name, file=str(file), source=source_id(s)) for file, s in taken),
-        arms=tuple(
-            Arm(strategy=s, proposer=p, reward=r)
-            for s in request.strategies
-            for p in request.proposers
-            for r in request.rewards
-        ),
+        arms=_arms(request),
         seeds=request.seeds,
         target=resolve_target(request.target, request.config.place),
         config=request.config.model_copy(update={"cache": False}).model_dump(mode="json", exclude=_PER_CELL),
         suite=suite.words,
         precision=request.suite.precision if isinstance(request.suite, KernelBench) else "as written",
+        models={label: dict(models) for label, models in request.crews.items()},
         left_out=suite.left_out,
+        doubtful=tuple(one for one in suite.doubtful if one.name in {source.name for _, source in taken}),
         sampled=Sampled(taken=len(taken), of=len(suite.sources)) if len(taken) < len(suite.sources) else None,
     )
     return Planned(plan, {source.name: source for _, source in taken})
+
+
+def _arms(request: BenchRequest) -> tuple[Arm, ...]:
+    """Every combination; only where a model is asked does it matter which.
+
+    Raises:
+        UsageError: two of them would share a folder.
+    """
+    asked = {p: tuple(request.crews) or ("",) if p.partition(":")[0] == "llm" else ("",) for p in request.proposers}
+    arms = tuple(
+        Arm(strategy=s, proposer=p, reward=r, model=m)
+        for s in request.strategies
+        for p in request.proposers
+        for m in asked[p]
+        for r in request.rewards
+    )
+    _known("folder of an arm", [arm.name for arm in arms], None)
+    return arms
+
+
+def _rewards_are_read(request: BenchRequest) -> None:
+    """Several rewards are worth a comparison only where something reads them: no strategy does.
+
+    Raises:
+        UsageError: a reward is unknown, or nothing would tell several apart.
+    """
+    _known("reward", request.rewards, tuple(REWARDS))
+    if len(request.rewards) > 1 and request.config.predictor is None:
+        raise UsageError(
+            f"--rewards {','.join(request.rewards)}: nothing in these runs reads a reward, so that the arms would differ by "
+            "noise alone. Name one, or configure a predictor, which learns from it (docs/reward.md)"
+        )
+
+
+def _total_holds(request: BenchRequest) -> None:
+    """Raises UsageError where a cell could spend more than what is left."""
+    for flag, total, cell in (
+        ("usd", request.total.usd, request.config.budget.usd),
+        ("tokens", request.total.tokens, request.config.budget.tokens),
+    ):
+        if total is not None and (cell is None or cell > total):
+            raise UsageError(
+                f"--max-{flag}-total {total:g} needs --max-{flag} of at most as much, the cap of one cell: a cell begins only "
+                "where its whole cap is left, so that the total holds and no cell is cut short"
+            )
 
 
 def settle_plan(folder: Path, plan: Plan) -> Plan:

@@ -10,19 +10,20 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
 
+from kernelwright.bench import words
 from kernelwright.bench.curves import curves
 from kernelwright.bench.metrics import INDEPENDENT, figures, speedup
 from kernelwright.bench.plan import Arm, Plan
 from kernelwright.bench.records import (
-    DRILL,
+    DRILL_LABEL,
     ArmFigures,
+    BenchCircumstances,
+    CellFigures,
     CellResult,
-    Circumstances,
     Claim,
     Comparison,
-    Figures,
+    Factor,
     LevelFigures,
     Naive,
 )
@@ -30,10 +31,11 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment
 
-Factor = Literal["strategy", "proposer", "variant", "reward"]
-_FACTORS: tuple[Factor, ...] = ("strategy", "proposer", "variant", "reward")
+_FACTORS: tuple[Factor, ...] = ("strategy", "proposer", "variant", "model", "reward")
 USUAL = "the usual one"
 """What the variant without a name is called."""
+NOBODY = "none"
+"""What the model is called of arms that ask none."""
 
 
 def summarize_bench(
@@ -53,7 +55,7 @@ def summarize_bench(
         labels=_labels(plan, cells),
         plan=plan,
         circumstances=_circumstances(environment, own.policy) if environment else None,
-        arms=tuple(_arm(arm, [c for c in cells if c.cell.arm == arm], first) for arm in plan.arms),
+        arms=_arms(plan, cells, first),
         factors=tuple(_levels(plan, cells, first)),
         naive=tuple(naive),
         claims=tuple(_beside(claim, cells, first) for claim in claims()),
@@ -62,15 +64,23 @@ def summarize_bench(
 
 
 def best_arm(comparison: Comparison) -> ArmFigures | None:
-    """The arm with the largest geometric mean over eager, over all tasks; None where nothing was timed."""
+    """The arm with the largest geometric mean over eager, over all tasks, and of equal ones the one that is right more often.
 
-    def mean(row: ArmFigures) -> float:
-        return next(
-            (s.mean.value for s in row.figures.speedups if (s.baseline, s.over) == ("eager", "all") and s.mean), 0
-        )
+    Over the tasks and seeds that every arm has settled, where there are any. None where nothing was timed.
+    """
 
-    timed = [row for row in comparison.arms if row.figures.cells and row.curves and mean(row)]
-    return max(timed, key=mean, default=None)
+    def rank(row: ArmFigures) -> tuple[float, float]:
+        found = compared(row)
+        mean = words.speedup(found, "eager", "all")
+        return mean.value if mean else 0.0, found.correct.value if found.correct else 0.0
+
+    timed = [row for row in comparison.arms if row.curves and rank(row)[0]]
+    return max(timed, key=rank, default=None)
+
+
+def compared(row: ArmFigures) -> CellFigures:
+    """The figures by which an arm is held against the others."""
+    return row.shared if row.shared.cells else row.figures
 
 
 @cache
@@ -95,9 +105,22 @@ def _git(folder: Path, *words: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _arm(arm: Arm, cells: Sequence[CellResult], naive: Mapping[str, float]) -> ArmFigures:
-    independent = arm.strategy in INDEPENDENT
-    return ArmFigures(arm=arm, figures=figures(cells, naive, independent=independent), curves=curves(cells))
+def _arms(plan: Plan, cells: Sequence[CellResult], naive: Mapping[str, float]) -> tuple[ArmFigures, ...]:
+    open_somewhere = {(c.cell.task, c.cell.seed) for c in cells if not c.settled}
+    rows: list[ArmFigures] = []
+    for arm in plan.arms:
+        own = [c for c in cells if c.cell.arm == arm]
+        shared = [c for c in own if (c.cell.task, c.cell.seed) not in open_somewhere]
+        independent = arm.strategy in INDEPENDENT
+        rows.append(
+            ArmFigures(
+                arm=arm,
+                figures=figures(own, naive, independent=independent),
+                shared=figures(shared, naive, independent=independent),
+                curves=curves(own),
+            )
+        )
+    return tuple(rows)
 
 
 def _levels(plan: Plan, cells: Sequence[CellResult], naive: Mapping[str, float]) -> list[LevelFigures]:
@@ -111,31 +134,57 @@ def _levels(plan: Plan, cells: Sequence[CellResult], naive: Mapping[str, float])
     return found
 
 
-def _pooled(factor: Factor, level: str, cells: Sequence[CellResult], naive: Mapping[str, float]) -> Figures:
+def _pooled(factor: Factor, level: str, cells: Sequence[CellResult], naive: Mapping[str, float]) -> CellFigures:
     return figures([c for c in cells if _level(c.cell.arm, factor) == level], naive, independent=False)
 
 
 def _level(arm: Arm, factor: Factor) -> str:
-    return arm.variant or USUAL if factor == "variant" else str(getattr(arm, factor))
+    unnamed = {"variant": USUAL, "model": NOBODY}
+    return str(getattr(arm, factor)) or unnamed[factor]
 
 
 def _labels(plan: Plan, cells: Sequence[CellResult]) -> tuple[str, ...]:
     ended = sum(cell.counts for cell in cells)
-    found = [DRILL] if any(cell.drill for cell in cells) else []
+    found = [DRILL_LABEL] if any(cell.drill for cell in cells) else []
     if ended < len(cells):
         found.append(f"{ended} of {len(cells)} cells ended")
     if plan.sampled:
         found.append(f"a sample of {plan.sampled.taken} of {plan.sampled.of} tasks")
     if plan.left_out:
-        found.append(f"{len(plan.left_out)} tasks left out")
+        found.append(f"{_many(len(plan.left_out), 'task')} left out")
+    if plan.doubtful:
+        found.append(f"on a list of doubtful problems: {_many(len(plan.doubtful), 'task')}")
+    found += _failed(cells) + _short(plan, cells)
     if not plan.target.present:
         found.append(f"{plan.target.arch} is not here: nothing was timed")
     return tuple(found)
 
 
-def _circumstances(environment: Environment, policy: Policy) -> Circumstances:
+def _failed(cells: Sequence[CellResult]) -> list[str]:
+    tasks = len({cell.cell.task for cell in cells if cell.status == "not_admitted"})
+    silent = sum(cell.status == "no_answer" for cell in cells)
+    told = [f"not admitted, and so not solved: {_many(tasks, 'task')}"] if tasks else []
+    return told + ([f"without an answer, and so not solved: {_many(silent, 'cell')}"] if silent else [])
+
+
+def _many(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number} {what}s"
+
+
+def _short(plan: Plan, cells: Sequence[CellResult]) -> list[str]:
+    """Arms that never used the proposals they had: the budget was the same, what was spent of it was not."""
+    told: list[str] = []
+    for arm in plan.arms:
+        config = plan.config_of(arm, plan.seeds[0])
+        made = [len(cell.steps) for cell in cells if cell.cell.arm == arm and cell.status == "done"]
+        if made and max(made) < config.budget.proposals:
+            told.append(f"{words.arm_name(arm, plan.arms)} spent {max(made)} of {config.budget.proposals} proposals")
+    return told
+
+
+def _circumstances(environment: Environment, policy: Policy) -> BenchCircumstances:
     device = environment.device
-    return Circumstances(
+    return BenchCircumstances(
         device=device.name if device.kind == "cuda" else f"{device.name}, {device.cores} cores",
         versions=environment.versions,
         isolation=environment.isolation,

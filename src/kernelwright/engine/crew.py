@@ -1,17 +1,18 @@
 """Crew: which model serves which role of a run.
 
-Decides that `default` serves every role that no model was named for, and that equal configurations share one client.
-Refuses to know what a role does.
+Decides how roles are given models on the command line, that `default` serves every role that none was named for, and that
+equal configurations share one client. Refuses to know what a role does.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.errors import ProposeError, UsageError
 from kernelwright.models.chat import ChatModel
-from kernelwright.models.config import DEFAULT, ModelConfig
+from kernelwright.models.config import DEFAULT, ModelConfig, read_model
 from kernelwright.models.prices import price_of
+from kernelwright.records.attempt import ROLES
 
 
 class Crew:
@@ -28,7 +29,7 @@ class Crew:
         Raises:
             ProposeError: none does.
         """
-        found = self._configs.get(role) or self._configs.get(DEFAULT)
+        found = serving(self._configs, role)
         if found is None:
             raise ProposeError(
                 f"no model serves the role {role!r}: name one with --model openai:NAME or --model {role}=openai:NAME"
@@ -56,8 +57,9 @@ class Crew:
         unknown = sorted({c.name for c in self._configs.values() if price_of(c) is None})
         if unknown:
             raise UsageError(
-                f"--max-usd cannot hold: the price of {', '.join(unknown)} is not known. Use --max-tokens, "
-                "or add the price to the file that KERNELWRIGHT_PRICES names (docs/models.md)"
+                f"--max-usd cannot hold: the price of {', '.join(unknown)} is not known. Use --max-tokens, or add the "
+                "price to the file that KERNELWRIGHT_PRICES names, with input = 0 and output = 0 where it costs nothing "
+                "(docs/models.md)"
             )
 
     async def close(self) -> None:
@@ -66,16 +68,45 @@ class Crew:
         self._open.clear()
 
 
+def serving(configs: Mapping[str, ModelConfig], role: str) -> ModelConfig | None:
+    """The configuration that serves a role; None where none does."""
+    return configs.get(role) or configs.get(DEFAULT)
+
+
+def asks_models(config: RunConfig) -> bool:
+    """Whether the proposer of a run asks models at all."""
+    return config.proposer.partition(":")[0] == "llm"
+
+
+def read_models(texts: Iterable[str]) -> dict[str, ModelConfig]:
+    """Models by role: `ROLE=MODEL` serves that role, a bare `MODEL` every role without one of its own.
+
+    Raises:
+        UsageError: a model cannot be read, a role is unknown or named twice.
+    """
+    found: dict[str, ModelConfig] = {}
+    for text in texts:
+        before, equals, after = text.partition("=")
+        role, model = (before, after) if equals and before.isidentifier() else (DEFAULT, text)
+        if role not in (*ROLES, DEFAULT):
+            raise UsageError(f"no role is called {role!r}: name a model for one of {', '.join(ROLES)}, or for all")
+        if role in found:
+            raise UsageError(f"two models are named for the role {role!r}: name one")
+        found[role] = read_model(model)
+    return found
+
+
 def open_crew(config: RunConfig, make: Callable[[ModelConfig], ChatModel]) -> Crew:
     """The crew of a run; where the proposer needs models, they are opened at once, so that a missing key is said at once.
 
     Raises:
         UsageError: the proposer needs a model and none is named or it cannot be had, or a cap in money cannot be held.
     """
-    asking = config.proposer.partition(":")[0] == "llm"
+    asking = asks_models(config)
     if asking and not config.models:
         raise UsageError("the proposer 'llm' needs a model: name one with --model PROVIDER:NAME (docs/models.md)")
-    crew = Crew(config.models, make)
+    capped = config.budget.tokens is not None or config.budget.usd is not None
+    crew = Crew({role: one.model_copy(update={"capped": capped}) for role, one in config.models.items()}, make)
     if config.budget.usd is not None:
         crew.check_prices()
     for role in config.models if asking else ():

@@ -13,9 +13,10 @@ from kernelwright.engine.crew import Crew
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.meter import Hold, Meter
 from kernelwright.engine.toolbox import ToolAnswer
+from kernelwright.errors import ModelError
 from kernelwright.models.config import ModelConfig
 from kernelwright.propose.desk import NoRoom, Thread
-from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall
+from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Turn, TurnKind
 
@@ -51,17 +52,19 @@ class RunDesk:
     async def ask(self, role: str, request: ChatRequest, sibling: int = 0) -> ChatReply:
         """See `Desk.ask`."""
         config = self._office.crew.config(role)
-        prompt = self._step(sibling, "prompt", lambda turn: turn.prompt == request.id)
-        asked = ChatRequest.model_validate_json(prompt.text) if prompt else config.within(request)
-        answered = self._step(sibling, "reply") if prompt else None
+        recorded = self._asked(request, sibling)
+        answered = self._step(sibling, "reply") if recorded else None
         if answered is not None:
             return ChatReply.model_validate_json(answered.text)
-        asked, hold = self._fit(role, asked, config, sibling)
+        asked, hold = await self._fit(role, recorded or config.within(request), config, sibling)
         try:
-            if prompt is None:
+            if asked != recorded:
                 self._say(role, "prompt", asked.model_dump_json(), sibling, prompt=request.id)
             reply = await self._office.crew.model(role).reply(asked)
             self._office.meter.count(reply)
+        except ModelError as error:
+            self._lost(role, error, config, sibling)
+            raise
         finally:
             self._office.meter.release(hold)
         self._say(role, "reply", reply.model_dump_json(), sibling)
@@ -111,16 +114,35 @@ class RunDesk:
         self._say(role, kind, text, sibling, device_s=seconds)
         return text
 
-    def _fit(self, role: str, asked: ChatRequest, config: ModelConfig, sibling: int) -> tuple[ChatRequest, Hold]:
+    def _asked(self, request: ChatRequest, sibling: int) -> ChatRequest | None:
+        """The recorded question of this step as it was sent last; None where it never was.
+
+        A question without an answer may have been asked again, with less room; what came of none is passed over.
+        """
+        turn = self._step(sibling, "prompt", lambda turn: turn.prompt == request.id)
+        while turn is not None and (later := self._recorded(sibling)) is not None and later.kind in ("prompt", "lost"):
+            self._step(sibling, later.kind, lambda turn: turn.kind == "lost" or turn.prompt == request.id)
+            turn = later if later.kind == "prompt" else turn
+        return ChatRequest.model_validate_json(turn.text) if turn else None
+
+    def _lost(self, role: str, error: ModelError, config: ModelConfig, sibling: int) -> None:
+        """Count and record what was billed for no answer."""
+        usage = Usage(prompt=error.prompt, completion=error.completion, estimated=True)
+        if usage.total:
+            nothing = ChatReply(text="", finish="other", model=config.name, usage=usage, usd=error.usd)
+            self._office.meter.count(nothing)
+            self._say(role, "lost", nothing.model_dump_json(), sibling)
+
+    async def _fit(self, role: str, asked: ChatRequest, config: ModelConfig, sibling: int) -> tuple[ChatRequest, Hold]:
         try:
-            return self._office.meter.fit(asked, config)
+            return await self._office.meter.fit(asked, config)
         except NoRoom:
             self._say(role, "no_room", "", sibling)
             raise
 
     def _step(self, sibling: int, kind: TurnKind, same: Callable[[Turn], bool] = lambda turn: True) -> Turn | None:
         """The recorded turn that this step must be again; None where the dialogue had not come so far."""
-        turn = self._office.journal.turn(Thread(self._expansion, sibling), self._steps[sibling])
+        turn = self._recorded(sibling)
         if turn is None:
             return None
         if turn.kind == "no_room":
@@ -128,6 +150,9 @@ class RunDesk:
         self._office.journal.agree("turn", turn.number, turn.kind == kind and same(turn))
         self._steps[sibling] += 1
         return turn
+
+    def _recorded(self, sibling: int) -> Turn | None:
+        return self._office.journal.turn(Thread(self._expansion, sibling), self._steps[sibling])
 
     def _say(
         self, role: str, kind: TurnKind, text: str, sibling: int, *, prompt: str = "", device_s: float = 0.0

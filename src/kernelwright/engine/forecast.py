@@ -1,39 +1,136 @@
 """Forecast: what the models of a run will cost, said before the first call.
 
-Decides what a usual call is like. A guess for people, in round figures; what holds is the budget's hard caps.
+Decides what a usual call is like, and how often a strategy asks which role. A guess for people, in round figures; what
+holds is the budget's hard caps.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
+
 from kernelwright.engine.config import RunConfig
-from kernelwright.models.config import DEFAULT, ModelConfig
+from kernelwright.engine.crew import asks_models, serving
+from kernelwright.models.config import ModelConfig
 from kernelwright.models.estimate import tokens_in
 from kernelwright.models.prices import cost, price_of
 from kernelwright.records.chat import Usage
-from kernelwright.records.task import Task
+from kernelwright.records.task import Task, TaskSource
+from kernelwright.search.best_of_n import BestOfNConfig
+from kernelwright.search.cudaforge import CODER, JUDGE, CudaForgeConfig
+from kernelwright.search.direct import DirectConfig
+from kernelwright.search.frontend_midend import FRONTEND, MIDEND, FrontendMidendConfig
+from kernelwright.search.fsr import FsrConfig
+from kernelwright.search.table import StrategyConfig
+from kernelwright.search.tritongym.agent import AGENT
+from kernelwright.search.tritongym.config import TritonGymConfig
+from kernelwright.search.tritongym.reflective import REFLECTOR
 
-ADVISED = ("cudaforge",)
-"""Strategies that ask an adviser before almost every kernel."""
 FRAME_TOKENS = 2500
 """Of a usual prompt beside the task: rules, hardware, a kernel with what became of it."""
 REPLY_TOKENS = 2500
 """Of a usual reply; a model that thinks aloud has several times as many."""
+AGENT_REPLIES = 8
+"""Of an agent for one kernel: half of what it may."""
+KEPT_TOKENS = 60_000
+"""Most of an earlier conversation that stands in a prompt."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is asked of models, as far as anybody can tell before. Estimates add up: `sum(estimates, Estimate())`."""
+
+    calls: int = 0
+    tokens: int = 0
+    """Prompts and replies."""
+    usd: float | None = 0.0
+    """None: the price of a model is not known."""
+    unpriced: tuple[str, ...] = ()
+    """The names of those models, sorted."""
+
+    def __add__(self, other: "Estimate") -> "Estimate":
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        unpriced = tuple(sorted({*self.unpriced, *other.unpriced}))
+        return Estimate(self.calls + other.calls, self.tokens + other.tokens, usd, unpriced)
+
+    def words(self) -> str:
+        """Calls, tokens and money: `about 12 calls, 72,000 tokens, $0.41`."""
+        calls = "1 call" if self.calls == 1 else f"{self.calls:,} calls"
+        return f"about {calls}, {_round(self.tokens):,} tokens, {self._money()}"
+
+    def _money(self) -> str:
+        if self.usd is None:
+            return f"the price of {', '.join(self.unpriced)} is not known"
+        return f"${self.usd:.2f}" if self.usd else "free of charge"
+
+
+class _Asked(NamedTuple):
+    """How often a role is asked."""
+
+    role: str
+    calls: int
+    earlier: int = 0
+    """Tokens of an earlier conversation in its usual prompt."""
 
 
 def forecast(config: RunConfig, task: Task) -> str:
-    """One sentence: calls, tokens and money if every proposal of the budget is asked for."""
-    calls = config.budget.proposals
-    usage = Usage(prompt=calls * (FRAME_TOKENS + tokens_in(task.source.source)), completion=calls * REPLY_TOKENS)
-    asked = [config.models[role] for role in sorted(config.models, key=lambda role: role != DEFAULT)]
-    advisers = ", and about as much again for an adviser" if config.strategy.name in ADVISED else ""
-    money = _money(asked[0], usage)
-    return f"models: about {calls} calls, {_round(usage.total):,} tokens, {money}{advisers}"
+    """One sentence: calls, tokens and money if every proposal of the budget is asked for; empty where no model is asked."""
+    expected = estimate(config, task)
+    return f"models: {expected.words()}" if expected.calls else ""
 
 
-def _money(model: ModelConfig, usage: Usage) -> str:
-    price = price_of(model)
-    if price is None:
-        return f"the price of {model.name} is not known"
-    usd = cost(price, usage)
-    return f"${usd:.2f}" if usd else "free of charge"
+def estimate(config: RunConfig, task: Task | TaskSource) -> Estimate:
+    """What a run costs if every proposal of the budget is asked for; nothing where its proposer asks no model."""
+    if not asks_models(config):
+        return Estimate()
+    source = task.source if isinstance(task, Task) else task
+    prompt = FRAME_TOKENS + tokens_in(source.source)
+    dialogues = config.predictor.oversample if config.predictor else 1
+    roles = _roles(config.strategy, config.budget.proposals)
+    served = ((asked, serving(config.models, asked.role)) for asked in roles)
+    return sum((_of(asked, model, prompt, dialogues) for asked, model in served if model), Estimate())
+
+
+def _of(asked: _Asked, model: ModelConfig, prompt: int, dialogues: int) -> Estimate:
+    calls, price = asked.calls * dialogues, price_of(model)
+    usage = Usage(prompt=prompt + asked.earlier, completion=REPLY_TOKENS)
+    if calls and price is None:
+        return Estimate(calls, calls * usage.total, None, (model.name,))
+    return Estimate(calls, calls * usage.total, calls * cost(price, usage) if price else 0.0)
+
+
+def _roles(strategy: StrategyConfig, proposals: int) -> Iterator[_Asked]:
+    """Who is asked for that many kernels. An adviser may be asked before every kernel but the first."""
+    match strategy:
+        case BestOfNConfig(n=n) | DirectConfig(n=n):
+            yield _Asked(CODER, min(n or proposals, proposals))
+        case CudaForgeConfig(rounds=rounds):
+            made = min(rounds, proposals)
+            yield from (_Asked(CODER, made), _Asked(JUDGE, made - 1))
+        case FrontendMidendConfig(frontend_attempts=frontend, midend_attempts=midend):
+            first = min(frontend or ceil(proposals / 2), proposals)
+            left = proposals - first
+            yield from (_Asked(FRONTEND, first), _Asked(MIDEND, left if midend is None else min(midend, left)))
+        case FsrConfig(n=n, depth=depth, repair_limit=repairs):
+            made = min(n * depth * (1 + repairs), proposals)
+            yield _Asked(CODER, made, _earlier(ceil(made / n), FRAME_TOKENS + REPLY_TOKENS))
+        case TritonGymConfig(attempts=attempts):
+            yield from _workflow(strategy, min(attempts or proposals, proposals))
+
+
+def _workflow(strategy: TritonGymConfig, trials: int) -> Iterator[_Asked]:
+    if strategy.workflow == "agent":
+        replies = trials * AGENT_REPLIES
+        yield _Asked(AGENT, replies, _earlier(replies, REPLY_TOKENS))
+        return
+    yield _Asked(CODER, trials)
+    if strategy.workflow == "reflective":
+        yield _Asked(REFLECTOR, trials - 1)
+
+
+def _earlier(exchanges: int, tokens: int) -> int:
+    """The mean length of what was said before, over a conversation of that many exchanges."""
+    return sum(min(before * tokens, KEPT_TOKENS) for before in range(exchanges)) // exchanges
 
 
 def _round(tokens: int) -> int:

@@ -13,7 +13,7 @@ from kernelwright.propose.desk import Thread
 from kernelwright.records.attempt import Attempt, Expansion, Proposal
 from kernelwright.records.chat import ChatReply
 from kernelwright.records.evaluation import Evaluation
-from kernelwright.records.run import Turn
+from kernelwright.records.run import BILLED, Turn
 from kernelwright.store.run import RunStore
 
 
@@ -95,9 +95,9 @@ class Journal:
         return tuple(turn for thread, turns in self._turns.items() if thread.expansion == expansion for turn in turns)
 
     def replies(self) -> list[ChatReply]:
-        """Every model's reply so far."""
+        """Every model's reply so far that was paid for, those that never came among them."""
         said = (turn for turns in self._turns.values() for turn in turns)
-        return [ChatReply.model_validate_json(turn.text) for turn in said if turn.kind == "reply"]
+        return [ChatReply.model_validate_json(turn.text) for turn in said if turn.kind in BILLED]
 
     def emit(self, event: Event) -> None:
         """Pass an event on, and record it unless it is a replayed one."""

@@ -1,23 +1,24 @@
 """Meter: tokens and money as they are spent, so that a hard cap holds while calls are in flight.
 
 The ledger books what attempts cost in the order in which they are told; a cap must know sooner. Before each call
-its upper bound is set aside; where less than that is left, the reply is given less room, and where hardly anything
-is left the call is not made. Refuses to know what is asked.
+its upper bound is set aside, and whatever the call did not use is free again. A call that lacks what others hold waits
+for them; once nothing is held, its reply is given less room, and where hardly anything is left the call is not made.
+Refuses to know what is asked.
 """
 
+import asyncio
 from typing import NamedTuple
 
 from kernelwright.engine.budget import Budget
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.estimate import FEWEST_BYTES_A_TOKEN, prompt_tokens
-from kernelwright.models.prices import Price, cost, price_of
+from kernelwright.models.prices import MILLION, Price, cost, price_of
 from kernelwright.propose.desk import NoRoom
 from kernelwright.records.chat import ChatReply, ChatRequest, Usage
 
 LEAST = 256
 """Tokens of a reply below which asking is a waste of money."""
 UNLIMITED = 1 << 60
-MILLION = 1_000_000
 
 
 class Hold(NamedTuple):
@@ -35,15 +36,20 @@ class Meter:
         self.tokens = 0
         self.usd = 0.0
         self._holds: list[Hold] = []
+        self._released = asyncio.Event()
+        """Of the next hold; each has one of its own, so that whoever waits looks again exactly then."""
 
-    def fit(self, request: ChatRequest, config: ModelConfig) -> tuple[ChatRequest, Hold]:
+    async def fit(self, request: ChatRequest, config: ModelConfig) -> tuple[ChatRequest, Hold]:
         """The request with as much room for its reply as the budget pays for, and what was set aside.
 
+        Whoever holds something must not ask again before it is released: calls wait for each other here.
+
         Raises:
-            NoRoom: it does not pay for the prompt and `LEAST` tokens.
+            NoRoom: with nothing held by others, it does not pay for the prompt and `LEAST` tokens.
         """
         prompt, price = prompt_tokens(request, FEWEST_BYTES_A_TOKEN), price_of(config)
-        room = min(request.max_tokens, self._tokens_left() - prompt, self._completion_paid(prompt, price))
+        while (room := self._room(request.max_tokens, prompt, price)) < request.max_tokens and self._holds:
+            await self._released.wait()
         if room < min(LEAST, request.max_tokens):
             raise NoRoom
         hold = Hold(prompt + room, _cost(price, prompt, room) if price else 0.0)
@@ -53,11 +59,17 @@ class Meter:
     def release(self, hold: Hold) -> None:
         """The call is over, or was given up."""
         self._holds.remove(hold)
+        released, self._released = self._released, asyncio.Event()
+        released.set()
 
     def count(self, reply: ChatReply) -> None:
         """Book a reply."""
         self.tokens += reply.usage.total
         self.usd += reply.usd or 0.0
+
+    def _room(self, wanted: int, prompt: int, price: Price | None) -> int:
+        """Tokens of a reply that can be paid for now."""
+        return min(wanted, self._tokens_left() - prompt, self._completion_paid(prompt, price))
 
     def _tokens_left(self) -> int:
         if self._budget.tokens is None:

@@ -1,6 +1,7 @@
 """Profiles: where attempts' time goes, each found once however many siblings ask.
 
-Decides that whoever asks first pays the device's time. Refuses to know what a profile means.
+Decides that whoever asks first pays the device's time, and that what failed is tried again. Refuses to know what a
+profile means.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import time
 from collections.abc import Sequence
 
 from kernelwright.engine.toolbox import ToolAnswer
+from kernelwright.errors import RefereeError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.evaluation import Compiled, Measured, Verified
@@ -31,8 +33,12 @@ class Profiles:
         if candidate in self._asked:
             return ToolAnswer(await self._asked[candidate])
         began = time.monotonic()
-        self._asked[candidate] = asyncio.create_task(self._profile(self._attempts[number]))
-        return ToolAnswer(await self._asked[candidate], time.monotonic() - began)
+        asked = self._asked[candidate] = asyncio.create_task(self._profile(self._attempts[number]))
+        try:
+            return ToolAnswer(await asked, time.monotonic() - began)
+        except (RefereeError, asyncio.CancelledError):
+            del self._asked[candidate]
+            raise
 
     async def _profile(self, attempt: Attempt) -> str:
         found = attempt.evaluation

@@ -45,7 +45,7 @@ class Parts:
     listener: Listener = silent
     predictor: Predictor | None = None
     crew: Crew | None = None
-    """Who answers when a proposer asks a model; None: nobody."""
+    """Who answers when a proposer asks a model, closed by whoever opened it; None: nobody."""
     library: Library = technique_cards
     """Where techniques are looked up."""
     cache: EvaluationCache | None = None
@@ -74,10 +74,7 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
     crew = parts.crew or Crew({}, make_model)
     aids = Aids(parts.predictor, _builder(task, config, parts), _office(task, config, parts, crew, journal))
     progress = Progress(task, config, journal, aids)
-    try:
-        ending = await _end(config, parts, judge, progress, journal)
-    finally:
-        await crew.close()
+    ending = await _end(config, parts, judge, progress, journal)
     store.finish(ending.outcome)
     journal.emit(Finished(outcome=ending.outcome))
     return ending

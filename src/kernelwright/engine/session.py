@@ -44,8 +44,8 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
     settled = settle(request)
     async with _opened(settled.config, suppliers) as parts:
         card = await open_card(settled, parts.evaluator, suppliers.listener)
-        if settled.config.models:
-            suppliers.listener(Phase(text=forecast(settled.config, card.task)))
+        if expected := forecast(settled.config, card.task):
+            suppliers.listener(Phase(text=expected))
         with closing(RunStore.create(request.runs / card.id, card)) as store:
             return await play(store, settled.config, parts, suppliers)
 
@@ -75,12 +75,8 @@ async def _opened(config: RunConfig, suppliers: Suppliers) -> AsyncIterator[Part
     """The parts of a run with a referee and models of its own, which are closed in the end."""
     evaluator = suppliers.open_evaluator(config.policy, config.place)
     try:
-        parts = assemble(config, evaluator, suppliers)
-        try:
+        async with _assembled(config, evaluator, suppliers) as parts:
             yield parts
-        finally:
-            if parts.crew is not None:
-                await parts.crew.close()
     finally:
         await evaluator.close()
 
@@ -100,23 +96,26 @@ async def play_in(
         store = RunStore.create(folder, new_card(task, here, config))
     with closing(store):
         must_fit(store.card, task, here)
-        return await play(store, config, assemble(config, evaluator, suppliers), suppliers)
+        async with _assembled(config, evaluator, suppliers) as parts:
+            return await play(store, config, parts, suppliers)
 
 
-def assemble(config: RunConfig, evaluator: Evaluator, suppliers: Suppliers) -> Parts:
+@asynccontextmanager
+async def _assembled(config: RunConfig, evaluator: Evaluator, suppliers: Suppliers) -> AsyncIterator[Parts]:
     """The swappable parts, made before anything is started: a missing key or package is said at once.
+
+    Its models are closed in the end; the evaluator is its owner's to close.
 
     Raises:
         UsageError: a part cannot be had.
     """
-    return Parts(
-        suppliers.proposer(config.proposer),
-        evaluator,
-        suppliers.listener,
-        suppliers.predictor(config.predictor, config.reward) if config.predictor is not None else None,
-        open_crew(config, suppliers.model),
-        suppliers.library,
-    )
+    proposer = suppliers.proposer(config.proposer)
+    predictor = suppliers.predictor(config.predictor, config.reward) if config.predictor is not None else None
+    crew = open_crew(config, suppliers.model)
+    try:
+        yield Parts(proposer, evaluator, suppliers.listener, predictor, crew, suppliers.library)
+    finally:
+        await crew.close()
 
 
 async def play(store: RunStore, config: RunConfig, parts: Parts, suppliers: Suppliers) -> OptimizeResult:

@@ -1,6 +1,6 @@
 """Where an endpoint is: whether it is this house's own, and how its address may be shown.
 
-Decides which addresses need no key and cost nothing, and refuses an address that holds a secret. Refuses to know
+Decides which addresses need no key, which of them cost nothing, and refuses an address that holds a secret. Refuses to know
 what is spoken there.
 """
 
@@ -9,19 +9,33 @@ from urllib.parse import urlsplit
 
 from kernelwright.errors import UsageError
 
-_OWN_ENDINGS = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
+_OWN_ENDINGS = (".local", ".internal", ".lan", ".home.arpa")
 
 
 def is_local(url: str) -> bool:
     """Whether the endpoint is on this machine or a private network: loopback, a private address, a bare host name."""
-    host = (urlsplit(url).hostname or "").rstrip(".").lower()
-    if host == "localhost" or host.endswith(_OWN_ENDINGS):
+    host = _host(url)
+    if is_loopback(url) or host.endswith(_OWN_ENDINGS):
         return True
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
         return bool(host) and "." not in host
-    return address.is_private or address.is_loopback or address.is_link_local
+    return address.is_private or address.is_link_local
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the endpoint is on this machine."""
+    host = _host(url)
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
+
+
+def _host(url: str) -> str:
+    return (urlsplit(url).hostname or "").rstrip(".").lower()
 
 
 def shown(url: str) -> str:

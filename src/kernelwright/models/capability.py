@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from kernelwright.models.fault import Fault
+from kernelwright.models.fault import Complaint, Fault
 
 SYSTEM = "system"
 """Stands for a system message among the parameters of a request."""
@@ -26,6 +26,20 @@ _CAPS = (
     re.compile(r"max(?:_completion)?_tokens\D{1,6}\d+ > (\d+)", re.IGNORECASE),
     re.compile(r"valid range of max_tokens is \[\d+, ?(\d+)\]", re.IGNORECASE),
 )
+_NUMBER = r"[`'\"]?(\d[\d,]*)"
+_BOUNDS = tuple(
+    re.compile(words + _NUMBER, re.IGNORECASE)
+    for words in (
+        r"(?:less|smaller|lower) than or equal to ",
+        r"(?:<=|≤) ?",
+        r"(?:exceed|at most|up to|between \d+ and) ",
+        r"(?:not be|n't be|no|is) (?:greater|larger|more|higher) than ",
+        r"\[\d+, ?",
+        r"maximum[^.\d]{0,40}",
+    )
+)
+"""Of whatever parameter a complaint is about."""
+_BELOW = re.compile(rf"(?:less|smaller|lower) than {_NUMBER}", re.IGNORECASE)
 _WINDOW = re.compile(r"(?:maximum )?context (?:length|window)\D{1,12}(\d+)", re.IGNORECASE)
 _ASKED = (
     re.compile(r"(\d+) input tokens", re.IGNORECASE),
@@ -45,7 +59,7 @@ class Known:
 
     def __init__(self, fixed: Collection[str] = ()) -> None:
         self._fixed = frozenset(fixed)
-        """Parameters that its protocol cannot do without."""
+        """Parameters that its protocol, or whoever asks, cannot do without."""
         self.dropped: set[str] = set()
         self.renamed = False
         """The length goes by its newer name."""
@@ -70,14 +84,22 @@ class Known:
             return Lesson()
         if fault.status == 500:
             return None
-        return self._lower(words, max_tokens) or self._leave_out(_refused(fault, sent))
+        about = _about(fault.complaint, sent)
+        lower = self._lower(words, max_tokens, about in {LENGTH, LENGTH_NEW})
+        return lower or self._leave_out(about if _refuses(fault.complaint, about) else None)
 
-    def _lower(self, words: str, max_tokens: int) -> Lesson | None:
+    def cannot_leave_out(self, fault: Fault, sent: Collection[str]) -> bool:
+        """Whether it refuses a parameter that its protocol, or whoever asks, cannot do without."""
+        return _about(fault.complaint, sent) in self._fixed
+
+    def _lower(self, words: str, max_tokens: int, about_length: bool) -> Lesson | None:
         window, asked = _WINDOW.search(words), _first(_ASKED, words)
         if window and asked:
             room = int(window.group(1)) - asked
             return Lesson(room) if 0 < room < max_tokens else None
         cap = _first(_CAPS, words)
+        if cap is None and about_length and not window:
+            cap = _bound(words)
         if cap is None or not 0 < cap < max_tokens:
             return None
         self.cap = cap
@@ -95,21 +117,31 @@ class Known:
 
 def _first(patterns: Collection[re.Pattern[str]], words: str) -> int | None:
     found = next((match for pattern in patterns if (match := pattern.search(words))), None)
-    return int(found.group(1)) if found else None
+    return int(found.group(1).replace(",", "")) if found else None
 
 
-def _refused(fault: Fault, sent: Collection[str]) -> str | None:
+def _bound(words: str) -> int | None:
+    below = _first((_BELOW,), words)
+    return _first(_BOUNDS, words) or (below - 1 if below is not None else None)
+
+
+def _about(complaint: Complaint, sent: Collection[str]) -> str | None:
     """The parameter that the complaint is about, if it is one that can be left out."""
-    words, named, code = fault.complaint
+    words, named, _ = complaint
     candidates = [name for name in DROPPABLE if name in sent]
-    unwanted = "unsupported" in code or _UNWANTED.search(words) is not None
     if named and "." not in named and "[" not in named:
-        return named if named in candidates and (unwanted or named != "tools") else None
+        return named if named in candidates else None
     places = {name: _place(name, words) for name in candidates}
     if "tools" in candidates and places["tools"] is None:
         places["tools"] = _place("tool", words)  # "does not support tool calling"
     found = {name: place for name, place in places.items() if place is not None}
-    return min(found, key=lambda name: found[name]) if found and unwanted else None
+    return min(found, key=lambda name: found[name]) if found else None
+
+
+def _refuses(complaint: Complaint, name: str | None) -> bool:
+    """Whether it is the parameter itself that is not wanted."""
+    unwanted = "unsupported" in complaint.code or _UNWANTED.search(complaint.words) is not None
+    return unwanted or (complaint.parameter == name and name != "tools")
 
 
 def _place(name: str, words: str) -> int | None:

@@ -6,13 +6,13 @@ to know connections.
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import JsonValue
 
 from kernelwright.models.answer import Answer
 from kernelwright.models.capability import Known
 from kernelwright.models.fault import Complaint, Fault
+from kernelwright.models.lenient import count_in, dict_in, list_in, parsed
 from kernelwright.models.messages import flattened
 from kernelwright.records.chat import ChatRequest, Finish, Message, ToolCall, ToolSpec, Usage
 
@@ -68,10 +68,7 @@ def _blocks(message: Message) -> list[JsonValue]:
 
 def _input(arguments: str) -> JsonValue:
     """What the model wrote as arguments; as a text in an object where that was no object."""
-    try:
-        found: JsonValue = json.loads(arguments)
-    except ValueError:
-        found = None
+    found = parsed(arguments)
     return found if isinstance(found, dict) else {"text": arguments}
 
 
@@ -83,10 +80,10 @@ def read_message(body: JsonValue) -> Answer | Fault:
     """The answer in a body of status 200."""
     if not isinstance(body, dict) or not isinstance(body.get("content"), list):
         return Fault("garbled", complaint=Complaint("the body is no message"))
-    blocks = [block for block in _list(body["content"]) if isinstance(block, dict)]
+    blocks = [block for block in list_in(body["content"]) if isinstance(block, dict)]
     text = "".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
     calls = tuple(_call(block) for block in blocks if block.get("type") == "tool_use" and block.get("name"))
-    usage = _dict(body.get("usage"))
+    usage = dict_in(body.get("usage"))
     return Answer(
         text=text,
         calls=calls,
@@ -94,33 +91,21 @@ def read_message(body: JsonValue) -> Answer | Fault:
         model=str(body.get("model") or ""),
         usage=_usage(usage),
         thought="".join(str(block.get("thinking", "")) for block in blocks if block.get("type") == "thinking"),
-        written=_count(usage.get("cache_creation_input_tokens")),
+        written=count_in(usage.get("cache_creation_input_tokens")),
     )
 
 
-def _call(block: dict[str, Any]) -> ToolCall:
+def _call(block: dict[str, JsonValue]) -> ToolCall:
     return ToolCall(id=str(block.get("id", "")), name=str(block["name"]), arguments=json.dumps(block.get("input", {})))
 
 
-def _usage(usage: dict[str, Any]) -> Usage | None:
-    if not _count(usage.get("input_tokens")) and not _count(usage.get("output_tokens")):
+def _usage(usage: dict[str, JsonValue]) -> Usage | None:
+    if not count_in(usage.get("input_tokens")) and not count_in(usage.get("output_tokens")):
         return None
-    cached, written = _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens"))
+    cached, written = count_in(usage.get("cache_read_input_tokens")), count_in(usage.get("cache_creation_input_tokens"))
     return Usage(
-        prompt=_count(usage.get("input_tokens")) + cached + written,
-        completion=_count(usage.get("output_tokens")),
+        prompt=count_in(usage.get("input_tokens")) + cached + written,
+        completion=count_in(usage.get("output_tokens")),
         cached=cached,
-        reasoning=_count(_dict(usage.get("output_tokens_details")).get("thinking_tokens")),
+        reasoning=count_in(dict_in(usage.get("output_tokens_details")).get("thinking_tokens")),
     )
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -4,19 +4,17 @@ Decides the spelling on the command line, `provider:name@base_url`. Holds the na
 key, never the key.
 """
 
-from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
 from kernelwright.errors import UsageError
 from kernelwright.models.address import checked
-from kernelwright.records.attempt import ROLES
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatRequest
 
 Provider = Literal["openai", "anthropic", "huggingface", "replay"]
-PROVIDERS: tuple[Provider, ...] = ("openai", "anthropic", "huggingface", "replay")
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 DEFAULT = "default"
 """The role that stands for every role without a model of its own."""
 
@@ -42,6 +40,8 @@ class ModelConfig(Record):
     """After a refused connection, a timeout, 408, 409, 429 or 5xx."""
     timeout_s: float = Field(default=300.0, gt=0)
     """Of one try."""
+    capped: bool = False
+    """The run has a cap on tokens or money: an endpoint that takes no limit of a reply is an error. Set by the run."""
 
     def within(self, request: ChatRequest) -> ChatRequest:
         """The request as this model is asked: what is configured wins over what a role would like."""
@@ -64,21 +64,3 @@ def read_model(text: str) -> ModelConfig:
             f"model {text!r} is not PROVIDER:NAME or PROVIDER:NAME@URL, with a provider of {', '.join(PROVIDERS)}"
         )
     return ModelConfig(provider=found, name=name, base_url=checked(f"http{url}") if url else None)
-
-
-def read_models(texts: Iterable[str]) -> dict[str, ModelConfig]:
-    """Models by role: `ROLE=MODEL` serves that role, a bare `MODEL` every role without one of its own.
-
-    Raises:
-        UsageError: a model cannot be read, a role is unknown or named twice.
-    """
-    found: dict[str, ModelConfig] = {}
-    for text in texts:
-        before, equals, after = text.partition("=")
-        role, model = (before, after) if equals and before.isidentifier() else (DEFAULT, text)
-        if role not in (*ROLES, DEFAULT):
-            raise UsageError(f"no role is called {role!r}: name a model for one of {', '.join(ROLES)}, or for all")
-        if role in found:
-            raise UsageError(f"two models are named for the role {role!r}: name one")
-        found[role] = read_model(model)
-    return found

@@ -6,7 +6,6 @@ handler, so that it drags along no request and no key.
 """
 
 import asyncio
-import json
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -16,6 +15,7 @@ from kernelwright.models.capability import SYSTEM, Known
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.estimate import BYTES_A_TOKEN, prompt_tokens
 from kernelwright.models.fault import Complaint, Fault, explain, is_refusal, is_too_long, worth_retrying
+from kernelwright.models.lenient import parsed
 from kernelwright.models.prices import Price, cost, price_of
 from kernelwright.models.retry import Patience
 from kernelwright.models.secret import Secret
@@ -27,6 +27,11 @@ MOST_LESSONS = 8
 """Of one call."""
 LEAST_ROOM = 0.5
 """Share of the room for a reply that must be left to ask again after an answer that was paid for and is of no use."""
+
+NO_LIMIT = (
+    "A cap on tokens or money holds only where the length of a reply can be limited: "
+    "leave --max-tokens and --max-usd out, or use another endpoint."
+)
 
 
 @dataclass
@@ -103,9 +108,8 @@ class Endpoint:
         text = await self._dialect.send(parameters)
         if isinstance(text, Fault):
             return self._redacted(text)
-        try:
-            body = json.loads(text)
-        except (ValueError, RecursionError):
+        body = parsed(text)
+        if body is None:
             if text.lstrip().startswith("<"):
                 return Fault("garbled", complaint=Complaint("the body is a web page"))
             return Fault("garbled", complaint=Complaint("the body is no JSON"), characters=len(text))
@@ -126,7 +130,8 @@ class Endpoint:
             return Answer(finish="length", usage=Usage())
         if not worth_retrying(fault) or call.failures >= self._config.retries:
             tries = f" (tried {call.failures + 1} times)" if call.failures else ""
-            raise ModelError(f"{self.name}{tries} {explain(fault, self._secret.variable)}")
+            words = f"{self.name}{tries} {explain(fault, self._secret.variable)}{self._uncapped(fault, call)}"
+            raise ModelError(words, call.usage.prompt, call.usage.completion, call.usd)
         if fault.characters:
             self._count_lost(fault, call)
             if not call.shorten():
@@ -134,6 +139,10 @@ class Endpoint:
         call.failures += 1
         await self._patience.sleep(self._patience.delay_s(call.failures, fault.retry_after_s))
         return None
+
+    def _uncapped(self, fault: Fault, call: _Call) -> str:
+        known = self._config.capped and self._known.cannot_leave_out(fault, call.sent)
+        return f" {NO_LIMIT}" if known else ""
 
     def _count(self, answer: Answer, call: _Call) -> None:
         usage = counted(answer, call.request)

@@ -4,12 +4,12 @@ Decides which faults are worth a retry, which are an answer after all, and what 
 the SDK's exception: that one holds the request and with it the key.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
+from kernelwright.models.lenient import parsed
 from kernelwright.models.retry import retry_after
 
 MOST_WORDS = 400
@@ -24,6 +24,7 @@ class Complaint(NamedTuple):
     parameter: str = ""
     """As it names it: `temperature`, `tools[0].function`."""
     code: str = ""
+    """What kind it is of, in its own words; more than one where it names more."""
 
 
 class Fault(NamedTuple):
@@ -54,12 +55,12 @@ def refused(status: int, headers: Mapping[str, str], text: str) -> Fault:
 
 def complaint_of(text: str) -> Complaint:
     """An error body as endpoints write it: OpenAI's, Anthropic's, FastAPI's, or plain text."""
-    try:
-        body: JsonValue = json.loads(text)
-    except ValueError:
-        body = None
-    if not isinstance(body, dict):
-        return Complaint(_plain(text))
+    body = parsed(text)
+    return complaint_in(body) if isinstance(body, dict) else Complaint(_plain(text))
+
+
+def complaint_in(body: dict[str, JsonValue]) -> Complaint:
+    """An error body's complaint."""
     error = body.get("error", body)
     if not isinstance(error, dict):
         return Complaint(str(error), code=str(body.get("code") or ""))
@@ -67,7 +68,8 @@ def complaint_of(text: str) -> Complaint:
     if isinstance(details, list):
         return _of_details(details)
     words = error.get("message") or details or error.get("error") or ""
-    return Complaint(str(words), str(error.get("param") or ""), str(error.get("code") or error.get("type") or ""))
+    code = " ".join(str(error[name]) for name in ("code", "type") if error.get(name))
+    return Complaint(str(words), str(error.get("param") or ""), code)
 
 
 def _of_details(details: list[JsonValue]) -> Complaint:

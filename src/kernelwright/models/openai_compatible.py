@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from kernelwright.models.address import checked, is_local
 from kernelwright.models.answer import Answer
-from kernelwright.models.capability import Known
+from kernelwright.models.capability import LENGTH_NEW, Known
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.endpoint import Endpoint
 from kernelwright.models.fault import Fault
@@ -66,4 +66,5 @@ def open_model(config: ModelConfig, patience: Patience | None = None) -> Endpoin
     """
     address = checked(address_of(config) or HOME)
     secret = find_secret(config.key_variable or KEY, f"openai:{config.name}", is_local(address))
-    return Endpoint(config, _Dialect(config, address, secret), secret, Known(), patience or Patience())
+    known = Known(fixed={LENGTH_NEW} if config.capped else ())
+    return Endpoint(config, _Dialect(config, address, secret), secret, known, patience or Patience())

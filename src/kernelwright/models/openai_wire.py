@@ -4,14 +4,15 @@ Decides how a request becomes JSON and what may be believed of the JSON that com
 put others in their place. Refuses to know connections.
 """
 
+import re
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import JsonValue
 
 from kernelwright.models.answer import Answer
 from kernelwright.models.capability import Known
-from kernelwright.models.fault import Complaint, Fault
+from kernelwright.models.fault import Complaint, Fault, complaint_in
+from kernelwright.models.lenient import amount_in, count_in, dict_in, list_in, text_in
 from kernelwright.models.messages import flattened, folded
 from kernelwright.models.thinking import as_text, calls_in, without_thoughts
 from kernelwright.records.chat import ChatRequest, Finish, Message, ToolCall, ToolSpec, Usage
@@ -24,6 +25,16 @@ _FINISHES: dict[str, Finish] = {
     "function_call": "tools",
     "content_filter": "refusal",
 }
+_KINDS = {
+    "insufficient_quota": 429,
+    "content_": 400,
+    "context_length": 400,
+    "invalid_api_key": 401,
+    "authentication": 401,
+    "invalid_request": 400,
+    "unsupported": 400,
+}
+"""What an error under status 200 would have had for a status, by the name of its kind, where it has no number."""
 
 
 def parameters_of(model: str, request: ChatRequest, known: Known) -> dict[str, JsonValue]:
@@ -70,59 +81,56 @@ def read_completion(body: JsonValue) -> Answer | Fault:
     """The answer in a body of status 200."""
     if not isinstance(body, dict):
         return Fault("garbled", complaint=Complaint("the body is no JSON object"))
-    error = body.get("error")
-    if error and not body.get("choices"):
-        return _late(error)
+    if body.get("error") and not body.get("choices"):
+        return _late(body)
     if "choices" not in body:
         return Fault("garbled", complaint=Complaint("the body has no choices"))
-    choice = _dict(next(iter(_list(body["choices"])), None))
-    message = _dict(choice.get("message"))
+    choice = dict_in(next(iter(list_in(body["choices"])), None))
+    message = dict_in(choice.get("message"))
     text, thought = _spoken(message)
     calls = tuple(call for number, entry in enumerate(_calls(message)) if (call := _call(entry, number)))
     if not calls:
         text, calls = calls_in(text)
-    refusal = _text(message.get("refusal"))
+    refusal = text_in(message.get("refusal"))
     return Answer(
         text=text or refusal,
         calls=calls,
         finish="refusal" if refusal else _finish(choice.get("finish_reason"), calls, text),
-        model=_text(body.get("model")),
-        usage=_usage(_dict(body.get("usage"))),
+        model=text_in(body.get("model")),
+        usage=_usage(dict_in(body.get("usage"))),
         thought=thought,
-        written=_count(_dict(_dict(body.get("usage")).get("prompt_tokens_details")).get("cache_write_tokens")),
-        usd=_money(_dict(body.get("usage")).get("cost")),
+        written=count_in(dict_in(dict_in(body.get("usage")).get("prompt_tokens_details")).get("cache_write_tokens")),
+        usd=amount_in(dict_in(body.get("usage")).get("cost")),
     )
 
 
-def _late(error: JsonValue) -> Fault:
+def _late(body: dict[str, JsonValue]) -> Fault:
     """An error under status 200, as relays send it when what they relay has failed."""
-    told = _dict(error)
-    code = told.get("code")
-    status = code if isinstance(code, int) and 400 <= code < 600 else 502
-    return Fault(
-        "status", status, Complaint(_text(told.get("message")) or str(error), code=str(told.get("type") or ""))
-    )
+    complaint = complaint_in(body)
+    numbers = (int(word) for word in complaint.code.split() if re.fullmatch("[45][0-9][0-9]", word))
+    named = next((status for kind, status in _KINDS.items() if kind in complaint.code), 502)
+    return Fault("status", next(numbers, named), complaint)
 
 
-def _spoken(message: dict[str, Any]) -> tuple[str, str]:
+def _spoken(message: dict[str, JsonValue]) -> tuple[str, str]:
     content = message.get("content")
-    parts = [_dict(part) for part in _list(content)]
-    text = content if isinstance(content, str) else "".join(_text(part.get("text")) for part in parts)
+    parts = [dict_in(part) for part in list_in(content)]
+    text = content if isinstance(content, str) else "".join(text_in(part.get("text")) for part in parts)
     text, thought = without_thoughts(text)
-    return text, thought or _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+    return text, thought or text_in(message.get("reasoning_content")) or text_in(message.get("reasoning"))
 
 
-def _calls(message: dict[str, Any]) -> Sequence[Any]:
+def _calls(message: dict[str, JsonValue]) -> Sequence[JsonValue]:
     single = message.get("function_call")
-    return _list(message.get("tool_calls")) or ([{"function": single}] if single else [])
+    return list_in(message.get("tool_calls")) or ([{"function": single}] if single else [])
 
 
-def _call(entry: Any, number: int) -> ToolCall | None:  # noqa: ANN401  JSON as it came
-    function = _dict(_dict(entry).get("function"))
-    name = _text(function.get("name"))
+def _call(entry: JsonValue, number: int) -> ToolCall | None:
+    function = dict_in(dict_in(entry).get("function"))
+    name = text_in(function.get("name"))
     if not name:
         return None
-    identifier = _text(_dict(entry).get("id")) or f"call_{number}"
+    identifier = text_in(dict_in(entry).get("id")) or f"call_{number}"
     return ToolCall(id=identifier, name=name, arguments=as_text(function.get("arguments") or {}))
 
 
@@ -133,37 +141,17 @@ def _finish(reason: object, calls: Sequence[ToolCall], text: str) -> Finish:
     return "stop" if finish == "tools" and not calls else finish
 
 
-def _usage(usage: dict[str, Any]) -> Usage | None:
-    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+def _usage(usage: dict[str, JsonValue]) -> Usage | None:
+    prompt, completion = count_in(usage.get("prompt_tokens")), count_in(usage.get("completion_tokens"))
     if not prompt and not completion:
         return None
-    cached = _dict(usage.get("prompt_tokens_details")).get("cached_tokens", usage.get("prompt_cache_hit_tokens"))
-    reasoning = _dict(usage.get("completion_tokens_details")).get("reasoning_tokens", usage.get("reasoning_tokens"))
+    cached = dict_in(usage.get("prompt_tokens_details")).get("cached_tokens", usage.get("prompt_cache_hit_tokens"))
+    reasoning = dict_in(usage.get("completion_tokens_details")).get("reasoning_tokens", usage.get("reasoning_tokens"))
     # Some leave the reasoning out of the completion and have it in the total alone.
-    completion = max(completion, _count(usage.get("total_tokens")) - prompt)
+    completion = max(completion, count_in(usage.get("total_tokens")) - prompt)
     return Usage(
         prompt=prompt,
         completion=completion,
-        cached=min(_count(cached), prompt),
-        reasoning=min(_count(reasoning), completion),
+        cached=min(count_in(cached), prompt),
+        reasoning=min(count_in(reasoning), completion),
     )
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-def _money(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and 0 <= value < float("inf") else None
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from kernelwright.errors import UsageError
-from kernelwright.models.address import is_local
+from kernelwright.models.address import is_loopback
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
 from kernelwright.records.chat import Usage
@@ -23,7 +23,7 @@ from kernelwright.records.chat import Usage
 VARIABLE = "KERNELWRIGHT_PRICES"
 _VENDOR = re.compile(r"\A.*/")
 _DATED = re.compile(r"(?:-20\d\d-\d\d-\d\d|[-@]20\d{6}|-latest)\Z")
-MILLION = 1e6
+MILLION = 1_000_000
 
 
 class Price(Record):
@@ -49,7 +49,9 @@ FREE = Price(input=0.0, output=0.0, cached=0.0)
 
 
 def price_of(config: ModelConfig) -> Price | None:
-    """The price of a model; free when it runs in this house and no table has it; None when it is not known.
+    """The price of a model; free when it runs on this machine and no table has it; None when it is not known.
+
+    A server elsewhere on a private network may be a relay to one that costs money: nothing is guessed of it.
 
     Raises:
         UsageError: the user's own price file cannot be read.
@@ -57,7 +59,7 @@ def price_of(config: ModelConfig) -> Price | None:
     if config.provider in {"huggingface", "replay"}:
         return FREE
     found = find_price(config.name)
-    if found is None and is_local(address_of(config)):
+    if found is None and is_loopback(address_of(config)):
         return FREE
     return found
 

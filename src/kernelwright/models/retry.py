@@ -1,6 +1,6 @@
 """Patience: how long to wait between two tries.
 
-Decides the wait: exponential with jitter, or what the endpoint asks for, within bounds. Refuses to know what is
+Decides the wait: exponential with jitter, or longer where the endpoint asks for it, within bounds. Refuses to know what is
 retried; `fault.worth_retrying` says that.
 """
 
@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
 FIRST_S = 0.5
+MOST_DOUBLINGS = 16
+"""More are no float in the end, and `LONGEST_S` long before."""
 LONGEST_S = 60.0
 LONGEST_ASKED_S = 120.0
 """An endpoint may ask for hours; a run asks again sooner, and gives up by its own count."""
@@ -27,9 +29,9 @@ class Patience:
 
     def delay_s(self, failures: int, asked_s: float | None) -> float:
         """The wait after that many failures, the first being 1."""
-        if asked_s is not None:
-            return min(asked_s, LONGEST_ASKED_S) * (1 + 0.1 * self.draw())
-        return min(FIRST_S * 2.0 ** (failures - 1), LONGEST_S) * (0.5 + 0.5 * self.draw())
+        draw = self.draw()
+        own_s = min(FIRST_S * 2.0 ** min(failures - 1, MOST_DOUBLINGS), LONGEST_S) * (0.5 + 0.5 * draw)
+        return max(own_s, min(asked_s or 0.0, LONGEST_ASKED_S) * (1 + 0.1 * draw))
 
 
 def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
@@ -42,5 +44,5 @@ def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time
         return seconds if 0 <= seconds < float("inf") else None
     try:
         return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - now())
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, OverflowError):
         return None

@@ -6,8 +6,8 @@ pickled or compared, so that it reaches neither logs nor workers.
 
 import logging
 import os
+import re
 from typing import NoReturn
-from urllib.parse import quote
 
 from kernelwright.errors import UsageError
 
@@ -28,7 +28,7 @@ class Secret:
     def __init__(self, key: str, variable: str) -> None:
         self._key, self.variable = key, variable
         """The environment variable, for the cure in messages."""
-        self._forms = {key, quote(key, safe="")} if len(key) >= SHORTEST else set()
+        self._forms = re.compile("".join(map(_letter, key))) if len(key) >= SHORTEST else None
 
     def reveal(self) -> str:
         """The key itself, to hand to an SDK."""
@@ -36,15 +36,21 @@ class Secret:
 
     def redact(self, text: str) -> str:
         """The text without the key, whoever put it there."""
-        for form in self._forms:
-            text = text.replace(form, REDACTED)
-        return text
+        return self._forms.sub(REDACTED, text) if self._forms else text
 
     def __repr__(self) -> str:
         return f"Secret({self.variable})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a key does not leave the process that holds it")
+
+
+def _letter(letter: str) -> str:
+    """A pattern of one letter of a key as it is, as JSON escapes it, or as an address does."""
+    if letter.isalnum():
+        return letter
+    code = "".join(f"[{digit}{digit.upper()}]" for digit in f"{ord(letter):02x}")
+    return rf"(?:\\?{re.escape(letter)}|%{code}|\\u00{code})"
 
 
 def find_secret(variable: str, model: str, local: bool) -> Secret:

@@ -8,6 +8,7 @@ import json
 import re
 from typing import NamedTuple
 
+from kernelwright.models.lenient import dict_in, parsed
 from kernelwright.records.chat import ToolCall
 
 _CLOSED = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.DOTALL)
@@ -44,13 +45,11 @@ def calls_in(text: str) -> tuple[str, tuple[ToolCall, ...]]:
 
 
 def _call(text: str, number: int) -> ToolCall | None:
-    try:
-        body = json.loads(text)
-    except ValueError:
+    body = dict_in(parsed(text))
+    name = body.get("name")
+    if not isinstance(name, str):
         return None
-    if not isinstance(body, dict) or not isinstance(body.get("name"), str):
-        return None
-    return ToolCall(id=f"call_{number}", name=body["name"], arguments=as_text(body.get("arguments", {})))
+    return ToolCall(id=f"call_{number}", name=name, arguments=as_text(body.get("arguments", {})))
 
 
 def as_text(arguments: object) -> str:

@@ -34,7 +34,9 @@ class Environment(Record):
     """Parts that the host denies, each with what is lost."""
 
 
-TurnKind = Literal["prompt", "reply", "diagnosis", "call", "result", "profile", "no_room"]
+TurnKind = Literal["prompt", "reply", "lost", "diagnosis", "call", "result", "profile", "no_room"]
+BILLED: tuple[TurnKind, ...] = ("reply", "lost")
+"""Turns whose text is a reply that was paid for."""
 
 
 class Turn(Record):
@@ -49,7 +51,8 @@ class Turn(Record):
     """Position in that dialogue."""
     role: str
     kind: TurnKind
-    """`call` and `result` are a tool's; `no_room`: the budget did not pay for the prompt that would have followed."""
+    """`lost`: no reply came, and it was billed all the same; `call` and `result` are a tool's; `no_room`: the budget did
+    not pay for the prompt that would have followed."""
     text: str
     """A request, a reply, a call or a profile as JSON; a result and a diagnosis as they are."""
     prompt: str = ""

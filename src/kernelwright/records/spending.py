@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from kernelwright.records.attempt import Cost
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatReply
-from kernelwright.records.run import Turn
+from kernelwright.records.run import BILLED, Turn
 
 
 class Spending(Record):
@@ -29,7 +29,7 @@ def spending(turns: Iterable[Turn]) -> tuple[Spending, ...]:
     """Every role's calls, in the order in which roles first spoke."""
     said: dict[tuple[str, str], list[ChatReply]] = {}
     for turn in turns:
-        if turn.kind == "reply":
+        if turn.kind in BILLED:
             reply = ChatReply.model_validate_json(turn.text)
             said.setdefault((turn.role, reply.model), []).append(reply)
     return tuple(_sum(role, model, replies) for (role, model), replies in said.items())
@@ -50,7 +50,7 @@ def _sum(role: str, model: str, replies: Sequence[ChatReply]) -> Spending:
 
 def unbooked(said: Sequence[Turn], booked: Sequence[Cost]) -> Cost:
     """What an expansion's dialogues cost beyond what its attempts carry: lost replies, profiles and tools."""
-    replies = [ChatReply.model_validate_json(turn.text) for turn in said if turn.kind == "reply"]
+    replies = [ChatReply.model_validate_json(turn.text) for turn in said if turn.kind in BILLED]
     return Cost(
         proposals=0,
         device_s=sum(turn.device_s for turn in said),

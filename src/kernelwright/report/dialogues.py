@@ -5,7 +5,7 @@ what was meant.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -63,6 +63,8 @@ def _said(turn: Turn) -> list[Said]:
             return [_reply(turn)]
         case "call":
             return [_call(turn)]
+        case "lost":
+            return [replace(_reply(turn), text="No answer came, and it was billed all the same.")]
         case "no_room":
             return [Said(turn.role, "", "the budget did not pay for another call")]
     aside = f"{turn.device_s:.2f} s" if turn.device_s else ""

@@ -1,6 +1,6 @@
 """direct: pass@k, the baseline of FSR's paper. k independent answers to the task, nothing is fed back.
 
-The same shape as `best_of_n`, with the paper's k and its figure: how many of the k work. Decides nothing else.
+The same shape as `best_of_n`, with the paper's figure: how many of the k work. Decides nothing else.
 """
 
 from typing import Literal
@@ -18,8 +18,8 @@ class DirectConfig(Record):
     """How many answers."""
 
     name: Literal["direct"] = "direct"
-    n: int = Field(default=5, ge=1)
-    """The k of pass@k; never more than the budget has proposals."""
+    n: int | None = Field(default=None, ge=1)
+    """The k of pass@k. None: as many as the budget has proposals, never more; the paper has 5."""
 
 
 class Direct(Seeds):

@@ -25,7 +25,8 @@ class FsrConfig(Record):
 
     name: Literal["fsr"] = "fsr"
     n: int = Field(default=5, ge=1)
-    """Candidates of each round, repairs too."""
+    """Candidates of each round, repairs too. The paper's 5 whatever the budget, which trims the last round: of 8 proposals,
+    one round and three of the next."""
     depth: int = Field(default=3, ge=1)
     """Rounds, the first one included; repairs do not count."""
     repair_limit: int = Field(default=3, ge=0)

@@ -18,6 +18,13 @@ def test_a_staircase_begins_with_eager_and_never_falls_below_it():
     assert heights == pytest.approx([0.0, 0.0, math.log(2.0), math.log(3.0)])
 
 
+def test_a_surer_attempt_that_is_slower_does_not_take_the_place_of_the_best():
+    fast, sure = made.step(0, 2.0), made.step(1, 1.9)
+    fast = fast.model_copy(update={"eager": fast.eager.model_copy(update={"low": 1.2})})
+    found = made.cell(search=(2.0,)).model_copy(update={"steps": (fast, sure)})
+    assert stairs(found, lambda n, step: n + 1.0)[1] == pytest.approx([0.0, math.log(2.0)])
+
+
 def test_the_curve_is_the_geometric_mean_over_tasks():
     found = curves([made.cell("a", 4.0, (None, 4.0)), made.cell("b", None, (None, None))])
     assert points(found, "proposals") == pytest.approx({0.0: 1.0, 1.0: 1.0, 2.0: 2.0})

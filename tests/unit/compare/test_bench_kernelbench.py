@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from kernelwright.bench.kernelbench import in_precision, read_level, read_numbers, read_problem, unfit
+from kernelwright.bench.kernelbench import doubtful, in_precision, read_level, read_numbers, read_problem, unfit
 from kernelwright.bench.request import KernelBench
 from kernelwright.errors import UsageError
 from kernelwright.export.reference import reference
@@ -65,8 +65,24 @@ def test_other_spellings_are_refused(text):
 
 
 def test_the_known_unfit_problems_have_reasons_and_sources():
-    assert {(2, 23), (2, 66), (2, 80), (2, 83)} <= unfit().keys()
+    assert {(2, 9), (2, 23), (2, 66), (2, 80), (2, 83)} == unfit().keys()
     assert all("arXiv" in reason for reason in unfit().values())
+    assert not unfit().keys() & doubtful().keys()
+    assert {level for level, _ in doubtful()} == {1, 2, 3}
+
+
+def test_a_problem_that_others_leave_out_is_run_and_named(checkout):
+    (checkout / "KernelBench" / "level2" / "27_Abs.py").write_text(SOURCE)
+    suite = read_level(KernelBench(checkout, 2))
+    assert [one.name for one in suite.doubtful] == ["l2_27_Abs"]
+    assert "l2_27_Abs" in names(suite)
+    assert "robust-kbench" in suite.doubtful[0].reason
+
+
+def test_two_files_with_one_number_are_refused(checkout):
+    (checkout / "KernelBench" / "level2" / "12_Other.py").write_text(SOURCE)
+    with pytest.raises(UsageError, match=r"two problems 12, 12_Abs_Again.py and 12_Other.py"):
+        read_level(KernelBench(checkout, 2))
 
 
 def test_fp32_is_the_file_as_it_is_and_another_precision_is_appended(checkout):

@@ -7,7 +7,7 @@ import random
 import pytest
 import samples_of_bench as made
 
-from kernelwright.bench.bootstrap import over_tasks
+from kernelwright.bench.bootstrap import over_tasks, share_of_tasks
 from kernelwright.bench.metrics import (
     correctness,
     estimate_pass,
@@ -31,10 +31,10 @@ def test_fast_p_is_right_and_strictly_faster():
     assert eager == [0.75, 0.75, 0.25, 0.25, 0.0]
 
 
-def test_a_right_kernel_without_a_figure_is_left_out_and_a_wrong_one_is_not():
+def test_fast_p_is_a_share_of_all_tasks_whatever_is_known_of_them():
     cells = [made.cell("a", 2.0, compiled=0.9), made.cell("c"), made.cell("d", 0.6)]
     found = fast_p(cells, "compile", 0.5)
-    assert (found.value, found.tasks) == (0.5, 2)
+    assert (found.value, found.tasks) == (pytest.approx(1 / 3), 3)
 
 
 def test_where_nothing_was_timed_nothing_is_said_of_speed():
@@ -50,10 +50,11 @@ def test_pass_at_k_is_the_share_of_draws_that_hold_a_right_one(n, c, k):
     assert estimate_pass(n, c, k) == pytest.approx(sum(any(d) for d in draws) / len(draws))
 
 
-def test_pass_at_goes_as_far_as_the_shortest_cell_and_counts_an_empty_one_as_failed():
+def test_pass_at_each_k_is_over_the_cells_with_as_many_attempts_and_an_empty_one_is_failed():
     cells = [made.cell("a", search=(None, 2.0, None, None)), made.cell("b", search=(2.0, None)), made.cell("c")]
     found = {at.k: at.share.value for at in pass_at(cells)}
-    assert found == pytest.approx({1: (0.25 + 0.5 + 0) / 3, 2: (0.5 + 1 + 0) / 3})
+    assert found == pytest.approx({1: (0.25 + 0.5 + 0) / 3, 2: (0.5 + 1 + 0) / 3, 4: (1 + 0) / 2})
+    assert {at.k: at.cells for at in pass_at(cells)} == {1: 3, 2: 3, 4: 2}
 
 
 def test_solved_at_k_looks_at_the_order():
@@ -73,6 +74,14 @@ def test_the_mean_over_solved_and_over_all_differ_by_what_failed():
     assert mean_speedup(cells, "eager", "all", {}).value == pytest.approx(2.0)
 
 
+def test_over_all_tasks_a_slower_kernel_is_worth_no_less_than_none_and_its_loss_is_seen_beside_it():
+    slow = [made.cell(name, 0.5) for name in "abcd"]
+    nothing = [made.cell(name) for name in "abcd"]
+    assert mean_speedup(slow, "eager", "all", {}).value == mean_speedup(nothing, "eager", "all", {}).value == 1.0
+    assert mean_speedup(slow, "eager", "solved", {}).value == pytest.approx(0.5)
+    assert mean_speedup([made.cell("a", 4.0), made.cell("b", 0.25)], "eager", "all", {}).value == pytest.approx(2.0)
+
+
 def test_seeds_are_averaged_within_their_task_first():
     cells = [made.cell("a", s, seed=n) for n, s in enumerate((1.0, 4.0))] + [made.cell("b", 8.0)]
     assert mean_speedup(cells, "eager", "solved", {}).value == pytest.approx(math.sqrt(2.0 * 8.0))
@@ -85,11 +94,12 @@ def test_over_naive_is_a_ratio_of_speedups_over_eager():
     assert mean_speedup(cells, "naive", "all", {"a": 0.5, "c": 0.5}).value == pytest.approx(math.sqrt(8.0))
 
 
-def test_who_gave_up_has_failed_and_of_the_rest_nothing_is_known():
-    statuses = ("done", "gave_up", "broken", "not_admitted", "pending")
+def test_who_failed_has_not_solved_and_of_what_is_not_settled_nothing_is_known():
+    statuses = ("done", "gave_up", "not_admitted", "no_answer", "broken", "unpaid", "pending")
     cells = [made.cell(status, 2.0 if status == "done" else None, status=status) for status in statuses]
     found = figures(cells, {}, independent=False)
-    assert (found.cells, found.missing, found.correct.value) == (2, 3, 0.5)
+    assert (found.cells, found.missing, found.correct.value) == (4, 3, 0.25)
+    assert found.speedups[1].mean.value == pytest.approx(2.0**0.25)
 
 
 def test_intervals_hold_the_mean_repeat_exactly_and_shrink_with_tasks():
@@ -101,11 +111,24 @@ def test_intervals_hold_the_mean_repeat_exactly_and_shrink_with_tasks():
     assert large.high - large.low < small.high - small.low
 
 
-def test_one_task_with_several_seeds_has_an_interval_of_its_seeds():
-    found = over_tasks({"a": [1.0, 2.0, 3.0]})
-    assert found.low < 2.0 < found.high
-    assert over_tasks({"a": [2.0]}).low == 2.0
+@pytest.mark.parametrize("samples", [{"a": [3.0]}, {"a": [1.0, 2.0, 3.0], "b": [2.0]}, {key: [1.0] for key in "abcd"}])
+def test_too_few_tasks_and_tasks_that_are_all_alike_have_no_interval(samples):
+    found = over_tasks(samples)
+    assert (found.low, found.high) == (None, None)
+
+
+def test_nothing_has_no_mean():
     assert over_tasks({"a": []}) is None
+    assert share_of_tasks({}) is None
+
+
+def test_a_share_of_all_tasks_is_not_certain_to_be_all():
+    found = share_of_tasks({str(n): [1.0] for n in range(7)})
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(0.6457, abs=1e-4)
+    half = share_of_tasks({str(n): [float(n % 2)] for n in range(10)})
+    assert (half.low, half.high) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert share_of_tasks({"a": [1.0], "b": [0.0]}).low is None
 
 
 def test_intervals_cover_the_truth_about_as_often_as_they_say():

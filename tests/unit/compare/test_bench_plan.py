@@ -2,14 +2,15 @@
 
 import pytest
 
-from kernelwright.bench.compare import _config
 from kernelwright.bench.plan import differences
-from kernelwright.bench.request import BenchRequest
+from kernelwright.bench.request import BenchRequest, Total
 from kernelwright.bench.suite import PLAN, make_plan, settle_plan
 from kernelwright.engine.config import load_config
 from kernelwright.errors import StoreError, UsageError
+from kernelwright.models.config import ModelConfig
 from kernelwright.testing.samples import SOURCE
 
+MODEL, OTHER = ModelConfig(name="one"), ModelConfig(name="two")
 DIALS = {"name": "tritongym", "attempts": 7}
 
 
@@ -50,7 +51,7 @@ def test_a_strategy_is_named_with_its_variant(request_for):
     request = request_for(strategies=("tritongym", "tritongym:agent"), config=load_config(None, {"strategy": DIALS}))
     plan = make_plan(request).plan
     assert all(":" not in cell.name for cell in plan.cells())
-    plain, agent = (_config(plan, cell).strategy for cell in plan.cells()[:2])
+    plain, agent = (plan.config_of(cell.arm, cell.seed).strategy for cell in plan.cells()[:2])
     assert (plain.workflow, agent.workflow) == ("refine", "agent")
     assert plain.attempts == agent.attempts == 7
 
@@ -76,6 +77,38 @@ def test_a_sample_is_the_same_each_time_and_stated(request_for):
 def test_flags_that_cannot_work_are_named(request_for, fields, said):
     with pytest.raises(UsageError, match=said):
         make_plan(request_for(**fields))
+
+
+def test_several_rewards_are_refused_where_nothing_reads_one(request_for):
+    with pytest.raises(UsageError, match="nothing in these runs reads a reward"):
+        make_plan(request_for(rewards=("tritongym", "log_speedup")))
+    learned = load_config(None, {"predictor": {}})
+    assert len(make_plan(request_for(rewards=("tritongym", "log_speedup"), config=learned)).plan.arms) == 4
+
+
+def test_models_are_compared_only_where_a_model_is_asked(request_for):
+    crews = {"a/b:1": {"default": MODEL}, "c": {"default": MODEL, "judge": OTHER}}
+    shared = load_config(None, {"models": {"coder": OTHER.model_dump()}})
+    plan = make_plan(request_for(strategies=("fsr",), proposers=("author", "llm"), crews=crews, config=shared)).plan
+    assert [(arm.proposer, arm.model) for arm in plan.arms] == [("author", ""), ("llm", "a/b:1"), ("llm", "c")]
+    assert [cell.name for cell in plan.cells()[1:3]] == ["a/fsr-llm-tritongym-a.b.1-s0", "a/fsr-llm-tritongym-c-s0"]
+    assert plan.config_of(plan.arms[1], 0).models == {"default": MODEL, "coder": OTHER}
+    assert plan.config_of(plan.arms[2], 0).models == {"default": MODEL, "judge": OTHER, "coder": OTHER}
+
+
+def test_another_model_is_another_plan(request_for):
+    one, two = (
+        make_plan(request_for(proposers=("llm",), crews={"a": {"default": model}})).plan for model in (MODEL, OTHER)
+    )
+    (found,) = differences(one, two)
+    assert (found.field, found.then, found.now) == ("models.a.default.name", "one", "two")
+
+
+@pytest.mark.parametrize("budget", [{}, {"usd": 9.0}])
+def test_a_total_needs_the_cap_of_a_cell(request_for, budget):
+    request = request_for(total=Total(usd=2.0), config=load_config(None, {"budget": budget}))
+    with pytest.raises(UsageError, match=r"--max-usd-total 2 needs --max-usd"):
+        make_plan(request)
 
 
 def test_search_figures_are_never_taken_over_from_another_cell(request_for):

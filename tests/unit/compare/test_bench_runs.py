@@ -11,7 +11,7 @@ from rich.console import Console
 from kernelwright import api
 from kernelwright.bench.compare import FAILURES
 from kernelwright.bench.plan import Cell
-from kernelwright.bench.records import DRILL, Comparison, Failure
+from kernelwright.bench.records import DRILL_LABEL, Comparison, Failure
 from kernelwright.errors import MachineError, ModelError, ProposeError, RefereeError, StoreError, UsageError
 from kernelwright.store.lines import open_lines
 from kernelwright.store.run import RunStore
@@ -86,7 +86,8 @@ def test_a_task_that_is_not_admitted_is_a_row_with_its_reason(bench):
     lost = [cell for cell in result.comparison.cells if cell.cell.task == "c"]
     assert {cell.status for cell in lost} == {"not_admitted"}
     assert all("raises when it is run" in cell.reason for cell in lost)
-    assert result.comparison.arms[0].figures.missing == 1
+    assert (result.comparison.arms[0].figures.cells, result.comparison.arms[0].figures.missing) == (3, 0)
+    assert "not admitted, and so not solved: 1 task" in result.comparison.labels
     assert result.exit_code == 1
 
 
@@ -106,7 +107,7 @@ def test_the_json_is_the_comparison(bench):
     result = bench()
     assert Comparison.model_validate_json(result.json.read_text()) == result.comparison
     told = json.loads(result.json.read_text())
-    assert (told["kind"], told["version"]) == ("kernelwright.bench", 1)
+    assert (told["kind"], told["version"]) == ("kernelwright.bench", 2)
     assert told["circumstances"]["device"] == "Scripted CPU, 2 cores"
     assert told["circumstances"]["commit"]
 
@@ -145,12 +146,17 @@ def test_an_interrupted_cell_ends_the_bench_with_what_is_there(bench, tmp_path):
     assert status(result)["a/best_of_n-author-tritongym-s0"] == "done"
     assert status(result)["b/best_of_n-author-tritongym-s0"] == "pending"
     assert "2 of 6 cells ended" in result.comparison.labels
-    assert bench().comparison.arms[0].figures.cells == 2
+    assert {row.figures.cells for row in result.comparison.arms} == {1}
+    assert {row.figures.cells for row in bench().comparison.arms} == {3}
 
 
 @pytest.mark.parametrize(
     ("error", "word"),
-    [(ProposeError("no aten.foo"), "gave_up"), (ModelError("no answer"), "broken"), (RefereeError("broke"), "broken")],
+    [
+        (ProposeError("no aten.foo"), "gave_up"),
+        (ModelError("no answer"), "no_answer"),
+        (RefereeError("broke"), "broken"),
+    ],
 )
 def test_a_cell_that_fails_is_a_row_and_does_not_stop_the_others(bench, error, word):
     result = bench(ScriptedProposer(error=error))
@@ -223,7 +229,8 @@ def test_a_journal_that_cannot_be_read_is_a_row(bench, tmp_path):
 
 
 def test_rewards_and_variants_are_factors(bench):
-    result = bench(rewards=("tritongym", "log_speedup"), proposers=("author", "other:terse"))
+    learned = {"predictor": {}}
+    result = bench(rewards=("tritongym", "log_speedup"), proposers=("author", "other:terse"), settings=learned)
     levels = {(one.factor, one.level) for one in result.comparison.factors}
     assert {
         ("reward", "log_speedup"),
@@ -232,7 +239,7 @@ def test_rewards_and_variants_are_factors(bench):
         ("strategy", "best_of_n"),
     } <= levels
     pooled = next(one for one in result.comparison.factors if one.level == "log_speedup")
-    assert pooled.figures.cells == 2 * 2 * 2
+    assert pooled.figures.cells == 3 * 2 * 2
 
 
 def test_only_the_independent_strategy_has_a_pass_at_k(bench):
@@ -243,7 +250,7 @@ def test_only_the_independent_strategy_has_a_pass_at_k(bench):
 
 def test_a_drill_is_labelled_wherever_a_figure_is_shown(bench):
     result = bench(Drilled())
-    assert result.comparison.labels[0] == DRILL
+    assert result.comparison.labels[0] == DRILL_LABEL
     assert result.comparison.arms[0].figures.drill
     assert "drill, not a model&#39;s result" in result.page.read_text()
     assert bench_text(result).count("drill") >= 2
@@ -251,7 +258,7 @@ def test_a_drill_is_labelled_wherever_a_figure_is_shown(bench):
 
 def test_who_is_no_drill_is_not_labelled(bench):
     result = bench()
-    assert DRILL not in result.comparison.labels
+    assert DRILL_LABEL not in result.comparison.labels
     assert "drill" not in result.page.read_text()
 
 

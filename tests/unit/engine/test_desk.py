@@ -6,12 +6,17 @@ from contextlib import closing
 
 import pytest
 
+from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import load_config
 from kernelwright.engine.crew import Crew, open_crew
 from kernelwright.engine.journal import Journal
-from kernelwright.errors import ProposeError, StoreError, UsageError
+from kernelwright.engine.meter import Meter
+from kernelwright.errors import ModelError, ProposeError, StoreError, UsageError
 from kernelwright.models.config import ModelConfig
+from kernelwright.propose.desk import NoRoom
 from kernelwright.propose.llm.dialogue import MOST_TOKENS
+from kernelwright.records.attempt import Proposal
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply, ChatRequest, Message
 from kernelwright.records.spending import spending
 from kernelwright.store.run import RunStore
@@ -19,6 +24,7 @@ from kernelwright.testing.scripted_chat import AskingProposer, ScriptedModel
 
 ONE = {"default": ModelConfig(name="scripted")}
 SERIAL = {"strategy": {"name": "tritongym"}, "in_flight": 1}
+MANY = {"name": "fsr", "n": 5, "depth": 100}
 FOUR = {**SERIAL, "budget": {"proposals": 4}}
 
 
@@ -75,6 +81,69 @@ def test_a_run_whose_model_fails_goes_on_with_the_very_call(play, call):
     assert mended.ending.outcome.final.proposal == whole.ending.outcome.final.proposal
 
 
+class Losing(ScriptedModel):
+    """Some of its calls are billed and bring no answer."""
+
+    async def reply(self, request):
+        try:
+            return await super().reply(request)
+        except ModelError as error:
+            raise ModelError(str(error), prompt=70, completion=30, usd=0.5) from None
+
+
+def test_what_was_billed_without_an_answer_is_journaled_and_counted(play):
+    whole = ask(play, **FOUR)
+    (before,) = spending(whole.store.turns())
+    broken = ask(play, Losing(fails=[1]), **FOUR)
+    assert [turn.kind for turn in broken.store.turns()][-1] == "lost"
+    again = ScriptedModel()
+    mended = ask(play, again, folder=broken.folder, **FOUR)
+    assert len(again.requests) == 3
+    assert [a.proposal for a in mended.attempts] == [a.proposal for a in whole.attempts]
+    (after,) = spending(mended.store.turns())
+    assert after.prompt_tokens + after.completion_tokens == before.prompt_tokens + before.completion_tokens + 100
+    assert after.usd == pytest.approx(before.usd + 0.5)
+    told = [played.of("spent")[-1].spent.tokens for played in (whole, mended)]
+    assert told[1] == told[0] + 100
+
+
+def test_what_was_lost_leaves_less_of_the_cap(play):
+    capped = {**SERIAL, "budget": {"proposals": 9, "usd": 1.001}}
+    priced = {"default": ModelConfig(name="gpt-5")}
+    folder = None
+    for model in (Losing(fails=[0]), Losing(fails=[0]), ScriptedModel()):
+        played = play(proposer=AskingProposer(), crew=crew_of(model, priced), folder=folder, **capped)
+        folder = played.folder
+    assert [turn.kind for turn in played.store.turns()] == ["prompt", "lost", "lost", "no_room"]
+    assert model.requests == []
+
+
+PAIR = {"strategy": {"name": "best_of_n"}, "in_flight": 2, "budget": {"proposals": 2, "tokens": 3000}}
+
+
+def sent(played):
+    """The recorded requests, of each question the last before its reply."""
+    asked = {}
+    for turn in played.store.turns():
+        if turn.kind == "prompt":
+            asked[turn.expansion, turn.sibling] = ChatRequest.model_validate_json(turn.text)
+    return list(asked.values())
+
+
+def test_what_is_recorded_is_what_was_sent_after_a_resume_too(play):
+    """Both prompts were recorded with the room of the whole budget; when the first is answered, less of it is left."""
+    broken = ask(play, ScriptedModel(tokens=500, fails=[0, 1]), **PAIR)
+    assert len({r.max_tokens for r in sent(broken)}) == 1
+    again = ScriptedModel(tokens=500)
+    mended = ask(play, again, folder=broken.folder, **PAIR)
+    assert again.requests == sent(mended)
+    assert again.requests[0].max_tokens > again.requests[1].max_tokens
+    assert len(mended.attempts) == 2
+    once_more = ScriptedModel()
+    assert ask(play, once_more, folder=broken.folder, **PAIR).attempts == mended.attempts
+    assert once_more.requests == []
+
+
 def test_of_siblings_only_the_unanswered_are_asked_again(play):
     settings = {"strategy": {"name": "best_of_n"}, "in_flight": 3, "budget": {"proposals": 3}}
     broken = ask(play, ScriptedModel(fails=[1]), **settings)
@@ -116,6 +185,58 @@ def test_calls_in_flight_count_against_the_cap(play):
     played = ask(play, ScriptedModel(tokens=500, delay_s=0.01), **settings)
     assert sum(r.prompt_tokens + r.completion_tokens for r in spending(played.store.turns())) <= 3000
     assert 1 <= len(played.attempts) < 40
+
+
+WIDE = {"strategy": {"name": "fsr", "n": 5, "depth": 3}, "in_flight": 1, "budget": {"proposals": 15, "tokens": 60_000}}
+LONG = "x" * 10_000
+"""A prompt of so many bytes that five with the room of a whole reply are far beyond the cap."""
+
+
+class LongAsking(AskingProposer):
+    async def _one(self, brief, sibling):
+        request = ChatRequest(messages=(Message(role="user", text=f"{LONG}{sibling}"),), max_tokens=MOST_TOKENS)
+        try:
+            reply = await brief.desk.ask("coder", request, sibling)
+        except NoRoom:
+            return None
+        candidate = Candidate(language="triton", source=f"{reply.text}{brief.expansion.number} {sibling}")
+        return Proposal(candidate=candidate, tokens=reply.usage.total)
+
+
+def test_siblings_wait_for_what_others_have_set_aside(play):
+    model = ScriptedModel(tokens=500, delay_s=0.001)
+    played = ask(play, model, proposer=LongAsking(), **WIDE)
+    assert len(played.attempts) == 15
+    assert "no_room" not in {turn.kind for turn in played.store.turns()}
+    assert {request.max_tokens for request in model.requests[:3]} == {ModelConfig(name="x").max_tokens}
+    spent = sum(r.prompt_tokens + r.completion_tokens for r in spending(played.store.turns()))
+    assert 15 * 3000 <= spent <= 60_000
+
+
+def test_a_cap_ends_the_search_only_when_nothing_comes_back(play):
+    budget = {"proposals": 500, "tokens": 60_000}
+    model = ScriptedModel(tokens=500, delay_s=0.001)
+    played = ask(play, model, proposer=LongAsking(), **WIDE | {"budget": budget, "strategy": MANY})
+    spent = sum(r.prompt_tokens + r.completion_tokens for r in spending(played.store.turns()))
+    assert 60_000 - 10_000 <= spent <= 60_000
+    assert "has no room for another call" in played.outcome.stopped
+
+
+def test_a_run_whose_calls_wait_can_be_given_up():
+    async def given_up():
+        meter = Meter(Budget(tokens=1000))
+        request = ChatRequest(messages=(), max_tokens=1000)
+        _, hold = await meter.fit(request, ONE["default"])
+        waiting = [asyncio.create_task(meter.fit(request, ONE["default"])) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        meter.release(hold)
+        _, second = await waiting[1]
+        assert not waiting[2].done()
+        meter.release(second)
+        return await waiting[2]
+
+    assert asyncio.run(given_up())[0].max_tokens == 1000
 
 
 def test_a_run_that_its_cap_ended_is_the_same_after_a_resume(play):
@@ -172,6 +293,13 @@ def test_a_model_that_cannot_be_had_is_said_before_anything_begins():
     with pytest.raises(UsageError, match="a needs a key"):
         open_crew(load_config(None, {"proposer": "llm", "models": models}), make)
     open_crew(load_config(None, {"proposer": "author", "models": models}), make)
+
+
+@pytest.mark.parametrize(("budget", "capped"), [({}, False), ({"tokens": 9}, True), ({"usd": 1.0}, True)])
+def test_models_know_that_a_cap_depends_on_them(budget, capped):
+    models = {"default": {"name": "gpt-5"}}
+    crew = open_crew(load_config(None, {"proposer": "llm", "models": models, "budget": budget}), ScriptedModel)
+    assert crew.config("coder").capped == capped
 
 
 def test_what_the_configuration_says_of_a_model_wins(play):

@@ -44,6 +44,39 @@ def test_a_checkout_of_kernelbench_in_a_precision(kernelwright, tmp_path):
     assert said.json["plan"]["precision"] == "bf16"
 
 
+def planned(tmp_path):
+    """The arms of a bench whose models cannot answer: a record that is not there."""
+    return [tuple(arm.values()) for arm in json.loads((tmp_path / "bench" / "plan.json").read_text())["arms"]]
+
+
+def test_where_models_write_direct_is_a_column_unless_it_is_refused(kernelwright, tasks, tmp_path):
+    (tmp_path / "talk.jsonl").write_text("")
+    flags = ("--strategies", "fsr", "--budget", "1", "--target", "cpu", "--model", "replay:talk.jsonl")
+    said = kernelwright("bench", tasks, *flags, "--run-dir", "bench")
+    assert "direct is compared too" in said.err
+    assert [arm[0] for arm in planned(tmp_path)] == ["direct", "fsr"]
+    said = kernelwright("bench", tasks, *flags, "--run-dir", "other", "--no-direct")
+    assert "direct is compared too" not in said.err
+    assert len(json.loads((tmp_path / "other" / "plan.json").read_text())["arms"]) == 1
+
+
+def test_where_nobody_is_asked_nothing_is_added_or_priced(kernelwright, tasks):
+    said = kernelwright("bench", tasks, *FLAGS)
+    assert "direct is compared too" not in said.err
+    assert "2 cells to run\n" in said.err
+
+
+def test_several_models_are_compared(kernelwright, tasks, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.jsonl").write_text("")
+    said = kernelwright(
+        "bench", tasks, *FLAGS, "--no-direct", "--model", "replay:one.jsonl", "--model", "replay:two.jsonl"
+    )
+    assert [arm[3] for arm in planned(tmp_path)] == ["one.jsonl", "two.jsonl"] * 2
+    assert "4 cells to run; models: about 8 calls" in said.err
+    assert "best_of_n · one.jsonl" in (tmp_path / "bench" / "bench.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
@@ -51,6 +84,8 @@ def test_a_checkout_of_kernelbench_in_a_precision(kernelwright, tmp_path):
         (("--kernelbench", "kb"), "either a directory of tasks or --kernelbench"),
         (("--strategies", "nonsense"), "must be one of"),
         (("--seeds", "0,1"), "begun with another plan"),
+        (("--rewards", "tritongym,log_speedup"), "reads a reward"),
+        (("--max-usd-total", "3"), "needs --max-usd"),
     ],
 )
 def test_flags_that_cannot_work_are_one_message(kernelwright, tasks, flags, told):

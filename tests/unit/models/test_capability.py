@@ -92,18 +92,65 @@ def test_the_length_is_renamed_and_then_left_out(server, opened):
     assert [body.get("max_completion_tokens") for body in bodies] == [None, 5000, 5000, None]
 
 
-@pytest.mark.parametrize(
-    ("words", "limit"),
-    [
-        ("max_tokens is too large: 5000. This model supports at most 4096 completion tokens.", 4096),
-        ("max_tokens: 5000 > 4096, which is the maximum allowed number of output tokens", 4096),
-        ("Invalid max_tokens value, the valid range of max_tokens is [1, 4096]", 4096),
-    ],
+LIMIT = 4096
+GROQ = (
+    "`max_tokens` must be less than or equal to `4096`, the maximum value for `max_tokens` is less than the "
+    "`context_window` for this model"
 )
-def test_the_length_is_lowered_for_good(server, opened, words, limit):
-    server.script.say(complaint(400, words, param="max_tokens"), completion())
+
+
+def bound(words, *place):
+    """A refusal as FastAPI writes it."""
+    return Said({"detail": [{"type": "less_than_equal", "loc": ["body", *place], "msg": words}]}, 422)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        complaint(400, f"max_tokens is too large: 5000. This model supports at most {LIMIT} completion tokens."),
+        complaint(400, f"max_tokens: 5000 > {LIMIT}, which is the maximum allowed number of output tokens"),
+        complaint(400, f"Invalid max_tokens value, the valid range of max_tokens is [1, {LIMIT}]", param="max_tokens"),
+        complaint(400, GROQ),
+        complaint(400, GROQ, param="max_tokens"),
+        complaint(400, "max_tokens must be less than or equal to 4,096."),
+        bound(f"Input should be less than or equal to {LIMIT}", "max_tokens"),
+        Said({"detail": f"max_tokens: Input should be less than or equal to {LIMIT}"}, 422),
+        complaint(400, f"max_tokens (5000) must be <= {LIMIT}"),
+        complaint(400, f"max_tokens cannot exceed {LIMIT}, got 5000"),
+        complaint(400, f"max_tokens should not be greater than {LIMIT}"),
+        complaint(400, f"The maximum value of max_tokens is {LIMIT}", param="max_tokens"),
+        complaint(400, f"max_tokens must be between 1 and {LIMIT}"),
+        complaint(400, f"max_tokens must be less than {LIMIT + 1}"),
+    ],
+    ids=lambda refusal: str(refusal.body)[:90],
+)
+def test_the_length_is_lowered_for_good(server, opened, refusal):
+    server.script.say(refusal, completion())
     twice(opened(), PLAIN)
-    assert [one.body["max_tokens"] for one in server.script.heard] == [5000, limit, limit]
+    assert [one.body["max_tokens"] for one in server.script.heard] == [5000, LIMIT, LIMIT]
+
+
+def test_the_length_is_lowered_by_its_newer_name_too(server, opened):
+    renamed = complaint(400, "max_tokens is not supported. Use max_completion_tokens", param="max_tokens")
+    told = complaint(400, GROQ.replace("max_tokens", "max_completion_tokens"))
+    server.script.say(renamed, told, completion())
+    twice(opened(), PLAIN)
+    assert [one.body.get("max_completion_tokens") for one in server.script.heard] == [None, 5000, LIMIT, LIMIT]
+
+
+def test_a_bound_of_another_parameter_is_none_of_the_length(server, opened):
+    told = bound("Input should be less than or equal to 2", "temperature")
+    server.script.say(told, complaint(400, "seed must be less than or equal to 4096", param="seed"), completion())
+    twice(opened(), PLAIN)
+    assert [one.body["max_tokens"] for one in server.script.heard] == [5000] * 4
+    assert "seed" not in server.script.heard[-1].body
+
+
+def test_a_cap_does_not_hold_where_no_length_is_taken(server, opened):
+    server.script.say(complaint(400, "unknown field max_tokens"), complaint(400, "unknown field max_completion_tokens"))
+    with pytest.raises(ModelError, match=r"unknown field max_completion_tokens.*--max-tokens and --max-usd"):
+        twice(opened(capped=True), PLAIN)
+    assert len(server.script.heard) == 2
 
 
 def test_a_long_prompt_leaves_less_room_for_this_reply(server, opened):

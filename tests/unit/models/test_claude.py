@@ -165,6 +165,16 @@ def test_the_length_is_never_left_out(server, model):
         ask(model, ASKED)
 
 
+@pytest.mark.parametrize("depth", [*range(50, 1000, 75), 50_000])
+def test_a_call_of_any_depth_can_be_said_back(server, model, depth):
+    nested = '{"a":' + "[" * depth + "]" * depth + "}"
+    said = Message(role="assistant", calls=(ToolCall(id="c0", name="compile", arguments=nested),))
+    told = Message(role="tool", text="too deep", call="c0")
+    server.script.say(message(text("done")))
+    dialogue = (Message(role="user", text="go"), said, told)
+    assert ask(model, ASKED.model_copy(update={"messages": dialogue}))[0].text == "done"
+
+
 def test_overload_is_waited_for(server, model, waits):
     overload = Said({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, 529)
     server.script.say(overload, message(text("done")))

@@ -107,7 +107,9 @@ def test_a_key_cannot_be_shown_or_sent_away():
 
 def test_a_key_is_found_in_other_spellings():
     secret = Secret(KEY, "MINE")
-    assert secret.redact("https://x/?key=sk-very%2Fsecret%2B0123456789abcdef") == "https://x/?key=[key]"
+    for slash, plus in (("/", "+"), ("%2F", "%2B"), ("%2f", "%2b"), ("\\/", "+"), ("\\u002F", "\\u002b")):
+        told = f"https://x/?key=sk-very{slash}secret{plus}0123456789abcdef"
+        assert secret.redact(told) == "https://x/?key=[key]"
     assert Secret("none", "MINE").redact("none of it") == "none of it"
 
 

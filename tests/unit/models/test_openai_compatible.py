@@ -71,8 +71,21 @@ def test_usage_that_is_missing_is_estimated(server, opened):
     assert usage.prompt > 0
 
 
+def test_tokens_that_are_counted_in_fractions(server, opened):
+    server.script.say(completion(usage={"prompt_tokens": 10.0, "completion_tokens": 3.0, "cost": 0}))
+    reply = ask(opened(), ASKED)
+    assert (reply.usage, reply.usd) == (Usage(prompt=10, completion=3), 0.0)
+
+
 @pytest.mark.parametrize(
-    "usage", [{"prompt_tokens": "many"}, {"prompt_tokens": -4, "completion_tokens": None}, {"x": 1}]
+    "usage",
+    [
+        {"prompt_tokens": "many"},
+        {"prompt_tokens": -4, "completion_tokens": None},
+        {"x": 1},
+        {"prompt_tokens": True, "completion_tokens": True},
+        {"prompt_tokens": 10**400, "completion_tokens": 1e300, "cost": 10**400},
+    ],
 )
 def test_nonsense_in_usage_is_estimated(server, opened, usage):
     server.script.say(completion(usage=usage))
@@ -263,6 +276,31 @@ def test_no_retry_where_it_cannot_help(server, opened, status, message, cure):
     assert len(server.script.heard) == 1
 
 
+@pytest.mark.parametrize("code", [401, "401"])
+def test_an_error_that_a_relay_tells_late_is_what_its_code_says(server, opened, code):
+    server.script.say(Said({"error": {"code": code, "message": "bad key"}}))
+    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
+        ask(opened(), ASKED)
+    assert len(server.script.heard) == 1
+
+
+def test_a_relays_patience_is_asked_for_late(server, opened, waits):
+    server.script.say(Said({"error": {"code": "429", "message": "slow down"}}), completion("there"))
+    assert ask(opened(), ASKED).text == "there"
+    late = {"code": "400", "message": "is not supported here", "param": "seed", "type": "invalid_request_error"}
+    server.script.say(Said({"error": late}), completion("there"))
+    assert ask(opened(), ASKED).text == "there"
+    assert len(waits.seconds) == 1
+    assert "seed" not in server.script.heard[-1].body
+
+
+@pytest.mark.parametrize("error", [{"code": 429, "type": "insufficient_quota", "message": "no"}, "no"])
+def test_what_a_relay_says_of_credit_is_heard(server, opened, error):
+    server.script.say(Said({"error": error, "code": "insufficient_quota"}, 429))
+    with pytest.raises(ModelError, match="no credit"):
+        ask(opened(), ASKED)
+
+
 def test_no_credit_is_no_reason_to_wait(server, opened):
     server.script.say(complaint(429, "You exceeded your quota", code="insufficient_quota"))
     with pytest.raises(ModelError, match="no credit"):
@@ -289,6 +327,24 @@ def test_at_most_so_many_at_once(server, opened):
 def test_half_characters_do_not_break_the_reply(server, opened):
     server.script.say(Said(raw=json.dumps(completion("a\ud800b").body).encode()))
     assert ask(opened(), ASKED).text == "a?b"
+
+
+def test_half_characters_do_not_break_a_call(server, opened):
+    call = {"id": "a\ud800", "function": {"name": "compile\udc00", "arguments": '{"code": "\ud800"}'}}
+    body = completion(None, "tool_calls", message={"tool_calls": [call]}).body
+    server.script.say(Said(raw=json.dumps(body).encode()))
+    (found,) = ask(opened(), ASKED).calls
+    assert (found.id, found.name, found.arguments) == ("a?", "compile?", '{"code": "?"}')
+
+
+@pytest.mark.parametrize("kind", ["invalid_request_error", "unsupported_parameter"])
+def test_a_late_error_may_have_its_kind_alone(server, opened, waits, kind):
+    late = {"code": kind, "message": "seed is not supported here", "param": "seed"}
+    server.script.say(Said({"error": late}), completion("there"))
+    assert ask(opened(), ASKED).text == "there"
+    assert waits.seconds == []
+    server.script.say(Said({"error": {"code": "content_filter", "message": "filtered"}}))
+    assert ask(opened(), ASKED).finish == "refusal"
 
 
 def test_a_key_is_needed_away_from_home(monkeypatch):
@@ -325,6 +381,41 @@ def test_answers_that_cannot_be_read_end_before_they_cost_too_much(server, opene
     reply = ask(opened(), ASKED.model_copy(update={"max_tokens": 1000}))
     assert (reply.text, reply.finish) == ("", "other")
     assert len(server.script.heard) == 2
+
+
+DEEP = "[" * 200_000
+NESTED = "[" * 60_000 + "]" * 60_000
+
+
+def test_a_complaint_without_end_is_a_complaint(server, opened):
+    server.script.say(Said(raw=DEEP.encode(), status=400))
+    with pytest.raises(ModelError, match="answered HTTP 400"):
+        ask(opened(), ASKED)
+
+
+def test_a_call_without_end_stays_text(server, opened):
+    text = f'<tool_call>{{"name": "compile", "arguments": {NESTED}}}</tool_call>'
+    server.script.say(completion(text))
+    reply = ask(opened(), ASKED)
+    assert (reply.text, reply.calls) == (text, ())
+
+
+def test_arguments_nested_as_deep_as_can_be_read_are_an_answer(server, opened):
+    for depth in range(100, 1000, 50):
+        raw = json.dumps(completion(None, message={"tool_calls": [{"function": {"name": "f", "arguments": "?"}}]}).body)
+        nested = '{"a":' + "[" * depth + "]" * depth + "}"
+        server.script.say(Said(raw=raw.replace('"?"', nested).encode()), completion("there"))
+        reply = ask(opened(), ASKED)
+        assert reply.calls or reply.text == "there"
+
+
+def test_an_error_says_what_was_billed_before_it(server, opened):
+    server.script.say(Said(raw=b"x" * 300), complaint(500, "oh"))
+    with pytest.raises(ModelError) as caught:
+        ask(opened(name="gpt-5", retries=2), ASKED)
+    assert caught.value.completion == 100
+    assert caught.value.prompt > 0
+    assert caught.value.usd == pytest.approx(caught.value.prompt * 1.25e-6 + 100 * 10e-6)
 
 
 def test_a_web_page_is_not_paid_for(server, opened):

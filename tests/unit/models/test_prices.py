@@ -4,6 +4,7 @@ import pytest
 
 from kernelwright.errors import UsageError
 from kernelwright.models import prices
+from kernelwright.models.address import is_local
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.estimate import prompt_tokens, tokens_in
 from kernelwright.models.prices import Price, cost, find_price, price_of
@@ -61,20 +62,21 @@ def test_what_a_call_costs():
     assert cost(long, Usage(prompt=1001, completion=10)) == pytest.approx((1001 * 4 + 10 * 15) / 1e6)
 
 
-def test_models_of_the_house_are_free():
+def test_models_of_this_machine_are_free():
     assert price_of(ModelConfig(provider="huggingface", name="x")) == prices.FREE
     assert price_of(ModelConfig(provider="replay", name="x")) == prices.FREE
-    for url in (
-        "http://localhost:8000/v1",
-        "http://127.0.0.1/v1",
-        "http://10.1.2.3/v1",
-        "http://gpu-box:8000",
-        "http://[::1]/",
-    ):
+    for url in ("http://localhost:8000/v1", "http://127.0.0.1/v1", "http://0.0.0.0:8000", "http://[::1]/"):
+        assert is_local(url)
         assert price_of(ModelConfig(name="qwen", base_url=url)) == prices.FREE
         assert price_of(ModelConfig(name="gpt-5", base_url=url)) == find_price("gpt-5")  # a relay is no gift
     assert price_of(ModelConfig(name="qwen", base_url="https://relay.example/v1")) is None
     assert price_of(ModelConfig(name="qwen")) is None
+
+
+@pytest.mark.parametrize("url", ["http://litellm:4000", "http://10.1.2.3/v1", "http://192.168.0.7", "http://gpu.local"])
+def test_a_server_of_the_house_needs_no_key_and_may_be_a_relay(url):
+    assert is_local(url)
+    assert price_of(ModelConfig(name="qwen", base_url=url)) is None
 
 
 def test_the_address_of_the_environment_counts(monkeypatch):

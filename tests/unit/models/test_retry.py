@@ -26,6 +26,17 @@ def test_what_the_endpoint_asks_for_is_bounded():
     assert patience.delay_s(1, 1e9) == LONGEST_ASKED_S
 
 
+@pytest.mark.parametrize("asked_s", [0.0, 0.01])
+def test_an_endpoint_that_asks_for_no_wait_is_waited_for_all_the_same(asked_s):
+    patience = Patience(draw=lambda: 0.5)
+    assert [patience.delay_s(n, asked_s) for n in range(1, 8)] == [patience.delay_s(n, None) for n in range(1, 8)]
+
+
+def test_the_thousandth_wait_is_like_the_hundredth():
+    patience = Patience(draw=lambda: 0.5)
+    assert patience.delay_s(5000, None) == patience.delay_s(100, None)
+
+
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [

@@ -35,12 +35,23 @@ Proposers = Annotated[str | None, _option("author, llm, llm:VARIANT. Default: ll
 Rewards = Annotated[str, _option("Of the search.", _WHAT)]
 Seeds = Annotated[str, _option("Of the search, with commas.", _WHAT)]
 Sample = Annotated[int | None, _option("Only so many tasks.", _WHAT)]
-Models = Annotated[list[str] | None, _option("PROVIDER:NAME[@URL], or ROLE=… for one role; again for more.", _WHAT)]
+Models = Annotated[
+    list[str] | None,
+    _option(
+        "PROVIDER:NAME or PROVIDER:NAME@URL; again, to compare. ROLE=… for one role, LABEL/ROLE=… in one of those.",
+        _WHAT,
+    ),
+]
+Direct = Annotated[
+    bool, typer.Option("--direct/--no-direct", help="With direct beside what models write.", rich_help_panel=_WHAT)
+]
 NaiveKernels = Annotated[Path | None, _option("A directory with a naive kernel a task: TASK.cu, TASK.cpp.", _WHAT)]
 Proposals = Annotated[int | None, _option("Proposals.", _BUDGET)]
 DeviceSeconds = Annotated[float | None, _option("Seconds of evaluation.", _BUDGET)]
 MaxTokens = Annotated[int | None, _option("Tokens of the models.", _BUDGET)]
 MaxUsd = Annotated[float | None, _option("US dollars.", _BUDGET)]
+TokensTotal = Annotated[int | None, _option("Tokens of all cells together.", _BUDGET)]
+UsdTotal = Annotated[float | None, _option("US dollars of all cells together.", _BUDGET)]
 Checkout = Annotated[Path | None, _option("The checkout's folder.", _KERNELBENCH)]
 Level = Annotated[int, _option("1 to 4.", _KERNELBENCH)]
 Problems = Annotated[str, _option("Such as 1,5-9. Default: all.", _KERNELBENCH)]
@@ -65,11 +76,14 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     seeds: Seeds = "0",
     sample: Sample = None,
     model: Models = None,
+    direct: Direct = True,
     naive: NaiveKernels = None,
     budget: Proposals = None,
     device_seconds: DeviceSeconds = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
+    max_tokens_total: TokensTotal = None,
+    max_usd_total: UsdTotal = None,
     kernelbench: Checkout = None,
     level: Level = 1,
     problems: Problems = "",
@@ -84,20 +98,24 @@ def bench(  # noqa: PLR0913  a flag is a parameter
 ) -> None:
     """Compare strategies on a set of tasks: right, fast, and at what cost."""
     checkout = api.KernelBench(kernelbench, level, precision, problems, include_unfit) if kernelbench else None
+    crews = api.read_crews(model or ())
     flags: api.Settings = {
         "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
-        "models": {role: one.model_dump(exclude_unset=True) for role, one in api.read_models(model or ()).items()},
+        "models": {role: one.model_dump(exclude_unset=True) for role, one in crews.common.items()},
         "policy": _given(isolation=isolation),
     }
+    written = _listed(proposers or ("llm" if model else "author"))
     request = api.BenchRequest(
         suite=_suite(tasks, checkout),
         folder=run_dir or Path("bench-runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}",
-        strategies=_listed(strategies),
-        proposers=_listed(proposers or ("llm" if model else "author")),
+        strategies=_with_direct(_listed(strategies), written) if direct else _listed(strategies),
+        proposers=written,
         rewards=_listed(rewards),
         seeds=_numbers(seeds),
         target=target,
         config=api.load_config(config, {name: value for name, value in flags.items() if value}),
+        crews=crews.compared,
+        total=api.Total(max_tokens_total, max_usd_total),
         sample=sample,
         naive=naive,
         retry=retry,
@@ -117,6 +135,14 @@ def _end(result: api.BenchResult, folder: Path, *, json: bool) -> None:
     if not result.comparison.complete:
         ERRORS.print(f"go on with the same command and --run-dir {escape(str(folder))}")
     raise typer.Exit(result.exit_code)
+
+
+def _with_direct(strategies: tuple[str, ...], proposers: tuple[str, ...]) -> tuple[str, ...]:
+    """Where models write, their answers without any feedback are a column too: what the loops are worth is seen beside it."""
+    if "direct" in strategies or not strategies or not any(name.partition(":")[0] == "llm" for name in proposers):
+        return strategies
+    ERRORS.print("direct is compared too, as what models write without feedback; --no-direct leaves it out")
+    return ("direct", *strategies)
 
 
 def _suite(tasks: list[Path] | None, kernelbench: api.KernelBench | None) -> tuple[Path, ...] | api.KernelBench:

@@ -6,14 +6,16 @@ On a terminal the last line moves; a finished cell leaves a line. Reads news and
 from rich.console import Console
 from rich.markup import escape
 
-from kernelwright.api import CellBegins, CellEnds, CellResult, Event, Judged, NewBest, Phase, Warned
+from kernelwright.api import BenchBegins, CellBegins, CellEnds, CellResult, Event, Judged, NewBest, Phase, Warned
 from kernelwright.interfaces.cli.waiting import Waiting
 from kernelwright.interfaces.cli.words import plain, speedups
 
 _WORDS = {
     "gave_up": "cannot be written",
     "not_admitted": "not admitted",
+    "no_answer": "no answer",
     "broken": "broken",
+    "unpaid": "not run",
     "pending": "interrupted",
 }
 WORDS_WIDTH = 96
@@ -43,9 +45,13 @@ class BenchScreen(Waiting):
             case Warned(text=text):
                 self._console.print(f"[yellow]warning:[/] {escape(plain(text))}")
 
-    def tell(self, news: CellBegins | CellEnds) -> None:
-        """Show that a cell begins or is over."""
-        if isinstance(news, CellBegins):
+    def tell(self, news: BenchBegins | CellBegins | CellEnds) -> None:
+        """Show what is to be run, or that a cell begins or is over."""
+        if isinstance(news, BenchBegins):
+            models = f"; models: {news.expected}" if news.expected else ""
+            cells = "1 cell" if news.cells == 1 else f"{news.cells} cells"
+            self._console.print(escape(plain(f"{cells} to run{models}")))
+        elif isinstance(news, CellBegins):
             left = f" · about {_duration(news.left_s)} left" if news.left_s is not None else ""
             self._cell, self._best = f"cell {news.number} of {news.of}{left} · {plain(news.cell.name)}", ""
             self._wait("")

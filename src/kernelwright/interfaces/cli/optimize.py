@@ -20,6 +20,7 @@ Ranking = Annotated[
         show_default=False,
     ),
 ]
+CAP = "a hard cap on what is answered; a try that timed out may be billed beside it"
 
 
 def optimize(  # noqa: PLR0913  a flag is a parameter
@@ -40,8 +41,8 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     language: Annotated[str | None, typer.Option(help="cpp, triton, cuda, cuda_host or python.")] = None,
     budget: Annotated[int | None, typer.Option(help="Proposals.")] = None,
     device_seconds: Annotated[float | None, typer.Option(help="Seconds of evaluation.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens of all models: a hard cap.")] = None,
-    max_usd: Annotated[float | None, typer.Option(help="Money for all models: a hard cap.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help=f"Tokens of all models: {CAP}.")] = None,
+    max_usd: Annotated[float | None, typer.Option(help=f"Money for all models: {CAP}.")] = None,
     target_us: Annotated[float | None, typer.Option(help="Stop at this call time.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the search.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file; flags win over it.")] = None,

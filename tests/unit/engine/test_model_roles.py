@@ -2,8 +2,9 @@
 
 import pytest
 
+from kernelwright.engine.crew import Crew, read_models
 from kernelwright.errors import UsageError
-from kernelwright.models.config import read_models
+from kernelwright.models.table import make_model
 
 
 def test_a_bare_model_serves_every_role_without_one_of_its_own():
@@ -23,3 +24,11 @@ def test_a_bare_model_serves_every_role_without_one_of_its_own():
 def test_what_cannot_work_is_said(texts, told):
     with pytest.raises(UsageError, match=told):
         read_models(texts)
+
+
+def test_a_cap_in_money_needs_the_price_of_a_server_of_the_house(monkeypatch):
+    monkeypatch.delenv("KERNELWRIGHT_PRICES", raising=False)
+    relay = read_models(["openai:gpt-5", "judge=openai:small@http://litellm:4000/v1"])
+    with pytest.raises(UsageError, match=r"the price of small is not known.*input = 0"):
+        Crew(relay, make_model).check_prices()
+    Crew(read_models(["openai:small@http://localhost:8000/v1"]), make_model).check_prices()

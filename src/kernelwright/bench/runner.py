@@ -1,0 +1,241 @@
+"""Runner: runs the cells of a plan one after another.
+
+Decides what goes on and what is done again: a run that is complete is read, a half-finished one is resumed, and a cell
+that fails is a row with its reason. A task is admitted once, by one evaluator for all cells. Cells never share the
+search cache: what a strategy would have had to measure, it measures, so that device seconds can be compared. A cell begins
+only where the whole of its cap is left of what all may spend together.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from kernelwright.bench.cells import CELLS, first_environment, read_cell
+from kernelwright.bench.naive import NaiveBook
+from kernelwright.bench.plan import Cell
+from kernelwright.bench.records import CellResult, Failure
+from kernelwright.bench.request import BenchBegins, BenchRequest, CellBegins, CellEnds, News
+from kernelwright.bench.suite import Planned
+from kernelwright.engine.circumstances import changes
+from kernelwright.engine.config import RunConfig
+from kernelwright.engine.events import Phase
+from kernelwright.engine.forecast import Estimate, estimate
+from kernelwright.engine.request import OptimizeResult
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.errors import KernelwrightError, MachineError, ModelError, ProposeError, RefereeError, TaskError
+from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.records.task import Task
+from kernelwright.store.lines import Lines
+
+STATUS: Mapping[type[KernelwrightError], str] = {
+    TaskError: "not_admitted",
+    ProposeError: "gave_up",
+    ModelError: "no_answer",
+}
+"""What an error makes of its cell; any other one is ours, and the cell broken."""
+STANDS_UNLESS_RETRIED = ("gave_up", "not_admitted")
+CENT = 1e-9
+"""US dollars by which sums of prices may be off."""
+
+
+class Order(NamedTuple):
+    """One cell to be run: a run of an admitted task, begun or gone on with in that folder."""
+
+    folder: Path
+    config: RunConfig
+    task: Task
+    evaluator: Evaluator
+
+
+RunCell = Callable[[Order, Suppliers], Awaitable[OptimizeResult]]
+"""Runs a cell, as `optimize` and `resume` run any task."""
+
+
+@dataclass
+class Books:
+    """What is written down beside the runs, and who hears of it."""
+
+    failures: Lines[Failure]
+    naive: NaiveBook
+    failed: dict[str, Failure]
+    """The last failure of each cell, by its name."""
+    news: News
+
+
+class Runner:
+    """A bench at work."""
+
+    def __init__(
+        self, request: BenchRequest, planned: Planned, suppliers: Suppliers, run: RunCell, books: Books
+    ) -> None:
+        self._request, self._suppliers, self._run, self._books = request, suppliers, run, books
+        self._plan, self._sources = planned
+        self._evaluator: Evaluator | None = None
+        self._tasks: dict[str, Task | TaskError] = {}
+        """Admitted, or why not."""
+        self._seconds: list[float] = []
+        """Of the cells that were run by this command."""
+        self._known: dict[str, CellResult] = {}
+        """What is known of every cell, by its name."""
+
+    async def run_all(self) -> bool:
+        """Every cell in order; True when it was interrupted."""
+        cells = self._plan.cells()
+        self._known = {cell.name: self._read(cell) for cell in cells}
+        left = [cell for cell in cells if not self._stands(cell)]
+        if left:
+            self._books.news(BenchBegins(cells=len(left), expected=self._expected(left)))
+        try:
+            for number, cell in enumerate(cells, 1):
+                if self._stands(cell):
+                    self._over(cell, number, len(cells), recorded=True)
+                    await self._judge_naive(cell)
+                elif await self._one(cell, number, len(cells)):
+                    return True
+        except asyncio.CancelledError:
+            return True
+        finally:
+            await self._close()
+        return False
+
+    def _read(self, cell: Cell) -> CellResult:
+        return read_cell(self._request.folder, cell, self._books.failed)
+
+    def _stands(self, cell: Cell) -> bool:
+        status = self._known[cell.name].status
+        return status == "done" or (status in STANDS_UNLESS_RETRIED and not self._request.retry)
+
+    def _expected(self, left: list[Cell]) -> str:
+        """What the models of these cells are expected to cost; a half-finished one as if it were to begin."""
+        each = (estimate(self._plan.config_of(cell.arm, cell.seed), self._sources[cell.task]) for cell in left)
+        expected = sum(each, Estimate())
+        return expected.words() if expected.calls else ""
+
+    async def _one(self, cell: Cell, number: int, of: int) -> bool:
+        """Run one cell; True when it was interrupted."""
+        unpaid = self._unpaid(cell)
+        if unpaid:
+            self._fail(cell, "unpaid", unpaid)
+            self._over(cell, number, of)
+            return False
+        self._books.failed.pop(cell.name, None)
+        start = time.monotonic()
+        self._books.news(CellBegins(cell=cell, number=number, of=of, left_s=self._left_s(of - number + 1)))
+        interrupted = False
+        try:
+            interrupted = (await self._run_cell(cell)).interrupted
+            self._seconds.append(time.monotonic() - start)
+        except MachineError:
+            raise
+        except KernelwrightError as error:
+            self._fail(cell, STATUS.get(type(error), "broken"), str(error))
+            if isinstance(error, RefereeError):
+                # What broke it may still be in its workers; the next cell gets new ones.
+                await self._close()
+        self._known[cell.name] = self._read(cell)
+        self._over(cell, number, of)
+        return interrupted
+
+    def _over(self, cell: Cell, number: int, of: int, *, recorded: bool = False) -> None:
+        self._books.news(CellEnds(result=self._known[cell.name], number=number, of=of, recorded=recorded))
+
+    def _unpaid(self, cell: Cell) -> str:
+        """Why the cell may not begin: of what all may spend together, less than its own cap is left; empty: it may."""
+        total, own = self._request.total, self._known[cell.name]
+        budget = RunConfig.model_validate(self._plan.config).budget
+        if total.usd is not None and budget.usd is not None:
+            left, needed = total.usd - sum(c.usd for c in self._known.values()), budget.usd - own.usd
+            if left + CENT < needed:
+                return (
+                    f"${max(0.0, left):.2f} of the total of ${total.usd:.2f} is left, this cell may spend ${needed:.2f}"
+                )
+        if total.tokens is not None and budget.tokens is not None:
+            left_tokens = total.tokens - sum(c.tokens for c in self._known.values())
+            if left_tokens < budget.tokens - own.tokens:
+                return (
+                    f"{max(0, left_tokens):,} of the total of {total.tokens:,} tokens are left, this cell may spend "
+                    f"{budget.tokens - own.tokens:,}"
+                )
+        return ""
+
+    async def _run_cell(self, cell: Cell) -> OptimizeResult:
+        """Run one cell.
+
+        Raises:
+            KernelwrightError: why it could not be run to its end.
+        """
+        task, evaluator = await self._admitted(cell.task)
+        await self._judge_naive(cell)
+        folder = self._request.folder / CELLS / cell.name
+        order = Order(folder, self._plan.config_of(cell.arm, cell.seed), task, evaluator)
+        result = await self._run(order, self._suppliers)
+        if result.error is not None:
+            raise result.error
+        return result
+
+    async def _admitted(self, name: str) -> tuple[Task, Evaluator]:
+        """The task, admitted the first time that it is asked for, and who admitted it.
+
+        Raises:
+            TaskError: it cannot be judged.
+        """
+        evaluator = self._evaluator or await self._open()
+        if name not in self._tasks:
+            self._suppliers.listener(Phase(text=f"admitting {name} on {self._plan.target.name}"))
+            try:
+                self._tasks[name] = await evaluator.admit(self._sources[name], self._plan.target)
+            except TaskError as error:
+                self._tasks[name] = error
+        found = self._tasks[name]
+        if isinstance(found, TaskError):
+            raise found
+        return found, evaluator
+
+    async def _open(self) -> Evaluator:
+        """An evaluator on the machine that the bench was begun on.
+
+        Raises:
+            MachineError: device or versions are others.
+        """
+        config = RunConfig.model_validate(self._plan.config)
+        self._evaluator = self._suppliers.open_evaluator(config.policy, config.place)
+        then = first_environment(self._request.folder, self._plan.cells())
+        changed = changes(then, await self._evaluator.environment(self._plan.target)) if then else []
+        if changed:
+            told = "; ".join(f"{c.name} was {c.then}, is {c.now}" for c in changed)
+            raise MachineError(
+                f"the bench at {self._request.folder} cannot go on under other circumstances ({told}): restore them, or "
+                "choose another --run-dir"
+            )
+        return self._evaluator
+
+    async def _judge_naive(self, cell: Cell) -> None:
+        """Judge the naive kernel of a cell's task, unless that was done."""
+        wanted = self._books.naive.wanted(cell.task, self._plan.target)
+        if wanted is None:
+            return
+        try:
+            task, evaluator = await self._admitted(cell.task)
+        except TaskError:
+            return
+        self._suppliers.listener(Phase(text=f"judging the naive kernel of {cell.task}"))
+        await self._books.naive.judge(evaluator, task, wanted)
+
+    def _fail(self, cell: Cell, status: str, reason: str) -> None:
+        failure = Failure.model_validate({"cell": cell, "status": status, "reason": reason})
+        self._books.failed[cell.name] = failure
+        self._books.failures.append(failure)
+        self._known[cell.name] = self._read(cell)
+
+    async def _close(self) -> None:
+        if self._evaluator is not None:
+            evaluator, self._evaluator = self._evaluator, None
+            self._tasks = {name: found for name, found in self._tasks.items() if isinstance(found, TaskError)}
+            await evaluator.close()
+
+    def _left_s(self, cells: int) -> float | None:
+        return fmean(self._seconds) * cells if self._seconds else None
