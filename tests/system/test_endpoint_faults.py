@@ -35,7 +35,7 @@ CALLS = {"cudaforge": 11, "fsr": 11, "agent": 11, "reflective": 6, "frontend_mid
 """Of each scenario when nobody disturbs it."""
 PASSING = tuple(kind for kind in TRANSPORT if kind != "404")
 STEPS = {
-    "cudaforge": {"seed": 0, "judge": 1, "asked again": 3, "improve": 5, "last": 10},
+    "cudaforge": {"seed": 0, "judge": 1, "asked again": 3, "improve": 7, "last": 10},
     "fsr": {"sibling": 1, "kept": 4, "last": 10},
     "agent": {"tool call": 0, "tool result": 1, "verdict": 4, "last": 10},
     "reflective": {"reflector": 2, "last": 5},
