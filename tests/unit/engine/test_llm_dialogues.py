@@ -14,7 +14,8 @@ from kernelwright.testing.scripted_chat import ScriptedModel
 
 SETTINGS = {"strategy": {"name": "tritongym"}, "in_flight": 1, "budget": {"proposals": 3}}
 KERNEL = '```cpp\n// quality {}\nextern "C" void kernel(const float* x, float* out) {{ out[0] = x[0]; }}\n```'
-STEP = json.dumps({"bottleneck": "memory", "method": "vector loads", "plan": "float4"})
+METRICS = ["Latency", "dram_share", "waves"]
+STEP = json.dumps({"metrics": METRICS, "bottleneck": "memory", "method": "vector loads", "plan": "float4"})
 
 
 def answer(request):
