@@ -57,7 +57,8 @@ from kernelwright.engine.summary import (
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
-from kernelwright.engine.workbench import OUTSIDE, Workbench, WorkbenchStatus
+from kernelwright.engine.workbench import OUTSIDE, Workbench
+from kernelwright.engine.workbench_status import WorkbenchStatus
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.check import Check

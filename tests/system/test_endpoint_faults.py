@@ -31,11 +31,11 @@ from kernelwright.models.config import ModelConfig
 from kernelwright.testing.drill import At
 from kernelwright.testing.drill.faults import TRANSPORT
 
-CALLS = {"cudaforge": 11, "fsr": 11, "agent": 11, "reflective": 6, "frontend_midend": 6, "direct": 6}
+CALLS = {"cudaforge": 10, "fsr": 11, "agent": 11, "reflective": 6, "frontend_midend": 6, "direct": 6}
 """Of each scenario when nobody disturbs it."""
 PASSING = tuple(kind for kind in TRANSPORT if kind != "404")
 STEPS = {
-    "cudaforge": {"seed": 0, "judge": 1, "asked again": 3, "improve": 5, "last": 10},
+    "cudaforge": {"seed": 0, "judge": 1, "asked again": 3, "improve": 4, "last": 9},
     "fsr": {"sibling": 1, "kept": 4, "last": 10},
     "agent": {"tool call": 0, "tool result": 1, "verdict": 4, "last": 10},
     "reflective": {"reflector": 2, "last": 5},
@@ -53,7 +53,7 @@ PRICES = {"input": 3.0, "output": 11.0}
 """US dollars for a million of the drill's tokens."""
 PATIENT_S, HURRIED_S = 60.0, 0.4
 """Of one try; the second where a call stalls."""
-STAYING = [("cudaforge", kind, step) for kind in BREAKING for step in (0, 10)]
+STAYING = [("cudaforge", kind, step) for kind in BREAKING for step in (0, 9)]
 CAPS = [(name, kind) for name in ("cudaforge", "fsr") for kind in PASSING]
 EARLY, CAPPED = 1, 0.6
 """The call that is disturbed, and the share of what the undisturbed run costs, where there is a cap."""

@@ -127,7 +127,7 @@ def test_an_agent_works_from_a_task_to_a_receipt(folder):
 
     tools, loaded, judged, profile, cards, ended, told = play(folder, scene)
     assert tools == {"load_task", "check_kernel", "profile_kernel", "search_techniques", "submit", "status"}
-    assert loaded["signature"] == 'extern "C" void kernel(const float* x, float* out0);'
+    assert loaded["signature"].startswith('extern "C" void kernel(\n    const float* in0,  // x: float32[256, 1024]')
     assert [one["outcome"] for one in judged] == ["incorrect", "build_failed", "crashed", "measured"]
     assert "expected" in judged[0]["words"]
     assert "z" in judged[1]["words"]
@@ -151,7 +151,7 @@ def test_an_example_below_another_root_is_submitted_at_once(folder):
         return loaded, await agent.call("submit", code=MSE)
 
     loaded, ended = play(folder, scene, "--root", EXAMPLES)
-    assert loaded["signature"].startswith('extern "C" void kernel(const float* predictions, const float* targets')
+    assert "const float* in0,  // predictions: " in loaded["signature"]
     assert (ended["attempt"], ended["final"], ended["attempts"]) == (0, True, 1)
 
 

@@ -1,47 +1,18 @@
 """The assignment: a task in the words of whoever has to write kernels for it from outside.
 
-Decides what is told of the task, the device and each language's contract. Refuses to know who reads it.
+Decides what is told of the task and the device; a language's contract and signature are those of the prompts. Refuses to
+know who reads it.
 """
 
 from kernelwright.knowledge.hardware import Hardware, architectures, hardware
+from kernelwright.propose.llm.contract import contract
+from kernelwright.propose.llm.describe_task import describe_host
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import C_TYPES, Language
+from kernelwright.records.candidate import Language
 from kernelwright.records.limits import TaskLimits
 from kernelwright.records.run import RunCard
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import Scalar, TensorSpec
-
-CONTRACTS: dict[Language, str] = {
-    "cpp": (
-        'One C++17 file that defines `extern "C" void kernel(...)`: pointers to the input tensors, then to parameters'
-        " and buffers in state_dict order, then to the outputs. Dimensions are constants of the source, tensors are "
-        "dense and row-major, pointers are aligned to their element only. Inputs are read-only, every element of "
-        "every output must be written at every call. OpenMP is there; no other library is. Comment lines may declare: "
-        "`// tunable NAME: 1 2 3`, a macro under #ifndef that is swept at no cost in trials; `// workspace: BYTES`, scratch "
-        "memory behind a last pointer `void*`."
-    ),
-    "triton": (
-        "One Python module that defines `class ModelNew(torch.nn.Module)` as a drop-in for the reference's `Model`, "
-        "with the same arguments of `__init__` and `forward`. The work is done by `@triton.jit` kernels; host code "
-        "only makes tensors with torch.empty and the like, looks at shapes, and launches. A comment line `# tunable NAME: "
-        "1 2 3` declares a module-level integer that is swept at no cost in trials."
-    ),
-    "cuda": (
-        "One .cu source with `__global__` kernels and no host code; a comment `/* kernelwright ... */` in TOML at its"
-        " top is the launch plan: [[launch]] with kernel, grid, block, shared, arguments (in0, in1, ..., param0, ...,"
-        " out0, work0, i64(n), f32(x)), and if need be [tunables], [constants], [[workspace]]. The referee launches "
-        "them."
-    ),
-    "cuda_host": (
-        'One .cu source with one host function `extern "C" void kernel(...)`: device pointers to inputs, parameters '
-        "and outputs in that order, last a cudaStream_t, on which it launches its kernels without waiting."
-    ),
-    "python": (
-        "One Python module that builds its own extension with torch.utils.cpp_extension.load_inline and defines "
-        "`class ModelNew(torch.nn.Module)` as a drop-in for the reference's `Model`."
-    ),
-}
-"""Each language's contract, in short; docs/candidate.md has all of it."""
 
 RULES = (
     "A kernel is right if it agrees with an fp64 reference on secret inputs of several kinds (as given, scaled, "
@@ -81,6 +52,7 @@ class Assignment(Record):
     languages: tuple[Language, ...]
     """What may be written; the first is usual."""
     contracts: dict[Language, str]
+    """Of each language, in short, with an example."""
     signature: str = ""
     """Of the C++ function, on a CPU."""
     hardware: Hardware | None = None
@@ -107,8 +79,8 @@ def assign(card: RunCard, folder: str, trials: int, language: Language | None) -
         compulsory_bytes=task.workload.compulsory_bytes,
         memory_gbps=device.memory_gbps,
         languages=offered,
-        contracts={name: CONTRACTS[name] for name in offered},
-        signature=signature(task) if "cpp" in offered else "",
+        contracts={name: contract(name) for name in offered},
+        signature=describe_host(task, "cpp").signature if "cpp" in offered else "",
         hardware=hardware(task.target.arch) if task.target.arch in architectures() else None,
     )
 
@@ -118,11 +90,3 @@ def languages(task: Task, language: Language | None = None) -> tuple[Language, .
     if language is not None:
         return (language,)
     return ("cpp",) if task.target.kind == "cpu" else ("triton", "cuda", "cuda_host", "python")
-
-
-def signature(task: Task) -> str:
-    """The C++ function that a candidate for a CPU has to define."""
-    work = task.workload
-    read = (f"const {C_TYPES[t.dtype]}* {t.name.replace('.', '_')}" for t in (*work.tensors, *work.parameters))
-    written = (f"{C_TYPES[t.dtype]}* out{i}" for i, t in enumerate(work.outputs))
-    return f'extern "C" void kernel({", ".join((*read, *written))});'

@@ -7,12 +7,14 @@ source, and nothing from which the parent's fate could be told (not even the int
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kernelwright.propose.proposer import Brief
+from kernelwright.engine.config import RunConfig
+from kernelwright.propose.proposer import Brief, RunFacts
 from kernelwright.records.attempt import Attempt, Cost, Expansion
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.task import Task
+from kernelwright.search.tritongym.config import TritonGymConfig
 
 WITHHELD = "withheld"
 """The reason on the stand-in evaluation of a parent whose fate is not told."""
@@ -31,6 +33,13 @@ def make_brief(
     )
 
 
+def run_facts(config: RunConfig, spent: int, rewards: Sequence[float], best: Attempt | None) -> RunFacts:
+    """How a run stands that has told `spent` proposals; `rewards` are the parents'."""
+    most, strategy = config.budget.proposals, config.strategy
+    trials = strategy.trials(most) if isinstance(strategy, TritonGymConfig) else most
+    return RunFacts(trials, max(0, trials - spent), best.number if best is not None else None, tuple(rewards))
+
+
 def expansion_seed(seed: int, expansion: int) -> int:
     """A seed of 64 bits from the run's seed and the expansion's number."""
     return int(identity("seed", {"run": seed, "expansion": expansion}), 16)
@@ -45,11 +54,13 @@ def withhold(brief: Brief) -> Brief:
             "parents": brief.expansion.parents[:1],
             "hint": "",
             "adviser": "",
+            "look_up": False,
             "role": Expansion.model_fields["role"].default,
         }
     )
     blank = tuple(_blank(parent) for parent in parents)
-    return replace(brief, expansion=expansion, parents=blank, feedback=())
+    run = replace(brief.run, best=None, rewards=())
+    return replace(brief, expansion=expansion, parents=blank, feedback=(), run=run)
 
 
 def _blank(parent: Attempt) -> Attempt:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kernelwright.engine.crew import Crew
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.meter import Hold, Meter
-from kernelwright.engine.toolbox import Answer
+from kernelwright.engine.toolbox import ToolAnswer
 from kernelwright.errors import ModelError
 from kernelwright.models.config import ModelConfig
 from kernelwright.propose.desk import NoRoom, Thread
@@ -23,7 +23,7 @@ from kernelwright.records.run import Turn, TurnKind
 WITHHELD = '{"withheld": true}'
 """A tool's answer in the control arm."""
 
-Tool = Callable[[ToolCall], Awaitable[Answer]]
+Tool = Callable[[ToolCall], Awaitable[ToolAnswer]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Office:
     journal: Journal
     crew: Crew
     meter: Meter
-    profiler: Callable[[int], Awaitable[Answer]]
+    profiler: Callable[[int], Awaitable[ToolAnswer]]
     """An attempt's profile as JSON, by its number; empty where it has none."""
     tool: Tool
     withheld: bool = False
@@ -73,11 +73,16 @@ class RunDesk:
     async def use(self, role: str, call: ToolCall, sibling: int = 0) -> str:
         """See `Desk.use`."""
         if self._office.withheld:
+            self.log(role, call, WITHHELD, sibling)
             return WITHHELD
-        text = call.model_dump_json()
-        if self._step(sibling, "call", lambda turn: turn.text == text) is None:
-            self._say(role, "call", text, sibling)
+        self._told(role, "call", call.model_dump_json(), sibling)
         return await self._once(sibling, role, "result", lambda: self._office.tool(call))
+
+    def log(self, role: str, call: ToolCall, answer: str, sibling: int = 0) -> None:
+        """See `Desk.log`."""
+        self._told(role, "call", call.model_dump_json(), sibling)
+        if answer:
+            self._told(role, "result", answer, sibling)
 
     async def profile(self, attempt: int, sibling: int = 0) -> Profile | None:
         """See `Desk.profile`."""
@@ -89,14 +94,18 @@ class RunDesk:
 
     def note(self, role: str, text: str, sibling: int = 0) -> None:
         """See `Desk.note`."""
-        if self._step(sibling, "diagnosis", lambda turn: turn.text == text) is None:
-            self._say(role, "diagnosis", text, sibling)
+        self._told(role, "diagnosis", text, sibling)
 
     def recall(self, thread: Thread) -> tuple[Turn, ...]:
         """See `Desk.recall`."""
         return self._office.journal.dialogue(thread)
 
-    async def _once(self, sibling: int, role: str, kind: TurnKind, answer: Callable[[], Awaitable[Answer]]) -> str:
+    def _told(self, role: str, kind: TurnKind, text: str, sibling: int) -> None:
+        """Journal a turn; when it was recorded already, its text must be the same."""
+        if self._step(sibling, kind, lambda turn: turn.text == text) is None:
+            self._say(role, kind, text, sibling)
+
+    async def _once(self, sibling: int, role: str, kind: TurnKind, answer: Callable[[], Awaitable[ToolAnswer]]) -> str:
         """What was answered before, or the answer and the device's time that it took, journaled."""
         known = self._step(sibling, kind)
         if known is not None:

@@ -5,16 +5,12 @@ Decides what must hold before such a run begins or goes on. Refuses to know what
 
 from pathlib import Path
 
-from kernelwright.engine.config import RunConfig
 from kernelwright.engine.identity import config_of
-from kernelwright.engine.mailbox import Mailbox
 from kernelwright.engine.opening import open_card, readmit, settle
 from kernelwright.engine.request import OptimizeRequest
-from kernelwright.engine.run import Parts
 from kernelwright.engine.suppliers import Suppliers
-from kernelwright.engine.workbench import OUTSIDE, Bench, WindUp, Workbench
+from kernelwright.engine.workbench import OUTSIDE, WindUp, Workbench
 from kernelwright.errors import UsageError
-from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.store.run import RunStore
 
 
@@ -40,7 +36,7 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers, wind_up: WindUp)
     try:
         card = await open_card(settled, evaluator, suppliers.listener)
         store = RunStore.create(request.runs / card.id, card)
-        return Workbench(_bench(store, settled.config, evaluator, suppliers, wind_up))
+        return Workbench(store, settled.config, evaluator, suppliers, wind_up)
     except BaseException:
         await evaluator.close()
         raise
@@ -61,16 +57,10 @@ async def go_on(folder: Path, suppliers: Suppliers, wind_up: WindUp) -> Workbenc
         evaluator = suppliers.open_evaluator(config.policy, config.place)
         try:
             await readmit(store.card, evaluator, suppliers.listener)
-            return Workbench(_bench(store, config, evaluator, suppliers, wind_up))
+            return Workbench(store, config, evaluator, suppliers, wind_up)
         except BaseException:
             await evaluator.close()
             raise
     except BaseException:
         store.close()
         raise
-
-
-def _bench(store: RunStore, config: RunConfig, evaluator: Evaluator, suppliers: Suppliers, wind_up: WindUp) -> Bench:
-    cache = suppliers.cache() if config.cache else None
-    parts = Parts(Mailbox(), evaluator, suppliers.listener, cache=cache)
-    return Bench(store, config, parts, wind_up, suppliers.library)

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from kernelwright.engine.toolbox import Answer
+from kernelwright.engine.toolbox import ToolAnswer
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.attempt import Attempt
@@ -23,7 +23,7 @@ class Profiles:
         self._task, self._evaluator, self._attempts = task, evaluator, attempts
         self._asked: dict[str, asyncio.Task[str]] = {}
 
-    async def answer(self, number: int) -> Answer:
+    async def answer(self, number: int) -> ToolAnswer:
         """The profile as JSON; empty for an attempt that was never right, or never built.
 
         Raises:
@@ -31,11 +31,11 @@ class Profiles:
         """
         candidate = self._attempts[number].proposal.candidate.id
         if candidate in self._asked:
-            return Answer(await self._asked[candidate])
+            return ToolAnswer(await self._asked[candidate])
         began = time.monotonic()
         asked = self._asked[candidate] = asyncio.create_task(self._profile(self._attempts[number]))
         try:
-            return Answer(await asked, time.monotonic() - began)
+            return ToolAnswer(await asked, time.monotonic() - began)
         except (RefereeError, asyncio.CancelledError):
             del self._asked[candidate]
             raise

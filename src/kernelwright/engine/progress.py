@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kernelwright.engine.brief import make_brief, withhold
+from kernelwright.engine.brief import make_brief, run_facts, withhold
 from kernelwright.engine.budget import Ledger
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.desk import Office, RunDesk
@@ -57,6 +57,7 @@ class Progress:
         self._aids = aids or Aids()
         self._office = self._aids.office(self.attempts) if self._aids.office else None
         self._feedback: list[Feedback] = []
+        self._rewards: list[float] = []
         self._first_with: dict[str, int] = {}
         self._paid: set[str] = set()
 
@@ -77,7 +78,9 @@ class Progress:
         """What the proposer gets to read."""
         brief = make_brief(self._task, expansion, self.config.seed, self.attempts, self._feedback)
         desk = RunDesk(self._office, expansion.number) if self._office else BareDesk()
-        brief = replace(brief, language=self.config.language, desk=desk)
+        rewards = [self._rewards[parent] for parent in expansion.parents]
+        facts = run_facts(self.config, self.ledger.spent.proposals, rewards, self.best)
+        brief = replace(brief, language=self.config.language, desk=desk, run=facts)
         return withhold(brief) if self.config.withhold_feedback else brief
 
     async def proposals(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
@@ -131,6 +134,7 @@ class Progress:
         feedback = describe(attempt, parent, self.best, self.config.target_us)
         self.attempts.append(attempt)
         self._feedback.append(feedback)
+        self._rewards.append(reward)
         self.ledger.charge(attempt.cost)
         if self._aids.predictor is not None:
             self._aids.predictor.learn(self._task, attempt, reward)

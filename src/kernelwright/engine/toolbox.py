@@ -4,18 +4,17 @@ Decides what each tool asks of the referee and how the answer reads. A call's ar
 is wrong with them is an answer. Refuses to know dialogues and budgets: whoever calls logs the call and books its seconds.
 """
 
+import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import NamedTuple
-
-from pydantic import ValidationError
 
 from kernelwright.errors import UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.feedback.bottleneck import diagnose
-from kernelwright.feedback.describe import describe
+from kernelwright.feedback.describe import words_of
 from kernelwright.knowledge.search import card_words, search
-from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate, Language
 from kernelwright.records.chat import ToolCall
@@ -31,9 +30,6 @@ from kernelwright.records.evaluation import (
 from kernelwright.records.profile import KernelProfile, Profile
 from kernelwright.records.task import Target, Task
 from kernelwright.records.tools import (
-    ARGUMENTS,
-    CODE_CHARACTERS,
-    CodeArguments,
     CompileResult,
     FoundCard,
     KernelMetrics,
@@ -42,11 +38,11 @@ from kernelwright.records.tools import (
     SearchResult,
     ToolFault,
     VerifyResult,
+    named,
 )
 from kernelwright.tasks.kernel_file import parse_text
+from kernelwright.tasks.tool_call import read_arguments
 
-ARGUMENTS_CHARACTERS = 8 * CODE_CHARACTERS
-"""Of a call's arguments as JSON: a code whose every character is escaped, and no more."""
 ANSWERED = ("compile", "verify", "profile", "search")
 """The tools that are answered here."""
 
@@ -54,7 +50,7 @@ Library = Callable[[SearchArguments, Target], Sequence[FoundCard]]
 """Looks techniques up; at most as many as asked for, the best match first."""
 
 
-class Answer(NamedTuple):
+class ToolAnswer(NamedTuple):
     """What a tool found, and the seconds of the device that it took."""
 
     text: str
@@ -75,32 +71,22 @@ class Toolbox:
     def __init__(
         self, task: Task, evaluator: Evaluator, language: Language | None = None, library: Library = technique_cards
     ) -> None:
-        self.device_s = 0.0
-        """Seconds of the device that all calls so far took."""
         self._task, self._evaluator, self._language, self._library = task, evaluator, language, library
-        self._replayed: dict[str, Evaluation] = {}
-        self._builds: dict[str, Evaluation] = {}
+        self._builds = _Verdicts(lambda candidate: evaluator.build(task, candidate))
+        # No seeds are named, so that the referee draws secret ones and nobody else meets them.
+        self._replays = _Verdicts(lambda candidate: evaluator.replay(task, candidate, ()))
 
-    async def call(self, call: ToolCall) -> str:
+    async def answer(self, call: ToolCall) -> ToolAnswer:
         """The answer to a call, JSON: the tool's result of `records.tools`, or a ToolFault.
 
         Raises:
             RefereeError: the referee broke.
         """
-        return (await self.answer(call)).text
-
-    async def answer(self, call: ToolCall) -> Answer:
-        """As `call`, with the seconds of the device that it took.
-
-        Raises:
-            RefereeError: the referee broke.
-        """
-        before = self.device_s
         try:
-            found = await self._answer(call)
+            found, seconds = await self._answer(call)
         except UsageError as error:
-            found = ToolFault(error=str(error))
-        return Answer(found.model_dump_json(), self.device_s - before)
+            found, seconds = ToolFault(error=str(error)), 0.0
+        return ToolAnswer(found.model_dump_json(), seconds)
 
     def read(self, code: str, language: Language | None = None) -> Candidate:
         """The kernel in a text; its language is the named one, the run's, or what the text says.
@@ -110,79 +96,83 @@ class Toolbox:
         """
         return parse_text(code, self._task.target.kind, language or self._language)
 
-    async def compile(self, candidate: Candidate) -> CompileResult:
-        """Whether it builds."""
-        found = self._replayed.get(candidate.id) or await self._built(candidate)
-        if isinstance(found, Refused) or failed_to_build(found):
-            return CompileResult(ok=False, log=_words(candidate, found))
-        facts = found.build.kernels if isinstance(found, Measured | Verified | Compiled) else ()
-        return CompileResult(ok=True, kernels=facts)
+    async def profile(self, candidate: Candidate, verdict: Evaluation | None = None) -> tuple[ProfileResult, float]:
+        """Where its time goes, and the device's seconds that this took; `verdict` is its own, where there is one.
 
-    async def verify(self, candidate: Candidate) -> VerifyResult:
-        """Right or wrong on inputs that were drawn for this call."""
-        found = await self._replay(candidate)
-        judged = found if isinstance(found, Measured | Verified | Incorrect) else None
-        return VerifyResult(
-            ok=isinstance(found, Measured | Verified),
-            outcome=found.outcome,
-            words=_words(candidate, found),
-            cases=judged.accuracy.cases if judged else (),
-        )
-
-    async def profile(self, candidate: Candidate, found: Evaluation | None = None) -> ProfileResult:
-        """Where its time goes; `found` is its verdict, where there is one."""
-        known = found or self._replayed.get(candidate.id) or self._builds.get(candidate.id)
+        Raises:
+            RefereeError: the referee broke.
+        """
+        known = verdict or await self._known(candidate)
         build = known.build if isinstance(known, Measured | Verified | Compiled) else None
         started = time.monotonic()
         profile = await self._evaluator.profile(self._task, next(candidate.points()), build)
-        self.device_s += time.monotonic() - started
-        return profile_result(profile, known if isinstance(known, Measured) else None)
+        seconds = time.monotonic() - started
+        return profile_result(profile, known if isinstance(known, Measured) else None), seconds
 
     def search(self, asked: SearchArguments) -> SearchResult:
         """What the library knows."""
         return SearchResult(cards=tuple(self._library(asked, self._task.target))[: asked.limit])
 
-    async def _answer(self, call: ToolCall) -> Record:
+    async def _answer(self, call: ToolCall) -> tuple[Record, float]:
+        if call.name not in ANSWERED:
+            raise UsageError(f"the tool {call.name[:40]!r} is not answered here: call one of {', '.join(ANSWERED)}")
         arguments = read_arguments(call)
         if isinstance(arguments, SearchArguments):
-            return self.search(arguments)
-        candidate = self.read(arguments.code, arguments.named)
+            return self.search(arguments), 0.0
+        candidate = self.read(arguments.code, named(arguments.language))
         if call.name == "compile":
-            return await self.compile(candidate)
-        return await (self.verify(candidate) if call.name == "verify" else self.profile(candidate))
+            return await self._compile(candidate)
+        return await (self._verify(candidate) if call.name == "verify" else self.profile(candidate))
 
-    async def _built(self, candidate: Candidate) -> Evaluation:
-        """What the compiler alone says; asked once."""
-        if candidate.id not in self._builds:
-            found = await self._evaluator.build(self._task, next(candidate.points()))
-            self.device_s += found.paid_seconds
-            self._builds[candidate.id] = found
-        return self._builds[candidate.id]
+    async def _compile(self, candidate: Candidate) -> tuple[CompileResult, float]:
+        """Whether it builds; a verdict on its results says that too."""
+        found, seconds = await (self._replays if candidate in self._replays else self._builds).of(candidate)
+        if isinstance(found, Refused) or failed_to_build(found):
+            return CompileResult(ok=False, log=words_of(found)), seconds
+        facts = found.build.kernels if isinstance(found, Measured | Verified | Compiled) else ()
+        return CompileResult(ok=True, kernels=facts), seconds
 
-    async def _replay(self, candidate: Candidate) -> Evaluation:
-        """The verdict without a time. No seeds are named, so that the referee draws secret ones and nobody else meets them."""
-        if candidate.id not in self._replayed:
-            found = await self._evaluator.replay(self._task, next(candidate.points()), ())
-            self.device_s += found.paid_seconds
-            self._replayed[candidate.id] = found
-        return self._replayed[candidate.id]
+    async def _verify(self, candidate: Candidate) -> tuple[VerifyResult, float]:
+        """Right or wrong on inputs that were drawn for this call."""
+        found, seconds = await self._replays.of(candidate)
+        judged = found if isinstance(found, Measured | Verified | Incorrect) else None
+        result = VerifyResult(
+            ok=isinstance(found, Measured | Verified),
+            outcome=found.outcome,
+            words=_right(found) if isinstance(found, Verified) else words_of(found),
+            cases=judged.accuracy.cases if judged else (),
+        )
+        return result, seconds
+
+    async def _known(self, candidate: Candidate) -> Evaluation | None:
+        """What was found of it here, or is being found."""
+        asked = next((asked for asked in (self._replays, self._builds) if candidate in asked), None)
+        return (await asked.of(candidate))[0] if asked else None
 
 
-def read_arguments(call: ToolCall) -> CodeArguments | SearchArguments:
-    """The arguments of a call that is answered here.
+class _Verdicts:
+    """What the referee says of each candidate: asked once, also while it is still being asked. What broke is forgotten."""
 
-    Raises:
-        UsageError: there is no such tool, or the arguments are not what its schema says.
-    """
-    if call.name not in ANSWERED:
-        raise UsageError(f"the tool {call.name[:40]!r} is not answered here: call one of {', '.join(ANSWERED)}")
-    if len(call.arguments) > ARGUMENTS_CHARACTERS:
-        raise UsageError(f"the arguments are longer than {ARGUMENTS_CHARACTERS} characters: send less")
-    try:
-        return ARGUMENTS[call.name].model_validate_json(call.arguments.encode("utf-8", "replace"))
-    except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, f['loc']))}: {f['msg']}".lstrip(": ") for f in error.errors()[:5])
-        raise UsageError(f"the arguments of {call.name} do not fit its schema: {faults}") from None
+    def __init__(self, ask: Callable[[Candidate], Coroutine[None, None, Evaluation]]) -> None:
+        self._ask = ask
+        self._asked: dict[str, asyncio.Task[Evaluation]] = {}
+
+    def __contains__(self, candidate: Candidate) -> bool:
+        return candidate.id in self._asked
+
+    async def of(self, candidate: Candidate) -> tuple[Evaluation, float]:
+        """The verdict at its default tunables, and the device's seconds that it took: whoever asks first pays."""
+        running = self._asked.get(candidate.id)
+        if running is not None:
+            return await running, 0.0
+        running = self._asked[candidate.id] = asyncio.create_task(self._ask(next(candidate.points())))
+        running.add_done_callback(partial(self._forget, candidate.id))
+        found = await running
+        return found, found.paid_seconds
+
+    def _forget(self, candidate: str, ended: asyncio.Task[Evaluation]) -> None:
+        if ended.cancelled() or ended.exception() is not None:
+            del self._asked[candidate]
 
 
 def profile_result(profile: Profile, measured: Measured | None = None) -> ProfileResult:
@@ -205,12 +195,5 @@ def _metrics(kernel: KernelProfile) -> dict[str, float]:
     return {name: float(value) for name, value in figures.items() if isinstance(value, int | float)}
 
 
-def _words(candidate: Candidate, found: Evaluation) -> str:
-    """What feedback says of it, as if it were an attempt."""
-    if isinstance(found, Verified):
-        return f"Success. Output is right in all {len(found.accuracy.cases)} cases. No time was taken."
-    expansion = Expansion(number=0, intent="seed")
-    attempt = Attempt(
-        number=0, expansion=expansion, proposal=Proposal(candidate=candidate), evaluation=found, cost=Cost()
-    )
-    return describe(attempt, None, None).words
+def _right(found: Verified) -> str:
+    return f"Success. Output is right in all {len(found.accuracy.cases)} cases. No time was taken."

@@ -7,7 +7,6 @@ journaled, and the end is measured anew and gets its receipt. Decides what may b
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from kernelwright.engine.assignment import Assignment, assign
 from kernelwright.engine.config import RunConfig
@@ -16,15 +15,19 @@ from kernelwright.engine.mailbox import Mailbox
 from kernelwright.engine.request import OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import count_outcomes
-from kernelwright.engine.toolbox import Library, Toolbox, technique_cards
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.toolbox import Toolbox
+from kernelwright.engine.workbench_status import WorkbenchStatus, best_so_far, history
 from kernelwright.errors import StoreError, UsageError
-from kernelwright.records.attempt import Attempt, Proposal, speedup
+from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.feedback.describe import words_of
+from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate, Language
 from kernelwright.records.chat import ToolCall
-from kernelwright.records.evaluation import Measured, Verified, merit
-from kernelwright.records.run import Turn
+from kernelwright.records.run import Turn, TurnKind
 from kernelwright.records.tools import EvaluateResult, ProfileResult, SearchArguments, SearchResult
+from kernelwright.search.reading import works
 from kernelwright.store.run import RunStore
 
 OUTSIDE = "outside"
@@ -34,62 +37,22 @@ WindUp = Callable[[RunStore, Ending], OptimizeResult]
 """Writes what an ended run leaves in its folder: the kernel, the receipt, the report."""
 
 
-class Trial(Record):
-    """One line of a run's history."""
-
-    attempt: int
-    outcome: str
-    note: str
-    latency_us: float | None
-    speedup_eager: float | None
-    """Median; None for whatever was not measured."""
-
-
-class WorkbenchStatus(Record):
-    """How far a run is."""
-
-    run: str
-    """Its folder."""
-    task: str
-    target: str
-    trials_left: int
-    best: int | None
-    """The best attempt so far."""
-    outcomes: dict[str, int]
-    history: tuple[Trial, ...]
-    device_s: float
-    """Seconds of the device that trials took."""
-    tools_device_s: float
-    """Seconds of the device that profiles took in this process."""
-    over: bool
-    """Nothing more can be checked; the rest is to submit."""
-
-
-@dataclass(frozen=True)
-class Bench:
-    """What a workbench is built from."""
-
-    store: RunStore
-    config: RunConfig
-    parts: Parts
-    """Without a proposer that matters: the mailbox takes its place."""
-    wind_up: WindUp
-    library: Library = technique_cards
-
-
 class Workbench:
     """One run. All methods belong to the event loop in which it was made."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench, self._store = bench, bench.store
+    def __init__(
+        self, store: RunStore, config: RunConfig, evaluator: Evaluator, suppliers: Suppliers, wind_up: WindUp
+    ) -> None:
+        self._store, self._config, self._wind_up = store, config, wind_up
         self._mailbox = Mailbox()
         self._judged: Judged | None = None
-        self._turns = len(self._store.turns())
-        task, language = self._store.card.task, bench.config.language
-        self.toolbox = Toolbox(task, bench.parts.evaluator, language, bench.library)
-        self.assignment: Assignment = assign(
-            self._store.card, str(self._store.folder), bench.config.budget.proposals, language
-        )
+        self._turns = list(store.turns())
+        self._profiled_s = 0.0
+        cache = suppliers.cache() if config.cache else None
+        self._listener = suppliers.listener
+        self._parts = Parts(self._mailbox, evaluator, self._hear, library=suppliers.library, cache=cache)
+        self._toolbox = Toolbox(store.card.task, evaluator, config.language, suppliers.library)
+        self.assignment: Assignment = assign(store.card, str(store.folder), config.budget.proposals, config.language)
         self._running = asyncio.create_task(self._run())
 
     async def check(self, code: str, language: Language | None = None, note: str = "") -> EvaluateResult:
@@ -99,7 +62,7 @@ class Workbench:
             UsageError: no kernel can be read from the text, or the run is over.
             KernelwrightError: the run broke.
         """
-        return await self._judge(self.toolbox.read(code, language), note)
+        return await self._judge(self._toolbox.read(code, language), note)
 
     async def profile(
         self, code: str = "", attempt: int | None = None, language: Language | None = None
@@ -112,20 +75,18 @@ class Workbench:
         """
         if bool(code) == (attempt is not None):
             raise UsageError("name either `code` or `attempt` to be profiled")
-        if attempt is not None:
-            known: Attempt | None = self._attempt(attempt)
-        else:
-            known = self._known(self.toolbox.read(code, language))
-        candidate = known.proposal.candidate if known else self.toolbox.read(code, language)
+        known = self._attempt(attempt) if attempt is not None else self._known(self._toolbox.read(code, language))
+        candidate = known.proposal.candidate if known else self._toolbox.read(code, language)
         log = self._log("profile", candidate.model_dump_json())
-        found = await self.toolbox.profile(candidate, known.evaluation if known else None)
+        found, seconds = await self._toolbox.profile(candidate, known.evaluation if known else None)
+        self._profiled_s += seconds
         log(found)
         return found
 
     def techniques(self, asked: SearchArguments) -> SearchResult:
         """What the library knows."""
         log = self._log("search", asked.model_dump_json())
-        found = self.toolbox.search(asked)
+        found = self._toolbox.search(asked)
         log(found)
         return found
 
@@ -137,8 +98,8 @@ class Workbench:
             KernelwrightError: the run broke.
         """
         if code:
-            await self._must_be_right(self.toolbox.read(code, language))
-        elif not self._over() and _best(self._store.attempts()) is None:
+            await self._must_be_right(self._toolbox.read(code, language))
+        elif not self._over() and not any(map(works, self._store.attempts())):
             raise UsageError("no attempt was right yet, and nothing was ended: check a kernel, or submit its code")
         if not self._running.done():
             self._mailbox.shut()
@@ -156,11 +117,11 @@ class Workbench:
             task=self._store.card.task.name,
             target=target,
             trials_left=self._left(attempts),
-            best=_best(attempts),
+            best=best_so_far(attempts),
             outcomes=count_outcomes(attempts),
-            history=tuple(_trial(a) for a in attempts),
+            history=history(attempts),
             device_s=sum(a.cost.device_s for a in attempts),
-            tools_device_s=self.toolbox.device_s,
+            tools_device_s=self._profiled_s,
             over=self._over(),
         )
 
@@ -177,17 +138,16 @@ class Workbench:
         self._running.cancel()
         with suppress(asyncio.CancelledError, StoreError):
             await self._running
-        if self._bench.parts.cache is not None:
-            self._bench.parts.cache.close()
+        if self._parts.cache is not None:
+            self._parts.cache.close()
         self._store.close()
-        await self._bench.parts.evaluator.close()
+        await self._parts.evaluator.close()
 
     async def _run(self) -> OptimizeResult:
         outcome = self._store.outcome()
         if outcome is not None and outcome.complete:
-            return self._bench.wind_up(self._store, Ending(outcome))
-        parts = replace(self._bench.parts, proposer=self._mailbox, listener=self._hear)
-        return self._bench.wind_up(self._store, await run(self._store, self._bench.config, parts))
+            return self._wind_up(self._store, Ending(outcome))
+        return self._wind_up(self._store, await run(self._store, self._config, self._parts))
 
     async def _judge(self, candidate: Candidate, note: str) -> EvaluateResult:
         if self._running.done():
@@ -201,17 +161,13 @@ class Workbench:
         raise ended.error or UsageError(f"the run ended before this kernel was judged: {ended.summary.stopped}")
 
     async def _must_be_right(self, candidate: Candidate) -> None:
-        known = self._known(candidate)
-        if known is not None:
-            right, words = (
-                isinstance(known.evaluation, Measured | Verified),
-                f"attempt {known.number} was {known.evaluation.outcome}",
+        """A kernel that only compiles is as right as this machine can tell."""
+        known = self._known(candidate) or self._attempt((await self._judge(candidate, "submitted")).attempt)
+        if not works(known):
+            words = words_of(known.evaluation)
+            raise UsageError(
+                f"the submitted kernel, attempt {known.number}, is not right, and nothing was ended. {words}"
             )
-        else:
-            found = await self._judge(candidate, "submitted")
-            right, words = found.ok, found.words
-        if not right:
-            raise UsageError(f"the submitted kernel is not right, and nothing was ended. {words}")
 
     def _hear(self, event: Event) -> None:
         match event:
@@ -220,13 +176,17 @@ class Workbench:
             case Spent(replayed=False) if self._judged is not None:
                 # The last event of an attempt: now everything is told and journaled.
                 self._mailbox.judged(self._result(self._judged))
-        self._bench.parts.listener(event)
+        self._listener(event)
 
     def _result(self, judged: Judged) -> EvaluateResult:
         attempts = self._store.attempts()
-        attempt = attempts[judged.attempt]
-        of_run = {"reward": judged.reward, "best": _best(attempts), "trials_left": self._left(attempts)}
-        return EvaluateResult.of(attempt, judged.feedback).model_copy(update=of_run)
+        return EvaluateResult.of(
+            attempts[judged.attempt],
+            judged.feedback,
+            reward=judged.reward,
+            best=best_so_far(attempts),
+            trials_left=self._left(attempts),
+        )
 
     def _over(self) -> bool:
         outcome = self._store.outcome()
@@ -234,7 +194,7 @@ class Workbench:
         return complete or self._running.done() or not self._left(self._store.attempts())
 
     def _left(self, attempts: Sequence[Attempt]) -> int:
-        return max(0, self._bench.config.budget.proposals - len(attempts))
+        return max(0, self._config.budget.proposals - len(attempts))
 
     def _known(self, candidate: Candidate) -> Attempt | None:
         """The attempt that was this very kernel."""
@@ -248,30 +208,18 @@ class Workbench:
         return attempts[number]
 
     def _log(self, name: str, arguments: str) -> Callable[[Record], None]:
-        """Journal a call before it is acted on; what comes back journals its result."""
-        expansion, call = len(self._store.expansions()), ToolCall(id=str(self._turns), name=name, arguments=arguments)
+        """Journal a call before it is acted on; what comes back journals its result.
 
-        def write(kind: str, text: str) -> None:
-            turn = {"number": self._turns, "expansion": expansion, "step": self._turns, "kind": kind, "text": text}
-            self._store.turn(Turn.model_validate({**turn, "role": OUTSIDE}))
-            self._turns += 1
+        Both stand beside the kernel that is waited for now.
+        """
+        expansion = max(0, len(self._store.expansions()) - 1)
+        call = ToolCall(id=str(len(self._turns)), name=name, arguments=arguments)
+
+        def write(kind: TurnKind, text: str) -> None:
+            number, step = len(self._turns), sum(turn.expansion == expansion for turn in self._turns)
+            turn = Turn(number=number, expansion=expansion, step=step, role=OUTSIDE, kind=kind, text=text)
+            self._store.turn(turn)
+            self._turns.append(turn)
 
         write("call", call.model_dump_json())
         return lambda found: write("result", found.model_dump_json())
-
-
-def _best(attempts: Sequence[Attempt]) -> int | None:
-    """The attempt that the run holds for its best so far: the first of those that are equally good."""
-    right = (a for a in attempts if isinstance(a.evaluation, Measured | Verified))
-    found = max(right, key=lambda a: merit(a.evaluation), default=None)
-    return found.number if found is not None else None
-
-
-def _trial(attempt: Attempt) -> Trial:
-    return Trial(
-        attempt=attempt.number,
-        outcome=attempt.evaluation.outcome,
-        note=attempt.proposal.note,
-        latency_us=attempt.latency_us,
-        speedup_eager=speedup(attempt) or None,
-    )

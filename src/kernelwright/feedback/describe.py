@@ -11,6 +11,7 @@ from kernelwright.records.evaluation import (
     BuildFailed,
     Compiled,
     Crashed,
+    Evaluation,
     Incorrect,
     Measured,
     Refused,
@@ -29,21 +30,26 @@ def describe(
 ) -> Feedback:
     """What one attempt taught, seen beside its parent and the best attempt before it."""
     found = attempt.evaluation
+    words = words_of(found, target_us, _beside(attempt, parent, best))
     if not isinstance(found, Measured):
-        works = isinstance(found, Verified)
-        return Feedback(attempt=attempt.number, words=_failure(attempt), works=works)
-    limit = bottleneck(found)
-    ratio = speedup(attempt)
+        return Feedback(attempt=attempt.number, words=words, works=isinstance(found, Verified))
     return Feedback(
         attempt=attempt.number,
-        words=" ".join((_success(found, target_us), _beside(attempt, parent, best), limit.evidence)),
+        words=words,
         works=True,
         speedup_best=_relative(attempt, best),
-        speedup_eager=ratio,
-        bottleneck=limit.bottleneck,
+        speedup_eager=speedup(attempt),
+        bottleneck=bottleneck(found).bottleneck,
         roofline=found.roofline.fraction,
         latency_us=found.timing.latency_us,
     )
+
+
+def words_of(found: Evaluation, target_us: float | None = None, beside: str = "") -> str:
+    """What an evaluation says by itself; `beside` are words on how it stands to others, for what was timed."""
+    if not isinstance(found, Measured):
+        return _untimed(found)
+    return " ".join(filter(None, (_success(found, target_us), beside, bottleneck(found).evidence)))
 
 
 def _success(found: Measured, target_us: float | None) -> str:
@@ -67,8 +73,8 @@ def _relative(attempt: Attempt, other: Attempt | None) -> float | None:
     return speedup(attempt) / speedup(other) if other is not None and speedup(other) > 0 else None
 
 
-def _failure(attempt: Attempt) -> str:
-    match attempt.evaluation:
+def _untimed(found: Evaluation) -> str:
+    match found:
         case Refused(reason=reason):
             return f"Compilation Failed: refused before it was built: {reason}"
         case BuildFailed(log=log):
@@ -77,11 +83,11 @@ def _failure(attempt: Attempt) -> str:
             return f"Compilation Failed: the compiler ended: {reason}. {_short(log)}"
         case TimedOut(stage="compile", limit_s=limit):
             return f"Compilation Failed: the compiler was stopped after {limit:g} s."
-    return _functional(attempt)
+    return _built(found)
 
 
-def _functional(attempt: Attempt) -> str:
-    match attempt.evaluation:
+def _built(found: Evaluation) -> str:
+    match found:
         case Crashed(stage=stage, reason=reason, log=log):
             return f"Functional Failure: Kernel crashed ({stage}): {reason}. {_short(log)}".rstrip()
         case TimedOut(stage=stage, limit_s=limit):
@@ -94,7 +100,7 @@ def _functional(attempt: Attempt) -> str:
             return f"Success. Output is right ({how}). Latency: not measured on this machine."
         case Compiled():
             return "Success. It compiles; it was neither run nor timed on this machine."
-    raise AssertionError(attempt.evaluation.outcome)
+    raise AssertionError(found.outcome)
 
 
 def _short(log: str) -> str:

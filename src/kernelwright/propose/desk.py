@@ -43,6 +43,10 @@ class Desk(Protocol):
         """A tool's answer, JSON: `compile`, `verify`, `profile`, `search` (`records.tools`). Wrong arguments are an answer."""
         ...
 
+    def log(self, role: str, call: ToolCall, answer: str, sibling: int = 0) -> None:
+        """Journal a call that the proposer answers itself; an empty answer: what is handed over will be judged first."""
+        ...
+
     async def profile(self, attempt: int, sibling: int = 0) -> Profile | None:
         """Where an attempt's time goes; None when that is withheld or it was never built.
 
@@ -70,6 +74,9 @@ class BareDesk:
     async def use(self, role: str, call: ToolCall, sibling: int = 0) -> str:
         """See `Desk.use`."""
         raise ProposeError(f"the tool {call.name!r} is not to be had here")
+
+    def log(self, role: str, call: ToolCall, answer: str, sibling: int = 0) -> None:
+        """See `Desk.log`."""
 
     async def profile(self, attempt: int, sibling: int = 0) -> Profile | None:
         """See `Desk.profile`."""

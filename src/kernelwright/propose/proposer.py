@@ -16,6 +16,20 @@ from kernelwright.records.task import Task
 
 
 @dataclass(frozen=True)
+class RunFacts:
+    """How the run stood when an expansion was asked for: a function of the attempts that were told until then."""
+
+    trials: int = 1
+    """Attempts that the run may make, all together."""
+    left: int = 1
+    """Of them, those that were not told yet."""
+    best: int | None = None
+    """The best attempt so far; None: nothing was right, or feedback is withheld."""
+    rewards: tuple[float, ...] = ()
+    """One for each parent; empty when feedback is withheld."""
+
+
+@dataclass(frozen=True)
 class Brief:
     """What a proposer gets to read for one expansion."""
 
@@ -31,6 +45,12 @@ class Brief:
     """What to write; None: the proposer's own choice for the target."""
     desk: Desk = field(default_factory=BareDesk)
     """Where models and tools are asked."""
+    run: RunFacts = RunFacts()
+
+    @property
+    def parent_source(self) -> str:
+        """Source of the first parent; empty without one."""
+        return self.parents[0].proposal.candidate.source if self.parents else ""
 
 
 class Proposer(Protocol):

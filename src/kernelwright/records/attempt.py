@@ -37,6 +37,8 @@ class Expansion(Record):
     """The role that is asked first for one step to take; empty: nobody."""
     dialogue: Literal["fresh", "kept"] = "fresh"
     """`kept`: the conversation behind the first parent goes on; `fresh`: nothing of it is remembered."""
+    look_up: bool = False
+    """Whether the tool `search` is asked for techniques before the prompt is written."""
 
 
 class Proposal(Record):

@@ -6,6 +6,8 @@ to know how a figure was taken, and what it means: the first is `evaluate/profil
 
 from typing import Literal
 
+from pydantic import JsonValue
+
 from kernelwright.records.base import Record
 from kernelwright.records.launch import Dim3
 from kernelwright.records.measure import BuildFacts, KernelFacts
@@ -127,6 +129,11 @@ class KernelProfile(Record):
             spill_bytes=facts.spill_bytes,
             occupancy_theoretical=facts.occupancy,
         )
+
+    def figures(self) -> dict[str, JsonValue]:
+        """Everything that is known of it but its name, by our stable names, its counters among them; as JSON has it."""
+        known: dict[str, JsonValue] = self.model_dump(mode="json", exclude_none=True, exclude={"name", "counters"})
+        return known | self.counters.model_dump(mode="json", exclude_none=True)
 
 
 class Ceilings(Record):

@@ -5,7 +5,7 @@ Decides names, bounds and the words that a model reads. Refuses to know who answ
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
@@ -26,18 +26,22 @@ MOST_CARDS = 10
 ToolName = Literal["compile", "verify", "evaluate", "profile", "search", "submit"]
 
 
+LanguageChoice = Annotated[
+    Literal["auto", Language],
+    Field(description="Which contract the source follows; auto: told by the source and the target."),
+]
+
+
+def named(choice: LanguageChoice) -> Language | None:
+    """The language, where the caller named one."""
+    return None if choice == "auto" else choice
+
+
 class CodeArguments(Record):
     """Arguments of every tool that takes a kernel."""
 
     code: str = Field(max_length=CODE_CHARACTERS, description="The whole source of the kernel, never a part or a diff.")
-    language: Literal["auto", "cpp", "triton", "cuda", "cuda_host", "python"] = Field(
-        default="auto", description="Which contract the source follows; auto: told by the source and the target."
-    )
-
-    @property
-    def named(self) -> Language | None:
-        """The language, where the caller named one."""
-        return None if self.language == "auto" else self.language
+    language: LanguageChoice = "auto"
 
 
 class SearchArguments(Record):
@@ -104,8 +108,10 @@ class EvaluateResult(Record):
     trials_left: int | None = None
 
     @classmethod
-    def of(cls, attempt: Attempt, feedback: Feedback) -> "EvaluateResult":
-        """The verdict on an attempt. Reward, best and trials left are the run's to add."""
+    def of(
+        cls, attempt: Attempt, feedback: Feedback, *, reward: float | None, best: int | None, trials_left: int
+    ) -> "EvaluateResult":
+        """The verdict on an attempt. The reward, the best attempt and the trials left are its run's."""
         found = attempt.evaluation
         return cls(
             attempt=attempt.number,
@@ -116,7 +122,10 @@ class EvaluateResult(Record):
             versus=found.timing.versus if isinstance(found, Measured) else (),
             roofline=feedback.roofline,
             bottleneck=feedback.bottleneck,
+            reward=reward,
+            best=best,
             known=attempt.known,
+            trials_left=trials_left,
         )
 
 
@@ -180,8 +189,8 @@ def _without_titles(node: JsonValue, names: bool = False) -> JsonValue:
     }
 
 
-def _tool(name: ToolName, arguments: type[Record], description: str) -> ToolSpec:
-    return ToolSpec(name=name, description=description, parameters=_schema(arguments))
+def _tool(name: ToolName, description: str) -> ToolSpec:
+    return ToolSpec(name=name, description=description, parameters=_schema(ARGUMENTS[name]))
 
 
 ARGUMENTS: Mapping[str, type[CodeArguments] | type[SearchArguments]] = {
@@ -205,26 +214,23 @@ RESULTS: Mapping[str, type[Record]] = {
 """What each tool answers, unless it is a ToolFault."""
 
 TOOLS: tuple[ToolSpec, ...] = (
-    _tool("compile", CodeArguments, "Build a kernel. Answers whether it builds, and the compiler's log. Not a trial."),
+    _tool("compile", "Build a kernel. Answers whether it builds, and the compiler's log. Not a trial."),
     _tool(
         "verify",
-        CodeArguments,
         "Build a kernel and compare its results with the reference on fresh secret inputs. Answers right or wrong with "
         "evidence; takes no time. Not a trial.",
     ),
     _tool(
         "evaluate",
-        CodeArguments,
         "The full verdict on a kernel: right or wrong, latency, speedup over eager and torch.compile, reward, "
         f"what limits it. Outcomes, best first: {', '.join(OUTCOMES)}. Costs one trial.",
     ),
     _tool(
         "profile",
-        CodeArguments,
         "Where a kernel's time goes: bottleneck, findings with evidence and suggestion, metrics. Not a trial.",
     ),
-    _tool("search", SearchArguments, "Look up optimisation techniques: when each applies, pitfalls, before and after."),
-    _tool("submit", CodeArguments, "Hand in the final kernel. It is judged like evaluate, and the work ends with it."),
+    _tool("search", "Look up optimisation techniques: when each applies, pitfalls, before and after."),
+    _tool("submit", "Hand in the final kernel. It is judged like evaluate, and the work ends with it."),
 )
 """Every tool, as a model is offered them."""
 

@@ -4,7 +4,7 @@ Decides which outcomes count as compiled and as working, which of two attempts s
 few words. Refuses to know what the source says: an empty one is no kernel, and that is all.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.evaluation import (
@@ -47,6 +47,13 @@ def ranked(attempts: Iterable[Attempt]) -> list[Attempt]:
 def same_kernel(one: Attempt, other: Attempt) -> bool:
     """Whether two attempts are about one candidate: it was met again."""
     return one.proposal.candidate.id == other.proposal.candidate.id
+
+
+def with_distinct(kept: Sequence[Attempt], attempt: Attempt, most: int) -> list[Attempt]:
+    """The kept kernels, the best first, with one more among them unless it was met before; at most so many."""
+    if any(same_kernel(attempt, known) for known in kept):
+        return list(kept)
+    return ranked([*kept, attempt])[:most]
 
 
 def best_of(attempts: Iterable[Attempt]) -> Attempt | None:

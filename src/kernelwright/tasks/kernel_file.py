@@ -5,6 +5,7 @@ it builds itself). In C++ the entry is its `extern "C"` definition.
 """
 
 import re
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -15,11 +16,13 @@ from kernelwright.tasks.recipe_text import has_plan, read_plan
 from kernelwright.tasks.text import read_text
 
 _SUFFIXES = (".cpp", ".cc", ".cxx", ".cu", ".py")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _EXTERN = re.compile(r'extern\s*"C"\s*([\w\s*]*?)\b(\w+)\s*\(')
 _BLOCK = re.compile(r'extern\s*"C"\s*\{')
-_FUNCTION = re.compile(r"([\w\s*]*?)\b(\w+)\s*\([^(){};]*\)\s*\{")
+_FUNCTION = re.compile(r"(?<![\w\s*])([\w\s*]++)\([^(){};]*\)\s*\{")
 _EXTENSION = re.compile(r"\b(?:load_inline|cpp_extension)\b")
+MOST_BLOCKS = 16
+"""Blocks `extern "C" { … }` of a text that are looked into."""
 _HASH_COMMENT = re.compile(r"#[^\n]*")
 
 
@@ -122,9 +125,15 @@ def language_of(source: str, suffix: str) -> Language:
 def _host_functions(source: str) -> list[str]:
     """Names with C linkage that are not device code, whether they have the linkage alone or in a block."""
     code = _COMMENT.sub(" ", source)
-    blocks = [_outline(code[opening.end() :]) for opening in _BLOCK.finditer(code)]
-    found = [*_EXTERN.findall(code), *(function for block in blocks for function in _FUNCTION.findall(block))]
+    blocks = [_outline(code[opening.end() :]) for opening in islice(_BLOCK.finditer(code), MOST_BLOCKS)]
+    found = [*_EXTERN.findall(code), *(function for block in blocks for function in _functions(block))]
     return sorted({name for before, name in found if not re.search(r"__(?:global|device)__", before)})
+
+
+def _functions(outline: str) -> list[tuple[str, str]]:
+    """What stands before the arguments of each function, and its name, the last word of that."""
+    heads = ((head, re.split(r"[\s*]", head.rstrip())[-1]) for head in _FUNCTION.findall(outline))
+    return [(head, name) for head, name in heads if name]
 
 
 def _outline(code: str) -> str:

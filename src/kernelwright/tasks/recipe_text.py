@@ -14,8 +14,8 @@ from kernelwright.errors import UsageError
 from kernelwright.records.candidate import Tunable
 from kernelwright.records.recipe import Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace
 
-_PLAN = re.compile(r"/\*+[ \t]*kernelwright[ \t]*\n(.*?)\*/", re.DOTALL)
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PLAN = re.compile(r"/\*+[ \t]*kernelwright[ \t]*\n(.*?)(\*/|\Z)", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?(-?\d+)\)?[ \t]*$"
     r"|\bconstexpr[ \t]+(?:static[ \t]+)?(?:unsigned|int|size_t|u?int\d+_t)(?:[ \t]+int)?[ \t]+(\w+)[ \t]*=[ \t]*(\d+)[ \t]*;",
@@ -38,7 +38,13 @@ class Plan(NamedTuple):
 
 def has_plan(source: str) -> bool:
     """Whether a source carries a launch plan."""
-    return _PLAN.search(source) is not None
+    return _plan(source) is not None
+
+
+def _plan(source: str) -> str | None:
+    """The first plan's text; None where there is none, or its comment is never closed."""
+    match = _PLAN.search(source)
+    return match[1] if match and match[2] else None
 
 
 def read_plan(source: str) -> Plan:
@@ -47,11 +53,11 @@ def read_plan(source: str) -> Plan:
     Raises:
         UsageError: there is none, or it says something that cannot be; the message says the cure.
     """
-    match = _PLAN.search(source)
-    if match is None:
+    text = _plan(source)
+    if text is None:
         raise UsageError("the file has no comment /* kernelwright … */ with a launch plan")
     try:
-        table = tomllib.loads(match[1])
+        table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"the launch plan is no TOML: {error}") from None
     _known("the launch plan", table, _KEYS)

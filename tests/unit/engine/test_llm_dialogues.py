@@ -14,7 +14,8 @@ from kernelwright.testing.scripted_chat import ScriptedModel
 
 SETTINGS = {"strategy": {"name": "tritongym"}, "in_flight": 1, "budget": {"proposals": 3}}
 KERNEL = '```cpp\n// quality {}\nextern "C" void kernel(const float* x, float* out) {{ out[0] = x[0]; }}\n```'
-STEP = json.dumps({"bottleneck": "memory", "method": "vector loads", "plan": "float4"})
+METRICS = ["Latency", "dram_share", "waves"]
+STEP = json.dumps({"metrics": METRICS, "bottleneck": "memory", "method": "vector loads", "plan": "float4"})
 
 
 def answer(request):
@@ -34,9 +35,9 @@ class Advised(LLM):
         return await super().propose(dataclasses.replace(brief, expansion=expansion))
 
 
-def ask(play, model, folder=None, proposer=None):
+def ask(play, model, folder=None, proposer=None, **more):
     crew = Crew({"default": ModelConfig(name="scripted")}, lambda config: model)
-    return play(proposer=proposer or Advised(), crew=crew, folder=folder, **SETTINGS)
+    return play(proposer=proposer or Advised(), crew=crew, folder=folder, **SETTINGS, **more)
 
 
 def test_a_kept_dialogue_grows_by_each_expansion(play):
@@ -106,3 +107,91 @@ def test_an_agents_conversation_has_every_call_answered(play):
     assert len({a.proposal.prompt for a in played.attempts}) == 1
     asked = [ChatRequest.model_validate_json(t.text) for t in played.store.turns() if t.kind == "prompt"]
     assert all(request.tools for request in asked)
+
+
+@pytest.mark.parametrize("withheld", [False, True])
+def test_every_call_of_an_agent_is_journaled_in_its_order(play, withheld):
+    class Wild(Calling):
+        """Calls a tool that is not there, hands over what is no kernel, and calls on after it has handed over."""
+
+        async def reply(self, request):
+            said = await super().reply(request)
+            search, evaluate = said.calls
+            wild = [("x", "browse", "{}"), ("n", "evaluate", '{"code": "print()"}'), ("y", "submit", "{code:")]
+            early = [ToolCall(id=f"{i}{search.id}", name=n, arguments=a) for i, n, a in wild]
+            late = search.model_copy(update={"id": f"late{search.id}"})
+            return said.model_copy(update={"calls": (*early, search, evaluate, late)})
+
+    model = Wild()
+    played = ask(play, model, proposer=Agent(), withhold_feedback=withheld)
+    turns = played.store.turns()
+    called = [c for t in turns if t.kind == "reply" for c in ChatReply.model_validate_json(t.text).calls]
+    assert [ToolCall.model_validate_json(t.text) for t in turns if t.kind == "call"] == called
+    assert len(called) == 3 * 6
+    kinds = [turn.kind for turn in turns if turn.expansion == 1]
+    assert kinds == ["prompt", "reply", *["call", "result"] * 4, "call", "call", "result"]
+    told = {m.call: m.text for m in model.requests[-1].messages if m.role == "tool"}
+    journaled = {}
+    for turn in turns:
+        if turn.kind == "call":
+            call = ToolCall.model_validate_json(turn.text).id
+        elif turn.kind == "result":
+            journaled[call] = turn.text
+    assert {c: text for c, text in told.items() if not c.startswith("e")} == {
+        c: journaled[c] for c in told if c in journaled
+    }
+
+
+def test_an_agent_is_told_its_reward_the_best_and_the_trials_that_are_left(play):
+    model = Calling()
+    played = ask(play, model, proposer=Agent())
+    verdicts = [json.loads(m.text) for m in model.requests[-1].messages if m.call.startswith("e")]
+    assert [v["trials_left"] for v in verdicts] == [2, 1]
+    assert [(v["attempt"], v["reward"]) for v in verdicts] == [tuple(tell) for tell in played.store.tells()[:2]]
+    assert verdicts[0]["best"] == 0
+    assert "3 of 3 trials" in model.requests[0].messages[1].text
+
+
+def test_a_workflows_own_number_of_trials_is_what_its_agent_is_told(play):
+    model = Calling()
+    crew = Crew({"default": ModelConfig(name="scripted")}, lambda config: model)
+    strategy = {"name": "tritongym", "workflow": "agent", "attempts": 2}
+    play(proposer=LLM(), crew=crew, strategy=strategy, in_flight=1, budget={"proposals": 5})
+    assert "2 of 2 trials" in model.requests[0].messages[1].text
+    (verdict,) = [json.loads(m.text) for m in model.requests[-1].messages if m.call.startswith("e")]
+    assert verdict["trials_left"] == 1
+
+
+@pytest.mark.parametrize("call", range(3))
+def test_an_agent_that_was_cut_off_is_told_the_same(play, call):
+    whole = Calling()
+    ask(play, whole, proposer=Agent())
+    first, again = Calling(fails=[call]), Calling()
+    broken = ask(play, first, proposer=Agent())
+    mended = ask(play, again, folder=broken.folder, proposer=Agent())
+    assert mended.outcome.complete
+    told = [*first.requests[:call], *again.requests]
+    assert [r.messages for r in told] == [r.messages for r in whole.requests]
+
+
+def test_the_control_arm_is_told_how_many_trials_there_are_and_nothing_else(play):
+    model = Calling()
+    ask(play, model, proposer=Agent(), withhold_feedback=True)
+    assert not any(
+        "reward" in m.text or "best" in m.text for r in model.requests for m in r.messages if m.role == "tool"
+    )
+
+
+@pytest.mark.parametrize("workflow", ["reflective", "evolutionary"])
+@pytest.mark.parametrize("withheld", [False, True])
+def test_a_workflow_looks_techniques_up_with_the_same_tool_as_an_agent(play, workflow, withheld):
+    model = ScriptedModel(lambda request: KERNEL.format(len(model.requests)))
+    crew = Crew({"default": ModelConfig(name="scripted")}, lambda config: model)
+    strategy = {"name": "tritongym", "workflow": workflow}
+    played = play(proposer=LLM(), crew=crew, withhold_feedback=withheld, **{**SETTINGS, "strategy": strategy})
+    turns = [turn for turn in played.store.turns() if turn.expansion == 1]
+    told = [] if withheld else ["profile", "call", "result"]
+    assert [turn.kind for turn in turns] == [*told, "prompt", "reply"]
+    if not withheld:
+        (card,) = json.loads(turns[2].text)["cards"]
+        assert f"(`{card['name']}`)" in model.requests[1].messages[1].text

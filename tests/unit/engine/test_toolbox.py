@@ -8,7 +8,7 @@ import pytest
 from kernelwright.engine.toolbox import ANSWERED, Toolbox
 from kernelwright.errors import RefereeError
 from kernelwright.records.chat import ToolCall
-from kernelwright.records.evaluation import BuildFailed, Crashed, Refused
+from kernelwright.records.evaluation import BuildFailed, Crashed, Refused, StageSeconds
 from kernelwright.records.task import Target
 from kernelwright.records.tools import ANSWERS, RESULTS, FoundCard
 from kernelwright.testing.samples import sample_evaluation, sample_task
@@ -38,7 +38,6 @@ def use(name, arguments, evaluator=None, target=None, **parts):
     toolbox = Toolbox(sample_task(target), evaluator or ScriptedEvaluator(), **parts)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     answer = asyncio.run(toolbox.answer(ToolCall(id="1", name=name, arguments=text)))
-    assert toolbox.device_s == answer.device_s
     return json.loads(answer.text), answer.device_s
 
 
@@ -102,7 +101,6 @@ def test_the_same_kernel_is_replayed_once_and_paid_once():
     first, second = asyncio.run(both())
     assert len(evaluator.asked) == 1
     assert (first.device_s, second.device_s) == (0.75, 0.0)
-    assert toolbox.device_s == 0.75
 
 
 def test_profile_is_diagnosed():
@@ -178,3 +176,68 @@ def test_a_language_that_is_named_or_fixed_by_the_run_is_kept_to():
     use("verify", {"code": triton, "language": "python"}, evaluator, GPU)
     use("verify", {"code": triton}, evaluator, GPU, language="python")
     assert [candidate.language for candidate, _ in evaluator.asked] == ["triton", "python", "python"]
+
+
+class Slow(ScriptedEvaluator):
+    """Takes until it is let go; the first call costs 5 s, the second 7 s; remembers how often it was asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.may = 0, asyncio.Event()
+
+    async def replay(self, task, candidate, seeds):
+        self.asked += 1
+        cost = (5.0, 7.0)[self.asked - 1]
+        await self.may.wait()
+        return sample_evaluation("verified").model_copy(
+            update={"seconds": (StageSeconds(stage="verify", seconds=cost),)}
+        )
+
+
+def side_by_side(evaluator, *codes):
+    """The answers of `verify` to each of the codes, all called at once."""
+    toolbox = Toolbox(sample_task(), evaluator)
+    calls = [ToolCall(id=str(i), name="verify", arguments=json.dumps({"code": c})) for i, c in enumerate(codes)]
+
+    async def all_of_them():
+        running = [asyncio.create_task(toolbox.answer(call)) for call in calls]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        evaluator.may.set()
+        return await asyncio.gather(*running, return_exceptions=True)
+
+    return asyncio.run(all_of_them())
+
+
+def test_calls_side_by_side_pay_each_for_itself():
+    found = side_by_side(Slow(), KERNEL, KERNEL.replace("quality 3", "quality 4"))
+    assert [answer.device_s for answer in found] == [5.0, 7.0]
+
+
+def test_the_same_kernel_side_by_side_is_judged_once():
+    evaluator = Slow()
+    found = side_by_side(evaluator, KERNEL, KERNEL)
+    assert evaluator.asked == 1
+    assert [answer.device_s for answer in found] == [5.0, 0.0]
+    assert found[0].text == found[1].text
+
+
+def test_what_broke_is_asked_again():
+    class BreaksOnce(Slow):
+        async def replay(self, task, candidate, seeds):
+            found = await super().replay(task, candidate, seeds)
+            if self.asked == 1:
+                raise RefereeError("broke")
+            return found
+
+    evaluator = BreaksOnce()
+    toolbox = Toolbox(sample_task(), evaluator)
+    call = ToolCall(id="1", name="verify", arguments=json.dumps({"code": KERNEL}))
+
+    async def twice():
+        evaluator.may.set()
+        with pytest.raises(RefereeError):
+            await toolbox.answer(call)
+        return await toolbox.answer(call)
+
+    assert asyncio.run(twice()).device_s == 7.0

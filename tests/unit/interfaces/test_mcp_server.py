@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import pytest
 
@@ -13,6 +13,7 @@ from mcp import Client, MCPError
 from kernelwright import api
 from kernelwright.interfaces.mcp.server import make_server
 from kernelwright.interfaces.mcp.service import Settings
+from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE
 from kernelwright.testing.scripted import ScriptedEvaluator
 from kernelwright.testing.suppliers import scripted_suppliers
@@ -94,7 +95,7 @@ def test_from_a_task_to_a_receipt(served, tmp_path):
 
     loaded, first, second, profile, ended, status, told = served(scene)
     assert loaded["trials"] == 3
-    assert loaded["signature"] == 'extern "C" void kernel(const float* x, float* out0);'
+    assert loaded["signature"].startswith('extern "C" void kernel(\n    const float* in0,  // x: float32[')
     assert "cpp" in loaded["contracts"]
     assert (first["attempt"], first["best"], first["trials_left"]) == (0, 0, 2)
     assert (second["attempt"], second["best"], second["outcome"]) == (1, 1, "measured")
@@ -173,6 +174,62 @@ def test_a_task_may_come_as_text(served):
     assert loaded["task"] == "mine"
     assert "defines no `Model`" in refused
     assert "load_task first" in after
+
+
+AS_TOML = f"description = 'The absolute value.'\nreference = '''\n{SOURCE}'''\n[limits]\ntarget_us = 40.0\n"
+AS_MARKDOWN = (
+    f"# Mine\n\nThe absolute value.\n\n## Reference\n\n```python\n{SOURCE}```\n\n## Limits\n\n- target_us: 40.0\n"
+)
+
+
+@pytest.mark.parametrize(("name", "text"), [("mine.toml", AS_TOML), ("mine.md", AS_MARKDOWN)])
+def test_a_text_task_may_come_as_text(served, name, text):
+    async def scene(agent):
+        return await agent.call("load_task", text=text, name=name)
+
+    told = served(scene)
+    assert told["task"] == "mine"
+    assert "The absolute value." in told["description"]
+    assert told["limits"]["target_us"] == 40.0
+    assert "class Model" in told["reference"]
+
+
+def test_a_kernel_that_only_compiles_here_ends_the_run(served):
+    async def scene(agent):
+        await agent.call("load_task", path="abs.py")
+        judged = await agent.call("check_kernel", code=kernel(1))
+        return judged, await agent.call("submit"), await agent.call("status")
+
+    judged, ended, status = served(scene, ScriptedEvaluator(outcomes=("compiled",)))
+    assert judged["outcome"] == "compiled"
+    assert (ended["attempt"], ended["final"], ended["attempts"]) == (None, False, 1)
+    assert status["over"]
+
+
+def test_a_kernel_that_is_submitted_must_be_right(served):
+    async def scene(agent):
+        await agent.call("load_task", path="abs.py")
+        first = await agent.refused("submit", code=kernel(1))
+        return first, await agent.refused("submit", code=kernel(1)), await agent.call("status")
+
+    first, again, status = served(scene, ScriptedEvaluator(outcomes=("incorrect",)))
+    assert first == again
+    assert "attempt 0, is not right, and nothing was ended" in first
+    assert "expected 1.5, got -1.5" in first
+    assert (status["over"], status["trials_left"]) == (False, 3)
+
+
+def test_looks_are_journaled_beside_the_kernel_that_they_are_for(served, tmp_path):
+    async def scene(agent):
+        loaded = await agent.call("load_task", path="abs.py")
+        await agent.call("search_techniques", query="tile")
+        await agent.call("check_kernel", code=kernel(5))
+        await agent.call("profile_kernel", attempt=0)
+        return loaded["run"]
+
+    with closing(RunStore.open(tmp_path / served(scene))) as store:
+        told = [(turn.number, turn.expansion, turn.step, turn.kind) for turn in store.turns()]
+    assert told == [(0, 0, 0, "call"), (1, 0, 1, "result"), (2, 1, 0, "call"), (3, 1, 1, "result")]
 
 
 def test_a_text_tasks_words_and_limits_are_told(served, tmp_path):

@@ -23,7 +23,13 @@ def test_it_waits_until_the_one_before_is_closed(outside):
 
 @pytest.mark.parametrize(
     ("outcome", "intent"),
-    [("measured", "improve"), ("verified", "improve"), ("incorrect", "repair"), ("refused", "repair")],
+    [
+        ("measured", "improve"),
+        ("verified", "improve"),
+        ("compiled", "improve"),
+        ("incorrect", "repair"),
+        ("refused", "repair"),
+    ],
 )
 def test_the_next_is_a_child_of_the_latest(outside, outcome, intent):
     outside.ask(1)

@@ -4,9 +4,9 @@ Decides names, descriptions and bounds of the tools. Errors of ours become the t
 traceback; whatever else is printed goes to stderr, since stdout is the protocol's (the SDK sees to that).
 """
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from typing import Annotated, Literal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
@@ -18,16 +18,17 @@ from kernelwright import __version__, api
 from kernelwright.errors import KernelwrightError
 from kernelwright.interfaces.mcp.service import Service, Settings, Submission, Wanted
 from kernelwright.interfaces.mcp.skill import skill
-from kernelwright.records.candidate import Language
 from kernelwright.records.feedback import Bottleneck
 from kernelwright.records.tools import (
     CODE_CHARACTERS,
     MOST_CARDS,
     QUERY_CHARACTERS,
     EvaluateResult,
+    LanguageChoice,
     ProfileResult,
     SearchArguments,
     SearchResult,
+    named,
 )
 
 INSTRUCTIONS = (
@@ -35,16 +36,27 @@ INSTRUCTIONS = (
     "profile_kernel and search_techniques say what to change; submit ends the work and measures the best again. "
     "Read the resource kernelwright://skill for the rules."
 )
-NOTE_CHARACTERS = 500
-
+TaskPath = Annotated[
+    str, Field(description="Of a task file below the server's roots: KernelBench-format .py, or a text task.")
+]
+TaskText = Annotated[str, Field(max_length=CODE_CHARACTERS, description="The file's text, instead of a path.")]
+TaskName = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z]\w{0,63}(\.(py|toml|md))?$",
+        description="Name of a task given as text, with the ending of its format: task.py, or a text task's .toml or .md.",
+    ),
+]
+Trials = Annotated[int | None, Field(ge=1, description="Kernels that may be checked; default: all allowed.")]
 Code = Annotated[
     str, Field(max_length=CODE_CHARACTERS, description="The whole source of the kernel, not a part or a diff.")
 ]
-Chosen = Annotated[
-    Literal["auto", "cpp", "triton", "cuda", "cuda_host", "python"],
-    Field(description="Which contract the source follows; auto: told by the source and the target."),
-]
+LastCode = Annotated[Code, Field(description="A last kernel, judged first; empty: the best so far.")]
+Note = Annotated[str, Field(max_length=500, description="What was changed and why, in one line.")]
 Attempt = Annotated[int | None, Field(ge=0, description="Number of an attempt of this run.")]
+Query = Annotated[str, Field(max_length=QUERY_CHARACTERS, description="An operation, a symptom, a technique.")]
+Symptom = Annotated[Bottleneck, Field(description="What a profile named; only cards that ease it.")]
+Cards = Annotated[int, Field(ge=1, le=MOST_CARDS)]
 LOOKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
 WORKS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 
@@ -65,7 +77,8 @@ def make_server(settings: Settings, suppliers: api.Suppliers | None = None) -> "
     server = MCPServer(
         "kernelwright", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING", lifespan=lifespan
     )
-    _add_work(server, service)
+    _add_task(server, service)
+    _add_trials(server, service)
     _add_looks(server, service)
     _add_resources(server, service)
     return server
@@ -76,83 +89,60 @@ def serve(settings: Settings, suppliers: api.Suppliers | None = None) -> None:
     make_server(settings, suppliers).run("stdio")
 
 
-def _add_work(server: "MCPServer[None]", service: Service) -> None:
+def _add_task(server: "MCPServer[None]", service: Service) -> None:
     @server.tool(annotations=WORKS)
     async def load_task(
         ctx: Context,
-        path: Annotated[
-            str, Field(description="Of a task file below the server's roots: KernelBench-format .py, or a text task.")
-        ] = "",
-        text: Annotated[str, Field(max_length=CODE_CHARACTERS, description="The file's text, instead of a path.")] = "",
-        name: Annotated[
-            str, Field(pattern=r"^[A-Za-z]\w{0,63}$", description="Name of a task given as text.")
-        ] = "task",
-        trials: Annotated[
-            int | None, Field(ge=1, description="Kernels that may be checked; default: all allowed.")
-        ] = None,
-        language: Chosen = "auto",
+        path: TaskPath = "",
+        text: TaskText = "",
+        name: TaskName = "task.py",
+        trials: Trials = None,
+        language: LanguageChoice = "auto",
     ) -> api.Assignment:
         """Load a task and begin a run on it. Answers the reference, shapes, device, languages, contracts and rules."""
-        wanted = Wanted(path=path, text=text, name=name, trials=trials, language=_named(language))
-        async with service.herald.telling(ctx):
-            with _explained():
-                return await service.load(wanted)
+        async with _answering(service, ctx):
+            return await service.load(Wanted(path=path, text=text, name=name, trials=trials, language=named(language)))
 
+
+def _add_trials(server: "MCPServer[None]", service: Service) -> None:
     @server.tool(annotations=WORKS)
     async def check_kernel(
-        ctx: Context,
-        code: Code,
-        language: Chosen = "auto",
-        note: Annotated[
-            str, Field(max_length=NOTE_CHARACTERS, description="What was changed and why, in one line.")
-        ] = "",
+        ctx: Context, code: Code, language: LanguageChoice = "auto", note: Note = ""
     ) -> EvaluateResult:
         """Judge a kernel: builds, right or wrong with evidence, latency, speedups, what limits it. Costs one trial."""
-        async with service.herald.telling(ctx):
-            with _explained():
-                return await (await service.workbench()).check(code, _named(language), note)
+        async with _answering(service, ctx):
+            return await (await service.workbench()).check(code, named(language), note)
 
     @server.tool(annotations=WORKS)
-    async def submit(
-        ctx: Context,
-        code: Annotated[Code, Field(description="A last kernel, judged first; empty: the best so far.")] = "",
-        language: Chosen = "auto",
-    ) -> Submission:
+    async def submit(ctx: Context, code: LastCode = "", language: LanguageChoice = "auto") -> Submission:
         """End the run: the best kernel is measured again with fresh inputs. Answers its figures, receipt and report."""
-        async with service.herald.telling(ctx):
-            with _explained():
-                return await service.submit(code, _named(language))
+        async with _answering(service, ctx):
+            return await service.submit(code, named(language))
 
 
 def _add_looks(server: "MCPServer[None]", service: Service) -> None:
     @server.tool(annotations=LOOKS)
     async def profile_kernel(
-        ctx: Context, code: Code = "", attempt: Attempt = None, language: Chosen = "auto"
+        ctx: Context, code: Code = "", attempt: Attempt = None, language: LanguageChoice = "auto"
     ) -> ProfileResult:
         """Where the time of a kernel goes and what holds it back. Name an attempt of this run, or give code. Not a trial."""
-        async with service.herald.telling(ctx):
-            with _explained():
-                return await (await service.workbench()).profile(code, attempt, _named(language))
+        async with _answering(service, ctx):
+            return await (await service.workbench()).profile(code, attempt, named(language))
 
     @server.tool(annotations=LOOKS)
     async def search_techniques(
-        query: Annotated[str, Field(max_length=QUERY_CHARACTERS, description="An operation, a symptom, a technique.")],
-        bottleneck: Annotated[
-            Bottleneck, Field(description="What a profile named; only cards that ease it.")
-        ] = "unknown",
-        limit: Annotated[int, Field(ge=1, le=MOST_CARDS)] = 3,
+        ctx: Context, query: Query, bottleneck: Symptom = "unknown", limit: Cards = 3
     ) -> SearchResult:
         """Look up optimisation techniques for this target: when each applies, pitfalls, before and after. Not a trial."""
-        with _explained():
+        async with _answering(service, ctx):
             asked = SearchArguments(query=query, bottleneck=bottleneck, limit=limit)
             return (await service.workbench()).techniques(asked)
 
     @server.tool(annotations=LOOKS)
     async def status(ctx: Context) -> api.WorkbenchStatus:
         """Trials left, the best so far, and every attempt with its outcome."""
-        async with service.herald.telling(ctx):
-            with _explained():
-                return (await service.workbench()).status()
+        async with _answering(service, ctx):
+            return (await service.workbench()).status()
 
 
 def _add_resources(server: "MCPServer[None]", service: Service) -> None:
@@ -161,19 +151,16 @@ def _add_resources(server: "MCPServer[None]", service: Service) -> None:
         return skill()
 
     @server.resource("kernelwright://attempts/{number}", mime_type="text/plain", description="Source of an attempt.")
-    async def _attempt(number: int) -> str:
-        with _explained():
+    async def _attempt(ctx: Context, number: int) -> str:
+        async with _answering(service, ctx):
             return (await service.workbench()).kernel(number)
 
 
-def _named(language: str) -> Language | None:
-    return None if language == "auto" else language  # type: ignore[return-value]
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Our errors as the tool's, with the cure."""
-    try:
-        yield
-    except KernelwrightError as error:
-        raise ToolError(str(error)) from None
+@asynccontextmanager
+async def _answering(service: Service, ctx: Context) -> AsyncIterator[None]:
+    """The client is told what goes on; our errors are the tool's, with the cure."""
+    async with service.herald.telling(ctx):
+        try:
+            yield
+        except KernelwrightError as error:
+            raise ToolError(str(error)) from None

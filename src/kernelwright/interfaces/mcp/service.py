@@ -39,7 +39,7 @@ class Wanted(Record):
     text: str = ""
     """The task itself, instead of a path."""
     name: str = "task"
-    """Of a task that came as text."""
+    """Of a task that came as text; its ending says what the text is, none: Python."""
     trials: int | None = None
     language: Language | None = None
 
@@ -142,7 +142,7 @@ class Service:
 
 
 def _written(folder: Path, wanted: Wanted) -> Path:
-    file = folder / f"{wanted.name}.py"
+    file = folder / (wanted.name if "." in wanted.name else f"{wanted.name}.py")
     try:
         file.write_text(wanted.text, encoding="utf-8")
     except UnicodeEncodeError:

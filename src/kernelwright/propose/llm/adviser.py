@@ -1,14 +1,14 @@
 """The adviser's step: a judge or a reflector is asked first, for one thing to do.
 
-Decides which sections an adviser sees and that it gets one more chance. Without usable advice the writer goes on alone;
-either way the diagnosis is journaled before it is acted on.
+Decides which sections an adviser sees. Without usable advice the writer goes on alone; either way the diagnosis is
+journaled before it is acted on.
 """
 
 from kernelwright.propose.llm.advice import NoAdvice, read_judgement, read_reflection
-from kernelwright.propose.llm.dialogue import Dialogue, answered, opening
-from kernelwright.propose.llm.render import Prompts, Value
-from kernelwright.propose.llm.sections import Facts, evidence, known
-from kernelwright.records.chat import ChatReply, Message
+from kernelwright.propose.llm.dialogue import Dialogue, ask_twice, opening
+from kernelwright.propose.llm.render import Prompts, Rendered, Value
+from kernelwright.propose.llm.sections import Facts, evidence, known, metrics_shown
+from kernelwright.records.chat import ChatReply
 
 REFLECTOR = "reflector"
 """Answers in words; every other adviser answers in JSON."""
@@ -32,14 +32,14 @@ async def advise(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> str:
     contract = "parts/reply-reflector.md" if role == REFLECTOR else f"parts/reply-{name}.md"
     rendered = prompts.render(name, {**_values(name, facts), "contract": contract})
     dialogue.prompts.append(rendered)
-    messages = opening(rendered)
-    reply = await dialogue.ask(role, messages)
-    advice = _read(reply, facts)
-    if isinstance(advice, NoAdvice):
-        again = prompts.render("again", {"problem": advice.reason, "contract": contract})
-        dialogue.prompts.append(again)
-        reply = await dialogue.ask(role, [*answered(messages, reply), Message(role="user", text=again.user)])
-        advice = _read(reply, facts)
+
+    def again(found: str | NoAdvice) -> Rendered | None:
+        if isinstance(found, str):
+            return None
+        return prompts.render("again", {"problem": found.reason, "contract": contract})
+
+    # Without room for the second question there is none for the writer either: NoRoom ends the dialogue.
+    advice = await ask_twice(dialogue, role, opening(rendered), lambda reply: _read(reply, facts), again)
     told = f"No usable advice: {advice.reason}." if isinstance(advice, NoAdvice) else advice
     facts.brief.desk.note(role, told, dialogue.sibling)
     return "" if isinstance(advice, NoAdvice) else advice
@@ -47,7 +47,9 @@ async def advise(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> str:
 
 def _read(reply: ChatReply, facts: Facts) -> str | NoAdvice:
     expansion = facts.brief.expansion
-    return read_reflection(reply) if expansion.adviser == REFLECTOR else read_judgement(reply, expansion.intent)
+    if expansion.adviser == REFLECTOR:
+        return read_reflection(reply)
+    return read_judgement(reply, expansion.intent, metrics_shown(facts))
 
 
 def _values(name: str, facts: Facts) -> dict[str, Value]:

@@ -28,10 +28,6 @@ class TaskWords(Record):
     name: str
     description: str = ""
     """The task in a sentence or more; empty: only the reference says it."""
-    host: str = ""
-    """Code that surrounds the kernel."""
-    limits: str = ""
-    """Limits of the hardware that the author sets."""
     workload: str
     """Tensors, comparators and the least work, a line each."""
 
@@ -53,14 +49,7 @@ class HardwareWords(Record):
 
 def describe_task(task: Task) -> TaskWords:
     """The task's own words."""
-    source = task.source
-    return TaskWords(
-        name=task.name,
-        description=source.description,
-        host=source.host,
-        limits="\n".join(_limits(source.limits)),
-        workload=_workload(task),
-    )
+    return TaskWords(name=task.name, description=task.source.description, workload=_workload(task))
 
 
 def _limits(limits: TaskLimits) -> list[str]:
@@ -71,7 +60,7 @@ def _limits(limits: TaskLimits) -> list[str]:
 
 def describe_host(task: Task, language: Language) -> HostWords:
     """How the referee calls a kernel of this language for this task."""
-    code = describe_task(task).host
+    code = task.source.host
     if language in ("triton", "python"):
         calling = (
             "The referee makes `ModelNew` with the arguments of `Model`, loads its parameters, and calls `forward`."
@@ -88,7 +77,7 @@ def describe_host(task: Task, language: Language) -> HostWords:
 
 def describe_hardware(task: Task, parents: tuple[Attempt, ...]) -> HardwareWords:
     """Facts of the target; on cpu what earlier measurements told of it."""
-    limits = describe_task(task).limits
+    limits = "\n".join(_limits(task.source.limits))
     if task.target.kind == "cpu":
         return HardwareWords(facts="\n".join(_cpu(parents)), limits=limits)
     try:

@@ -1,11 +1,13 @@
 """Dialogues: one thread of asking, what it cost, and the conversation behind a parent.
 
-Decides how a conversation goes on: the messages of the last request of the parent's thread, its reply, and then the new
-message. A kept dialogue that has grown too long loses its oldest exchanges, never its beginning.
+Decides that a reply which is of no use gets one more chance, and how a conversation goes on: the messages of the last request
+of the parent's thread, its reply, and then the new message. A kept dialogue that has grown too long loses its oldest
+exchanges, never its beginning.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -19,6 +21,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply, ChatRequest, Message, ToolSpec
 from kernelwright.records.run import Turn
 
+Found = TypeVar("Found")
 LONGEST = 240_000
 """Characters of a kept dialogue: some 60 000 tokens."""
 MOST_TOKENS = 1 << 20
@@ -43,6 +46,11 @@ def read_memo(text: str) -> Memo | None:
         return Memo.model_validate_json(text)
     except ValidationError:
         return None
+
+
+def parent_memo(brief: Brief) -> Memo | None:
+    """The memo of the first parent; None where there is none, or another proposer wrote it."""
+    return read_memo(brief.parents[0].proposal.memo) if brief.parents else None
 
 
 @dataclass
@@ -90,6 +98,29 @@ class Dialogue:
         )
 
 
+async def ask_twice(
+    dialogue: Dialogue,
+    role: str,
+    messages: Sequence[Message],
+    read: Callable[[ChatReply], Found],
+    again: Callable[[Found], Rendered | None],
+) -> Found:
+    """What `read` finds in a reply; where `again` has something to say to that, in the reply to it.
+
+    Raises:
+        NoRoom: the budget does not pay for a reply; for the second, `again` was called with what the first one held.
+        ModelError, ProposeError: as `Desk.ask`.
+    """
+    reply = await dialogue.ask(role, messages)
+    found = read(reply)
+    rendered = again(found)
+    if rendered is None:
+        return found
+    reply = await dialogue.ask(role, [*answered(messages, reply), Message(role="user", text=rendered.user)])
+    dialogue.prompts.append(rendered)
+    return read(reply)
+
+
 def opening(rendered: Rendered) -> list[Message]:
     """A dialogue's first messages."""
     return [Message(role="system", text=rendered.system), Message(role="user", text=rendered.user)]
@@ -106,7 +137,7 @@ def behind(brief: Brief) -> list[Message]:
     Raises:
         ProposeError: the journal holds something else than requests and replies.
     """
-    memo = read_memo(brief.parents[0].proposal.memo) if brief.parents else None
+    memo = parent_memo(brief)
     if brief.expansion.dialogue != "kept" or memo is None or memo.role != brief.expansion.role:
         return []
     turns = recalled(brief, memo)

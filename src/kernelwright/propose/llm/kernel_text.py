@@ -4,7 +4,9 @@ Decides what a reply's source must hold, and what the model is told of one that 
 as for anybody's text. Nothing is run.
 """
 
+import ast
 import re
+import warnings
 from typing import NamedTuple
 
 from kernelwright.errors import UsageError
@@ -52,6 +54,18 @@ def defines_kernel(source: str, language: Language) -> bool:
     if language in ("cuda", "cuda_host") and _DEVICE.search(source):
         return True
     return language != "cuda" and _EXTERN.search(source) is not None
+
+
+def flaw(source: str) -> str:
+    """Why a text cannot be read as Python, with the line; empty where it can."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ast.parse(source)
+    except SyntaxError as error:
+        return f"line {error.lineno}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return str(error) or "it is nested too deeply"
+    return ""
 
 
 def read(source: str, language: Language) -> Kernel | NoKernel:

@@ -2,21 +2,28 @@
 
 Decides which block is meant, and when an edit, a JSON field or unfenced text is taken for the source. A reply without
 a usable kernel is a value with its reason, which the model is told. Nothing is run.
+
+A Python module with an error is its author's, and the referee's to tell; pieces of one are nobody's.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from kernelwright.propose.llm.blocks import Block, blocks, cleaned, unescaped
-from kernelwright.propose.llm.edits import NoEdit, apply_diff, apply_edits, has_edits, is_diff
-from kernelwright.propose.llm.kernel_text import WHAT, Kernel, NoKernel, defines_kernel, read
+from kernelwright.propose.llm.blocks import Block, blocks, cleaned, spans, unescaped
+from kernelwright.propose.llm.edits import NoEdit, apply_diff, apply_edits, is_diff, scan
+from kernelwright.propose.llm.kernel_text import WHAT, Kernel, NoKernel, defines_kernel, flaw, read
 from kernelwright.propose.llm.loose_json import objects, salvage, unescape
+from kernelwright.propose.llm.tags import enclosed, unwrapped
 from kernelwright.records.candidate import Language
 from kernelwright.records.chat import ChatReply
 
 LONGEST = 400_000
 """Characters of a reply that are read."""
 REFUSED = "it was refused; writing this kernel is an ordinary engineering task"
+MOST_SPANS = 20
+"""Texts between two fences that are tried as a module."""
 FIELDS = ("code", "kernel", "source", "kernel_code", "new_code", "solution")
 """Names under which models put a source into JSON."""
 _TAGS: dict[Language, frozenset[str]] = {
@@ -75,11 +82,33 @@ def _nothing(reply: ChatReply) -> str:
 
 
 def _found(text: str, how: _Reading) -> Kernel | NoKernel:
-    if has_edits(text):
-        return _edited(apply_edits(how.parent, text), how)
+    """The first reading that gives a kernel; else the first reason why there is none."""
+    reason: NoKernel | None = None
+    for found in _readings(text, how):
+        if isinstance(found, Kernel):
+            return found
+        reason = reason or found
+    return reason or _unfenced(text, how)
+
+
+def _readings(text: str, how: _Reading) -> Iterator[Kernel | NoKernel | None]:
     fenced = [block for block in blocks(text) if block.closed or how.whole]
-    held = _from_json(text, fenced, how) or _from_blocks(fenced, how) or _from_diff(text, fenced, how)
-    return held or _unfenced(text, how)
+    yield _from_edits(text, how)
+    yield from (_from_json(block.text, how) for block in fenced if block.tag == "json" or _is_json(block.text))
+    yield _from_blocks(text, fenced, how)
+    yield _from_diff(text, fenced, how)
+    found = _from_json(text, how)
+    yield found if isinstance(found, Kernel) or _is_json(text) else None
+
+
+def _from_edits(text: str, how: _Reading) -> Kernel | NoKernel | None:
+    """The parent with the edits applied; or what is put in the place of nothing, if it is a whole kernel."""
+    found = scan(text.split("\n"))
+    if not found.edits and not found.unfinished:
+        return None
+    new = ["\n".join(edit.new) + "\n" for edit in found.edits if not "".join(edit.old).strip()]
+    whole = [source for source in new if defines_kernel(source, how.language)]
+    return read(unwrapped(whole[-1]), how.language) if whole else _edited(apply_edits(how.parent, found), how)
 
 
 def _edited(source: str | NoEdit, how: _Reading) -> Kernel | NoKernel:
@@ -88,24 +117,51 @@ def _edited(source: str | NoEdit, how: _Reading) -> Kernel | NoKernel:
     return read(source, how.language)
 
 
-def _from_blocks(fenced: list[Block], how: _Reading) -> Kernel | NoKernel | None:
-    """The last whole block that holds a kernel; parts of a module together, where no block is whole."""
+def _from_blocks(text: str, fenced: list[Block], how: _Reading) -> Kernel | NoKernel | None:
+    """The last whole block that holds a kernel other than the parent; of Python, what can be read as such."""
     tags = _TAGS[how.language]
-    likely = [b for b in fenced if not is_diff(b.text) and b.tag != "diff"]
+    likely = [b for b in fenced if b.tag in tags or not b.tag or defines_kernel(b.text, how.language)]
+    likely = [b for b in likely if not (is_diff(b.text) or b.tag == "diff" or _is_json(b.text) or _is_edit(b.text))]
     holding = [b for b in likely if defines_kernel(b.text, how.language)]
+    holding.sort(key=lambda b: (_rows(b.text) != _rows(how.parent), b.closed, b.tag in tags or not b.tag))
     if not holding:
         return None
-    holding.sort(key=lambda block: (block.closed, block.tag in tags or not block.tag))
-    chosen = holding[-1].text
-    if _partial(chosen, how):
-        joined = "\n".join(b.text for b in likely if b.tag in tags)
-        chosen = joined if defines_kernel(joined, how.language) and not _partial(joined, how) else chosen
-    return read(chosen, how.language)
+    return _module(text, likely, holding, how) if how.python else read(holding[-1].text, how.language)
 
 
-def _partial(source: str, how: _Reading) -> bool:
+def _module(text: str, likely: list[Block], holding: list[Block], how: _Reading) -> Kernel | NoKernel:
+    """The module in blocks: the last that is one; or several together; or one that a fence within it has cut."""
+    readable = [b.text for b in holding if not flaw(b.text)]
+    if readable and _partial(readable[-1]):
+        joined = "\n".join(b.text for b in likely if b.tag in _TAGS[how.language])
+        if defines_kernel(joined, how.language) and not _partial(joined) and not flaw(joined):
+            readable.append(joined)
+    if not readable:
+        cut = (span for span in islice(spans(text), MOST_SPANS) if defines_kernel(span, how.language))
+        readable = [span for span in cut if not flaw(span)][:1]
+    if not readable and len(likely) > 1:
+        return NoKernel(
+            f"no block of it is a whole Python module ({flaw(holding[-1].text)}): write one, without fences in it"
+        )
+    return read(readable[-1] if readable else holding[-1].text, how.language)
+
+
+def _partial(source: str) -> bool:
     """A module without its imports is the rest of another block."""
-    return how.python and re.search(r"^(?:import|from) ", source, re.MULTILINE) is None
+    return re.search(r"^(?:import|from) ", source, re.MULTILINE) is None
+
+
+def _rows(source: str) -> list[str]:
+    return [line.rstrip() for line in source.strip().split("\n")]
+
+
+def _is_edit(text: str) -> bool:
+    found = scan(text.split("\n"))
+    return bool(found.edits or found.unfinished)
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith(("{", "[{"))
 
 
 def _from_diff(text: str, fenced: list[Block], how: _Reading) -> Kernel | NoKernel | None:
@@ -113,20 +169,14 @@ def _from_diff(text: str, fenced: list[Block], how: _Reading) -> Kernel | NoKern
     return _edited(apply_diff(how.parent, diffs[-1]), how) if diffs else None
 
 
-def _from_json(text: str, fenced: list[Block], how: _Reading) -> Kernel | NoKernel | None:
-    bodies = [b.text for b in fenced if b.tag == "json"]
-    if text.lstrip().startswith(("{", "[")):
-        bodies.append(text)
-    fields = (source for body in bodies if (source := _field(body, how.whole)) is not None)
-    source = next(fields, None)
-    return _from_field(source, how) if source is not None else None
-
-
-def _from_field(source: str, how: _Reading) -> Kernel | NoKernel:
+def _from_json(text: str, how: _Reading) -> Kernel | NoKernel | None:
+    source = _field(text, how.whole)
+    if source is None:
+        return None
     if "\n" not in source.strip() and "\\n" in source:
         source = unescape(source)
-    inner = _from_blocks(blocks(source), how)
-    return inner if inner is not None else read(unescaped(source), how.language)
+    inner = _from_blocks(source, blocks(source), how)
+    return inner if inner is not None else read(unescaped(unwrapped(source)), how.language)
 
 
 def _field(text: str, whole: bool) -> str | None:
@@ -140,9 +190,13 @@ def _field(text: str, whole: bool) -> str | None:
 
 
 def _unfenced(text: str, how: _Reading) -> Kernel | NoKernel:
+    within = unwrapped(enclosed(text))
+    text = within if defines_kernel(within, how.language) else text
     if not how.whole or not defines_kernel(text, how.language):
         return NoKernel(f"it holds no kernel; expected is {WHAT[how.language]} in one fenced block")
     first = _FIRST[how.python].search(text)
     lasts = list(_LAST[how.python].finditer(text))
     source = text[first.start() if first else 0 : lasts[-1].end() if lasts else len(text)]
-    return read(unescaped(source).rstrip().removesuffix("```").rstrip() + "\n", how.language)
+    source = unescaped(unwrapped(source)).rstrip().removesuffix("```").rstrip() + "\n"
+    wrong = flaw(source) if how.python else ""
+    return NoKernel(f"it is no Python module: {wrong}") if wrong else read(source, how.language)

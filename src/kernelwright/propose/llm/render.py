@@ -52,10 +52,6 @@ class Prompts:
         base = root or _root()
         self._folders = (base.joinpath("variants", variant), base) if variant != STANDARD else (base,)
 
-    def has(self, name: str) -> bool:
-        """Whether there is such a prompt."""
-        return _read(self._folders, f"{name}.md") is not None
-
     def render(self, name: str, values: Mapping[str, Value]) -> Rendered:
         """The prompt of that name.
 

@@ -5,6 +5,7 @@ is shown. Refuses to know the wording around the values: that is the prompt file
 """
 
 import json
+import re
 from dataclasses import dataclass
 
 from kernelwright.feedback.bottleneck import diagnose
@@ -19,10 +20,13 @@ from kernelwright.records.base import Record
 from kernelwright.records.candidate import FENCES, Language
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, TimedOut
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.profile import KernelProfile, Profile
+from kernelwright.records.profile import Profile
+from kernelwright.records.tools import FoundCard
 
 MOST_PAST = 5
 """Earlier attempts that are shown, as GEAK does."""
+_FIGURE = re.compile(r'\b([A-Za-z_]\w*)"?\s*:\s*(?:\[\s*)?-?\d')
+"""A name with a number or a shape behind it."""
 
 
 class Shown(Record):
@@ -65,6 +69,8 @@ class Facts:
     """Of the first parent."""
     advice: str = ""
     """JSON or text of the adviser."""
+    cards: tuple[FoundCard, ...] = ()
+    """Techniques that were looked up."""
     kept: bool = False
     """The conversation goes on: what does not change was said."""
     judging: bool = False
@@ -95,13 +101,28 @@ def evidence(facts: Facts) -> dict[str, Value]:
     }
 
 
+def metrics_shown(facts: Facts) -> tuple[str, ...]:
+    """Names of the figures that the profile's section shows, in its words and in its JSON."""
+    shown = _profile(facts)
+    return tuple(dict.fromkeys(_FIGURE.findall(f"{shown.words}\n{shown.metrics}"))) if shown else ()
+
+
 def past(facts: Facts) -> dict[str, Value]:
-    """Other parents, the technique, and what the adviser said."""
+    """Other parents, the technique, what was looked up, and what the adviser said."""
     return {
         "history": _history(facts.brief),
         "technique": _technique(facts.brief),
+        "cards": facts.cards or None,
         "advice": facts.advice or None,
     }
+
+
+def values(facts: Facts, contract: str) -> dict[str, Value]:
+    """What the prompt of a writer or an agent shows. With advice, the adviser has read the profile for it."""
+    shown = {**known(facts), "contract": contract, "language": facts.language}
+    if facts.brief.expansion.intent == "seed":
+        return shown
+    return {**shown, **evidence(facts), **past(facts), **({"profile": None} if facts.advice else {})}
 
 
 def _shown(attempt: Attempt, words: str = "") -> Shown:
@@ -171,16 +192,11 @@ def _profile(facts: Facts) -> ProfileWords | None:
 
 def _metrics(profile: Profile) -> str:
     """Every figure that is known, by docs/profile.md's names, keyed by kernel."""
-    table = {kernel.name: _figures(kernel) for kernel in profile.kernels}
+    table = {kernel.name: kernel.figures() for kernel in profile.kernels}
     call = profile.model_dump(
         mode="json", exclude_none=True, include={"device", "device_us", "bytes", "flops", "ceilings"}
     )
     return json.dumps({"call": call, "kernels": table}, indent=1)
-
-
-def _figures(kernel: KernelProfile) -> dict[str, object]:
-    figures = kernel.model_dump(mode="json", exclude_none=True, exclude={"name", "counters"})
-    return {**figures, **kernel.counters.model_dump(mode="json", exclude_none=True)}
 
 
 def _history(brief: Brief) -> tuple[Shown, ...] | None:

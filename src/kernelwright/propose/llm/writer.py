@@ -1,7 +1,7 @@
 """The LLM proposer: for each sibling of an expansion the adviser's step, the prompt, the reply, the kernel in it.
 
-Decides who is asked in which order, and that a reply without a kernel gets one more chance. It never evaluates and
-knows no provider. A dialogue that the budget ends is given up, unless something of it was paid for.
+Decides who is asked in which order. It never evaluates and knows no provider. A dialogue that the budget ends is given up,
+unless the writer's first reply was paid for: that counts.
 """
 
 import asyncio
@@ -9,16 +9,17 @@ from collections.abc import Sequence
 
 from kernelwright.propose.desk import NoRoom
 from kernelwright.propose.llm.adviser import advise
-from kernelwright.propose.llm.agent import work
-from kernelwright.propose.llm.dialogue import Dialogue, answered, behind, opening, shortened
+from kernelwright.propose.llm.agent import run_agent
+from kernelwright.propose.llm.dialogue import Dialogue, ask_twice, behind, opening, shortened
 from kernelwright.propose.llm.kernel_text import Kernel, NoKernel, empty
+from kernelwright.propose.llm.look_up import look_up
 from kernelwright.propose.llm.parse import parse
-from kernelwright.propose.llm.render import STANDARD, Prompts, Rendered, Value
-from kernelwright.propose.llm.sections import Facts, evidence, known, past
+from kernelwright.propose.llm.render import STANDARD, Prompts, Rendered
+from kernelwright.propose.llm.sections import Facts, values
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Language
-from kernelwright.records.chat import Message
+from kernelwright.records.chat import ChatReply, Message
 
 AGENT = "agent"
 """The role that works with tools."""
@@ -67,8 +68,8 @@ async def write(prompts: Prompts, dialogue: Dialogue) -> Proposal | None:
     try:
         facts = await _facts(prompts, dialogue)
         if brief.expansion.role == AGENT:
-            return await work(prompts, dialogue, facts)
-        rendered = prompts.render(f"{brief.expansion.role}-{brief.expansion.intent}", values(facts))
+            return await run_agent(prompts, dialogue, facts)
+        rendered = prompts.render(f"{brief.expansion.role}-{brief.expansion.intent}", values(facts, CODE))
         dialogue.prompts.append(rendered)
         found = await _kernel(prompts, dialogue, rendered, facts)
     except NoRoom:
@@ -76,16 +77,6 @@ async def write(prompts: Prompts, dialogue: Dialogue) -> Proposal | None:
     if isinstance(found, NoKernel):
         return dialogue.proposal(empty(facts.language), f"No kernel: {found.reason}.")
     return dialogue.proposal(found.candidate, _note(brief))
-
-
-def values(facts: Facts) -> dict[str, Value]:
-    """What a writer's prompt shows. With advice, the adviser has read the profile for it."""
-    shown = {**known(facts), "contract": CODE, "language": facts.language}
-    if facts.brief.expansion.intent != "seed":
-        shown |= {**evidence(facts), **past(facts)}
-        if facts.advice:
-            shown["profile"] = None
-    return shown
 
 
 async def _facts(prompts: Prompts, dialogue: Dialogue) -> Facts:
@@ -97,28 +88,34 @@ async def _facts(prompts: Prompts, dialogue: Dialogue) -> Facts:
         profile = await brief.desk.profile(brief.parents[0].number, dialogue.sibling)
     asked = bool(expansion.adviser) and expansion.intent != "seed"
     advice = await advise(prompts, dialogue, Facts(brief, language, profile, judging=True)) if asked else ""
-    return Facts(brief, language, profile, advice, kept=kept)
+    wanted = expansion.look_up and bool(brief.parents and brief.feedback)
+    cards = await look_up(brief, dialogue.sibling, language, profile) if wanted else ()
+    return Facts(brief, language, profile, advice, cards, kept=kept)
 
 
 async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, facts: Facts) -> Kernel | NoKernel:
     brief = dialogue.brief
     earlier = behind(brief)
     messages = [*shortened(earlier), Message(role="user", text=rendered.user)] if earlier else opening(rendered)
-    parent = brief.parents[0].proposal.candidate.source if brief.parents else ""
-    reply = await dialogue.ask(brief.expansion.role, messages)
-    found = parse(reply, facts.language, parent)
-    if isinstance(found, Kernel):
-        return found
-    brief.desk.note(brief.expansion.role, f"No kernel: {found.reason}.", dialogue.sibling)
-    again = prompts.render("again", {"problem": found.reason, "contract": CODE, "language": facts.language})
-    dialogue.prompts.append(again)
+
+    refused: list[NoKernel] = []
+
+    def again(found: Kernel | NoKernel) -> Rendered | None:
+        if isinstance(found, Kernel):
+            return None
+        refused.append(found)
+        brief.desk.note(brief.expansion.role, f"No kernel: {found.reason}.", dialogue.sibling)
+        return prompts.render("again", {"problem": found.reason, "contract": CODE, "language": facts.language})
+
+    def kernel(reply: ChatReply) -> Kernel | NoKernel:
+        return parse(reply, facts.language, brief.parent_source)
+
     try:
-        reply = await dialogue.ask(
-            brief.expansion.role, [*answered(messages, reply), Message(role="user", text=again.user)]
-        )
+        return await ask_twice(dialogue, brief.expansion.role, messages, kernel, again)
     except NoRoom:
-        return found
-    return parse(reply, facts.language, parent)
+        if not refused:
+            raise
+        return refused[0]
 
 
 def _note(brief: Brief) -> str:

@@ -26,3 +26,7 @@ class TritonGymConfig(Record):
     """`evolutionary`: kernels of the population shown beside the parent."""
     seed: int = 0
     """`evolutionary`: of the draw of parents."""
+
+    def trials(self, proposals: int) -> int:
+        """The K where the budget has so many proposals."""
+        return min(self.attempts or proposals, proposals)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from kernelwright.records.attempt import Attempt, Expansion
 from kernelwright.search.limits import Limits
-from kernelwright.search.reading import failure, is_kernel, ranked, runtime, same_kernel, works
+from kernelwright.search.reading import failure, is_kernel, runtime, with_distinct, works
 from kernelwright.search.tritongym.config import TritonGymConfig
 from kernelwright.search.tritongym.trials import Trials
 
@@ -42,7 +42,7 @@ class Evolutionary(Trials):
         place = f"This kernel is number {people.index(parent) + 1} of {len(people)}: {runtime(parent)}."
         hint = f"{self._fate()} {place} Best so far: {runtime(people[0])}. Evolve it."
         parents = (parent.number, *(a.number for a in inspirations))
-        return Expansion(number=number, intent="improve", parents=parents, hint=hint.strip())
+        return Expansion(number=number, intent="improve", parents=parents, hint=hint.strip(), look_up=True)
 
     def _fate(self) -> str:
         """What became of the last child, if it failed: its parents' feedback cannot say."""
@@ -52,5 +52,5 @@ class Evolutionary(Trials):
         super()._learn(expansion, made)
         for attempt in filter(is_kernel, made):
             self._last = attempt
-            if works(attempt) and not any(same_kernel(attempt, known) for known in self._population):
-                self._population = ranked([*self._population, attempt])[: self._config.population]
+            if works(attempt):
+                self._population = with_distinct(self._population, attempt, self._config.population)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from kernelwright.records.attempt import Attempt, Expansion
 from kernelwright.search.limits import Limits
-from kernelwright.search.reading import failure, is_kernel, ranked, runtime, same_kernel, works
+from kernelwright.search.reading import failure, is_kernel, runtime, with_distinct, works
 from kernelwright.search.tritongym.config import TritonGymConfig
 from kernelwright.search.tritongym.trials import Trials
 
@@ -44,7 +44,7 @@ class Reflective(Trials):
         best, *others = self._ancestors
         parents = (best.number, *(a.number for a in reversed(others)))
         hint = f"Best so far: {runtime(best)}. Find a better strategy."
-        return Expansion(number=number, intent="improve", parents=parents, hint=hint)
+        return Expansion(number=number, intent="improve", parents=parents, hint=hint, look_up=True)
 
     def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
         super()._learn(expansion, made)
@@ -59,5 +59,4 @@ class Reflective(Trials):
             self._failed = attempt
             return
         self._failed = None
-        if not any(same_kernel(attempt, known) for known in self._ancestors):
-            self._ancestors = ranked([*self._ancestors, attempt])[: self._config.ancestors]
+        self._ancestors = with_distinct(self._ancestors, attempt, self._config.ancestors)

@@ -18,7 +18,7 @@ class Trials(Serial):
     def __init__(self, config: TritonGymConfig, limits: Limits) -> None:
         super().__init__(limits)
         self._config = config
-        self._trials = min(config.attempts or limits.proposals, limits.proposals)
+        self._trials = config.trials(limits.proposals)
         self._tally = Tally(limits.target_us)
 
     def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:

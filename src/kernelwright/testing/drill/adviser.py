@@ -9,7 +9,7 @@ import re
 from kernelwright.testing.drill.prompt import Prompt, named
 
 ERROR = re.compile(r"error|undefined|not defined|not declared|invalid|expected|syntax|traceback", re.IGNORECASE)
-METRIC = re.compile(r'"(\w+)"\s*:\s*[-\d.]+')
+METRIC = re.compile(r'\b([A-Za-z_]\w*)"?\s*:\s*-?\d')
 FINDING = re.compile(r"^\s*\d+\. (.+)$", re.MULTILINE)
 SILENT = "Nothing was shown that says what is wrong."
 

@@ -6,7 +6,7 @@ import pytest
 
 from kernelwright.feedback.describe import describe
 from kernelwright.propose.desk import NoRoom
-from kernelwright.propose.proposer import Brief
+from kernelwright.propose.proposer import Brief, RunFacts
 from kernelwright.records.attempt import Attempt, Expansion
 from kernelwright.records.chat import ChatReply, Message, Usage
 from kernelwright.records.run import Turn
@@ -25,6 +25,7 @@ class FakeDesk:
         self.asked = []
         self.notes = []
         self.used = []
+        self.logged = []
         self.profiled = []
         self.turns = []
         self.results = {}
@@ -52,6 +53,12 @@ class FakeDesk:
         answer = self.results.get(call.name, json.dumps({"ok": True}))
         self._journal(sibling, role, "result", answer)
         return answer
+
+    def log(self, role, call, answer, sibling=0):
+        self.logged.append((call.name, answer))
+        self._journal(sibling, role, "call", call.model_dump_json())
+        if answer:
+            self._journal(sibling, role, "result", answer)
 
     async def profile(self, attempt, sibling=0):
         self.profiled.append(attempt)
@@ -113,7 +120,8 @@ def brief():
         table = desk or FakeDesk()
         table.expansion = number
         feedback = () if withheld else tuple(describe(p, None, None) for p in parents)
-        return Brief(task or sample_task(), expansion, parents, feedback, 7, language, table)
+        run = RunFacts(trials=9, left=9 - len(parents), best=None, rewards=() if withheld else (0.5,) * len(parents))
+        return Brief(task or sample_task(), expansion, parents, feedback, 7, language, table, run)
 
     return make
 

@@ -64,7 +64,7 @@ def test_a_withheld_verdict_tells_nothing(brief, desk, good, attempt):
     table = script(desk, calling(("a", "evaluate", {"code": good})), calling(("b", "submit", {"code": good})))
     [first] = propose(brief(desk=table, role="agent", number=0))
     propose(brief(attempt(0, memo=first.memo), desk=table, role="agent", number=1, dialogue="kept", withheld=True))
-    assert json.loads(table.prompt()) == {"attempt": 0, "outcome": "withheld"}
+    assert json.loads(table.prompt()) == {"attempt": 0, "outcome": "withheld", "trials_left": 8}
 
 
 def test_wrong_arguments_and_unknown_tools_are_answered(brief, desk, good):
@@ -76,7 +76,7 @@ def test_wrong_arguments_and_unknown_tools_are_answered(brief, desk, good):
     )
     [made] = propose(brief(desk=table, role="agent"))
     answers = [json.loads(m.text)["error"] for m in table.asked[2][1].messages if m.role == "tool"]
-    assert "must be JSON" in answers[0]
+    assert "do not fit its schema: Invalid JSON" in answers[0]
     assert "no tool 'browse'" in answers[1]
     assert 'extern "C"' in answers[2]
     assert made.candidate.source == good
@@ -87,6 +87,7 @@ def test_tool_calls_are_bounded(brief, desk, good):
     table = script(desk, *many)
     [made] = propose(brief(desk=table, role="agent"))
     assert len(table.used) == MOST_CALLS
+    assert [name for name, answer in table.logged if "call evaluate or submit" in answer] == ["compile"] * 4
     assert len(table.asked) == MOST_REPLIES
     assert "call evaluate or submit" in table.prompt()
     assert made.candidate.source == good

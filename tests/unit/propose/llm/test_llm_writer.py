@@ -8,10 +8,11 @@ import pytest
 from kernelwright.errors import ModelError, ProposeError
 from kernelwright.propose.llm.writer import LLM
 from kernelwright.records.chat import ChatReply
+from kernelwright.records.tools import SearchArguments
 
 JUDGED = json.dumps({"critical_issue": "sign", "why_it_matters": "wrong", "minimal_fix_hint": "use abs"})
 STEP = json.dumps(
-    {"metrics": ["dram_share", "waves"], "bottleneck": "memory", "method": "vector loads", "plan": "float4"}
+    {"metrics": ["dram_share", "waves", "Latency"], "bottleneck": "memory", "method": "vector loads", "plan": "float4"}
 )
 
 
@@ -130,6 +131,14 @@ def test_the_judge_reads_the_profile_for_the_coder(brief, desk, good, attempt):
     assert table.profiled == [0]
 
 
+def test_a_judge_that_names_metrics_of_its_own_is_asked_once_more(brief, desk, good, attempt):
+    table = desk(replies={"judge": [STEP.replace("waves", "warp_divergence"), STEP], "coder": [block(good)]})
+    propose(brief(attempt(), desk=table, adviser="judge"))
+    assert [role for role, _, _ in table.asked] == ["judge", "judge", "coder"]
+    assert "'warp_divergence', which the profile does not show" in table.prompt(1)
+    assert '"waves"' in table.prompt(2)
+
+
 def test_a_reflection_reaches_the_writer(brief, desk, good, attempt):
     table = desk(replies={"reflector": ["The loop ends one too early."], "coder": [block(good)]})
     propose(brief(attempt(outcome="incorrect"), desk=table, intent="repair", adviser="reflector"))
@@ -200,6 +209,19 @@ def test_without_room_for_another_chance_the_paid_reply_still_counts(brief, desk
     assert (made.candidate.source, made.tokens) == ("", 15)
 
 
+def test_without_room_to_ask_the_judge_again_nothing_is_proposed(brief, desk, attempt):
+    table = desk(replies={"judge": ["I think it is memory."]}, room=1)
+    assert propose(brief(attempt(), desk=table, adviser="judge")) == []
+    assert table.notes == []
+
+
+def test_a_prompt_that_was_not_sent_is_not_in_the_hash(brief, desk, good):
+    [cut] = propose(brief(desk=desk(replies={"coder": ["Use SIMD."]}, room=1)))
+    [whole] = propose(brief(desk=desk(replies={"coder": [block(good)]})))
+    [mended] = propose(brief(desk=desk(replies={"coder": ["Use SIMD.", block(good)]})))
+    assert cut.prompt == whole.prompt != mended.prompt
+
+
 def test_without_room_for_the_writer_nothing_is_proposed(brief, desk, attempt):
     table = desk(replies={"judge": [STEP]}, room=1)
     assert propose(brief(attempt(), desk=table, adviser="judge")) == []
@@ -256,3 +278,33 @@ def test_a_variant_asks_in_other_words(brief, desk, good):
     [one], [other] = propose(brief(desk=plain)), propose(brief(desk=terse), "terse")
     assert one.prompt != other.prompt
     assert headings(plain.prompt()) == headings(terse.prompt())
+
+
+CARD = {"name": "vector-loads", "title": "Vector loads", "text": "### Vector loads\n\n```cpp\n// before\n```\n"}
+
+
+def test_a_wish_to_look_up_is_a_call_of_the_tool_and_its_card_is_shown(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)]})
+    table.results = {"search": json.dumps({"cards": [CARD]})}
+    propose(brief(attempt(), desk=table, look_up=True))
+    (call,) = table.used
+    asked = SearchArguments.model_validate_json(call.arguments)
+    assert (call.name, asked.limit) == ("search", 1)
+    assert asked.query.split()[:2] == [asked.bottleneck, "cpp"]
+    assert [turn.kind for turn in table.turns] == ["call", "result", "prompt", "reply"]
+    assert "## Techniques" in table.prompt()
+    assert "### Vector loads" in table.prompt()
+
+
+@pytest.mark.parametrize("answer", ['{"withheld": true}', '{"error": "no"}', '{"cards": []}', "broken"])
+def test_without_a_card_nothing_is_shown(brief, desk, good, attempt, answer):
+    table = desk(replies={"coder": [block(good)]})
+    table.results = {"search": answer}
+    propose(brief(attempt(), desk=table, look_up=True))
+    assert "## Techniques" not in table.prompt()
+
+
+def test_nothing_is_looked_up_where_feedback_is_withheld(brief, desk, good, attempt):
+    table = desk(replies={"coder": [block(good)]})
+    propose(brief(attempt(), desk=table, look_up=True, withheld=True))
+    assert table.used == []
