@@ -102,6 +102,7 @@ def test_the_table_holds_every_format(modules_of):
         "sized",
         "markdown_text",
         "declared",
+        "tool_call",
     }
     assert {f"read_{name}" for name in formats} == {reader.__name__ for reader in READERS.values()}
 
