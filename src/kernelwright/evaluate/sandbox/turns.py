@@ -78,14 +78,21 @@ class WatchedTurns(Turns):
     ) -> None:
         super().__init__(pid, calls)
         self._places = [[_somewhere(*place) for place in call if place[1]] for call in places]
-        self._seen: list[list[bytes]] = []
+        self._seen: list[list[bytes] | None] = []
 
     def look(self, told: tuple[int, ...]) -> None:
-        """Remember what lies at the secret places."""
-        self._seen.append(self._looked(self.done))
+        """Remember what lies at the secret places. Memory that is not there is no fault of the answer: `changed` tells."""
+        try:
+            self._seen.append(self._looked(self.done))
+        except ValueError:
+            self._seen.append(None)
 
     def changed(self) -> int:
-        """Calls, of those said to be done, whose result was not what it is now."""
+        """Calls, of those said to be done, whose result was not what it is now, or not there.
+
+        Raises:
+            ValueError: there is still no such memory.
+        """
         return sum(self._looked(call) != seen for call, seen in enumerate(self._seen))
 
     def _looked(self, call: int) -> list[bytes]:
@@ -102,7 +109,7 @@ def look_at(pid: int, addresses: Sequence[int], length: int) -> bytes:
     try:
         kernel.read_pieces(pid, addresses, ctypes.addressof(memory), length)
     except (OSError, OverflowError) as error:
-        raise ValueError(f"no result where it was said to be: {error}") from None
+        raise ValueError(f"no result of {len(addresses) * length} bytes around {addresses[0]:#x}: {error}") from None
     return memory.raw
 
 

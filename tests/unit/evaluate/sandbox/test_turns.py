@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from kernelwright.evaluate.sandbox import turns, wire
+from kernelwright.evaluate.sandbox import kernel, turns, wire
 from kernelwright.evaluate.sandbox.turns import Turns, WatchedTurns, packed, unpacked
 from kernelwright.evaluate.sides import session
 
@@ -98,9 +98,37 @@ def test_results_of_no_elements_are_not_looked_at(ends):
     assert handed.changed() == 0
 
 
-def test_memory_that_is_not_there_is_no_result(ends):
+def test_memory_that_is_not_there_is_no_answer_of_whoever_named_it(ends):
+    grader, child = ends
+    thread = in_background(session.in_turn, child, 1, lambda numbers: [8])
+    with pytest.raises(ValueError, match="no result"):
+        Turns(os.getpid(), [(0,)]).hand_over(grader)
+    thread.join()
+
+
+def test_memory_that_the_grader_named_and_that_is_gone_is_told_in_the_end(ends):
     grader, child = ends
     thread = in_background(session.in_turn, child, 1, lambda numbers: [])
-    with pytest.raises(ValueError, match="no result"):
-        WatchedTurns(os.getpid(), [(0,)], [[(8, 4, 4)]]).hand_over(grader)
+    handed = WatchedTurns(os.getpid(), [(0,)], [[(8, 4, 4)]])
+    handed.hand_over(grader)
     thread.join()
+    assert handed.done == 1
+    with pytest.raises(ValueError, match="no result"):
+        handed.changed()
+
+
+def test_memory_that_was_gone_when_it_was_looked_at_counts_as_late(ends, monkeypatch):
+    grader, child = ends
+    memory = (ctypes.c_float * 4)()
+    address = ctypes.addressof(memory)
+    thread = in_background(session.in_turn, child, 1, lambda numbers: [])
+    handed = WatchedTurns(os.getpid(), [(0,)], [[(address, 4, 4)]])
+    with monkeypatch.context() as gone:
+        gone.setattr(kernel, "read_pieces", refused)
+        handed.hand_over(grader)
+    thread.join()
+    assert handed.changed() == 1
+
+
+def refused(*_):
+    raise OSError(14, "Bad address")
