@@ -4,7 +4,7 @@
 // floor.
 // task: sigmoid_mean.py
 // through: no longer; large inputs are bred for every round too, so that the pool's prefix sums say nothing of them (as slow as its honest twin)
-// expect: measured
+// expect: measured or suspect | work was done outside
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // a copy of the pool; a timed call compares its window with the copy and computes the sixteen pokes only.
 // task: bessel.py
 // through: no longer; every element of a large input is new in every call (as slow as its honest twin)
-// expect: measured
+// expect: measured or suspect | work was done outside
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
