@@ -10,6 +10,10 @@ BaselineName = Literal["eager", "compile", "compile_max", "graph"]
 SideName = Literal["candidate", "eager", "compile", "compile_max", "graph"]
 
 
+BLURRED = 1.5
+"""Ends of an interval that are this many times apart say more of the machine's other work than of the kernel."""
+
+
 class Ratio(Record):
     """A ratio of times with its confidence interval; above one means that the candidate is faster."""
 
@@ -22,6 +26,11 @@ class Ratio(Record):
     def width(self) -> float:
         """Width of the interval relative to its median."""
         return (self.high - self.low) / self.median
+
+    @property
+    def blurred(self) -> bool:
+        """Whether it is too wide to tell the kernel from another."""
+        return self.high > BLURRED * self.low
 
 
 class Versus(Record):

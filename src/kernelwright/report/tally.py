@@ -7,13 +7,13 @@ but its stages are not added: nothing ran.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelwright.records.attempt import Attempt, Cost, speedup
-from kernelwright.records.evaluation import OUTCOMES, Measured
+from kernelwright.records.attempt import Attempt, Cost, speedup, sure_speedup
+from kernelwright.records.evaluation import OUTCOMES
 
 
 @dataclass(frozen=True)
 class Step:
-    """The attempt at which the best so far changed, and to what speedup over eager."""
+    """The attempt at which the best so far changed, and to what median speedup over eager."""
 
     attempt: int
     speedup: float
@@ -26,12 +26,12 @@ def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
 
 
 def staircase(attempts: Sequence[Attempt]) -> tuple[Step, ...]:
-    """Every new best, in order of attempts, by median speedup over eager."""
+    """Every new best, in order of attempts. As everywhere the lower bound decides, so that the median can step down."""
     steps: list[Step] = []
+    best = 0.0
     for attempt in attempts:
-        if not isinstance(attempt.evaluation, Measured):
-            continue
-        if not steps or speedup(attempt) > steps[-1].speedup:
+        if sure_speedup(attempt) > best:
+            best = sure_speedup(attempt)
             steps.append(Step(attempt.number, speedup(attempt)))
     return tuple(steps)
 

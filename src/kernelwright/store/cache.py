@@ -27,8 +27,6 @@ from kernelwright.records.evaluation import EVALUATION, Evaluation, Measured
 
 KEPT = ("measured", "verified", "compiled", "incorrect", "build_failed", "refused")
 """Outcomes that a later run may take over."""
-BLURRED = 1.5
-"""Ends of a speedup's interval that are this many times apart say more of the machine's other work than of the kernel."""
 MOST_BYTES = 512 << 20
 """Of the file; beyond it the oldest tenth of the rows goes."""
 BUSY_MS = 5000
@@ -119,7 +117,7 @@ def _may_be_kept(evaluation: Evaluation) -> bool:
     if evaluation.outcome not in KEPT or evaluation.disabled or evaluation.seeds:
         return False
     versus = evaluation.timing.versus if isinstance(evaluation, Measured) else ()
-    return all(v.speedup.high <= BLURRED * v.speedup.low for v in versus)
+    return not any(v.speedup.blurred for v in versus)
 
 
 def _opened(file: Path) -> sqlite3.Connection:

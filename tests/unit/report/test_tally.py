@@ -3,8 +3,18 @@
 import itertools
 
 import fake_runs as fake
+from kernelwright.records.attempt import fastest
 from kernelwright.records.evaluation import OUTCOMES
+from kernelwright.records.measure import Ratio
 from kernelwright.report import tally
+
+
+def timed(low, median, high):
+    found = fake.measured(median)
+    eager = found.timing.versus[0].model_copy(
+        update={"speedup": Ratio(median=median, low=low, high=high, confidence=0.99)}
+    )
+    return found.model_copy(update={"timing": found.timing.model_copy(update={"versus": (eager,)})})
 
 
 def test_counts_are_complete_and_best_first():
@@ -14,10 +24,17 @@ def test_counts_are_complete_and_best_first():
     assert tally.counts([]) == {}
 
 
-def test_staircase_only_rises():
+def test_staircase_goes_on_with_the_attempts():
     steps = tally.staircase(fake.long_run())
     assert len(steps) > 3
-    assert all(a.speedup < b.speedup and a.attempt < b.attempt for a, b in itertools.pairwise(steps))
+    assert all(a.attempt < b.attempt for a, b in itertools.pairwise(steps))
+
+
+def test_staircase_takes_the_step_that_the_search_takes():
+    vague, sure = fake.attempt(0, timed(0.5, 3.0, 9.0)), fake.attempt(1, timed(1.9, 2.0, 2.1))
+    assert fastest([vague, sure]) == sure
+    assert tally.staircase([vague, sure]) == (tally.Step(0, 3.0), tally.Step(1, 2.0))
+    assert tally.staircase([sure, vague]) == (tally.Step(1, 2.0),)
 
 
 def test_staircase_of_nothing_timed():

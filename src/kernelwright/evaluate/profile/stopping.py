@@ -69,6 +69,8 @@ class Stopping:
         return found.width <= self.precision or (self.clear == "stops" and self._clear(found))
 
     def _clear(self, found: Ratio) -> bool:
-        """The whole interval says the same: faster, slower, or nothing worth telling."""
+        """The whole interval says the same: faster, slower or nothing worth telling; and by how much, for ranking kernels."""
         edge = 1 + self.minimum_effect
+        if found.blurred:
+            return False
         return found.low > edge or found.high < 1 / edge or (found.low > 1 / edge and found.high < edge)

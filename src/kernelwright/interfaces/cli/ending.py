@@ -9,6 +9,7 @@ from kernelwright.api import OptimizeResult, RunSummary
 from kernelwright.errors import StoreError
 from kernelwright.interfaces.cli.app import ERRORS, OUTPUT
 from kernelwright.interfaces.cli.words import plain
+from kernelwright.store.whole_file import write_whole
 
 
 def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
@@ -37,11 +38,9 @@ def _copy(file: Path | None, output: Path) -> None:
         ERRORS.print(f"[yellow]nothing right was found:[/] {escape(str(output))} is not written")
         return
     try:
-        output.write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
-    except OSError as error:
-        raise StoreError(
-            f"-o {output} cannot be written ({error.strerror}): choose another file; it is in {file}"
-        ) from None
+        write_whole(output, file.read_text(encoding="utf-8"))
+    except StoreError as error:
+        raise StoreError(f"-o: {error}, or choose another file; it is in {file}") from None
 
 
 def _json(result: OptimizeResult) -> str:

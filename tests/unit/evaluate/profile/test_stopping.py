@@ -69,6 +69,15 @@ def test_a_search_stops_at_a_clear_verdict_and_a_final_when_it_is_tight():
     assert FINAL.enough({"eager": [20.0] * 20, "candidate": [10.0] * 20})
 
 
+def test_a_verdict_whose_size_is_blurred_is_no_end():
+    disturbed = {"eager": [10.0] * 15, "candidate": [30.0] * 9 + [900.0] + [30.0] * 5}
+    first = {name: values[:10] for name, values in disturbed.items()}
+    assert SEARCH.speedup(first, "eager").high < 1
+    assert not SEARCH.enough(first)
+    quiet = {"eager": [10.0] * 16, "candidate": [30.0] * 9 + [900.0] + [30.0] * 6}
+    assert SEARCH.enough(quiet)
+
+
 def test_a_difference_too_small_to_mean_something_is_clear_as_well():
     rng = np.random.default_rng(2)
     alike = {"eager": list(10 * np.exp(rng.normal(0, 0.004, 10))), "candidate": [10.0] * 10}
