@@ -16,9 +16,9 @@ from kernelwright.engine.request import OptimizeResult
 from kernelwright.engine.session import play_in
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.models import openai_compatible
-from kernelwright.models.capability import Known
+from kernelwright.models.capability import Capabilities
 from kernelwright.models.openai_wire import parameters_of
-from kernelwright.models.retry import Patience
+from kernelwright.models.retry import RetryPolicy
 from kernelwright.propose.table import make_proposer
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.chat import ChatReply, ChatRequest
@@ -86,7 +86,7 @@ class SteadyServer(DrillServer):
 
 def asked_as(request: ChatRequest) -> str:
     """The hash by which a steady server knows a journaled request."""
-    return wire.read(steady(json.dumps(parameters_of(MODEL, request, Known())).encode())).request
+    return wire.read(steady(json.dumps(parameters_of(MODEL, request, Capabilities())).encode())).request
 
 
 class Referee(ScriptedEvaluator):
@@ -102,7 +102,7 @@ async def _hurried(seconds):
 
 def hurried_model(config):
     """The real client, with hardly any wait between two tries."""
-    return openai_compatible.open_model(config, Patience(sleep=_hurried, draw=lambda: 0.5))
+    return openai_compatible.open_model(config, RetryPolicy(sleep=_hurried, draw=lambda: 0.5))
 
 
 BARE = Suppliers(

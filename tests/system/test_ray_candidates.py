@@ -13,7 +13,7 @@ from relu_task import RELU
 
 from kernelwright.engine.target import resolve_target
 from kernelwright.evaluate.referee import Referee
-from kernelwright.execution import crew
+from kernelwright.execution import pool
 from kernelwright.execution.executor import Place
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
@@ -46,7 +46,7 @@ def parent(pid):
 
 
 def test_every_candidate_is_judged_whatever_is_killed_meanwhile(nodes, tmp_path, monkeypatch):
-    monkeypatch.setattr(crew, "SURVEY_S", 0.3)
+    monkeypatch.setattr(pool, "SURVEY_S", 0.3)
     (tmp_path / "relu.py").write_text(RELU)
     answered, seen = [], set()
 

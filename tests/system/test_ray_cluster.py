@@ -12,7 +12,7 @@ import pytest
 from ray_cluster import descendants, gone, workers
 
 from kernelwright.errors import MachineError, RefereeError
-from kernelwright.execution import crew
+from kernelwright.execution import pool
 from kernelwright.execution.cluster import ask_a_gpu_s_node
 from kernelwright.execution.executor import Work
 from kernelwright.execution.ray import LOSSES, RayExecutor
@@ -43,7 +43,7 @@ class Remote:
 @pytest.fixture
 def run(nodes, monkeypatch):
     """Run a scene with an executor that is closed behind it; nothing of it is left."""
-    monkeypatch.setattr(crew, "SURVEY_S", 0.3)
+    monkeypatch.setattr(pool, "SURVEY_S", 0.3)
 
     def play(scene, **more):
         async def whole():
@@ -163,7 +163,7 @@ def test_closing_in_the_middle_answers_every_job(run):
 
 
 def test_a_worker_that_cannot_be_started_is_told_with_its_nodes(nodes, tmp_path, monkeypatch):
-    monkeypatch.setattr(crew, "SURVEY_S", 0.3)
+    monkeypatch.setattr(pool, "SURVEY_S", 0.3)
     (tmp_path / "broken.py").write_text("raise SystemExit(9)")
 
     async def scene():

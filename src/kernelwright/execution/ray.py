@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from kernelwright.errors import KernelwrightError, RefereeError
 from kernelwright.execution.cluster import Cluster
-from kernelwright.execution.crew import Crew, HostLostError
 from kernelwright.execution.executor import Note, Work, unheard
+from kernelwright.execution.pool import HostLostError, WorkerPool
 from kernelwright.execution.seats import Seats
 
 LOSSES = 3
@@ -26,7 +26,7 @@ class RayExecutor:
 
     def __init__(self, work: Work, address: str | None = None) -> None:
         self._cluster, self._seats = Cluster(address), Seats[Any]()
-        self._crew = Crew(work, self._cluster, self._seats)
+        self._pool = WorkerPool(work, self._cluster, self._seats)
         self._keeping: asyncio.Task[None] | None = None
         self._doing: set[asyncio.Task[bytes]] = set()
         self._closed = False
@@ -48,13 +48,13 @@ class RayExecutor:
         losses = 0
         while True:
             seat = await self._seats.take(kin, alone=losses > 0)
-            while self._crew.news:
-                on_note(self._crew.news.pop())
+            while self._pool.news:
+                on_note(self._pool.news.pop())
             try:
-                return await self._crew.ask(seat.host, job, on_note)
+                return await self._pool.ask(seat.host, job, on_note)
             except HostLostError as lost:
                 losses += 1
-                self._crew.lost(seat)
+                self._pool.lost(seat)
                 if losses == LOSSES:
                     raise RefereeError(f"{losses} workers were lost while they were at this job: {lost}") from None
             finally:
@@ -66,7 +66,7 @@ class RayExecutor:
         if self._keeping is not None:
             self._keeping.cancel()
             await asyncio.wait({self._keeping})
-            await self._crew.close(RefereeError(CLOSED))
+            await self._pool.close(RefereeError(CLOSED))
             # They have lost their workers, and must hear of it while there is a cluster.
             deaf = (await asyncio.wait(self._doing, timeout=CLOSING_S))[1] if self._doing else ()
             for doing in deaf:
@@ -77,12 +77,12 @@ class RayExecutor:
         if self._closed:
             raise RefereeError(CLOSED)
         if self._keeping is None:
-            self._keeping = asyncio.create_task(self._crew.keep())
+            self._keeping = asyncio.create_task(self._pool.keep())
             self._keeping.add_done_callback(self._ended)
 
     def _ended(self, keeping: asyncio.Task[None]) -> None:
         if not keeping.cancelled() and (error := keeping.exception()) is not None:
             told = (
-                error if isinstance(error, KernelwrightError) else RefereeError(f"the crew of workers broke: {error!r}")
+                error if isinstance(error, KernelwrightError) else RefereeError(f"the pool of workers broke: {error!r}")
             )
             self._seats.fail(told)

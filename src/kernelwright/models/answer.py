@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
-from kernelwright.models.capability import Known
+from kernelwright.models.capability import Capabilities
 from kernelwright.models.estimate import prompt_tokens, tokens_in
 from kernelwright.models.fault import Fault
 from kernelwright.records.chat import ChatRequest, Finish, ToolCall, Usage
@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 class Dialect(Protocol):
     """A provider's protocol: from a request to its parameters, and from its body to an answer."""
 
-    def compose(self, request: ChatRequest, known: Known) -> dict[str, JsonValue]:
+    def compose(self, request: ChatRequest, capabilities: Capabilities) -> dict[str, JsonValue]:
         """The parameters of a call, without those that the endpoint is known to refuse."""
         ...
 

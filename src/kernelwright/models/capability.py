@@ -54,7 +54,7 @@ class Lesson(NamedTuple):
     """For this request alone: what its prompt leaves of the model's window."""
 
 
-class Known:
+class Capabilities:
     """What one model's endpoint has refused so far."""
 
     def __init__(self, fixed: Collection[str] = ()) -> None:

@@ -12,13 +12,13 @@ from pydantic import JsonValue
 
 from kernelwright.models.address import checked, is_local
 from kernelwright.models.answer import Answer
-from kernelwright.models.capability import LENGTH, Known
+from kernelwright.models.capability import LENGTH, Capabilities
 from kernelwright.models.claude_wire import parameters_of, read_message
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.endpoint import Endpoint
 from kernelwright.models.fault import Fault
 from kernelwright.models.prices import address_of
-from kernelwright.models.retry import Patience
+from kernelwright.models.retry import RetryPolicy
 from kernelwright.models.sdk import body_of
 from kernelwright.models.secret import Secret, find_secret
 from kernelwright.records.chat import ChatRequest
@@ -40,9 +40,9 @@ class _Dialect:
             http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
         )
 
-    def compose(self, request: ChatRequest, known: Known) -> dict[str, JsonValue]:
+    def compose(self, request: ChatRequest, capabilities: Capabilities) -> dict[str, JsonValue]:
         """See `Dialect.compose`."""
-        return parameters_of(self._model, request, known)
+        return parameters_of(self._model, request, capabilities)
 
     async def send(self, parameters: Mapping[str, Any]) -> str | Fault:
         """See `Dialect.send`."""
@@ -61,7 +61,7 @@ class _Dialect:
         await self._client.close()
 
 
-def open_model(config: ModelConfig, patience: Patience | None = None) -> Endpoint:
+def open_model(config: ModelConfig, retries: RetryPolicy | None = None) -> Endpoint:
     """The model; no request is made yet.
 
     Raises:
@@ -69,5 +69,5 @@ def open_model(config: ModelConfig, patience: Patience | None = None) -> Endpoin
     """
     address = checked(address_of(config) or HOME)
     secret = find_secret(config.key_variable or KEY, f"anthropic:{config.name}", is_local(address))
-    known = Known(fixed={LENGTH})
-    return Endpoint(config, _Dialect(config, address, secret), secret, known, patience or Patience())
+    capabilities = Capabilities(fixed={LENGTH})
+    return Endpoint(config, _Dialect(config, address, secret), secret, capabilities, retries or RetryPolicy())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from kernelwright.models.answer import Answer
-from kernelwright.models.capability import Known
+from kernelwright.models.capability import Capabilities
 from kernelwright.models.fault import Complaint, Fault
 from kernelwright.models.lenient import count_in, dict_in, list_in, parsed
 from kernelwright.models.messages import flattened
@@ -28,16 +28,16 @@ SILENCE = "(nothing)"
 """Stands for a message without words: the protocol refuses empty ones."""
 
 
-def parameters_of(model: str, request: ChatRequest, known: Known) -> dict[str, JsonValue]:
+def parameters_of(model: str, request: ChatRequest, capabilities: Capabilities) -> dict[str, JsonValue]:
     """The JSON of a call. There is no seed in this protocol."""
-    tools = request.tools if "tools" not in known.dropped else ()
+    tools = request.tools if "tools" not in capabilities.dropped else ()
     messages = request.messages if tools or not request.tools else flattened(request.messages)
     system = "\n\n".join(message.text for message in messages if message.role == "system")
     parameters: dict[str, JsonValue] = {"model": model, "messages": _turns(messages)}
-    parameters.update(known.length(request.max_tokens))
+    parameters.update(capabilities.length(request.max_tokens))
     if system:
         parameters["system"] = system
-    if request.temperature is not None and "temperature" not in known.dropped:
+    if request.temperature is not None and "temperature" not in capabilities.dropped:
         parameters["temperature"] = min(request.temperature, 1.0)
     if tools:
         parameters["tools"] = [_tool(tool) for tool in tools]

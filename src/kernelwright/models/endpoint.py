@@ -11,13 +11,13 @@ from time import monotonic
 
 from kernelwright.errors import ModelError
 from kernelwright.models.answer import Answer, Dialect, added, counted
-from kernelwright.models.capability import SYSTEM, Known
+from kernelwright.models.capability import SYSTEM, Capabilities
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.estimate import BYTES_A_TOKEN, prompt_tokens
 from kernelwright.models.fault import Complaint, Fault, explain, is_refusal, is_too_long, worth_retrying
 from kernelwright.models.lenient import parsed
 from kernelwright.models.prices import Price, cost, price_of
-from kernelwright.models.retry import Patience
+from kernelwright.models.retry import RetryPolicy
 from kernelwright.models.secret import Secret
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
 
@@ -63,9 +63,11 @@ class _Call:
 class Endpoint:
     """Implements `ChatModel` over a dialect."""
 
-    def __init__(self, config: ModelConfig, dialect: Dialect, secret: Secret, known: Known, patience: Patience) -> None:
-        self._config, self._dialect, self._secret, self._known = config, dialect, secret, known
-        self._patience = patience
+    def __init__(
+        self, config: ModelConfig, dialect: Dialect, secret: Secret, capabilities: Capabilities, retries: RetryPolicy
+    ) -> None:
+        self._config, self._dialect, self._secret, self._capabilities = config, dialect, secret, capabilities
+        self._retries = retries
         self._price: Price | None = price_of(config)
         self._turns = asyncio.Semaphore(config.concurrency)
 
@@ -100,11 +102,11 @@ class Endpoint:
             if call.empties >= EMPTY_RETRIES or not call.shorten():
                 return found._replace(finish="other")
             call.empties += 1
-            await self._patience.sleep(self._patience.delay_s(call.empties, None))
+            await self._retries.sleep(self._retries.delay_s(call.empties, None))
 
     async def _try(self, call: _Call) -> Answer | Fault:
-        parameters = self._dialect.compose(call.request, self._known)
-        call.sent = frozenset(parameters) | _system(call.request, self._known)
+        parameters = self._dialect.compose(call.request, self._capabilities)
+        call.sent = frozenset(parameters) | _system(call.request, self._capabilities)
         text = await self._dialect.send(parameters)
         if isinstance(text, Fault):
             return self._redacted(text)
@@ -120,7 +122,7 @@ class Endpoint:
         """An answer after all, or None when the request is to be tried again."""
         if is_refusal(fault):
             return Answer(finish="refusal", usage=Usage())
-        lesson = self._known.learn(fault, call.sent, call.request.max_tokens)
+        lesson = self._capabilities.learn(fault, call.sent, call.request.max_tokens)
         if lesson is not None and call.lessons < MOST_LESSONS:
             call.lessons += 1
             if lesson.max_tokens is not None:
@@ -137,12 +139,12 @@ class Endpoint:
             if not call.shorten():
                 return Answer(finish="other", usage=Usage())
         call.failures += 1
-        await self._patience.sleep(self._patience.delay_s(call.failures, fault.retry_after_s))
+        await self._retries.sleep(self._retries.delay_s(call.failures, fault.retry_after_s))
         return None
 
     def _uncapped(self, fault: Fault, call: _Call) -> str:
-        known = self._config.capped and self._known.cannot_leave_out(fault, call.sent)
-        return f" {NO_LIMIT}" if known else ""
+        needed = self._config.capped and self._capabilities.cannot_leave_out(fault, call.sent)
+        return f" {NO_LIMIT}" if needed else ""
 
     def _count(self, answer: Answer, call: _Call) -> None:
         usage = counted(answer, call.request)
@@ -183,6 +185,6 @@ class Endpoint:
         return fault._replace(complaint=complaint, elsewhere=self._secret.redact(fault.elsewhere))
 
 
-def _system(request: ChatRequest, known: Known) -> set[str]:
-    apart = not known.folded and any(message.role == "system" for message in request.messages)
+def _system(request: ChatRequest, capabilities: Capabilities) -> set[str]:
+    apart = not capabilities.folded and any(message.role == "system" for message in request.messages)
     return {SYSTEM} if apart else set()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from kernelwright.models.answer import Answer
-from kernelwright.models.capability import Known
+from kernelwright.models.capability import Capabilities
 from kernelwright.models.fault import Complaint, Fault, complaint_in
 from kernelwright.models.lenient import amount_in, count_in, dict_in, list_in, text_in
 from kernelwright.models.messages import flattened, folded
@@ -37,16 +37,16 @@ _KINDS = {
 """What an error under status 200 would have had for a status, by the name of its kind, where it has no number."""
 
 
-def parameters_of(model: str, request: ChatRequest, known: Known) -> dict[str, JsonValue]:
+def parameters_of(model: str, request: ChatRequest, capabilities: Capabilities) -> dict[str, JsonValue]:
     """The JSON of a call."""
-    tools = request.tools if "tools" not in known.dropped else ()
+    tools = request.tools if "tools" not in capabilities.dropped else ()
     messages = request.messages if tools or not request.tools else flattened(request.messages)
-    if known.folded:
+    if capabilities.folded:
         messages = folded(messages)
     parameters: dict[str, JsonValue] = {"model": model, "messages": [message_json(message) for message in messages]}
-    parameters.update(known.length(request.max_tokens))
+    parameters.update(capabilities.length(request.max_tokens))
     for name, value in (("temperature", request.temperature), ("seed", request.seed)):
-        if value is not None and name not in known.dropped:
+        if value is not None and name not in capabilities.dropped:
             parameters[name] = value
     if tools:
         parameters["tools"] = [tool_json(tool) for tool in tools]

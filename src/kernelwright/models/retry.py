@@ -1,4 +1,4 @@
-"""Patience: how long to wait between two tries.
+"""Retries: how long to wait between two tries.
 
 Decides the wait: exponential with jitter, or longer where the endpoint asks for it, within bounds. Refuses to know what is
 retried; `fault.worth_retrying` says that.
@@ -20,7 +20,7 @@ LONGEST_ASKED_S = 120.0
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """Waits. Sleep and draw can be replaced, by tests and by whoever wants the same waits again."""
 
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

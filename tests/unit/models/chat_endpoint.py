@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from kernelwright.models.retry import Patience
+from kernelwright.models.retry import RetryPolicy
 
 
 @dataclass
@@ -107,8 +107,8 @@ class Waits:
         self.seconds.append(seconds)
 
     @property
-    def patience(self):
-        return Patience(sleep=self, draw=lambda: 0.5)
+    def retries(self):
+        return RetryPolicy(sleep=self, draw=lambda: 0.5)
 
 
 def completion(text="hello", finish="stop", **fields):

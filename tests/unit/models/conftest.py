@@ -32,6 +32,6 @@ def opened(server, waits, monkeypatch):
 
     def made(**fields):
         config = ModelConfig(**{"name": "m", "base_url": f"{server.url}/v1", "timeout_s": 10.0, **fields})
-        return open_model(config, waits.patience)
+        return open_model(config, waits.retries)
 
     return made

@@ -57,7 +57,7 @@ def text(words):
 @pytest.fixture
 def model(server, waits, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    return open_model(ModelConfig(provider="anthropic", name="claude-x", base_url=server.url), waits.patience)
+    return open_model(ModelConfig(provider="anthropic", name="claude-x", base_url=server.url), waits.retries)
 
 
 def ask(model, *requests):

@@ -71,7 +71,7 @@ def keyed(request, server, waits, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     config = ModelConfig(provider=request.param, name="m", base_url=server.url, retries=1)
-    return (open_model if request.param == "openai" else open_claude)(config, waits.patience)
+    return (open_model if request.param == "openai" else open_claude)(config, waits.retries)
 
 
 @pytest.mark.parametrize("status", [200, 301, 400, 401, 403, 404, 422, 429, 500])
@@ -92,7 +92,7 @@ def test_no_reply_holds_the_key(server, waits, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     call = {"id": KEY, "function": {"name": KEY, "arguments": KEY}}
     server.script.say(completion(f"your key is {KEY}", model=KEY, message={"tool_calls": [call]}))
-    reply = run(open_model(ModelConfig(name="m", base_url=server.url), waits.patience))
+    reply = run(open_model(ModelConfig(name="m", base_url=server.url), waits.retries))
     assert KEY not in reply.model_dump_json()
     assert reply.text == "your key is [key]"
 

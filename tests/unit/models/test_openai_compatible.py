@@ -261,7 +261,7 @@ def test_nobody_there(waits, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     config = ModelConfig(name="m", base_url="http://127.0.0.1:9/v1", retries=2)
     with pytest.raises(ModelError, match=r"cannot be reached.*base URL"):
-        ask(open_model(config, waits.patience), ASKED)
+        ask(open_model(config, waits.retries), ASKED)
     assert len(waits.seconds) == 2
 
 
@@ -360,7 +360,7 @@ def test_the_address_comes_from_the_environment(server, waits, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v2")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test-0123")
     server.script.say(completion())
-    ask(open_model(ModelConfig(name="m"), waits.patience), ASKED)
+    ask(open_model(ModelConfig(name="m"), waits.retries), ASKED)
     heard = server.script.heard[0]
     assert heard.path == "/v2/chat/completions"
     assert {name.lower(): value for name, value in heard.headers.items()}[

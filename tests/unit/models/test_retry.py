@@ -4,37 +4,37 @@ from email.utils import formatdate
 
 import pytest
 
-from kernelwright.models.retry import LONGEST_ASKED_S, Patience, retry_after
+from kernelwright.models.retry import LONGEST_ASKED_S, RetryPolicy, retry_after
 
 
 @pytest.mark.parametrize("draw", [0.0, 0.999])
 def test_waits_grow_and_are_bounded(draw):
-    patience = Patience(draw=lambda: draw)
-    waits = [patience.delay_s(failures, None) for failures in range(1, 12)]
+    retries = RetryPolicy(draw=lambda: draw)
+    waits = [retries.delay_s(failures, None) for failures in range(1, 12)]
     assert waits == sorted(waits)
     assert 0.25 <= waits[0] <= 0.5
     assert 30 <= waits[-1] <= 60
 
 
 def test_two_patiences_do_not_wait_in_step():
-    assert Patience().delay_s(3, None) != Patience().delay_s(3, None)
+    assert RetryPolicy().delay_s(3, None) != RetryPolicy().delay_s(3, None)
 
 
 def test_what_the_endpoint_asks_for_is_bounded():
-    patience = Patience(draw=lambda: 0.0)
-    assert patience.delay_s(1, 5.0) == 5.0
-    assert patience.delay_s(1, 1e9) == LONGEST_ASKED_S
+    retries = RetryPolicy(draw=lambda: 0.0)
+    assert retries.delay_s(1, 5.0) == 5.0
+    assert retries.delay_s(1, 1e9) == LONGEST_ASKED_S
 
 
 @pytest.mark.parametrize("asked_s", [0.0, 0.01])
 def test_an_endpoint_that_asks_for_no_wait_is_waited_for_all_the_same(asked_s):
-    patience = Patience(draw=lambda: 0.5)
-    assert [patience.delay_s(n, asked_s) for n in range(1, 8)] == [patience.delay_s(n, None) for n in range(1, 8)]
+    retries = RetryPolicy(draw=lambda: 0.5)
+    assert [retries.delay_s(n, asked_s) for n in range(1, 8)] == [retries.delay_s(n, None) for n in range(1, 8)]
 
 
 def test_the_thousandth_wait_is_like_the_hundredth():
-    patience = Patience(draw=lambda: 0.5)
-    assert patience.delay_s(5000, None) == patience.delay_s(100, None)
+    retries = RetryPolicy(draw=lambda: 0.5)
+    assert retries.delay_s(5000, None) == retries.delay_s(100, None)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from kernelwright.records.task import Task
 
 FORM = 1
 """Raised whenever baselines are timed in another way."""
-Known = dict[BaselineName, Ratio]
-_KNOWN: TypeAdapter[Known] = TypeAdapter(Known)
+Ratios = dict[BaselineName, Ratio]
+_KNOWN: TypeAdapter[Ratios] = TypeAdapter(Ratios)
 
 
 def place(task: Task, device: Device, versions: Mapping[str, str], policy: Policy) -> Path:
@@ -35,7 +35,7 @@ def place(task: Task, device: Device, versions: Mapping[str, str], policy: Polic
     return Path(base, "kernelwright", "baselines", f"{identity('baselines', known)}.json")
 
 
-def load(file: Path) -> Known:
+def load(file: Path) -> Ratios:
     """How many times eager's time each baseline took; empty when there is nothing legible."""
     try:
         return _KNOWN.validate_json(file.read_bytes())
@@ -43,7 +43,7 @@ def load(file: Path) -> Known:
         return {}
 
 
-def store(file: Path, known: Known) -> None:
+def store(file: Path, known: Ratios) -> None:
     """Keep it; whole or not at all."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)

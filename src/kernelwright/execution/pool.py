@@ -1,4 +1,4 @@
-"""The crew: keeps as many workers on a Ray cluster as it has room for, and asks them.
+"""The worker pool: keeps as many workers on a Ray cluster as it has room for, and asks them.
 
 Decides when a worker is ready (it has answered the greeting), which workers belong together (those that answered it as
 most of the first ones did), and when a node is left alone. Refuses to know which job goes where.
@@ -37,7 +37,7 @@ class HostLostError(Exception):
     """The actor, its process or its node ended before it answered."""
 
 
-class Crew:
+class WorkerPool:
     """The workers of one executor."""
 
     def __init__(self, work: Work, cluster: Cluster, seats: Seats[Actor]) -> None:
