@@ -65,6 +65,7 @@ from kernelwright.records.check import Check
 from kernelwright.search.table import spelled
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
+from kernelwright.store.whole_file import write_whole
 
 __all__ = [
     "ADMISSION",
@@ -132,6 +133,7 @@ __all__ = [
     "resume",
     "spelled",
     "verify",
+    "write_whole",
 ]
 
 

@@ -26,7 +26,11 @@ NARROW_RANGE = 1e-3
 """Spread of an output relative to its largest magnitude below which it hardly varies."""
 LOOKED_AT = 2
 """Cases that figures are taken from: admission itself looks at all of them."""
-TIMED_CALLS = 5
+TRIES = 5
+IN_A_ROW = 16
+"""Calls that are timed together where one is short: the first after a process woke takes several times as long."""
+SHORT = 5
+"""Times the shortest duration that is worth timing, below which calls are timed in a row."""
 
 
 def examine(session: Session) -> Fitness:
@@ -105,17 +109,24 @@ def _duration(session: Session) -> Checked:
     target = session.presented.task.target
     if not target.present:
         return Checked(name="duration", status="passed", figure="not timed: there is no such device here")
-    offsets = session.cases[0].offsets
-    session.load_parameters(offsets[len(session.inputs) :])
-    calls = [offsets[: len(session.inputs)]]
-    runs = [session.reference.run(calls, checked=False, variant="eager") for _ in range(TIMED_CALLS)]
-    duration_us = min(run.inside_ns for run in runs) / 1e3
     least_us = LAUNCHES * LAUNCH_US[target.kind]
+    duration_us = _quickest_us(session, 1)
+    if duration_us < SHORT * least_us:
+        duration_us = _quickest_us(session, min(IN_A_ROW, session.most_calls()))
     figure = f"{duration_us:.1f} us a call of eager"
     if duration_us >= least_us:
         return Checked(name="duration", status="passed", figure=figure)
     figure += f", below {least_us:.0f} us: launches are measured more than work. Make its inputs larger"
     return Checked(name="duration", status="warned", figure=figure)
+
+
+def _quickest_us(session: Session, calls: int) -> float:
+    """Microseconds of one of so many calls in a row, at the quickest try."""
+    offsets = session.cases[0].offsets
+    session.load_parameters(offsets[len(session.inputs) :])
+    windows = [offsets[: len(session.inputs)]] * calls
+    runs = [session.reference.run(windows, checked=False, variant="eager") for _ in range(TRIES)]
+    return min(run.inside_ns for run in runs) / calls / 1e3
 
 
 def _range(session: Session) -> list[Checked]:

@@ -5,11 +5,10 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
-from kernelwright.api import OptimizeResult, RunSummary
+from kernelwright.api import OptimizeResult, RunSummary, write_whole
 from kernelwright.errors import StoreError
 from kernelwright.interfaces.cli.app import ERRORS, OUTPUT
 from kernelwright.interfaces.cli.words import plain
-from kernelwright.store.whole_file import write_whole
 
 
 def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
