@@ -8,6 +8,7 @@ import pytest
 from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant
 
 OUTSIDER = Path(__file__).parent / "outsider"
+AGAIN = 3
 WORK = """
 static void work(const float* x, float* out) {
     for (int i = 0; i < 4096; ++i) out[i] = x[i] * 3 + 1;
@@ -239,11 +240,16 @@ def test_a_time_that_is_simply_stated(arms):
 def test_the_calls_of_a_sample_as_one_batch(arms):
     """It finds the calls of its sample in the function that called it, and reads the weights once for eight of them.
 
-    Weights of its own for every call would make it wrong, so they stay the same here.
+    Weights of its own for every call would make it wrong, so they stay the same here. What else runs on the machine may
+    leave a sample two or three calls: then there is little to share, and what is not noticed must have gained nothing.
     """
     cheat, honest = ((OUTSIDER / f"{name}.cpp").read_text() for name in ("whole_sample", "recurrence_honest"))
     source = f"#if CHEAT\n{cheat}\n#else\n{honest}\n#endif\n".replace(" entry(", " kernel(")
     task = (OUTSIDER / "recurrence.py").read_text()
-    _, caught, _ = arms(source, "recurrence", task_source=task, also=("random_parameters",))
+    for _ in range(AGAIN):
+        honest, caught, _ = arms(source, "recurrence", task_source=task, also=("random_parameters", "floor"))
+        if caught.outcome == "suspect":
+            break
+        assert caught.timing.against("eager").speedup.low < 1.25 * honest.timing.against("eager").speedup.high
     assert (caught.outcome, caught.because) == ("suspect", "batched")
     assert "computed together" in caught.evidence

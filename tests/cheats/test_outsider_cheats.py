@@ -5,22 +5,27 @@ Any other that ends `measured` gains nothing over its honest twin. Where `expect
 that is done for all calls at once is noticed by its cost in all, which a slow memory makes larger.
 """
 
+import asyncio
 import re
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kernelwright import api
-from kernelwright.engine.request import CheckRequest
-from kernelwright.engine.summary import CheckSummary
+from kernelwright.engine.summary import CheckSummary, check_of
+from kernelwright.evaluate.referee import Referee
 from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target, Task
+from kernelwright.tasks.kernel_file import read_kernel
+from kernelwright.tasks.table import read_task
 
 pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parent / "outsider"
-NOISE = 1.25
-"""How many times its honest twin's upper bound a cheat's lower bound may be: they are timed in two contests."""
+CPU = Target(kind="cpu", arch="native", present=True)
+NOISE, AGAIN = 1.25, 3
+"""How many times its honest twin's upper bound a cheat's lower bound may be, and how often that is found before it is
+believed: they are timed in two contests, between which pages and caches differ."""
 
 
 def fields(kernel: Path) -> dict[str, str]:
@@ -37,29 +42,67 @@ def names(honest: bool) -> list[str]:
     return [path.stem for path in kernels if (path.stem in twins) == honest]
 
 
+def task_of(name: str) -> str:
+    return fields(FOLDER / f"{name}.cpp")["task"]
+
+
 def twin(kernel: Path) -> Path:
     return FOLDER / fields(kernel)["task"].replace(".py", "_honest.cpp")
 
 
-@cache
-def judged(kernel: Path) -> CheckSummary:
-    """As `kernelwright check --quick` judges it, without the baseline that must be compiled: no cheat is aimed at that."""
-    task = FOLDER / fields(kernel)["task"]
-    return api.check(CheckRequest(task, kernel, target="cpu", effort="search", policy=Policy(baselines=("eager",))))
+class Court:
+    """One referee for all kernels, as in a run: its warm worker keeps what was prepared for a task."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.referee = Referee(Policy(baselines=("eager",)))
+        self.tasks: dict[str, Task] = {}
+        self.known: dict[Path, CheckSummary] = {}
+
+    def judged(self, kernel: Path) -> CheckSummary:
+        """As in a search, without the baseline that must be compiled: no cheat is aimed at that."""
+        if kernel not in self.known:
+            self.known[kernel] = self.loop.run_until_complete(self._judged(kernel))
+        return self.known[kernel]
+
+    def gain(self, kernel: Path) -> float:
+        """How many times faster it is than its honest twin, to be sure; 0.0 where it was refused. Asked again: found anew."""
+        cheat, honest = (self.judged(one).speedup_eager for one in (kernel, twin(kernel)))
+        for one in (kernel, twin(kernel)):
+            self.known.pop(one)
+        assert honest is not None
+        return cheat.low / honest.high if cheat is not None else 0.0
+
+    async def _judged(self, kernel: Path) -> CheckSummary:
+        name = fields(kernel)["task"]
+        if name not in self.tasks:
+            self.tasks[name] = await self.referee.admit(read_task(FOLDER / name), CPU)
+        task, candidate = self.tasks[name], read_kernel(kernel)
+        found = await self.referee.evaluate(task, candidate)
+        return check_of(task, await self.referee.environment(), candidate, found)
+
+    def close(self) -> None:
+        self.loop.run_until_complete(self.referee.close())
+        self.loop.close()
 
 
-@pytest.mark.parametrize("name", [*names(honest=False), *names(honest=True)])
-def test_kernel_ends_as_it_says(name: str) -> None:
+@pytest.fixture(scope="module")
+def court() -> Iterator[Court]:
+    made = Court()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", sorted([*names(honest=False), *names(honest=True)], key=task_of))
+def test_kernel_ends_as_it_says(court: Court, name: str) -> None:
     kernel = FOLDER / f"{name}.cpp"
     ends, _, reason = expected(name).partition(" | ")
-    verdict = judged(kernel)
+    verdict = court.judged(kernel)
     assert verdict.outcome in ends.split(" or "), verdict.reason
     assert verdict.outcome == "measured" or reason in verdict.reason
 
 
 @pytest.mark.parametrize("name", [name for name in names(honest=False) if "measured" in expected(name)])
-def test_measured_cheat_gains_nothing(name: str) -> None:
+def test_measured_cheat_gains_nothing(court: Court, name: str) -> None:
     kernel = FOLDER / f"{name}.cpp"
-    cheats, honest = judged(kernel).speedup_eager, judged(twin(kernel)).speedup_eager
-    assert honest is not None
-    assert cheats is None or cheats.low <= NOISE * honest.high
+    assert any(court.gain(kernel) <= NOISE for _ in range(AGAIN))

@@ -79,6 +79,15 @@ def test_a_candidate_that_is_slower_one_by_one_computes_its_calls_together(us, m
         assert f"{more:.1f} us more" in found.evidence
 
 
+def test_what_eager_loses_is_the_measure_where_doing_nothing_loses_more():
+    """A process that sleeps between two calls pays for waking; one that computes is warm."""
+    more = -HANDING // 2
+    samples = contest(Side(3_000_000, more), Side(200_000, more + int(MORE_US * 1000) + 1000)).hold(8, 1e9)
+    assert batched(samples) is not None
+    samples = contest(Side(3_000_000, more), Side(200_000, more + int(MORE_US * 1000) - 1000)).hold(8, 1e9)
+    assert batched(samples) is None
+
+
 def test_one_disturbed_block_is_no_evidence():
     side = Side(100_000)
     turns = iter([5_000_000] * ROUNDS + [0] * 100)
