@@ -36,9 +36,9 @@ def ray_here(tmp_path_factory):
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def nodes(ray_here):
-    """A head and two nodes on this machine, which end with the tests."""
+    """A head and two nodes on this machine. Of one module: they are never idle, and later tests take times."""
     made = Nodes()
     yield made
     made.close()
