@@ -24,12 +24,15 @@ static void work(const float* x, float* out) {
 
 @pytest.fixture
 def slow_reader(monkeypatch):
-    """A grader that is late to read results: only the freeze keeps them as they were when the answer came."""
+    """A grader that is late to read results: only the freeze keeps them as they were when the answer came.
+
+    Late by ten times what the work of a sample takes, so that a busy machine finishes it too where nothing is frozen.
+    """
     run = CppContestant.run
 
     def late(self, *arguments, **named):
         ran = run(self, *arguments, **named)
-        time.sleep(0.05)
+        time.sleep(0.2)
         return ran
 
     monkeypatch.setattr(CppContestant, "run", late)
