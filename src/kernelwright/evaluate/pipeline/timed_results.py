@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 MOST_LOST = 5e-4
 """Of a timed sum, relative; a product in TF32 is farther off in the worst of many elements, and leaving out more shows."""
+CANCELLED = 64
+"""Times their usual size that terms of a few-element output may have and yet cancel: both factors of each were replaced, by
+eight times their value."""
 FEW = 1024
 """Elements of an output whose own median says little of what is usual."""
 
@@ -95,9 +98,13 @@ class TimedResults:
         flat = truth.value.reshape(-1)
         value = torch.cat([flat[first : first + count] for first, count in parts]).view(got.shape)
         scale = max(truth.scale, self._usual_scale(output))
-        lost = min(self._session.reduction(output) * EPSILON["float32"] / 2, MOST_LOST)
-        allowed = max(truth.allowed, lost)
+        allowed = max(truth.allowed, self._lost(output))
         return compare.judge(got, compare.Expected(value, scale, truth.reference_error, allowed))[1]
+
+    def _lost(self, output: int) -> float:
+        few = self._session.task.workload.outputs[output].numel <= FEW
+        lost = self._session.reduction(output) * EPSILON["float32"] / 2
+        return min(lost * (CANCELLED if few else 1), MOST_LOST)
 
     def _usual_scale(self, output: int) -> float:
         """The scale of this output in the drawn cases: one element alone, or a few, may happen to be near zero."""
