@@ -8,7 +8,8 @@ import pytest
 from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant
 
 OUTSIDER = Path(__file__).parent / "outsider"
-AGAIN = 3
+NOISE, AGAIN = 1.25, 3
+"""How many times its honest twin's upper bound a cheat's lower bound may be, and how often one that gained nothing is tried."""
 WORK = """
 static void work(const float* x, float* out) {
     for (int i = 0; i < 4096; ++i) out[i] = x[i] * 3 + 1;
@@ -26,7 +27,7 @@ static void work(const float* x, float* out) {
 def slow_reader(monkeypatch):
     """A grader that is late to read results: only the freeze keeps them as they were when the answer came.
 
-    Late by ten times what the work of a sample takes, so that a busy machine finishes it too where nothing is frozen.
+    Late by several times what the work of a sample takes, so that a busy machine finishes it too where nothing is frozen.
     """
     run = CppContestant.run
 
@@ -250,9 +251,9 @@ def test_the_calls_of_a_sample_as_one_batch(arms):
     source = f"#if CHEAT\n{cheat}\n#else\n{honest}\n#endif\n".replace(" entry(", " kernel(")
     task = (OUTSIDER / "recurrence.py").read_text()
     for _ in range(AGAIN):
-        honest, caught, _ = arms(source, "recurrence", task_source=task, also=("random_parameters", "floor"))
+        twin, caught, _ = arms(source, "recurrence", task_source=task, also=("random_parameters", "floor"))
         if caught.outcome == "suspect":
             break
-        assert caught.timing.against("eager").speedup.low < 1.25 * honest.timing.against("eager").speedup.high
+        assert caught.timing.against("eager").speedup.low < NOISE * twin.timing.against("eager").speedup.high
     assert (caught.outcome, caught.because) == ("suspect", "batched")
     assert "computed together" in caught.evidence

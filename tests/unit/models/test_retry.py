@@ -16,7 +16,7 @@ def test_waits_grow_and_are_bounded(draw):
     assert 30 <= waits[-1] <= 60
 
 
-def test_two_patiences_do_not_wait_in_step():
+def test_two_policies_do_not_wait_in_step():
     assert RetryPolicy().delay_s(3, None) != RetryPolicy().delay_s(3, None)
 
 

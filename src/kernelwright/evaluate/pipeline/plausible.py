@@ -124,7 +124,7 @@ def batched(samples: Samples) -> Suspect | None:
 
 
 def _lost_one_by_one(samples: Samples) -> float:
-    """Microseconds that the candidate loses a call so, beside what handing over takes: by the usual or the quietest block."""
+    """Microseconds that the candidate loses a call so, beside what handing over takes: usual or quietest, the less."""
     idle = samples.in_turn_us["idle"]
     alone = (median(idle), min(idle))
     sides = zip(_lost(samples, "candidate"), _lost(samples, "eager"), alone, strict=True)
