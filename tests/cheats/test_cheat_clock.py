@@ -9,7 +9,7 @@ from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant
 
 OUTSIDER = Path(__file__).parent / "outsider"
 NOISE, AGAIN = 1.25, 3
-"""How many times its honest twin's upper bound a cheat's lower bound may be, and how often one that gained nothing is tried."""
+"""How many times its honest twin's upper bound a cheat's lower bound may be, and how often one that gained nothing is met."""
 WORK = """
 static void work(const float* x, float* out) {
     for (int i = 0; i < 4096; ++i) out[i] = x[i] * 3 + 1;
