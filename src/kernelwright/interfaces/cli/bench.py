@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernelwright import api
 
 STRATEGIES = "direct,fsr,cudaforge,tritongym,frontend_midend,best_of_n"
-_WHAT, _BUDGET = "What to compare", "What each cell may spend"
+_WHAT, _BUDGET = "What to compare", "What each cell may spend (one task, strategy, proposer, model, reward and seed)"
 _KERNELBENCH = "Take the tasks from a checkout of KernelBench"
 
 
@@ -122,10 +122,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     retry: Retry = False,
     json: Json = False,
 ) -> None:
-    """Compare strategies on a set of tasks: which are right, how fast, and at what cost.
-
-    A cell is one task with one strategy, proposer, model, reward and seed.
-    """
+    """Compare strategies on a set of tasks: which are right, how fast, and at what cost."""
     from kernelwright import api
     from kernelwright.interfaces.cli.bench_screen import BenchScreen
 
