@@ -62,13 +62,14 @@ from kernelwright.engine.workbench_status import WorkbenchStatus
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.check import Check
-from kernelwright.search.table import spelled
+from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
 from kernelwright.store.whole_file import write_whole
 
 __all__ = [
     "ADMISSION",
+    "BASELINE",
     "DOES_NOT_HOLD",
     "OUTSIDE",
     "AdmissionRequest",
@@ -121,6 +122,7 @@ __all__ = [
     "doctor",
     "learn",
     "list_runs",
+    "listed",
     "load_config",
     "open_workbench",
     "optimize",
@@ -132,6 +134,7 @@ __all__ = [
     "report",
     "resume",
     "spelled",
+    "spellings",
     "verify",
     "write_whole",
 ]

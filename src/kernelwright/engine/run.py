@@ -28,8 +28,7 @@ from kernelwright.propose.proposer import Proposer
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.run import Outcome
 from kernelwright.records.task import Task
-from kernelwright.search.limits import Limits
-from kernelwright.search.table import make_strategy
+from kernelwright.search.strategy import Limits
 from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.run import RunStore
 
@@ -104,7 +103,7 @@ def _office(
 
 
 async def _end(config: RunConfig, parts: Parts, judge: Judge, progress: Progress, journal: Journal) -> Ending:
-    strategy = make_strategy(config.strategy, Limits(proposals=config.budget.proposals, target_us=config.target_us))
+    strategy = config.strategy.make(Limits(proposals=config.budget.proposals, target_us=config.target_us))
     try:
         stopped = await search(strategy, parts.proposer, judge, progress)
         final = await _finals(config, judge, progress, journal)

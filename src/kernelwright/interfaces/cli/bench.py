@@ -17,7 +17,8 @@ from kernelwright.interfaces.cli.guard import interruptible
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-STRATEGIES = "direct,fsr,cudaforge,tritongym,frontend_midend,best_of_n"
+STRATEGIES = ",".join(api.listed())
+_VARIANTS = [name for name in api.spellings() if ":" in name]
 _WHAT, _BUDGET = "What is compared", "What each cell may spend"
 _KERNELBENCH = "A checkout of KernelBench instead of a directory"
 
@@ -30,7 +31,9 @@ Tasks = Annotated[
     list[Path] | None,
     typer.Argument(help="Directories of tasks, or files; with a size as in tasks/fsr@large.", show_default=False),
 ]
-Strategies = Annotated[str, _option("With commas between; tritongym:WORKFLOW and cudaforge:EDIT too.", _WHAT)]
+Strategies = Annotated[
+    str, _option(f"With commas between, each with a variant if it has any: {', '.join(_VARIANTS)}.", _WHAT)
+]
 Proposers = Annotated[str | None, _option("author, llm, llm:VARIANT. Default: llm with a model, else author.", _WHAT)]
 Rewards = Annotated[str, _option("Of the search.", _WHAT)]
 Seeds = Annotated[str, _option("Of the search, with commas.", _WHAT)]
@@ -43,7 +46,8 @@ Models = Annotated[
     ),
 ]
 Direct = Annotated[
-    bool, typer.Option("--direct/--no-direct", help="With direct beside what models write.", rich_help_panel=_WHAT)
+    bool,
+    typer.Option("--direct/--no-direct", help=f"With {api.BASELINE} beside what models write.", rich_help_panel=_WHAT),
 ]
 NaiveKernels = Annotated[Path | None, _option("A directory with a naive kernel a task: TASK.cu, TASK.cpp.", _WHAT)]
 Proposals = Annotated[int | None, _option("Proposals.", _BUDGET)]
@@ -139,10 +143,10 @@ def _end(result: api.BenchResult, folder: Path, *, json: bool) -> None:
 
 def _with_direct(strategies: tuple[str, ...], proposers: tuple[str, ...]) -> tuple[str, ...]:
     """Where models write, their answers without any feedback are a column too: what the loops are worth is seen beside it."""
-    if "direct" in strategies or not strategies or not any(name.partition(":")[0] == "llm" for name in proposers):
+    if api.BASELINE in strategies or not strategies or not any(name.partition(":")[0] == "llm" for name in proposers):
         return strategies
-    ERRORS.print("direct is compared too, as what models write without feedback; --no-direct leaves it out")
-    return ("direct", *strategies)
+    ERRORS.print(f"{api.BASELINE} is compared too, as what models write without feedback; --no-direct leaves it out")
+    return (api.BASELINE, *strategies)
 
 
 def _suite(tasks: list[Path] | None, kernelbench: api.KernelBench | None) -> tuple[Path, ...] | api.KernelBench:

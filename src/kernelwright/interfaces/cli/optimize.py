@@ -29,9 +29,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     target: Annotated[
         str | None, typer.Option(help="cpu, cuda, or sm_80 … sm_120. Default: the GPU if there is one.")
     ] = None,
-    strategy: Annotated[
-        str | None, typer.Option(help="tritongym, cudaforge, fsr, frontend_midend, direct or best_of_n.")
-    ] = None,
+    strategy: Annotated[str | None, typer.Option(help=f"{', '.join(api.listed())}. A variant follows a colon.")] = None,
     proposer: Annotated[str | None, typer.Option(help="Who writes the kernels.")] = None,
     model: Annotated[
         list[str] | None,
