@@ -69,7 +69,7 @@ def test_a_sample_is_the_same_each_time_and_stated(request_for):
     [
         ({"strategies": ("nonsense",)}, "'nonsense' must be one of .*best_of_n"),
         ({"strategies": ()}, "no strategy"),
-        ({"strategies": ("tritongym:nonsense",)}, "strategy.tritongym.workflow"),
+        ({"strategies": ("tritongym:nonsense",)}, "strategy.workflow"),
         ({"rewards": ("nonsense",)}, "'nonsense' must be one of"),
         ({"seeds": (1, 1)}, "named twice"),
     ],
