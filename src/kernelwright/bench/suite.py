@@ -95,10 +95,10 @@ def _rewards_are_read(request: BenchRequest) -> None:
         UsageError: a reward is unknown, or nothing would tell several apart.
     """
     _known("reward", request.rewards, tuple(REWARDS))
-    read = request.config.predictor is not None or all(strategy_of(name).reads_reward for name in request.strategies)
-    if len(request.rewards) > 1 and not read:
+    blind = [name for name in request.strategies if not strategy_of(name).reads_reward]
+    if len(request.rewards) > 1 and blind and request.config.predictor is None:
         raise UsageError(
-            f"--rewards {','.join(request.rewards)}: not every strategy here reads a reward, so arms would differ by noise "
+            f"--rewards {','.join(request.rewards)}: {', '.join(blind)} read no reward, so these arms would differ by noise "
             "alone. Name one, or configure a predictor, which learns from it (docs/reward.md)"
         )
 

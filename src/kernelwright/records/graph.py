@@ -17,11 +17,11 @@ FAMILIES = {
     "scan": r"^_?(log)?cum",
     "indexing": r"gather|scatter|index|embedding|take|bincount|histc",
     "pooling": r"pool",
-    "normalisation": r"_norm|softmax|^renorm",
     "loss": r"loss|cross_entropy|kl_div",
-    "reduction": r"^(nan)?(sum|mean)|^(prod|amax|amin|aminmax|max|min|argmax|argmin|any|all|std|var|norm|logsumexp)(_|$)|vector_norm",
+    "normalisation": r"_norm|softmax|^renorm",
+    "reduction": r"^(nan)?(sum|mean)|^(prod|a?max|a?min|aminmax|arg(max|min)|any|all|std|var|norm|logsumexp)(_|$)|vector_norm",
 }
-"""Families of operations by their names in ATen, the one with the most work to it first."""
+"""Families of operations by their names in ATen, the most telling one first."""
 
 
 class Ref(Record):
@@ -77,7 +77,7 @@ class OpGraph(Record):
 
     @property
     def family(self) -> str:
-        """What kind of work this is: the heaviest of FAMILIES that any operation belongs to, or `pointwise`."""
+        """What kind of work this is: the first of FAMILIES that any operation belongs to, or `pointwise`."""
         names = {node.op.split(".")[1] for node in self.nodes if node.op.count(".") > 1}
         return next(
             (family for family, marks in FAMILIES.items() if any(map(re.compile(marks).search, names))), "pointwise"
