@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.search.limits import Limits
 
 
 class Strategy(Protocol):
@@ -28,4 +29,15 @@ class Strategy(Protocol):
 
     def finished(self) -> str | None:
         """Why the search is over (a target reached, nothing left); None while it goes on."""
+        ...
+
+
+class PluginConfig(Protocol):
+    """What the entry point of a plug-in's strategy names: a frozen record with the strategy's options."""
+
+    name: str
+    """As the entry point is called; a `Literal` of it."""
+
+    def strategy(self, limits: Limits) -> Strategy:
+        """A fresh strategy with these options."""
         ...
