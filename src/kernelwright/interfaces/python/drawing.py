@@ -58,8 +58,9 @@ def _floats(values: torch.Tensor, shape: tuple[int, ...]) -> str:
     low, high = values.min().item(), values.max().item()
     if low >= 0 and values.dim() and torch.allclose(values.sum(-1), values.new_ones(()), atol=1e-3):
         return f"torch.softmax(torch.randn({shape}), -1)"
-    if bool((values == values.round()).all()) and FEWEST_CLASSES <= values.unique().numel() <= MOST_CLASSES:
-        return f"torch.randint({int(low)}, {int(high) + 1}, {shape}).float()"
+    classes = values.unique()
+    if bool((classes == classes.round()).all()) and FEWEST_CLASSES <= classes.numel() <= MOST_CLASSES:
+        return f"torch.tensor({classes.tolist()})[torch.randint(0, {classes.numel()}, {shape})]"
     if low >= 0:
         return f"(torch.rand({shape}) * {high:.6g})"
     return f"(torch.randn({shape}) * {values.std().item():.6g} + {values.mean().item():.6g})"
