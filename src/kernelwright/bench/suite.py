@@ -19,7 +19,7 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.records.base import identity
 from kernelwright.records.task import TaskSource
-from kernelwright.reward.table import REWARDS
+from kernelwright.reward.table import reward_names
 from kernelwright.search.table import spelled, strategy_of
 from kernelwright.store.whole_file import write_whole
 
@@ -94,7 +94,7 @@ def _rewards_are_read(request: BenchRequest) -> None:
     Raises:
         UsageError: a reward is unknown, or nothing would tell several apart.
     """
-    _known("reward", request.rewards, tuple(REWARDS))
+    _known("reward", request.rewards, reward_names())
     blind = [name for name in request.strategies if not strategy_of(name).reads_reward]
     if len(request.rewards) > 1 and blind and request.config.predictor is None:
         raise UsageError(

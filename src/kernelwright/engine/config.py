@@ -21,7 +21,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.candidate import Language
 from kernelwright.records.limits import TaskLimits
 from kernelwright.records.policy import Policy
-from kernelwright.reward.table import REWARDS
+from kernelwright.reward.table import is_reward, reward_names
 from kernelwright.search.table import DEFAULT, AnyStrategy
 
 Settings = Mapping[str, JsonValue]
@@ -88,13 +88,13 @@ class RunConfig(Record):
             return given
         strategy = given.get("strategy")
         name = strategy.get("name") if isinstance(strategy, dict) else getattr(strategy, "name", None)
-        return {**given, "reward": name if isinstance(name, str) and name in REWARDS else DEFAULT_REWARD}
+        return {**given, "reward": name if isinstance(name, str) and is_reward(name) else DEFAULT_REWARD}
 
     @field_validator("reward")
     @classmethod
     def _reward_is_known(cls, name: str) -> str:
-        if name not in REWARDS:
-            raise ValueError(f"must be one of {', '.join(REWARDS)}")
+        if not is_reward(name):
+            raise ValueError(f"must be one of {', '.join(reward_names())}")
         return name
 
 

@@ -26,7 +26,7 @@ from kernelwright.records.feedback import Feedback
 from kernelwright.records.run import Turn
 from kernelwright.records.spending import unbooked
 from kernelwright.records.task import Task
-from kernelwright.reward.table import REWARDS
+from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy
 
 RANKING = -1
@@ -127,7 +127,8 @@ class Progress:
         attempt = self._attempt(expansion, swept)
         parent = self.attempts[expansion.parents[0]] if expansion.parents else None
         replayed = self._journal.attempted(attempt)
-        reward = REWARDS[self.config.reward](attempt, parent, self.best)
+        before, best = (one.evaluation if one is not None else None for one in (parent, self.best))
+        reward = find_reward(self.config.reward, expansion.role)(attempt.evaluation, before, best)
         self._journal.told(attempt.number, reward)
         feedback = describe(attempt, parent, self.best, self.config.target_us, reward)
         self.attempts.append(attempt)

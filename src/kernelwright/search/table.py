@@ -1,11 +1,15 @@
-"""The table of strategies. To add one: write `search/<name>.py` and add its configuration here."""
+"""The table of strategies. To add one: write `search/<name>.py` and add its configuration here.
+
+A distribution of somebody else brings one by an entry point that names its configuration (docs/plugins.md).
+"""
 
 from collections.abc import Mapping
-from typing import Annotated, get_args
+from typing import Annotated, cast, get_args
 
 from pydantic import BeforeValidator, JsonValue, SerializeAsAny
 
 from kernelwright.errors import UsageError
+from kernelwright.plugins import load_plugin, plugin_names
 from kernelwright.search.cudaforge import CudaForgeConfig
 from kernelwright.search.frontend_midend import FrontendMidendConfig
 from kernelwright.search.fsr import FsrConfig
@@ -24,7 +28,7 @@ _CONFIGS: tuple[type[StrategyConfig], ...] = (
     OutsideConfig,
 )
 STRATEGIES: dict[str, type[StrategyConfig]] = {config.model_fields["name"].default: config for config in _CONFIGS}
-"""Every strategy's configuration by its name, in the order in which they are shown."""
+"""Every built-in strategy's configuration by its name, in the order in which they are shown."""
 
 DEFAULT: StrategyConfig = TritonGymConfig()
 """The strategy of a run that names none."""
@@ -36,10 +40,24 @@ def _chosen(given: object) -> object:
     """The configuration that a setting's `name` says."""
     if not isinstance(given, Mapping):
         return given
-    config = STRATEGIES.get(str(given.get("name")))
+    config = _found(str(given.get("name")))
     if config is None:
-        raise ValueError(f"name must be one of {', '.join(STRATEGIES)}")
+        raise ValueError(f"name must be one of {', '.join(_names())}")
     return config.model_validate(given)
+
+
+def _found(name: str) -> type[StrategyConfig] | None:
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    return cast("type[StrategyConfig] | None", load_plugin("strategies", name, _is_config))
+
+
+def _is_config(part: object) -> bool:
+    return isinstance(part, type) and issubclass(part, StrategyConfig)
+
+
+def _names() -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*STRATEGIES, *plugin_names("strategies"))))
 
 
 AnyStrategy = Annotated[SerializeAsAny[StrategyConfig], BeforeValidator(_chosen)]
@@ -47,12 +65,12 @@ AnyStrategy = Annotated[SerializeAsAny[StrategyConfig], BeforeValidator(_chosen)
 
 
 def listed() -> tuple[str, ...]:
-    """The names that people may choose."""
+    """The built-in names that people may choose."""
     return tuple(name for name, config in STRATEGIES.items() if config.listed)
 
 
 def spellings() -> tuple[str, ...]:
-    """Every name, and every variant of those that have one, as a command line spells them."""
+    """Every built-in name, with each of its variants where it has any, as a command line spells them."""
     return tuple(f"{name}:{v}" if v else name for name, config in STRATEGIES.items() for v in _variants(config))
 
 
@@ -67,9 +85,10 @@ def strategy_of(text: str) -> type[StrategyConfig]:
         UsageError: there is no such strategy.
     """
     name = text.partition(":")[0]
-    if name not in STRATEGIES:
-        raise UsageError(f"strategy {name!r} must be one of {', '.join(STRATEGIES)}")
-    return STRATEGIES[name]
+    config = _found(name)
+    if config is None:
+        raise UsageError(f"strategy {name!r} must be one of {', '.join(_names())}")
+    return config
 
 
 def spelled(text: str) -> dict[str, JsonValue]:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from kernelwright.feedback.describe import describe
 from kernelwright.records.candidate import Candidate
-from kernelwright.reward.table import REWARDS
+from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Limits
 from kernelwright.search.table import AnyStrategy
 from kernelwright.testing.samples import sample_attempt
@@ -73,4 +73,4 @@ class Player:
 
 def feedback_of(attempt):
     """What the engine would tell beside it."""
-    return describe(attempt, None, None, reward=REWARDS["tritongym"](attempt, None, None))
+    return describe(attempt, None, None, reward=find_reward("tritongym")(attempt.evaluation, None, None))

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from kernelwright import __version__
 from kernelwright.api import Suppliers
+from kernelwright.version import __version__
 
 ERRORS = Console(stderr=True, soft_wrap=True, highlight=False)
 OUTPUT = Console(soft_wrap=True, highlight=False)
