@@ -9,7 +9,7 @@ from pathlib import Path
 from kernelwright.engine.config import RunConfig
 from kernelwright.errors import StoreError
 from kernelwright.records.run import RunCard, state_id
-from kernelwright.search.strategy import Strategy
+from kernelwright.search.strategy import Limits, Strategy
 from kernelwright.store.run import RunStore
 from kernelwright.store.strategy_state import StateKey, StrategyStates
 
@@ -24,15 +24,18 @@ def create_run(folder: Path, card: RunCard, config: RunConfig, states: StrategyS
     return RunStore.create(folder, card.model_copy(update={"state": state_id(state)}), state)
 
 
-def restore(strategy: Strategy, store: RunStore) -> None:
-    """Have a fresh strategy begin with the state that this run began with.
+def fresh_strategy(store: RunStore, config: RunConfig) -> Strategy:
+    """The run's strategy as it stood when the run began.
 
     Raises:
         StoreError: the journal's state is not the card's.
+        UsageError: the state is of another version of the strategy.
     """
+    strategy = config.strategy.make(Limits(proposals=config.budget.proposals, target_us=config.target_us))
     state = store.state()
     if state is not None:
         strategy.restore(state)
+    return strategy
 
 
 def remember(strategy: Strategy, store: RunStore, config: RunConfig, states: StrategyStates) -> str | None:

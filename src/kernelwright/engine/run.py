@@ -16,7 +16,7 @@ from kernelwright.engine.finals import play_finals
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.judge import Circumstances, Judge
 from kernelwright.engine.loop import search
-from kernelwright.engine.memory import remember, restore
+from kernelwright.engine.memory import fresh_strategy, remember
 from kernelwright.engine.meter import Meter
 from kernelwright.engine.predictor import Build, Predictor
 from kernelwright.engine.profiles import Profiles
@@ -29,7 +29,7 @@ from kernelwright.propose.proposer import Proposer
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.run import Outcome
 from kernelwright.records.task import Task
-from kernelwright.search.strategy import Limits, Strategy
+from kernelwright.search.strategy import Strategy
 from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.run import RunStore
 from kernelwright.store.strategy_state import StrategyStates
@@ -77,8 +77,7 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
     crew = parts.crew or Crew({}, make_model)
     aids = Aids(parts.predictor, _builder(task, config, parts), _office(task, config, parts, crew, journal))
     progress = Progress(task, config, journal, aids)
-    strategy = config.strategy.make(Limits(proposals=config.budget.proposals, target_us=config.target_us))
-    restore(strategy, store)
+    strategy = fresh_strategy(store, config)
     ending = await _end(strategy, parts, judge, progress, journal)
     if ending.outcome.complete and parts.states is not None:
         trouble = remember(strategy, store, config, parts.states)
