@@ -2,18 +2,22 @@
 
 import asyncio
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.memory import create_run, state_key
+from kernelwright.engine.request import OptimizeRequest
 from kernelwright.engine.run import Parts, run
+from kernelwright.engine.session import begin, play_in
 from kernelwright.records.run import state_id
 from kernelwright.search.table import STRATEGIES
 from kernelwright.store.run import RunStore
 from kernelwright.store.strategy_state import StrategyStates
-from kernelwright.testing.samples import sample_card
+from kernelwright.testing.samples import SOURCE, sample_card
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
+from kernelwright.testing.suppliers import scripted_suppliers
 from remembering import enter
 
 
@@ -140,6 +144,26 @@ def test_shipped_strategies_leave_no_file(states, tmp_path):
         played(store, states, config)
         assert store.card.state == ""
     assert not states.file.exists()
+
+
+def test_a_command_begins_with_the_memory_and_a_cell_of_a_comparison_without(states, tmp_path):
+    (tmp_path / "abs.py").write_text(SOURCE)
+    request = OptimizeRequest(tmp_path / "abs.py", "cpu", settings(), tmp_path / "runs")
+    suppliers = replace(scripted_suppliers(), states=lambda: states)
+    for _ in range(2):
+        asyncio.run(begin(request, suppliers))
+    cards = [
+        run_card(folder) for folder in sorted((tmp_path / "runs").iterdir(), key=lambda path: path.stat().st_mtime)
+    ]
+    assert [card.state == "" for card in cards] == [True, False]
+    asyncio.run(play_in(tmp_path / "cell", CARD.task, settings(), ScriptedEvaluator(), suppliers))
+    assert run_card(tmp_path / "cell").state == ""
+    assert pulls(states) == 8
+
+
+def run_card(folder):
+    with closing(RunStore.open(folder)) as store:
+        return store.card
 
 
 class BreaksLater(ScriptedEvaluator):
