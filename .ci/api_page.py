@@ -1,5 +1,6 @@
 """Writes docs/api.md from the docstrings of `kernelwright.__all__`; with --check it only says whether the page is current."""
 
+import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ def main(arguments: list[str]) -> int:
     return 1
 
 
+@functools.cache
 def page() -> str:
     """The whole page."""
     package = griffe.load("kernelwright", search_paths=[str(ROOT / "src")])
