@@ -1,6 +1,6 @@
 # make demo    set up, then write, prove and time a kernel
 # make test    set up, then every test: the quick ones side by side, then those that need the machine alone
-# make check   format, lint, types, layers, sizes, and the README's table
+# make check   format, lint, types, layers, sizes, the README's table, and the API page
 # make clean   remove the environment, caches and runs
 PYTHON ?= python3.11
 VENV := .venv
@@ -28,6 +28,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/sizes.py src bench .ci
 	$(BIN)/python bench/readme_table.py --check
+	$(BIN)/python .ci/api_page.py --check
 
 clean:
 	rm -rf $(VENV) runs build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
