@@ -25,8 +25,8 @@ from kernelwright.search.table import spelled
 from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.run import RunStore
 from kernelwright.tasks.table import read_task
-from kernelwright.testing.drill import DrillServer, Faults
-from kernelwright.testing.drill.writer import writers
+from mock_llm import Faults, MockLLMServer
+from mock_llm.writer import writers
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -105,7 +105,7 @@ class Arena:
     def best(self, strategy, blind, proposals, settings):
         """The best attempt of a run; None where nothing was right."""
         folder = Path(tempfile.mkdtemp(dir=self.folder))
-        with DrillServer([self.task], self.seed, FAULTS) as server:
+        with MockLLMServer([self.task], self.seed, FAULTS) as server:
             config = RunConfig.model_validate({
                 "seed": self.seed, "strategy": spelled(strategy) | settings, "proposer": "llm", "in_flight": 1,
                 "models": {"default": {"name": server.model, "base_url": server.base_url}},

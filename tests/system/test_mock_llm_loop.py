@@ -9,7 +9,7 @@ from bad_input import QUICK, Asked
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.records.evaluation import BuildFailed, Incorrect, Measured, Refused, Suspect
 from kernelwright.tasks.kernel_file import parse_kernel
-from kernelwright.testing.drill import DrillServer, Faults
+from mock_llm import Faults, MockLLMServer
 
 SOFTMAX = """
 import torch
@@ -43,7 +43,7 @@ def task(referee):
 
 @pytest.fixture
 def server(task):
-    with DrillServer([task], seed=SEED, faults=FAULTS) as found:
+    with MockLLMServer([task], seed=SEED, faults=FAULTS) as found:
         yield found
 
 
