@@ -5,7 +5,6 @@ from typing import get_args
 
 import pytest
 
-from kernelwright.evaluate.referee import Referee
 from kernelwright.knowledge.techniques.library import FOLDER, technique, techniques
 from kernelwright.records.candidate import Language
 from kernelwright.records.evaluation import Measured
@@ -23,11 +22,11 @@ LARGE = "loop-interchange"
 
 
 class Bench:
-    """A referee that keeps its worker for all cards."""
+    """Asks the warm referee from synchronous code."""
 
-    def __init__(self):
+    def __init__(self, warm):
         self.loop = asyncio.new_event_loop()
-        self.referee = Referee(Policy(baselines=("eager",), final_baselines=(), search_seconds=1.0))
+        self.referee = warm.under(Policy(baselines=("eager",), final_baselines=(), search_seconds=1.0))
 
     def judged(self, name, timed=False):
         return self.loop.run_until_complete(self._judged(name, timed))
@@ -41,13 +40,12 @@ class Bench:
         return [await self.referee.replay(task, kernel, SEEDS) for kernel in kernels]
 
     def close(self):
-        self.loop.run_until_complete(self.referee.close())
         self.loop.close()
 
 
 @pytest.fixture(scope="module")
-def bench():
-    made = Bench()
+def bench(warm_referee):
+    made = Bench(warm_referee)
     yield made
     made.close()
 
@@ -62,6 +60,7 @@ def test_both_kernels_are_right(bench, name):
     assert [f.outcome for f in found] == 2 * [OUTCOMES[technique(name).example.language]], found
 
 
+@pytest.mark.quiet
 def test_what_a_card_promises_can_be_measured(bench):
     before, after = bench.judged(LARGE, timed=True)
     assert isinstance(before, Measured)
