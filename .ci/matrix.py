@@ -11,6 +11,7 @@ import argparse
 import ast
 import json
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -114,15 +115,17 @@ def depends(test: Path, touched: set[Path]) -> bool:
 
 
 def helpers_of(test: Path) -> Iterator[Path]:
-    """The test, and the modules of tests/ that it imports, however deep."""
+    """The test, and the modules of tests/ that it imports, starts, or has a fixture of: those whose names it says."""
     todo, seen = [test], {test}
     while todo:
         file = todo.pop()
         yield file
-        beside = (file.parent, TESTS)
-        found = {place / f"{name.replace('.', '/')}.py" for name in imported(file) for place in beside}
-        found |= {place / "conftest.py" for place in beside}
-        todo += [path for path in found - seen if path.exists()]
+        said = set(re.findall(r"\w+", file.read_text("utf-8")))
+        beside = {*file.parent.glob("*.py"), *TESTS.glob("*.py"), *(TESTS / "mock_llm").glob("*.py")}
+        found = {
+            path for path in beside - seen if path.stem in said and not path.name.startswith(("test_", "conftest"))
+        }
+        todo += found
         seen |= found
 
 
@@ -152,7 +155,7 @@ def behind(names: set[str]) -> set[str]:
         name = todo.pop()
         if name in found or name not in known:
             continue
-        found.add(name)
+        found |= {name, *(name[: dot.start()] for dot in re.finditer(r"\.", name))}
         todo += graph().find_modules_directly_imported_by(name)
         for started in STARTED.get(name, ()):
             todo += [module for module in known if module == started or module.startswith(f"{started}.")]
