@@ -130,6 +130,14 @@ class Contestant:
         outside_ns = max(1, response.outside_ns - self._believed(ran.beside_ns))
         return Ran(of_all(ran.results, len(calls)), outside_ns, max(1, ran.ns), response.cpu_ns)
 
+    def compute(self, calls: Sequence[Sequence[int]], variant: str, limit_s: float) -> None:
+        """Have it compute a variant for the first time, which may take as long as its compiler does.
+
+        Raises:
+            as `ask`.
+        """
+        self.ask(Run(calls=calls, variant=variant), limit_s)
+
     def take_parameters(self, offsets: Sequence[int]) -> None:
         """Make it ready for calls with the parameters at these offsets, where it does not read them there."""
 

@@ -1,5 +1,6 @@
-"""Packets between the grader, the warm parent and its children: one JSON object each over a SOCK_SEQPACKET pair, with
-descriptors. A packet is whole or absent. What it may say stands in `sandbox.messages`.
+"""Packets between the grader, the warm parent and its children: one JSON object each, over a SOCK_SEQPACKET pair.
+
+A packet is whole or absent, and may bring descriptors. What it may say stands in `sandbox.messages`.
 """
 
 import socket

@@ -13,7 +13,17 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.sandbox.messages.calls import DescribeInputs, Described, Found, LibraryLoaded, LoadLibrary, Ran, RanInTurn, RunInTurn, RunPlaced
+from kernelwright.evaluate.sandbox.messages.calls import (
+    Described,
+    DescribeInputs,
+    Found,
+    LibraryLoaded,
+    LoadLibrary,
+    Ran,
+    RanInTurn,
+    RunInTurn,
+    RunPlaced,
+)
 from kernelwright.evaluate.sides import session
 from kernelwright.evaluate.sides.memory import ArenaView
 

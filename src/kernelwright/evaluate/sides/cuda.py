@@ -14,8 +14,8 @@ from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.sandbox.messages.calls import (
     Clocked,
-    DescribeInputs,
     Described,
+    DescribeInputs,
     Export,
     Exported,
     LoadModel,

@@ -26,8 +26,9 @@ def timed(
 def clocked(
     enqueue: Enqueue, calls: int, how: Clocking, prepare: Sequence[Callable[[], None]] = ()
 ) -> tuple[list[object], Clocked]:
-    """Results and times by `how.clock`. Where each call is timed by
-    itself, `prepare` has what is done before it, outside its time: its parameters are taken.
+    """Results, and times as `how` says.
+
+    Where each call is timed by itself, `prepare` has what is done before it, outside its time: its parameters are taken.
     """
     torch.cuda.synchronize()
     if how.clock in ("each", "overhead"):

@@ -10,7 +10,16 @@ import sys
 from pathlib import Path
 
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.sandbox.messages.tools import Counted, CountUnder, MeasureRates, PrepareProfile, ProfileOrder, Rates, Trace, Traced
+from kernelwright.evaluate.sandbox.messages.tools import (
+    Counted,
+    CountUnder,
+    MeasureRates,
+    PrepareProfile,
+    ProfileOrder,
+    Rates,
+    Trace,
+    Traced,
+)
 from kernelwright.evaluate.sides import session
 from kernelwright.evaluate.sides.rates import rates
 from kernelwright.evaluate.sides.subject import BINARY, LIBRARY, subject

@@ -30,7 +30,9 @@ def serve(control: socket.socket, handlers: Handlers) -> None:
         except Exception as error:  # noqa: BLE001 (foreign code: whatever it raises is its result)
             said = Raised(error=type(error).__name__, log=_shorten(error))
         raised = isinstance(said, Raised)
-        wire.send(control, Answer(serial=question.serial, reply=None if raised else said, raised=said if raised else None))
+        wire.send(
+            control, Answer(serial=question.serial, reply=None if raised else said, raised=said if raised else None)
+        )
 
 
 def in_turn(control: socket.socket, count: int, compute: Callable[[tuple[int, ...]], Sequence[int]]) -> None:

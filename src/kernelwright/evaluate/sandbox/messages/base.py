@@ -26,9 +26,9 @@ class UnreadableError(MalformedError):
     """It is no JSON object at all."""
 
 
-def legible(text: object) -> str:
+def legible(value: object) -> object:
     """Text as it can be sent and stored: half a surrogate pair, which Python can hold, cannot be."""
-    return str(text).encode(errors="replace").decode()
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
 Whole = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]
@@ -36,7 +36,7 @@ Whole = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]
 Address = Annotated[int, Field(strict=True, ge=-1, lt=1 << 62)]
 """Where something lies; -1 where there was no room for it."""
 Count = Annotated[int, Field(strict=True, ge=1, lt=1 << 31)]
-Figure = Annotated[float, Field(ge=0, lt=1e12, allow_inf_nan=False)]
+Figure = Annotated[float, Field(strict=True, ge=0, lt=1e12, allow_inf_nan=False)]
 """A time or a rate."""
 Text = Annotated[str, BeforeValidator(legible)]
 Many = Annotated[tuple[T, ...], FailFast()]
