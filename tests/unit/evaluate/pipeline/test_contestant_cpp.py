@@ -73,7 +73,7 @@ def test_a_question_does_not_say_whether_anybody_will_look():
     side.run([(0,)], checked=True)
     side.run([(0,)], checked=False)
     assert [q.model_dump(exclude={"outs"}) for q in side.child.questions[1:]] == [
-        {"files": (), "kind": "run_placed", "calls": ((0,),)}
+        {"kind": "run_placed", "calls": ((0,),)}
     ] * 2
 
 
