@@ -12,7 +12,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from kernelwright import errors
-from kernelwright.evaluate.sandbox.messages.base import refused
+from kernelwright.evaluate.sandbox.messages.base import Text, refused
 from kernelwright.records.admission import Fitness
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
@@ -127,9 +127,9 @@ class Failed(Record):
     """The job could not be done: an exception of `errors`, by its name."""
 
     kind: Literal["failed"] = "failed"
-    error: str
-    message: str
-    reason: str = "unfit"
+    error: Text
+    message: Text
+    reason: Text = "unfit"
     """Class of refusal, of a TaskError."""
 
     def exception(self) -> errors.KernelwrightError:
@@ -175,4 +175,4 @@ def read_answer(data: bytes, job: Job[A]) -> Answered[A] | Failed | UnknownTask:
 @cache
 def _answers_to(kind: type[Job[A]]) -> TypeAdapter[Answered[A] | Failed | UnknownTask]:
     (result,) = next(base for base in kind.__bases__ if issubclass(base, Job)).__pydantic_generic_metadata__["args"]
-    return TypeAdapter(Annotated[Answered[result] | Failed | UnknownTask, Field(discriminator="kind")])  # type: ignore[valid-type]
+    return TypeAdapter(Annotated[Answered[result] | Failed | UnknownTask, Field(discriminator="kind")])  # type: ignore[valid-type, arg-type]

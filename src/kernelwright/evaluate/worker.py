@@ -87,6 +87,7 @@ def main() -> None:
 def _answer(court: Court, tasks: KnownTasks, payload: bytes) -> str:
     try:
         done = _do(court, tasks, read_request(payload))
+        return (done if isinstance(done, UnknownTask) else Answered(result=done)).model_dump_json()
     except current.JobCancelledError:
         raise
     except errors.TaskError as error:
@@ -98,7 +99,6 @@ def _answer(court: Court, tasks: KnownTasks, payload: bytes) -> str:
     except Exception as error:  # noqa: BLE001 (the referee's own fault: told as such, never charged to a candidate)
         detail = "".join(traceback.format_exception(error))[-4000:]
         return Failed(error="RefereeError", message=f"the referee broke: {error!r}\n{detail}").model_dump_json()
-    return (done if isinstance(done, UnknownTask) else Answered(result=done)).model_dump_json()
 
 
 def _do(court: Court, tasks: KnownTasks, request: Request) -> Record:
