@@ -16,13 +16,13 @@ import torch
 from provenance import provenance
 
 from kernelwright.evaluate.compile import cpp
+from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant, Loading
 from kernelwright.evaluate.pipeline.court import Court
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.profile import statistics
 from kernelwright.evaluate.profile.clock import MOST_CALLS, Contest, Entrant
 from kernelwright.evaluate.profile.inputs import FreshInputs, Stock
 from kernelwright.evaluate.sandbox.arena import Arena
-from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.policy import Policy
@@ -142,11 +142,10 @@ def _open_cpu(machine: Machine, spec: TensorSpec, counts: tuple[int, int], work:
         candidate = Candidate(language="cpp", source=CPP, entry="work", defines=defines)
         library = cpp.build(machine.warm, candidate, 60.0)
         assert isinstance(library, cpp.Library), library
-        side = Contestant(machine.warm.spawn("cpp", Jail(directory="/")), 30.0)
-        output = {"name": "out", "shape": [], "dtype": "float32"}
-        load = {"do": "load", "starts": arena.layout(), "outputs": [output], "workspace_bytes": 0, "entry": "work",
-                "threads": machine.device.cores}  # fmt: skip
-        side.ask(load, [arena.descriptor, library.descriptor])
+        output = TensorSpec(name="out", shape=(), dtype="float32")
+        side = CppContestant(machine.warm.spawn("cpp", Jail(directory="/")), 30.0, [output])
+        how = Loading("work", machine.device.cores)
+        side.load((arena.layout(), [arena.descriptor]), library.descriptor, how)
         library.close()
         sides.append(side)
 

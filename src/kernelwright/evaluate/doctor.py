@@ -20,6 +20,7 @@ from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.profile import ncu, ncu_output, ncu_probe
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
+from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.check import Check
 
@@ -176,8 +177,8 @@ def _denied() -> list[str]:
     with Warm() as warm:
         child = warm.spawn("tool", Jail(directory="/", may_execute=True))
         try:
-            question = {"do": "execute", "argv": ["true"], "files": {}, "result": "nothing"}
-            return [str(part) for part in child.ask(question, LIMIT_S).message["denied"]]
+            child.ask(Execute(argv=("true",), texts={}), LIMIT_S)
+            return list(child.denied)
         finally:
             child.close()
 

@@ -13,6 +13,7 @@ from kernelwright.errors import MachineError
 from kernelwright.evaluate.compile.made import read_made
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import Execute, Made
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Refused
@@ -83,22 +84,19 @@ def library(warm: Warm, argv: list[str], files: dict[str, str], limit_s: float, 
     child = Contestant(warm.spawn("tool", confined), limit_s)
     try:
         start = time.perf_counter()
-        answer = child.ask({"do": "execute", "argv": argv, "files": files, "result": LIBRARY})
-        seconds = time.perf_counter() - start
-        log = str(answer["log"])
-        if "address" not in answer:
-            return BuildFailed(log=log or f"the compiler exited with status {answer['status']} and said nothing")
-        if int(answer["bytes"]) > LARGEST_BINARY:
-            return BuildFailed(
-                log=f"the shared object has {answer['bytes']} bytes; at most {LARGEST_BINARY} are loaded"
-            )
-        facts = BuildFacts(compiler=argv[0], seconds=seconds, warnings=log, binary_bytes=int(answer["bytes"]))
-        return Library(_fetch(child, int(answer["address"]), int(answer["bytes"])), facts)
+        executed = child.ask(Execute(argv=argv, texts=files, result=LIBRARY))
+        seconds, log, made = time.perf_counter() - start, executed.log, executed.made
+        if made is None:
+            return BuildFailed(log=log or f"the compiler exited with status {executed.status} and said nothing")
+        if made.nbytes > LARGEST_BINARY:
+            return BuildFailed(log=f"the shared object has {made.nbytes} bytes; at most {LARGEST_BINARY} are loaded")
+        facts = BuildFacts(compiler=argv[0], seconds=seconds, warnings=log, binary_bytes=made.nbytes)
+        return Library(_fetch(child, made), facts)
     finally:
         child.close()
 
 
-def _fetch(child: Contestant, address: int, size: int) -> int:
+def _fetch(child: Contestant, made: Made) -> int:
     descriptor = os.memfd_create("kernel.so", os.MFD_CLOEXEC)
-    os.write(descriptor, read_made(child, address, size))
+    os.write(descriptor, read_made(child, made))
     return descriptor

@@ -18,10 +18,10 @@ from kernelwright.evaluate.compile.expression import RecipeError
 from kernelwright.evaluate.compile.made import read_made
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.compile.recipe import Resolved, resolve
-from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError, legible, whole
+from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import CompileCuda, CudaCompiled
 from kernelwright.evaluate.sandbox.spawn import Warm
-from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.knowledge.hardware import WARP, BlockShape, Hardware, hardware, occupancy
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Refused
@@ -44,7 +44,7 @@ class Built:
     binary: bytes
     names: dict[str, str]
     """The plan's kernels, by what they are called in the binary."""
-    parameters: dict[str, list[int]]
+    parameters: Mapping[str, Sequence[int]]
     log: str
     version: str
 
@@ -104,15 +104,14 @@ def _compile(
     names = sorted({launch.kernel for launch in resolved.plan.launches})
     child = Contestant(warm.spawn("nvrtc", jail), limits[0])
     try:
-        message: Message = {
-            "do": "compile",
-            "source": candidate.source,
-            "names": names,
-            "options": _options(candidate.flags, resolved.macros, arch, include),
-            "include": list(include),
-            "library": toolkit.nvrtc_library(),
-        }
-        return _read(child, child.ask(message), names)
+        command = CompileCuda(
+            source=candidate.source,
+            names=names,
+            options=_options(candidate.flags, resolved.macros, arch, include),
+            include=include,
+            library=toolkit.nvrtc_library(),
+        )
+        return _read(child, child.ask(command), names)
     finally:
         child.close()
 
@@ -124,22 +123,22 @@ def _options(flags: Sequence[str], macros: dict[str, int], arch: str, include: S
     return [f"--gpu-architecture={architecture(arch)}", *fixed, *chosen, *defined, *(f"-I{i}" for i in include)]
 
 
-def _read(child: Contestant, answer: Message, names: Sequence[str]) -> Built | BuildFailed:
-    if "missing" in answer:
-        said = legible(answer["missing"])[-300:]
+def _read(child: Contestant, compiled: CudaCompiled, names: Sequence[str]) -> Built | BuildFailed:
+    if compiled.missing:
+        said = compiled.missing[-300:]
         raise MachineError(f"NVRTC, which compiles CUDA C++, was not found ({said}): {toolkit.CURE}")
+    kernels = compiled.kernels
+    if kernels is None:
+        return BuildFailed(log=compiled.log or "the compiler failed and said nothing")
+    if kernels.made.nbytes > LARGEST_BINARY:
+        return BuildFailed(log=f"the binary has {kernels.made.nbytes} bytes; at most {LARGEST_BINARY} are loaded")
     try:
-        log = legible(answer["log"])
-        if "address" not in answer:
-            return BuildFailed(log=log or "the compiler failed and said nothing")
-        size = whole(answer["bytes"], 1)
-        if size > LARGEST_BINARY:
-            return BuildFailed(log=f"the binary has {size} bytes; at most {LARGEST_BINARY} are loaded")
-        lowered = dict(zip(names, [legible(n) for n in answer["names"]], strict=True))
-        parameters = {legible(k): [whole(v) for v in sizes] for k, sizes in answer["parameters"].items()}
-        binary = read_made(child, whole(answer["address"]), size)
-        return Built(binary, lowered, parameters, log, legible(answer["version"])[:20])
-    except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+        lowered = dict(zip(names, kernels.names, strict=True))
+        binary = read_made(child, kernels.made)
+        if not binary:
+            raise ValueError("an empty binary")
+        return Built(binary, lowered, kernels.parameters, compiled.log, compiled.version[:20])
+    except (ValueError, OSError) as error:
         raise TamperedError(f"malformed answer of the compiler's process: {error!r}") from None
 
 
@@ -175,8 +174,8 @@ def _facts(launches: Sequence[Launch], built: Built, device: Hardware) -> tuple[
     return tuple(found.values())
 
 
-def _check_parameters(name: str, launch: Launch, sizes: list[int] | None) -> None:
-    given = [size_of(a) for a in launch.arguments]
+def _check_parameters(name: str, launch: Launch, sizes: Sequence[int] | None) -> None:
+    given = tuple(size_of(a) for a in launch.arguments)
     if sizes is None or sizes == given:
         return
     if len(sizes) != len(given):

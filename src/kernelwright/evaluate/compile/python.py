@@ -9,8 +9,9 @@ from pathlib import Path
 from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.compile import assembler_log
 from kernelwright.evaluate.compile.cuda_flags import architecture
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError, legible
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import BuildExtension
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed
@@ -46,24 +47,15 @@ def build(
     jail = Jail(directory="/", may_execute=True, readable=tuple(seen), tmpfs_bytes=1 << 30, off=off)
     child = Contestant(warm.spawn("extension", jail), limit_s)
     try:
-        answer = child.ask(
-            {
-                "do": "build",
-                "candidate": candidate.model_dump(mode="json"),
-                "arch": architecture(arch),
-                "headers": str(headers) if headers else None,
-            }
-        )
-        log = legible(answer["log"])
-        return BuildFacts(
-            compiler=f"nvcc for {architecture(arch)}",
-            seconds=float(answer["seconds"]),
-            warnings="\n".join(legible(way) for way in answer["ways"]),
-            kernels=assembler_log.kernel_facts(log),
-        )
+        given = str(headers) if headers else None
+        built = child.ask(BuildExtension(candidate=candidate, arch=architecture(arch), headers=given))
     except ChildRaisedError as raised:
         return BuildFailed(log=raised.log)
-    except (KeyError, TypeError, ValueError) as error:
-        raise TamperedError(f"malformed answer of the compiling process: {error!r}") from None
     finally:
         child.close()
+    return BuildFacts(
+        compiler=f"nvcc for {architecture(arch)}",
+        seconds=built.seconds,
+        warnings="\n".join(built.ways),
+        kernels=assembler_log.kernel_facts(built.log),
+    )

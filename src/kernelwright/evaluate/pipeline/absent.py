@@ -12,7 +12,8 @@ from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, verify_c
 from kernelwright.evaluate.sandbox.child import ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.calls import LoadInterpreted
+from kernelwright.evaluate.sandbox.messages.tools import BuildCross
 from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, Refused, TimedOut, Verified
 from kernelwright.records.measure import BuildFacts
 
@@ -45,24 +46,19 @@ def cross_compiled(trial: Trial) -> BuildFacts:
     return trial.facts
 
 
-def described(trial: Trial) -> Message:
-    """The fields of a message that hands a candidate module to a child."""
-    presented = trial.session.presented
-    return {
-        "candidate": trial.candidate.model_dump(mode="json"),
-        "init": presented.init_source(),
-        "arch": trial.session.task.target.arch,
-    }
-
-
 def _compile(trial: Trial) -> BuildFacts:
     # The compiler of Triton starts an assembler of its own.
     jail = trial.jail().model_copy(update={"may_execute": True})
     child = Contestant(trial.machine.warm.spawn("cross", _at_home(jail)), trial.policy.compile_limit_s)
-    workload = trial.session.presented.task.workload.model_dump(mode="json")
+    presented = trial.session.presented
+    command = BuildCross(
+        candidate=trial.candidate,
+        workload=presented.task.workload,
+        init=presented.init_source(),
+        arch=trial.session.task.target.arch,
+    )
     try:
-        answer = child.ask({"do": "build", "workload": workload, **described(trial)})
-        return BuildFacts.model_validate(answer["facts"])
+        return child.ask(command).facts
     except ChildRaisedError as raised:
         raise OutcomeReached(_fault(trial, raised, None)) from None
     finally:
@@ -124,9 +120,16 @@ def _interpreted(trial: Trial, facts: BuildFacts) -> Evaluation:
     jail = trial.jail().model_copy(update={"environment": {"TRITON_INTERPRET": "1"}})
     child = Contestant(trial.machine.warm.spawn("interpreted", _at_home(jail)), INTERPRET_LIMIT_S)
     try:
-        workload = session.task.workload.model_dump(mode="json")
-        fields, descriptors = session.share()
-        child.ask({"do": "load", "workload": workload, **fields, **described(trial)}, descriptors)
+        starts, descriptors = session.share()
+        command = LoadInterpreted(
+            starts=starts,
+            candidate=trial.candidate,
+            workload=session.task.workload,
+            init=session.presented.init_source(),
+            arch=session.task.target.arch,
+            files=descriptors,
+        )
+        child.ask(command)
         for case in session.cases:
             verify_case(trial, child, case, guarded=False)
     except ChildRaisedError as raised:

@@ -8,12 +8,10 @@ result is a failed build, and its events are bounded by the clock outside.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from kernelwright.evaluate.compile.cpp import Library
 from kernelwright.evaluate.compile.cuda_flags import architecture
 from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.pipeline.absent import described
 from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant, PlanContestant
 from kernelwright.evaluate.pipeline.instruments_cuda import of_a_model, of_a_plan
@@ -26,13 +24,11 @@ from kernelwright.evaluate.pipeline.timing import time_candidate
 from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, replayed, verify_case
 from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError
+from kernelwright.evaluate.sandbox.messages.calls import ExtensionBuild, LoadModel
 from kernelwright.evaluate.verify.regimes import UNALIGNED
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, TimedOut
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.sandbox.wire import Message
 
 BUILD_ERRORS = (
     "CompilationError",
@@ -59,8 +55,7 @@ def plan_stages(trial: Trial, program: Program, effort: Effort) -> Evaluation:
         contestant.off = trial.policy.disabled
     try:
         with trial.timed("load"):
-            fields, descriptors = session.share()
-            contestant.load(program, fields, descriptors, len(session.inputs))
+            contestant.load(program, session.share(), len(session.inputs))
         with trial.timed("verify"):
             facts = _chosen(session, contestant, program)
             for case in session.cases:
@@ -159,8 +154,7 @@ def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanC
     """The launcher once more, with inputs that may be written to."""
     session = trial.session
     again = PlanContestant(machine.spares("launcher").take(), session.limit_s(), session.task.workload.outputs)
-    fields, descriptors = session.share()
-    again.load(program, fields, descriptors, len(session.inputs), session.tensors)
+    again.load(program, session.share(), len(session.inputs), session.tensors)
     return again
 
 
@@ -197,22 +191,24 @@ def _load(
 ) -> None:
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
     outbox = contestant.open_outbox(max(session.outbox_size(), copies))
-    fields, descriptors = session.share()
-    workload = session.task.workload
-    message: Message = {
-        "do": "load",
-        **fields,
-        **described(trial),
-        "workload": workload.model_dump(mode="json"),
-        "outputs": [o.model_dump(mode="json") for o in workload.outputs],
-        "outbox": contestant.outbox_bytes,
-        "private": private,
-    }
+    sizes, descriptors = session.share()
+    extension = None
     if trial.candidate.language == "python":
         assert isinstance(trial.machine, CudaMachine)
-        message |= {"headers": str(trial.machine.headers()), "gencode": architecture(session.task.target.arch)}
-    built = [] if library is None else [library.descriptor]
-    contestant.ask(message, [*descriptors, outbox, *built], trial.policy.compile_limit_s)
+        headers, gencode = str(trial.machine.headers()), architecture(session.task.target.arch)
+        extension = ExtensionBuild(headers=headers, gencode=gencode)
+    built = () if library is None else (library.descriptor,)
+    command = LoadModel(
+        sizes=sizes,
+        outbox=contestant.outbox_bytes,
+        candidate=trial.candidate,
+        workload=session.task.workload,
+        init=session.presented.init_source(),
+        extension=extension,
+        private=private,
+        files=(*descriptors, outbox, *built),
+    )
+    contestant.ask(command, trial.policy.compile_limit_s)
 
 
 def _first_call(trial: Trial, contestant: CudaContestant, library: Library | None) -> BuildFacts:

@@ -4,9 +4,8 @@ In tier one nothing but the candidate's own kernels is launched, so that their s
 """
 
 import base64
-import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 
@@ -18,6 +17,7 @@ from kernelwright.evaluate.pipeline.promotion import Instruments
 from kernelwright.evaluate.pipeline.sanitizer import Sanitized, sanitize
 from kernelwright.evaluate.pipeline.trial import Trial
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import ModelJob, PlanJob, SanitizerJob
 from kernelwright.evaluate.sides.sanitized import JOB
 from kernelwright.records.launch import LaunchPlan
 
@@ -50,10 +50,8 @@ def of_a_plan(trial: Trial, contestant: PlanContestant, program: Program, label:
     """Instruments of tier one; `label` names the plan that was chosen."""
     plan = next((p for p in program.plans if p.label == label), program.plans[0])
     names = sorted({launch.kernel for launch in plan.launches})
-    job = {
-        "plan": plan.model_dump(mode="json"),
-        "modules": [base64.b64encode(m).decode() for m in program.modules],
-    }
+    modules = [base64.b64encode(m) for m in program.modules]
+    job = PlanJob(workload=trial.session.task.workload, plan=plan, modules=modules)
     return Instruments(
         ablatable=PlanAblation(contestant, plan),
         device_times=lambda: dict.fromkeys(names, 1.0),
@@ -65,10 +63,8 @@ def of_a_plan(trial: Trial, contestant: PlanContestant, program: Program, label:
 
 def of_a_model(trial: Trial) -> Instruments:
     """Instruments of tier two, where the candidate's own host code launches."""
-    job = {
-        "candidate": trial.candidate.model_dump(mode="json"),
-        "init": trial.session.presented.init_source(),
-    }
+    init = trial.session.presented.init_source()
+    job = ModelJob(workload=trial.session.task.workload, candidate=trial.candidate, init=init)
     absent = {
         "ablation": "its own host code launches: what is left out of it, it could find out",
         **_too_large(trial),
@@ -99,6 +95,6 @@ def _jail() -> Jail:
     )
 
 
-def _sanitized(trial: Trial, tool: str, job: Mapping[str, object]) -> Sanitized:
-    text = json.dumps({**job, "workload": trial.session.task.workload.model_dump(mode="json")})
+def _sanitized(trial: Trial, tool: str, job: PlanJob | ModelJob) -> Sanitized:
+    text = SanitizerJob(program=job).model_dump_json()
     return sanitize(trial.machine.warm, _jail(), tool, PROGRAM, {JOB: text})

@@ -10,7 +10,7 @@ from kernelwright.evaluate.compile import cpp
 from kernelwright.evaluate.compile.cpp import Library
 from kernelwright.evaluate.compile.program import Program
 from kernelwright.evaluate.pipeline.absent import absent_stages, cross_compiled
-from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant
+from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant, Loading
 from kernelwright.evaluate.pipeline.cuda import host_stages, plan_stages
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.mutation import FAULTS, named
@@ -200,19 +200,12 @@ def loaded(trial: Trial, library: cpp.Library, private: bool = False) -> CppCont
     contestant.freeze = "freeze" not in disabled
     contestant.serials = "honest_reply" not in disabled
     contestant.own_memory = "own_memory" not in disabled
-    fields, descriptors = session.share()
-    message = {
-        **fields,
-        "workspace_bytes": trial.candidate.workspace_bytes,
-        "entry": trial.candidate.entry,
-        "threads": trial.machine.device.cores,
-        "private": private,
-    }
+    how = Loading(trial.candidate.entry, trial.machine.device.cores, trial.candidate.workspace_bytes, private)
     try:
         if child.denied and trial.policy.isolation == "strict":
             reason = f"the host denies {', '.join(child.denied)}, and isolation is strict"
             raise OutcomeReached(Refused(reason=reason))
-        contestant.load(message, [*descriptors, library.descriptor])
+        contestant.load(session.share(), library.descriptor, how)
     except BaseException:
         contestant.close()
         raise

@@ -7,13 +7,14 @@ import torch
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.compile import cpp
-from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant
+from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant, Loading
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.pipeline.turn import Turn
 from kernelwright.evaluate.profile import ceiling
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.calls import Prepare
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.run import Device
@@ -69,12 +70,11 @@ class Machine:
         Takes minutes where the compiler's cache is cold.
         """
         if variant not in session.prepared and variant != "eager":
-            windows = [list(session.cases[0].offsets[: len(session.inputs)])]
-            message = {"do": "prepare", "variant": variant, "calls": windows}
-            answer = session.reference.ask(message, limit_s=COMPILE_LIMIT_S)
+            windows = [session.cases[0].offsets[: len(session.inputs)]]
+            prepared = session.reference.ask(Prepare(variant=variant, calls=windows), limit_s=COMPILE_LIMIT_S)
             if variant == "compile":
-                session.reference.ask({**message, "do": "run"}, limit_s=COMPILE_LIMIT_S)
-            session.prepared[variant] = str(answer.get("missing", ""))
+                session.reference.compute(windows, variant, COMPILE_LIMIT_S)
+            session.prepared[variant] = prepared.missing
         return session.prepared.get(variant, "")
 
     def watch(self) -> Watch:
@@ -91,8 +91,8 @@ class Machine:
         output = TensorSpec(name="out", shape=(), dtype="float32")
         contestant = CppContestant(self.warm.spawn("cpp", Jail(directory="/")), 30.0, [output])
         try:
-            how = {"workspace_bytes": 0, "entry": candidate.entry, "threads": self.device.cores}
-            contestant.load({"starts": arena.layout(), **how}, [arena.descriptor, library.descriptor])
+            how = Loading(candidate.entry, self.device.cores)
+            contestant.load((arena.layout(), [arena.descriptor]), library.descriptor, how)
             fastest = min(contestant.run([(0,)], checked=False).outside_ns for _ in range(25))
         finally:
             contestant.close()

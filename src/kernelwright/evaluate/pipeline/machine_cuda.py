@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -16,15 +15,13 @@ from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.python_extension.precompiled import precompile
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.calls import LoadModel
 from kernelwright.evaluate.sandbox.spares import Spares
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.knowledge.hardware import Hardware, hardware
 from kernelwright.records.run import Device
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.sandbox.wire import Message
 
 LAUNCHER_JAIL = Jail(directory="/", memory_bytes=1 << 40)
 """No program is started there: the code arrives compiled."""
@@ -123,12 +120,15 @@ class CudaMachine(Machine):
         try:
             outbox = contestant.open_outbox(1 << 20)
             workload = Workload(inputs=(spec,), parameters=(), outputs=(out,))
-            message: Message = {
-                "do": "load", "sizes": arena.layout(), "outbox": contestant.outbox_bytes, "init": "",
-                "candidate": ceiling_cuda.yardstick().model_dump(mode="json"),
-                "workload": workload.model_dump(mode="json"), "outputs": [out.model_dump(mode="json")],
-            }  # fmt: skip
-            contestant.ask(message, [*arena.descriptors, outbox])
+            command = LoadModel(
+                sizes=arena.layout(),
+                outbox=contestant.outbox_bytes,
+                candidate=ceiling_cuda.yardstick(),
+                workload=workload,
+                init="",
+                files=(*arena.descriptors, outbox),
+            )
+            contestant.ask(command)
             contestant.run([(0,)], checked=False)
             fastest = min(contestant.run([(0,)], checked=False).inside_ns for _ in range(9))
         finally:

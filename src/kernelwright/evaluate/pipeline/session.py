@@ -19,8 +19,8 @@ from kernelwright.evaluate.pipeline.seeds import Seeds
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.profile.inputs import Stock
 from kernelwright.evaluate.sandbox.arena import Arena
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
+from kernelwright.evaluate.sandbox.messages.calls import DescribeState, Draw, MapArena, Prepare, TakeParameters
 from kernelwright.evaluate.verify import compare, regimes
 from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
 from kernelwright.records.comparator import Calibrated
@@ -48,7 +48,7 @@ class Session:
         self.regimes = [] if "regimes" in policy.disabled else regimes.admitted(self.inputs)
         self.layout = self._layout()
         self._open_arena()
-        self.reference.ask({"do": "prepare", "variant": "fp64"})
+        self.reference.ask(Prepare(variant="fp64"))
         self.cases: list[Case] = []
         self.dropped: list[str] = []
         self._loaded: tuple[int, ...] = ()
@@ -124,12 +124,12 @@ class Session:
         """Give the reference the parameters at these offsets, if it has others."""
         wanted = tuple(offsets)
         if wanted != self._loaded:
-            self.reference.ask({"do": "parameters", "offsets": list(wanted)})
+            self.reference.ask(TakeParameters(offsets=wanted))
             self._loaded = wanted
 
-    def share(self) -> tuple[Message, list[int]]:
-        """What a child needs to map the inputs: fields of its message, and descriptors."""
-        return {"starts": self.arena.layout()}, [self.arena.descriptor]
+    def share(self) -> tuple[Sequence[int], Sequence[int]]:
+        """What a child needs to map the inputs: starts of the segments, and descriptors."""
+        return self.arena.layout(), [self.arena.descriptor]
 
     def view(self, index: int, offset: int) -> torch.Tensor:
         """The window of a tensor at a byte offset, in the grader's own writable mapping."""
@@ -148,8 +148,8 @@ class Session:
 
     def _open_arena(self) -> None:
         self.arena = Arena(self._capacities(), writable="read_only_inputs" in self.policy.disabled)
-        fields, descriptors = self.share()
-        self.reference.ask({"do": "arrange", **fields}, descriptors)
+        starts, descriptors = self.share()
+        self.reference.ask(MapArena(starts=starts, files=descriptors))
 
     # --- where things lie -----------------------------------------------------------------------------------------
 
@@ -189,8 +189,7 @@ class Session:
     # --- filling the arena ----------------------------------------------------------------------------------------
 
     def _place_draw(self, draw: int) -> list[torch.Tensor]:
-        answer = self.reference.ask({"do": "draw", "seed": self.seeds.new()})
-        found = _found(answer["results"][0])
+        found = self.reference.ask(Draw(seed=self.seeds.new())).tensors
         if [f.shape for f in found] != [t.shape for t in self.inputs]:
             raise ChildRaisedError("ShapesChange", "get_inputs returned other shapes than before")
         views = [self.view(i, self.layout.draw(t, draw)) for i, t in enumerate(self.inputs)]
@@ -211,8 +210,7 @@ class Session:
         self._loaded = ()
 
     def _place_initial(self) -> None:
-        found = _found(self.reference.ask({"do": "state"})["results"][0])
-        for i, result in enumerate(found):
+        for i, result in enumerate(self.reference.ask(DescribeState()).tensors):
             self.view(len(self.inputs) + i, 0).copy_(self.reference.read(result))
 
     def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
@@ -278,7 +276,3 @@ class Session:
 
 def _finite(values: Sequence[torch.Tensor]) -> bool:
     return all(compare.all_finite(v) for v in values if v.is_floating_point())
-
-
-def _found(described: list[list[object]]) -> list[Found]:
-    return [Found(int(str(a)), d, tuple(s)) for a, d, s in described]  # type: ignore[arg-type]

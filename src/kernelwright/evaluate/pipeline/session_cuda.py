@@ -18,7 +18,7 @@ from kernelwright.evaluate.pipeline.presented import Presented
 from kernelwright.evaluate.pipeline.session import Session
 from kernelwright.evaluate.profile.clock import MOST_CALLS, SAMPLE_NS
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.calls import DrawInto, MapDeviceArena, PutState, Release
 from kernelwright.evaluate.verify.regimes import Regime
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
@@ -78,9 +78,9 @@ class CudaSession(Session):
         """A hanging kernel holds the whole device, so that patience follows eager's own time."""
         return min(self.policy.run_limit_s, ENDING_S + self.policy.patience * max(self.eager_s, SAMPLE_NS / 1e9))
 
-    def share(self) -> tuple[Message, list[int]]:
+    def share(self) -> tuple[Sequence[int], Sequence[int]]:
         """Sizes and descriptors of the segments."""
-        return {"sizes": self.cuda_arena.layout()}, list(self.cuda_arena.descriptors)
+        return self.cuda_arena.layout(), list(self.cuda_arena.descriptors)
 
     def _window(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
         return self.cuda_arena.tensor(index, offset, spec)
@@ -94,7 +94,7 @@ class CudaSession(Session):
 
     def rest(self, collect: bool = False) -> None:
         """Give back what the reference keeps for its next call: another task's turn has come."""
-        self.reference.ask({"do": "release", "collect": collect})
+        self.reference.ask(Release(collect=collect))
 
     def close(self) -> None:
         """End the reference and free the inputs."""
@@ -118,13 +118,13 @@ class CudaSession(Session):
         self.reference.narrow = not is_wide
         room = max(self.outbox_size(8 if is_wide else 4), watched_bytes(self.task))
         outbox = self.reference.open_outbox(room)
-        fields, descriptors = self.share()
-        message = {"do": "arrange", **fields, "outbox": self.reference.outbox_bytes}
-        self.reference.ask(message, [*descriptors, outbox])
+        sizes, descriptors = self.share()
+        command = MapDeviceArena(sizes=sizes, outbox=self.reference.outbox_bytes, files=(*descriptors, outbox))
+        self.reference.ask(command)
 
     def _place_draw(self, draw: int) -> list[torch.Tensor]:
         offsets = [self.layout.draw(t, draw) for t in self.inputs]
-        self.reference.ask({"do": "draw", "seed": self.seeds.new(), "offsets": offsets})
+        self.reference.ask(DrawInto(seed=self.seeds.new(), offsets=offsets))
         return [self.view(i, o) for i, o in enumerate(offsets)]
 
     def _place_regime(self, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> tuple[int, ...]:
@@ -145,4 +145,4 @@ class CudaSession(Session):
         torch.cuda.synchronize()
 
     def _place_initial(self) -> None:
-        self.reference.ask({"do": "state", "offsets": [0] * len(self.parameters)})
+        self.reference.ask(PutState(offsets=[0] * len(self.parameters)))

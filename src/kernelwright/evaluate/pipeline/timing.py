@@ -16,6 +16,7 @@ from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs
 from kernelwright.evaluate.profile.stopping import Stopping
 from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.messages.calls import TellPrecision
 from kernelwright.evaluate.verify.regimes import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BaselineName, BuildFacts, Side, Timing
@@ -185,7 +186,7 @@ def _timing(trial: Trial, held: Held, effort: Effort) -> Timing:
         call_us=held.waiting_us.get("candidate"),
         launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
-        precision=str(session.reference.ask({"do": "flags"})["precision"]),
+        precision=session.reference.ask(TellPrecision()).flags,
         missing=held.missing,
         final=effort == "final",
     )

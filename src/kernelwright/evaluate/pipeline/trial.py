@@ -14,8 +14,9 @@ import torch
 from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.session import Session
-from kernelwright.evaluate.sandbox.contestant import Contestant, Found
+from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Incorrect, Stage, StageSeconds, Verified
 from kernelwright.records.measure import Accuracy, BuildFacts, CaseError
