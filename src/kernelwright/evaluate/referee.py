@@ -7,6 +7,7 @@ every foreign line of code stay on the other side.
 from collections.abc import Sequence
 
 from kernelwright import errors
+from kernelwright.evaluate.backends.table import needs_gpu
 from kernelwright.evaluate.jobs import (
     A,
     Admit,
@@ -134,7 +135,7 @@ class Referee:
 
     def _executor(self, target: Target) -> Executor:
         # On this machine one worker does both.
-        gpu = target.kind == "cuda" and target.present and self._place.name != "local"
+        gpu = needs_gpu(target) and self._place.name != "local"
         if gpu not in self._executors:
             greeting = self._request(Identify(target=target))
             self._executors[gpu] = make_executor(self._place, Work(ARGUMENTS, QUIET, gpu, greeting))

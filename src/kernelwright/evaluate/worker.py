@@ -29,7 +29,6 @@ from kernelwright.evaluate.jobs import (
     read_request,
 )
 from kernelwright.evaluate.pipeline.court import Court
-from kernelwright.evaluate.pipeline.versions import versions
 from kernelwright.execution import job as current
 from kernelwright.execution.channel import Channel
 from kernelwright.execution.desk import Desk
@@ -132,8 +131,8 @@ def _of_candidate(court: Court, task: Task, request: Request) -> Record:
 
 
 def _likeness(court: Court, target: Target) -> Likeness:
-    device = court.machine(target).device
-    return Likeness(device=device.name, cores=device.cores, versions=dict(sorted(versions(target).items())))
+    device = court.backend(target).host.device
+    return Likeness(device=device.name, cores=device.cores, versions=dict(sorted(court.versions(target).items())))
 
 
 if __name__ == "__main__":

@@ -5,11 +5,13 @@ import json
 import re
 import socket
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from kernelwright import errors
 from kernelwright.evaluate import worker
+from kernelwright.evaluate.backends.turn import Turn
 from kernelwright.evaluate.jobs import (
     Admit,
     Build,
@@ -24,7 +26,6 @@ from kernelwright.evaluate.jobs import (
     UnknownTask,
     read_answer,
 )
-from kernelwright.evaluate.pipeline.turn import Turn
 from kernelwright.evaluate.worker import KnownTasks
 from kernelwright.execution.channel import Channel
 from kernelwright.records.admission import Checked, Fitness
@@ -307,12 +308,14 @@ def test_a_cancelled_job_that_waits_for_its_turn_is_given_up_while_the_other_goe
     assert at.channel.read()[:2] == (b"R", 1)
 
 
-def test_workers_are_alike_when_device_and_versions_are(monkeypatch):
-    monkeypatch.setattr(worker, "versions", lambda target: {"torch": "1"})
-
+def test_workers_are_alike_when_device_and_versions_are():
     class Machines(ScriptedCourt):
-        def machine(self, target):
-            return type("M", (), {"device": sample_environment().device.model_copy(update={"memory_gbps": 7.0})})
+        def backend(self, target):
+            device = sample_environment().device.model_copy(update={"memory_gbps": 7.0})
+            return SimpleNamespace(host=SimpleNamespace(device=device))
+
+        def versions(self, target):
+            return {"torch": "1"}
 
     job, device = Identify(target=TASK.target), sample_environment().device
     payload = Request(job=job, policy=POLICY).model_dump_json().encode()

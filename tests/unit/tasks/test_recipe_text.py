@@ -8,7 +8,7 @@ from kernelwright.errors import UsageError
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.tasks.kernel_file import language_of, parse_kernel, read_kernel
 
-KERNELS = Path(__file__).parents[1] / "evaluate/compile/cuda_kernels"
+KERNELS = Path(__file__).parents[1] / "evaluate/languages/cuda_kernels"
 PLAN = """/* kernelwright
 {}
 */
