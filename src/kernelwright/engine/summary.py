@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Candidate, Language
+from kernelwright.records.candidate import Candidate, LanguageName
 from kernelwright.records.evaluation import (
     OUTCOMES,
     BuildFailed,
@@ -49,7 +49,7 @@ class BestKernel(Figures):
     """The kernel that a run ends with."""
 
     attempt: int
-    language: Language
+    language: LanguageName
     final: bool
     """Measured again with fresh inputs; False: a figure of the search, which is not for publishing."""
     kernel: str
@@ -82,7 +82,7 @@ class CheckSummary(Figures):
     task: str
     target: Target
     device: str
-    language: Language
+    language: LanguageName
     outcome: str
     right: bool
     reason: str

@@ -11,8 +11,8 @@ from collections import Counter
 from typing import Literal
 
 from kernelwright.knowledge.techniques.library import techniques
+from kernelwright.languages import language
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import FENCES
 from kernelwright.records.feedback import BROADER, Bottleneck
 from kernelwright.records.technique import Gain, Technique
 
@@ -65,7 +65,7 @@ def search(
 
 def card_words(technique: Technique) -> str:
     """A card in Markdown, for a model or a person."""
-    example, fence = technique.example, FENCES[technique.example.language]
+    example, fence = technique.example, language(technique.example.language).fence
     parts = [
         f"### {technique.title} (`{technique.name}`)",
         f"Eases: {', '.join(technique.bottlenecks)}. For: {', '.join(technique.targets)}, "

@@ -7,11 +7,12 @@ Decides names, bounds and the words that a model reads. Refuses to know who answ
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, WithJsonSchema
 
+from kernelwright.languages import names
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Language
+from kernelwright.records.candidate import LanguageName
 from kernelwright.records.chat import ToolSpec
 from kernelwright.records.evaluation import OUTCOMES, Measured
 from kernelwright.records.feedback import Bottleneck, Feedback, Finding
@@ -27,12 +28,13 @@ ToolName = Literal["compile", "verify", "evaluate", "profile", "search", "submit
 
 
 LanguageChoice = Annotated[
-    Literal["auto", Language],
+    Literal["auto"] | LanguageName,
+    WithJsonSchema({"enum": ["auto", *names()], "type": "string"}),
     Field(description="Which contract the source follows; auto: told by the source and the target."),
 ]
 
 
-def named(choice: LanguageChoice) -> Language | None:
+def named(choice: LanguageChoice) -> LanguageName | None:
     """The language, where the caller named one."""
     return None if choice == "auto" else choice
 

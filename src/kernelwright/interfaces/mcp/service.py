@@ -15,7 +15,7 @@ from kernelwright.errors import UsageError
 from kernelwright.interfaces.mcp.progress import Herald
 from kernelwright.interfaces.mcp.roots import Roots
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Language
+from kernelwright.records.candidate import LanguageName
 from kernelwright.records.measure import Ratio, Verdict
 
 
@@ -41,7 +41,7 @@ class Wanted(Record):
     name: str = "task"
     """Of a task that came as text; its ending says what the text is, none: Python."""
     trials: int | None = None
-    language: Language | None = None
+    language: LanguageName | None = None
 
 
 class Submission(Record):
@@ -114,7 +114,7 @@ class Service:
                 raise UsageError("no task is loaded: call load_task first")
             return self._workbench
 
-    async def submit(self, code: str, language: Language | None) -> Submission:
+    async def submit(self, code: str, language: LanguageName | None) -> Submission:
         """End the run.
 
         Raises:
