@@ -32,7 +32,7 @@ def test_a_language_is_whole(each):
 
 def test_the_order_says_what_is_usual():
     assert len({each.order for each in languages()}) == len(languages())
-    assert [languages_for(kind)[0].name for kind in ("cpu", "cuda")] == ["cpp", "triton"]
+    assert [languages_for(kind)[0].name for kind in ("cpu", "cuda", "hip")] == ["cpp", "triton", "triton"]
     assert languages_for("nothing") == ()
     assert suffixes()[0] == ".cpp"
 
@@ -42,7 +42,7 @@ def test_an_unknown_language_names_the_known_ones():
         language("rust")
     with pytest.raises(UsageError, match=r"must be one of \.cpp"):
         language_of("fn main() {}", ".rs")
-    with pytest.raises(ValueError, match="expected one of cpp, triton"):
+    with pytest.raises(ValueError, match="'cpp', 'triton'"):
         Candidate(language="rust", source="")
 
 

@@ -8,8 +8,8 @@ from kernelwright.knowledge.hardware import Hardware, architectures, hardware
 from kernelwright.languages import language, languages_for
 from kernelwright.propose.llm.describe_task import describe_host
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import LanguageName
 from kernelwright.records.limits import TaskLimits
+from kernelwright.records.names import LanguageName
 from kernelwright.records.run import RunCard
 from kernelwright.records.tensor import Scalar, TensorSpec
 

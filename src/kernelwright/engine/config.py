@@ -18,8 +18,8 @@ from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import LanguageName
 from kernelwright.records.limits import TaskLimits
+from kernelwright.records.names import LanguageName
 from kernelwright.records.policy import Policy
 from kernelwright.reward.table import REWARDS
 from kernelwright.search.table import StrategyConfig

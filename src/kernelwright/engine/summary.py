@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Candidate, LanguageName
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import (
     OUTCOMES,
     BuildFailed,
@@ -25,6 +25,7 @@ from kernelwright.records.evaluation import (
 )
 from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
+from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome
 from kernelwright.records.spending import Spending, spending

@@ -16,7 +16,7 @@ from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.feedback.describe import words_of
 from kernelwright.knowledge.search import card_words, search
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Candidate, LanguageName
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ToolCall
 from kernelwright.records.evaluation import (
     Compiled,
@@ -27,6 +27,7 @@ from kernelwright.records.evaluation import (
     Verified,
     failed_to_build,
 )
+from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import KernelProfile, Profile
 from kernelwright.records.task import Target, Task
 from kernelwright.records.tools import (

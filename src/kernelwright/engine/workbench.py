@@ -23,8 +23,9 @@ from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.feedback.describe import words_of
 from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Candidate, LanguageName
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ToolCall
+from kernelwright.records.names import LanguageName
 from kernelwright.records.run import Turn, TurnKind
 from kernelwright.records.tools import EvaluateResult, ProfileResult, SearchArguments, SearchResult
 from kernelwright.search.reading import works

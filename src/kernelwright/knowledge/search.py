@@ -8,12 +8,12 @@ Refuses to know who asks.
 import math
 import re
 from collections import Counter
-from typing import Literal
 
 from kernelwright.knowledge.techniques.library import techniques
 from kernelwright.languages import language
 from kernelwright.records.base import Record
 from kernelwright.records.feedback import BROADER, Bottleneck
+from kernelwright.records.names import KindName
 from kernelwright.records.technique import Gain, Technique
 
 SATURATION, LENGTH = 1.5, 0.75
@@ -41,7 +41,7 @@ class Hit(Record):
 
 def search(
     query: str,
-    target: Literal["cpu", "cuda"] | None = None,
+    target: KindName | None = None,
     bottleneck: Bottleneck | None = None,
     limit: int = 5,
 ) -> tuple[Hit, ...]:

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from kernelwright.propose.desk import BareDesk, Desk
 from kernelwright.records.attempt import Attempt, Expansion, Proposal
-from kernelwright.records.candidate import LanguageName
 from kernelwright.records.feedback import Feedback
+from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 
 

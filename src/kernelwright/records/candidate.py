@@ -10,23 +10,11 @@ integer in Triton. The engine sets it through `at`.
 import itertools
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Annotated
 
-from pydantic import AfterValidator, WithJsonSchema
-
-from kernelwright.languages import language, names
+from kernelwright.languages import language
 from kernelwright.records.base import Record, identity
+from kernelwright.records.names import LanguageName
 from kernelwright.records.recipe import Recipe
-
-
-def _known(name: str) -> str:
-    if name not in names():
-        raise ValueError(f"expected one of {', '.join(names())}")
-    return name
-
-
-LanguageName = Annotated[str, AfterValidator(_known), WithJsonSchema({"enum": list(names()), "type": "string"})]
-"""Name of a language of kernels, such as `cpp`; `languages.language` has what is known of it."""
 
 
 class Define(Record):

@@ -10,8 +10,9 @@ from pydantic import Field
 
 from kernelwright.languages import language
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Define, LanguageName
+from kernelwright.records.candidate import Define
 from kernelwright.records.feedback import Bottleneck
+from kernelwright.records.names import KindName, LanguageName
 
 Payoff = Literal["faster", "slower", "no difference"]
 
@@ -65,7 +66,7 @@ class Technique(Record):
 
     name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     title: str = Field(min_length=1)
-    targets: tuple[Literal["cpu", "cuda"], ...] = Field(min_length=1)
+    targets: tuple[KindName, ...] = Field(min_length=1)
     languages: tuple[LanguageName, ...] = Field(min_length=1)
     """In which it can be written; the example is in one of them."""
     bottlenecks: tuple[Bottleneck, ...] = Field(min_length=1)

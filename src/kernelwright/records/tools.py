@@ -7,16 +7,16 @@ Decides names, bounds and the words that a model reads. Refuses to know who answ
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, WithJsonSchema
+from pydantic import Field, JsonValue
 
 from kernelwright.languages import names
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import LanguageName
 from kernelwright.records.chat import ToolSpec
 from kernelwright.records.evaluation import OUTCOMES, Measured
 from kernelwright.records.feedback import Bottleneck, Feedback, Finding
 from kernelwright.records.measure import CaseError, KernelFacts, Versus
+from kernelwright.records.names import LanguageName, OneOf
 from kernelwright.records.profile import Tier
 
 CODE_CHARACTERS = 200_000
@@ -28,8 +28,8 @@ ToolName = Literal["compile", "verify", "evaluate", "profile", "search", "submit
 
 
 LanguageChoice = Annotated[
-    Literal["auto"] | LanguageName,
-    WithJsonSchema({"enum": ["auto", *names()], "type": "string"}),
+    str,
+    OneOf("auto", *names()),
     Field(description="Which contract the source follows; auto: told by the source and the target."),
 ]
 

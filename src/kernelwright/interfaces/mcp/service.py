@@ -15,8 +15,8 @@ from kernelwright.errors import UsageError
 from kernelwright.interfaces.mcp.progress import Herald
 from kernelwright.interfaces.mcp.roots import Roots
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import LanguageName
 from kernelwright.records.measure import Ratio, Verdict
+from kernelwright.records.names import LanguageName
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,15 @@
 Decides the wording of what does not change during a run. All of it is data of the task: a prompt shows it in blocks.
 """
 
-from kernelwright.errors import MachineError
-from kernelwright.knowledge.hardware import Hardware, hardware
+from kernelwright.devices import kinds
+from kernelwright.knowledge.hardware import Hardware, architectures, hardware
 from kernelwright.languages import Language, language
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import LanguageName
 from kernelwright.records.comparator import Calibrated, Comparator, Exact, Statistical
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.limits import TaskLimits
+from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
@@ -65,12 +65,11 @@ def describe_host(task: Task, name: LanguageName) -> HostWords:
 def describe_hardware(task: Task, parents: tuple[Attempt, ...]) -> HardwareWords:
     """Facts of the target; on cpu what earlier measurements told of it."""
     limits = "\n".join(_limits(task.source.limits))
-    if task.target.kind == "cpu":
+    if not kinds()[task.target.kind].gpu:
         return HardwareWords(facts="\n".join(_cpu(parents)), limits=limits)
-    try:
-        return HardwareWords(facts="\n".join(_cuda(hardware(task.target.arch))), limits=limits)
-    except MachineError:
-        return HardwareWords(facts=f"architecture: {task.target.arch}; nothing more is known of it", limits=limits)
+    if task.target.arch in architectures():
+        return HardwareWords(facts="\n".join(_published(hardware(task.target.arch))), limits=limits)
+    return HardwareWords(facts=f"architecture: {task.target.arch}; nothing more is known of it", limits=limits)
 
 
 def _workload(task: Task) -> str:
@@ -137,10 +136,11 @@ def _cpu(parents: tuple[Attempt, ...]) -> list[str]:
     return lines
 
 
-def _cuda(facts: Hardware) -> list[str]:
+def _published(facts: Hardware) -> list[str]:
     size = "edge" if facts.bandwidth_gbps < EDGE_GBPS else "workstation or server"
     peaks = {"fp32": facts.fp32_tflops, "tf32": facts.tf32_tflops, "bf16": facts.bf16_tflops}
     told = ", ".join(f"{name} {value:g}" for name, value in peaks.items() if value is not None)
+    words = kinds()[facts.kind].words
     return [
         f"architecture: {facts.arch}, such as {facts.device} ({size}); published figures",
         f"multiprocessors: {facts.multiprocessors}",
@@ -149,4 +149,5 @@ def _cuda(facts: Hardware) -> list[str]:
         f"shared memory: {facts.shared_bytes} bytes a multiprocessor, at most {facts.shared_bytes_block} for a block",
         f"memory bandwidth: {facts.bandwidth_gbps:g} GB/s; last-level cache: {facts.cache_bytes} bytes",
         f"peak, 10^12 operations a second: {told}",
+        *([words] if words else []),
     ]

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from kernelwright.errors import UsageError
 from kernelwright.languages import language, language_of
 from kernelwright.propose.llm.blocks import sound
-from kernelwright.records.candidate import Candidate, LanguageName
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.names import LanguageName
 from kernelwright.tasks.kernel_file import parse_text
 
 

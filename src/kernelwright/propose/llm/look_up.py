@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.propose.proposer import Brief
-from kernelwright.records.candidate import LanguageName
 from kernelwright.records.chat import ToolCall
 from kernelwright.records.evaluation import Measured
+from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.tools import QUERY_CHARACTERS, FoundCard, SearchArguments, SearchResult
 

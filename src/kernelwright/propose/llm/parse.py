@@ -17,8 +17,8 @@ from kernelwright.propose.llm.edits import NoEdit, apply_diff, apply_edits, is_d
 from kernelwright.propose.llm.kernel_text import Kernel, NoKernel, defines_kernel, flaw, read
 from kernelwright.propose.llm.loose_json import objects, salvage, unescape
 from kernelwright.propose.llm.tags import enclosed, unwrapped
-from kernelwright.records.candidate import LanguageName
 from kernelwright.records.chat import ChatReply
+from kernelwright.records.names import LanguageName
 
 LONGEST = 400_000
 """Characters of a reply that are read."""

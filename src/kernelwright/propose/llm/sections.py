@@ -18,9 +18,9 @@ from kernelwright.propose.llm.render import Value
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Attempt, sure_speedup
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import LanguageName
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, TimedOut
 from kernelwright.records.feedback import Feedback
+from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.tools import FoundCard
 

@@ -19,8 +19,8 @@ from kernelwright.propose.llm.render import STANDARD, Prompts, Rendered
 from kernelwright.propose.llm.sections import Facts, values
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
-from kernelwright.records.candidate import LanguageName
 from kernelwright.records.chat import ChatReply, Message
+from kernelwright.records.names import LanguageName
 
 AGENT = "agent"
 """The role that works with tools."""
