@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 TABLE = Path(__file__).parent / "knowledge" / "hardware.toml"
 Fact = str | int | float
@@ -39,7 +40,7 @@ class Kind:
 @cache
 def kinds() -> Mapping[str, Kind]:
     """Every kind by name."""
-    return {name: _kind(name, dict(table)) for name, table in _read().items()}
+    return {name: _kind(name, table) for name, table in _read().items()}
 
 
 @cache
@@ -69,10 +70,10 @@ def kind_of(arch: str) -> str:
 
 
 @cache
-def _read() -> dict[str, dict[str, dict[str, dict[str, Fact]]]]:
+def _read() -> dict[str, dict[str, Any]]:
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
-def _kind(name: str, table: dict[str, dict[str, dict[str, Fact]]]) -> Kind:
-    table.pop("common", None)
-    return Kind(name, architectures=tuple(table.pop("arch", {})), **table)  # type: ignore[arg-type]  # a test reads them
+def _kind(name: str, table: dict[str, Any]) -> Kind:
+    own = {field: value for field, value in table.items() if field not in ("common", "arch")}
+    return Kind(name, architectures=tuple(table.get("arch", {})), **own)

@@ -43,13 +43,13 @@ def resolve_target(name: str | None, place: Place | None = None) -> Target:
     if name == CPU.name:
         return CPU
     here = ask_a_gpu_s_node(place.address, find_gpu) if place and place.name == "ray" else find_gpu()
-    if name is None and here is None:
+    if here is not None and name in (None, kind_of(here)):
+        return Target(kind=kind_of(here), arch=here, present=True)
+    if name is None:
         return CPU
-    if name in kinds() and (here is None or name != kind_of(here)):
+    if name in kinds():
         raise MachineError(_absent(kinds()[name]))
-    arch = here if name is None or name in kinds() else name
-    assert arch is not None
-    return Target(kind=kind_of(arch), arch=arch, present=arch == here)
+    return Target(kind=kind_of(name), arch=name, present=name == here)
 
 
 def compiled_for(kind: str) -> Target:
