@@ -142,6 +142,11 @@ def languages_for(kind: str) -> tuple[Language, ...]:
     return tuple(each for each in languages() if kind in each.targets)
 
 
+def names_for(kind: str) -> tuple[str, ...]:
+    """The names of what kernels for a kind of device are written in, the usual one first."""
+    return tuple(each.name for each in languages_for(kind))
+
+
 @cache
 def suffixes() -> tuple[str, ...]:
     """Every file ending of a kernel."""

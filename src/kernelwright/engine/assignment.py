@@ -5,7 +5,7 @@ know who reads it.
 """
 
 from kernelwright.knowledge.hardware import Hardware, architectures, hardware
-from kernelwright.languages import language, languages_for
+from kernelwright.languages import language, names_for
 from kernelwright.propose.llm.describe_task import describe_host
 from kernelwright.records.base import Record
 from kernelwright.records.limits import TaskLimits
@@ -61,7 +61,7 @@ class Assignment(Record):
 def assign(card: RunCard, folder: str, trials: int, written: LanguageName | None) -> Assignment:
     """The assignment of a run."""
     task, device = card.task, card.environment.device
-    offered = (written,) if written else tuple(each.name for each in languages_for(task.target.kind))
+    offered = (written,) if written else names_for(task.target.kind)
     return Assignment(
         task=task.name,
         target=task.target.name,

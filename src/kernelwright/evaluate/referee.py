@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 
 from kernelwright import errors
+from kernelwright.evaluate.backends.table import needs_gpu
 from kernelwright.execution.executor import Executor, Note, Place, Work, unheard
 from kernelwright.execution.table import make_executor
 from kernelwright.records.admission import Fitness
@@ -114,7 +115,7 @@ class Referee:
 
     def _executor(self, target: Target) -> Executor:
         # On this machine one worker does both.
-        gpu = target.kind == "cuda" and target.present and self._place.name != "local"
+        gpu = needs_gpu(target) and self._place.name != "local"
         if gpu not in self._executors:
             greeting = self._job(do="identity", target=target.model_dump_json())
             self._executors[gpu] = make_executor(self._place, Work(ARGUMENTS, QUIET, gpu, greeting))

@@ -12,7 +12,6 @@ import traceback
 
 from kernelwright import errors
 from kernelwright.evaluate.pipeline.court import Court
-from kernelwright.evaluate.pipeline.versions import versions
 from kernelwright.execution import job as current
 from kernelwright.execution.channel import Channel
 from kernelwright.execution.desk import Desk
@@ -81,8 +80,8 @@ def _of_candidate(court: Court, job: dict[str, str], policy: Policy) -> str:
 
 def _identity(court: Court, target: Target) -> str:
     """What two workers must have in common for their figures to be compared."""
-    device = court.machine(target).device
-    return json.dumps({"device": device.name, "cores": device.cores, **versions(target)}, sort_keys=True)
+    device = court.backend(target).host.device
+    return json.dumps({"device": device.name, "cores": device.cores, **court.versions(target)}, sort_keys=True)
 
 
 if __name__ == "__main__":

@@ -141,6 +141,10 @@ class Contestant:
         """Whether an answer must name its question; only a test of the defence lets another pass."""
         self.busy_ns = 0
         """How long its device is kept busy before a timed call, so that host work does not show; a CPU has none."""
+        self.watched = False
+        """Whether the device's clock looks for work on other streams; for all sides of a contest alike."""
+        self.guarded_in_time = True
+        """Whether there are guards around results that are timed, and time to look at them."""
         self.calls = 0
         """How often it has been asked to compute."""
         self.trusted = ""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from kernelwright.errors import ProposeError
-from kernelwright.languages import languages_for
+from kernelwright.languages import names_for
 from kernelwright.propose.author.learn import Learner, Past, Step
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.cpp import CppSchedule, cpp_default, cpp_space
@@ -38,7 +38,7 @@ class Author:
         seed = brief.seed + 1_000_003 * sibling
         past = Past(brief.parents, brief.feedback, brief.expansion.number, sibling, brief.expansion.count)
         kind = brief.task.target.kind
-        written = next((each.name for each in languages_for(kind) if each.name in _WRITERS), None)
+        written = next((name for name in names_for(kind) if name in _WRITERS), None)
         if written is None:
             raise ProposeError(f"the author writes {' and '.join(_WRITERS)}, and neither is for {kind}")
         return _WRITERS[written](brief, past, seed)

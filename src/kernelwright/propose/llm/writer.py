@@ -7,7 +7,7 @@ unless the writer's first reply was paid for: that counts.
 import asyncio
 from collections.abc import Sequence
 
-from kernelwright.languages import languages_for
+from kernelwright.languages import names_for
 from kernelwright.propose.desk import NoRoom
 from kernelwright.propose.llm.adviser import advise
 from kernelwright.propose.llm.agent import run_agent
@@ -60,7 +60,7 @@ class LLM:
 
 def language_of(brief: Brief) -> LanguageName:
     """What is written for this brief."""
-    return brief.language or languages_for(brief.task.target.kind)[0].name
+    return brief.language or names_for(brief.task.target.kind)[0]
 
 
 async def write(prompts: Prompts, dialogue: Dialogue) -> Proposal | None:
