@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from kernelwright.evaluate.pipeline.machine import Machine
 from provenance import provenance
 
-from kernelwright.evaluate.compile import cpp
+from kernelwright.evaluate.languages.cpp import build as cpp
 from kernelwright.evaluate.pipeline.court import Court
-from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.profile import statistics
 from kernelwright.evaluate.profile.clock import MOST_CALLS, Contest, Entrant
 from kernelwright.evaluate.profile.inputs import FreshInputs, Stock

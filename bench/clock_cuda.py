@@ -17,14 +17,14 @@ from pathlib import Path
 from statistics import median
 
 import torch
+from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from provenance import provenance
 from pydantic import JsonValue
 
-from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.compile.triton import capture
-from kernelwright.evaluate.pipeline.contestant_cuda import PlanContestant
+from kernelwright.evaluate.backends.cuda.process import PlanContestant
+from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.languages.triton.build import capture
 from kernelwright.evaluate.pipeline.court import Court
-from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
 from kernelwright.evaluate.pipeline.timing import LEAST_US
 from kernelwright.evaluate.profile.clock import DEVICE, Contest, Entrant
 from kernelwright.evaluate.profile.conditions import Watch

@@ -12,15 +12,15 @@ from functools import partial
 from pathlib import Path
 
 from cuda.bindings import nvrtc
+from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
+from kernelwright.evaluate.pipeline.versions import versions
 
 from kernelwright.engine.target import find_gpu
-from kernelwright.evaluate.compile.program import Program
+from kernelwright.evaluate.backends.cuda.profile_jail import Rung
+from kernelwright.evaluate.backends.cuda.profile_request import Request
+from kernelwright.evaluate.backends.cuda.profiling import Profiler
+from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.pipeline.court import GPU_ENVIRONMENT, GPU_MODULES
-from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
-from kernelwright.evaluate.pipeline.profile_jail import Rung
-from kernelwright.evaluate.pipeline.profile_request import Request
-from kernelwright.evaluate.pipeline.profiling import Profiler
-from kernelwright.evaluate.pipeline.versions import versions
 from kernelwright.evaluate.sandbox.cuda_arena import check
 from kernelwright.evaluate.sandbox.jail import LOST
 from kernelwright.evaluate.sandbox.spawn import Warm

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.evaluate.pipeline.contestant_cpp import CppContestant
+from kernelwright.evaluate.backends.cpu.process import CppContestant
 
 OUTSIDER = Path(__file__).parent / "outsider"
 NOISE, AGAIN = 1.25, 3

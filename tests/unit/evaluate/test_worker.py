@@ -4,12 +4,13 @@ import errno
 import json
 import socket
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from kernelwright import errors
 from kernelwright.evaluate import worker
-from kernelwright.evaluate.pipeline.turn import Turn
+from kernelwright.evaluate.backends.turn import Turn
 from kernelwright.execution.channel import Channel
 from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.candidate import Candidate
@@ -248,12 +249,14 @@ def test_a_cancelled_job_that_waits_for_its_turn_is_given_up_while_the_other_goe
     assert at.channel.read()[:2] == (b"R", 1)
 
 
-def test_workers_are_alike_when_device_and_versions_are(monkeypatch):
-    monkeypatch.setattr(worker, "versions", lambda target: {"torch": "1"})
-
+def test_workers_are_alike_when_device_and_versions_are():
     class Machines(ScriptedCourt):
-        def machine(self, target):
-            return type("M", (), {"device": sample_environment().device.model_copy(update={"memory_gbps": 7.0})})
+        def backend(self, target):
+            device = sample_environment().device.model_copy(update={"memory_gbps": 7.0})
+            return SimpleNamespace(host=SimpleNamespace(device=device))
+
+        def versions(self, target):
+            return {"torch": "1"}
 
     told = json.loads(answer(Machines(), "identity", target=JOBS["environment"]["target"])["result"])
     device = sample_environment().device

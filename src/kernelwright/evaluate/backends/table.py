@@ -9,15 +9,22 @@ from kernelwright.errors import MachineError
 from kernelwright.records.task import Target
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelwright.evaluate.backends.backend import Backend
     from kernelwright.evaluate.backends.host import Host
+    from kernelwright.records.check import Check
 
 HERE = "kernelwright.evaluate.backends"
 
 
 @dataclass(frozen=True)
 class Row:
-    """The folders of one kind of device: each `backend.py` there has `open_backend(cpu)`, which is given the CPU's host."""
+    """The folders of one kind of device.
+
+    Each has a `backend.py` with `open_backend(cpu)`, which is given what opens the CPU's host; the folder of the kind's own
+    name has a `doctor.py` with `checks()`, which imports neither torch nor triton.
+    """
 
     present: str = ""
     """For a device that is here."""
@@ -50,6 +57,11 @@ def name_of(target: Target) -> str:
 def needs_gpu(target: Target) -> bool:
     """Whether jobs for a target must run where a GPU is."""
     return target.present and BACKENDS[target.kind].on_gpu
+
+
+def backend_checks() -> "list[Callable[[], list[Check]]]":
+    """What the doctor looks at for each kind of device."""
+    return [import_module(f"{HERE}.{kind}.doctor").checks for kind in BACKENDS]
 
 
 class Backends:

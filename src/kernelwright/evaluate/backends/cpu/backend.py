@@ -49,7 +49,11 @@ def open_host() -> Host:
     """This machine's CPU, with its warm parent started."""
     warm = Warm()
     warm.start()
-    cores = len(os.sched_getaffinity(0))
+    return host_of(warm, len(os.sched_getaffinity(0)))
+
+
+def host_of(warm: Warm, cores: int) -> Host:
+    """This machine's CPU with a warm parent that has been started."""
     return Host(warm, Device(kind="cpu", name=_cpu_name(), cores=cores, cache_bytes=_last_cache()))
 
 

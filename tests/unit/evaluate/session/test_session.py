@@ -42,9 +42,9 @@ X, P, ROWS, SHIFT, WEIGHT, BIAS = range(6)
 
 
 @pytest.fixture(scope="module")
-def session(warm):
+def session(backend):
     source = TaskSource(name="tiny", format="kernelbench", source=SOURCE)
-    opened = admit.open_session(warm, source, CPU, Policy(), room=print)
+    opened = admit.open_session(backend, source, CPU, Policy(), room=print)
     yield opened
     opened.close()
 
@@ -100,7 +100,7 @@ def test_a_candidate_may_err_k_times_as_the_worst_seed_and_a_few_ulps(session):
 def test_windows_lie_inside_their_segments_and_never_meet(session):
     for index, spec in enumerate(session.inputs):
         used = sorted({case.offsets[index] for case in session.cases})
-        assert all(0 <= offset <= session.arena.segments[index].capacity - spec.nbytes for offset in used)
+        assert all(0 <= offset <= session.memory.arena.segments[index].capacity - spec.nbytes for offset in used)
         pool = session.layout.kept * spec.nbytes
         seeds, regimes = ([o for o in used if (o < pool) == given] for given in (True, False))
         assert seeds == [draw * spec.nbytes for draw in range(5)]
@@ -111,7 +111,7 @@ def test_pointers_are_aligned_but_for_the_case_that_says_otherwise(session):
     for case in session.cases:
         for index, spec in enumerate(session.inputs):
             item = spec.nbytes // spec.numel
-            place = (session.arena.segments[index].start + case.offsets[index]) % 64
+            place = (session.memory.arena.segments[index].start + case.offsets[index]) % 64
             if case.regime == "unaligned pointers":
                 assert place == item
             elif case.regime != "as given":
@@ -154,8 +154,8 @@ def test_spare_places_meet_neither_draws_nor_regimes_nor_each_other(session):
         taken = sorted((*stock.places, *used))
         assert len(stock.places) == session.layout.spare
         assert all(b - a >= size for a, b in itertools.pairwise(taken))
-        assert all(0 <= a <= session.arena.segments[index].capacity - size for a in taken)
-        assert all((session.arena.segments[index].start + a) % 64 == 0 for a in stock.places)
+        assert all(0 <= a <= session.memory.arena.segments[index].capacity - size for a in taken)
+        assert all((session.memory.arena.segments[index].start + a) % 64 == 0 for a in stock.places)
 
 
 def test_fresh_inputs_leave_every_case_as_it_is(session):
@@ -187,8 +187,8 @@ def test_a_candidate_learns_how_to_build_the_model_and_nothing_of_the_reference(
 
 def test_what_children_get_is_the_read_only_arena(session):
     fields, descriptors = session.share()
-    assert fields == {"starts": session.arena.layout()}
-    assert descriptors == [session.arena.descriptor]
+    assert fields == {"starts": session.memory.arena.layout()}
+    assert descriptors == [session.memory.arena.descriptor]
 
 
 def test_an_admitted_reference_that_fails_is_the_referee_s_trouble(session):

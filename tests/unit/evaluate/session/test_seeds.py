@@ -1,6 +1,6 @@
 """Seeds: secret, repeatable once they are known, and never used for anybody else afterwards."""
 
-from kernelwright.evaluate.pipeline.seeds import SEED_BITS, Seeds
+from kernelwright.evaluate.session.seeds import SEED_BITS, Seeds
 
 
 def test_seeds_are_drawn_anew_and_remembered_in_order():

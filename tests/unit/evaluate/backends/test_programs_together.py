@@ -1,7 +1,7 @@
 """Several settings of one kernel as one program: every plan finds its own binary, and its name says which setting it is."""
 
-from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.pipeline.program import _together
+from kernelwright.evaluate.backends.cuda.preparation import _together
+from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.measure import BuildFacts

@@ -7,12 +7,12 @@ import os
 
 import pytest
 
-from kernelwright.evaluate.pipeline.contestant_cpp import POOL, CppContestant, most_calls
-from kernelwright.evaluate.pipeline.layout import LINE
+from kernelwright.evaluate.backends.cpu.process import POOL, CppContestant, most_calls
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import PAGE
 from kernelwright.evaluate.sandbox.child import Reply
 from kernelwright.evaluate.sandbox.contestant import GUARD, GUARD_BYTE, TamperedError
+from kernelwright.evaluate.session.layout import LINE
 from kernelwright.records.tensor import TensorSpec
 
 OUTPUTS = (TensorSpec(name="a", shape=(100, 10), dtype="float32"), TensorSpec(name="b", shape=(), dtype="int64"))

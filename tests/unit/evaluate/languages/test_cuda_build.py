@@ -7,8 +7,10 @@ import pytest
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate import toolkit
-from kernelwright.evaluate.compile import cuda
-from kernelwright.evaluate.compile.program import Program
+from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.languages.builder import Order
+from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
+from kernelwright.evaluate.languages.cuda import build as cuda
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.knowledge.hardware import architectures
 from kernelwright.records.evaluation import BuildFailed, Refused
@@ -32,7 +34,7 @@ arguments = ["in0", "out0", "i32(in0.numel)"]
 
 
 def build(warm, candidate, arch="sm_90", limit_s=60):
-    return cuda.build(warm, candidate, WORKLOAD, arch, limit_s)
+    return cuda.build(Order(warm, candidate, limit_s, WORKLOAD, arch))
 
 
 def kernel(body, head="", block=32, shared=0, parameters="const float* x, float* y, int n"):
@@ -129,7 +131,7 @@ def test_flags_on_the_list_are_obeyed(warm):
 
 
 def test_a_source_without_end_is_refused():
-    candidate = kernel("").model_copy(update={"source": "/" * (cuda.LARGEST_SOURCE + 1)})
+    candidate = kernel("").model_copy(update={"source": "/" * (LARGEST_SOURCE + 1)})
     assert isinstance(build(None, candidate), Refused)
 
 

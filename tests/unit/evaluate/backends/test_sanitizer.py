@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernelwright.evaluate.pipeline.probes import NotRunError
-from kernelwright.evaluate.pipeline.sanitizer import read_report
+from kernelwright.evaluate.backends.cuda.sanitizer import read_report
+from kernelwright.evaluate.backends.instruments import NotRunError
 from kernelwright.evaluate.sides.sanitized import DONE
 
 CLEAN = f"========= COMPUTE-SANITIZER\n{DONE}\n========= ERROR SUMMARY: 0 errors\n"

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant, PlanContestant
+from kernelwright.evaluate.backends.cuda.process import CudaContestant, PlanContestant
 from kernelwright.evaluate.sandbox.contestant import Found
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.pipeline.limits import of_facts, of_host_code, of_program, refuse_elsewhere, tightened
+from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.session.limits import of_facts, of_host_code, of_program, refuse_elsewhere, tightened
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.launch import Launch, LaunchPlan, Workspace
 from kernelwright.records.limits import TaskLimits
@@ -71,16 +71,16 @@ def test_without_limits_host_code_is_welcome():
 
 
 def test_where_the_device_is_not_here_the_compiler_is_asked():
-    assert "needs 1024" in of_facts(TaskLimits(shared_bytes=1023), candidate("triton"), FACTS).reason
-    assert of_facts(TaskLimits(shared_bytes=1024), candidate("triton"), FACTS) is None
-    assert "shared_bytes" in of_facts(TaskLimits(shared_bytes=1024), candidate("cuda_host"), FACTS).reason
+    assert "needs 1024" in of_facts(TaskLimits(shared_bytes=1023), candidate("triton"), FACTS, False).reason
+    assert of_facts(TaskLimits(shared_bytes=1024), candidate("triton"), FACTS, False) is None
+    assert "shared_bytes" in of_facts(TaskLimits(shared_bytes=1024), candidate("cuda_host"), FACTS, True).reason
 
 
 def test_a_task_is_judged_on_its_own_architecture_only():
-    refuse_elsewhere(source(arch="sm_90"), HERE)
-    refuse_elsewhere(source(target_us=1.0, notes=("n",)), CPU)
+    refuse_elsewhere(source(arch="sm_90"), HERE, True)
+    refuse_elsewhere(source(target_us=1.0, notes=("n",)), CPU, False)
     with pytest.raises(TaskError, match="for sm_86 and the target is sm_90"):
-        refuse_elsewhere(source(arch="sm_86"), HERE)
+        refuse_elsewhere(source(arch="sm_86"), HERE, True)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_task_is_judged_on_its_own_architecture_only():
 )
 def test_limits_of_a_gpu_are_not_passed_over_on_a_cpu(limits):
     with pytest.raises(TaskError, match=f"on a GPU only \\({next(iter(limits))}\\)"):
-        refuse_elsewhere(source(**limits), CPU)
+        refuse_elsewhere(source(**limits), CPU, False)
 
 
 def test_a_task_forbids_library_calls_and_never_allows_them():

@@ -8,8 +8,9 @@ import pytest
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate import toolkit
-from kernelwright.evaluate.compile import cuda_host
-from kernelwright.evaluate.compile.assembler_log import messages, plain, usages
+from kernelwright.evaluate.languages.builder import Order
+from kernelwright.evaluate.languages.cuda.assembler_log import messages, plain, usages
+from kernelwright.evaluate.languages.cuda_host import build as cuda_host
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.tasks.kernel_file import read_kernel
 
@@ -46,7 +47,7 @@ def test_the_assembler_s_log_is_read():
 @needs_nvcc
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_120"])
 def test_a_source_becomes_a_library_with_facts(warm, tmp_path, arch):
-    made = cuda_host.build(warm, read_kernel(SOURCE), arch, 120)
+    made = cuda_host.build(Order(warm, read_kernel(SOURCE), 120, arch=arch))
     (facts,) = made.facts.kernels
     assert (facts.name, facts.spill_bytes, facts.shared_bytes) == ("relu", 0, 0)
     assert facts.registers > 0
@@ -59,11 +60,11 @@ def test_a_source_becomes_a_library_with_facts(warm, tmp_path, arch):
 @needs_nvcc
 def test_an_error_is_told_in_the_compiler_s_words(warm):
     source = read_kernel(SOURCE).source.replace("fmaxf", "fmaxg")
-    failed = cuda_host.build(warm, read_kernel(SOURCE).model_copy(update={"source": source}), "sm_90", 120)
+    failed = cuda_host.build(Order(warm, read_kernel(SOURCE).model_copy(update={"source": source}), 120, arch="sm_90"))
     assert isinstance(failed, BuildFailed)
     assert 'identifier "fmaxg" is undefined' in failed.log
 
 
 def test_flags_are_refused_before_anything_runs():
     flagged = read_kernel(SOURCE).model_copy(update={"flags": ("-ccbin=evil",)})
-    assert isinstance(cuda_host.build(None, flagged, "sm_90", 1), Refused)
+    assert isinstance(cuda_host.build(Order(None, flagged, 1, arch="sm_90")), Refused)

@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.pipeline import footprint
+from kernelwright.evaluate.backends.cuda import footprint
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
 

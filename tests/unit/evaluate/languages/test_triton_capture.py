@@ -2,8 +2,9 @@
 
 import pytest
 
-from kernelwright.evaluate.compile.program import Dynamic, Program
-from kernelwright.evaluate.compile.triton import LARGEST_SOURCE, capture
+from kernelwright.evaluate.languages.artifact import Dynamic, Program
+from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
+from kernelwright.evaluate.languages.triton.build import capture
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import TamperedError
 from kernelwright.evaluate.sandbox.spawn import Warm

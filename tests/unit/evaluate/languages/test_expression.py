@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.evaluate.compile.expression import RecipeError, number, whole
+from kernelwright.evaluate.languages.cuda.expression import RecipeError, number, whole
 from kernelwright.records.tensor import TensorSpec
 
 NAMES = {"in0": TensorSpec(name="x", shape=(3, 50), dtype="float16"), "BLOCK": 128, "scalar0": 0.5}

@@ -7,17 +7,19 @@ from types import SimpleNamespace
 import pytest
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.compile import cpp
-from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.pipeline import profile_build, profile_jail, profiling
-from kernelwright.evaluate.pipeline.profile_jail import LADDER
-from kernelwright.evaluate.pipeline.profile_request import Request, unseen
-from kernelwright.evaluate.pipeline.profiling import Profiler
-from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial
+from kernelwright.evaluate.backends.absent.backend import unseen
+from kernelwright.evaluate.backends.cpu.backend import CpuBackend
+from kernelwright.evaluate.backends.cuda import profile_jail, profile_request, profiling
+from kernelwright.evaluate.backends.cuda.profile_jail import LADDER
+from kernelwright.evaluate.backends.cuda.profile_request import Request
+from kernelwright.evaluate.backends.cuda.profiling import Profiler
+from kernelwright.evaluate.backends.host import Host
+from kernelwright.evaluate.languages.artifact import Library, Program
 from kernelwright.evaluate.profile import ncu
 from kernelwright.evaluate.profile.metrics import wanted
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed
 from kernelwright.records.launch import Launch, LaunchPlan
@@ -73,8 +75,12 @@ class Bench:
         monkeypatch.setattr(profile_jail, "Contestant", lambda child, limit: child)
         device = Device(kind="cuda", name="H200", cores=132)
         warm = SimpleNamespace(spawn=self.spawn)
-        self.machine = SimpleNamespace(warm=warm, device=device, ceiling_gbps=lambda size: 4400.0)
-        self.profiler = Profiler(self.machine, lambda: {"torch": "2"})
+        self.host = SimpleNamespace(warm=warm, device=device)
+        self.ceiling_gbps = lambda size: 4400.0
+        self.profiler = self.another("2")
+
+    def another(self, torch):
+        return Profiler(self.host, lambda size: self.ceiling_gbps(size), lambda: {"torch": torch})
 
     def spawn(self, side, jail):
         assert side == "profiled"
@@ -122,10 +128,10 @@ def test_ceilings_are_measured_once_and_kept_on_disk(bench):
     assert first.ceilings == again.ceilings
     assert (first.ceilings.read_gbps, first.ceilings.copy_gbps, first.ceilings.tf32_tflops) == (4400.0, 4300.0, None)
     assert "tf32_tflops: out of memory" in first.notes
-    other = Profiler(bench.machine, lambda: {"torch": "2"}).profile(Request(CUDA, TRITON))
+    other = bench.another("2").profile(Request(CUDA, TRITON))
     assert other.ceilings == first.ceilings
     assert [name for name, *_ in bench.asked].count("rates") == 1
-    Profiler(bench.machine, lambda: {"torch": "3"}).profile(Request(CUDA, TRITON))
+    bench.another("3").profile(Request(CUDA, TRITON))
     assert [name for name, *_ in bench.asked].count("rates") == 2
 
 
@@ -133,7 +139,7 @@ def test_a_ceiling_that_cannot_be_measured_is_not_known(bench):
     def broken(size):
         raise RefereeError("the bandwidth yardstick did not build")
 
-    bench.machine.ceiling_gbps = broken
+    bench.ceiling_gbps = broken
     found = bench.profile()
     assert (found.tier, found.ceilings.read_gbps, found.ceilings.copy_gbps) == ("counters", None, None)
     assert any("yardstick did not build" in n for n in found.notes)
@@ -284,12 +290,13 @@ def test_cuda_source_without_its_binary_is_not_run(bench):
     }  # fmt: skip
 
 
-def test_a_cpu_says_what_it_has(bench):
-    bench.machine.device = Device(kind="cpu", name="CPU", cores=2)
-    task = sample_task()
-    found = bench.profiler.profile(Request(task, Candidate(language="cpp", source="x"), build=BUILD))
+def test_a_cpu_says_what_it_has(monkeypatch):
+    cpu = CpuBackend(Host(None, Device(kind="cpu", name="CPU", cores=2)))
+    monkeypatch.setattr(cpu.clock, "ceiling_gbps", lambda size: 4400.0)
+    found = cpu.profile(trial(Candidate(language="cpp", source="x"), sample_task()), BUILD)
     assert (found.tier, found.ceilings.read_gbps, found.multiprocessors) == ("compiler", 4400.0, None)
     assert "target cpu has no device profiler" in found.notes[0]
+    assert [k.name for k in found.kernels] == ["scale"]
 
 
 def test_a_device_that_is_not_here_has_published_ceilings():
@@ -305,25 +312,28 @@ def test_a_device_that_is_not_here_has_published_ceilings():
     assert [k.name for k in found.kernels] == ["scale"]
 
 
-def trial(candidate, task=CUDA, **machine):
+MACHINE = SimpleNamespace(warm=None, hardware=None)
+
+
+def trial(candidate, task=CUDA):
     presented = SimpleNamespace(task=task, init_source=lambda: "init")
     session = SimpleNamespace(presented=presented, task=task, tensors=())
-    return Trial(session, SimpleNamespace(warm=None, **machine), candidate, Policy())
+    return Trial(task, lambda: session, candidate, Policy())
 
 
 def test_what_can_be_a_program_is_profiled_as_one_by_its_fastest_plan(monkeypatch):
     other = PLAN.model_copy(update={"label": "BLOCK=64"})
     program = Program((b"cubin",), (PLAN, other), BUILD)
-    monkeypatch.setattr(profile_build, "built", lambda trial: program)
+    monkeypatch.setattr(profile_request, "built", lambda *_: program)
     judged = BUILD.model_copy(update={"chosen": "BLOCK=64"})
-    assert profile_build.request_of(trial(TRITON), judged).plan == 1
-    unjudged = profile_build.request_of(trial(TRITON), None)
+    assert profile_request.request_of(trial(TRITON), judged, MACHINE).plan == 1
+    unjudged = profile_request.request_of(trial(TRITON), None, MACHINE)
     assert (unjudged.plan, unjudged.build, unjudged.program) == (0, BUILD, program)
 
 
 def test_what_cannot_keeps_its_host_code(monkeypatch):
-    monkeypatch.setattr(profile_build, "built", lambda trial: None)
-    found = profile_build.request_of(trial(TRITON), None)
+    monkeypatch.setattr(profile_request, "built", lambda *_: None)
+    found = profile_request.request_of(trial(TRITON), None, MACHINE)
     assert (found.order()["kind"], found.order()["init"]) == ("module", "init")
 
 
@@ -331,11 +341,11 @@ def test_what_cannot_keeps_its_host_code(monkeypatch):
     "failure", [OutcomeReached(BuildFailed(log="3:1")), *FAILURES[:5]], ids=lambda f: type(f).__name__
 )
 def test_what_does_not_build_is_a_note(bench, monkeypatch, failure):
-    def broken(trial):
+    def broken(*_):
         raise failure
 
-    monkeypatch.setattr(profile_build, "built", broken)
-    found = bench.profiler.profile(profile_build.request_of(trial(TRITON), None))
+    monkeypatch.setattr(profile_request, "built", broken)
+    found = bench.profiler.profile(profile_request.request_of(trial(TRITON), None, MACHINE))
     assert (found.tier, bench.jails) == ("compiler", [])
     assert any("could not be built" in n for n in found.notes)
 
@@ -343,13 +353,8 @@ def test_what_does_not_build_is_a_note(bench, monkeypatch, failure):
 def test_a_host_library_is_read_and_closed(monkeypatch):
     descriptor = os.memfd_create("library")
     os.write(descriptor, b"elf")
-    monkeypatch.setattr(profile_build, "built", lambda trial: cpp.Library(descriptor, BUILD))
-    found = profile_build.request_of(trial(Candidate(language="cuda_host", source="x", entry="f")), None)
+    monkeypatch.setattr(profile_request, "built", lambda *_: Library(descriptor, BUILD))
+    found = profile_request.request_of(trial(Candidate(language="cuda_host", source="x", entry="f")), None, MACHINE)
     assert (found.library, found.build, found.runnable) == (b"elf", BUILD, True)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
-
-
-def test_a_cpu_candidate_is_not_built_for_it():
-    request = profile_build.request_of(trial(Candidate(language="cpp", source="x"), sample_task()), BUILD)
-    assert (request.program, request.library, request.fault) == (None, None, "")

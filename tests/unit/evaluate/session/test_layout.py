@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from kernelwright.evaluate.pipeline.layout import LINE, Layout
+from kernelwright.evaluate.session.layout import LINE, Layout
 from kernelwright.records.tensor import TensorSpec
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.evaluate.compile.arguments import size_of
-from kernelwright.evaluate.compile.expression import RecipeError
-from kernelwright.evaluate.compile.recipe import resolve
+from kernelwright.evaluate.languages.cuda.arguments import size_of
+from kernelwright.evaluate.languages.cuda.expression import RecipeError
+from kernelwright.evaluate.languages.cuda.recipe import resolve
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.launch import Null, Number, Pointer
