@@ -9,7 +9,7 @@ from kernelwright.languages import language_of
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.tasks.kernel_file import parse_kernel, read_kernel
 
-KERNELS = Path(__file__).parents[1] / "evaluate/compile/cuda_kernels"
+KERNELS = Path(__file__).parents[1] / "evaluate/languages/cuda_kernels"
 PLAN = """/* kernelwright
 {}
 */

@@ -10,7 +10,7 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.tasks.kernel_file import read_kernel
 
-KERNELS = Path(__file__).parents[1] / "compile" / "cuda_kernels"
+KERNELS = Path(__file__).parents[1] / "languages" / "cuda_kernels"
 SOURCE = """
 import torch
 class Model(torch.nn.Module):

@@ -14,7 +14,7 @@ from kernelwright.evaluate.backends.cuda.profile_jail import LADDER
 from kernelwright.evaluate.backends.cuda.profile_request import Request
 from kernelwright.evaluate.backends.cuda.profiling import Profiler
 from kernelwright.evaluate.backends.host import Host
-from kernelwright.evaluate.languages.artifact import Library, Program
+from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.profile import ncu
 from kernelwright.evaluate.profile.metrics import wanted
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
@@ -332,7 +332,7 @@ def test_what_can_be_a_program_is_profiled_as_one_by_its_fastest_plan(monkeypatc
 
 
 def test_what_cannot_keeps_its_host_code(monkeypatch):
-    monkeypatch.setattr(profile_request, "built", lambda *_: None)
+    monkeypatch.setattr(profile_request, "built", lambda *_: Dynamic(reason="host code"))
     found = profile_request.request_of(trial(TRITON), None, MACHINE)
     assert (found.order()["kind"], found.order()["init"]) == ("module", "init")
 

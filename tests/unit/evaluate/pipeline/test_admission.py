@@ -25,7 +25,7 @@ def opened(backend):
             f"def get_inputs():\n    return {inputs}\n"
         )
         task = TaskSource(name="tiny", format="kernelbench", source=source, **fields)
-        sessions.append(admit.open_session(backend, task, CPU, Policy(seeds=3), room=print))
+        sessions.append(admit.open_session(backend, task, CPU, Policy(seeds=3), close_oldest=print))
         return sessions[-1]
 
     yield begin

@@ -44,7 +44,7 @@ X, P, ROWS, SHIFT, WEIGHT, BIAS = range(6)
 @pytest.fixture(scope="module")
 def session(backend):
     source = TaskSource(name="tiny", format="kernelbench", source=SOURCE)
-    opened = admit.open_session(backend, source, CPU, Policy(), room=print)
+    opened = admit.open_session(backend, source, CPU, Policy(), close_oldest=print)
     yield opened
     opened.close()
 
