@@ -6,7 +6,6 @@ import pytest
 
 from kernelwright.evaluate.referee import Referee
 from kernelwright.knowledge.techniques.library import FOLDER, technique, techniques
-from kernelwright.languages import names
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
@@ -52,7 +51,7 @@ def bench():
 
 
 def test_every_language_has_an_outcome_that_is_right():
-    assert set(OUTCOMES) == set(names())
+    assert set(OUTCOMES) >= {card.example.language for card in techniques()}
 
 
 @pytest.mark.parametrize("name", [card.name for card in techniques()])
