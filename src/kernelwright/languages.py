@@ -68,7 +68,7 @@ class Language(_Data):
     """Pygments' name for its highlighter."""
     syntax: Literal["c", "python"]
     form: Literal["function", "plan", "module"]
-    """`function`: the referee calls an `extern "C"` function. `plan`: it launches kernels by a plan in a comment.
+    """`function`: the referee calls a function with C linkage. `plan`: it launches kernels by a plan in a comment.
     `module`: it calls the `ModelNew` of a Python module."""
     defines: str
     """Pattern that every source of it has."""
@@ -76,6 +76,8 @@ class Language(_Data):
     """Pattern by which a module is told from those of other languages."""
     calling: str
     """How the referee calls a kernel, in words."""
+    linkage: str = ""
+    """What stands before a function that is called from outside: `extern "C"` in C++, nothing in C."""
     last_argument: str = ""
     """Of a function, after the pointers."""
     drop_in: Literal["", "itself", "compiled"] = ""
@@ -99,12 +101,21 @@ class Language(_Data):
         """What a source must keep, with an example: Markdown, a few lines and a block of code."""
         return (FOLDER / self.name / "contract.md").read_text(encoding="utf-8").strip()
 
+    def functions(self, source: str) -> list[str]:
+        """Names of the functions that a referee could call: with C linkage, and not device code."""
+        code = COMMENTS["c"].sub(" ", source)
+        if not self.linkage:
+            return sorted({name for before, name in _functions(_outline(code)) if not re.search(r"\bstatic\b", before)})
+        blocks = [_outline(code[opening.end() :]) for opening in islice(_BLOCK.finditer(code), MOST_BLOCKS)]
+        found = [*_EXTERN.findall(code), *(function for block in blocks for function in _functions(block))]
+        return sorted({name for before, name in found if not re.search(r"__(?:global|device)__", before)})
+
     def tells(self, source: str) -> bool:
         """Whether a text has what only this language has, among those with its ending."""
         if self.form == "plan":
             return plan_in(source) is not None
         if self.form == "function":
-            return bool(host_functions(source))
+            return bool(self.functions(source))
         return bool(self.marks) and re.search(self.marks, COMMENTS[self.syntax].sub("", source)) is not None
 
 
@@ -177,14 +188,6 @@ def plan_in(source: str) -> str | None:
     """Text of the launch plan `/* kernelwright … */`; None where there is none, or its comment is never closed."""
     match = _PLAN.search(source)
     return match[1] if match and match[2] else None
-
-
-def host_functions(source: str) -> list[str]:
-    """Names with C linkage that are not device code, whether they have the linkage alone or in a block."""
-    code = COMMENTS["c"].sub(" ", source)
-    blocks = [_outline(code[opening.end() :]) for opening in islice(_BLOCK.finditer(code), MOST_BLOCKS)]
-    found = [*_EXTERN.findall(code), *(function for block in blocks for function in _functions(block))]
-    return sorted({name for before, name in found if not re.search(r"__(?:global|device)__", before)})
 
 
 def _functions(outline: str) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ The language follows from the ending and the text (`languages.py`). In C++ the e
 from pathlib import Path
 
 from kernelwright.errors import TaskError, UsageError
-from kernelwright.languages import Language, host_functions, language, language_of, languages, likely_suffix, suffixes
+from kernelwright.languages import Language, language, language_of, languages, likely_suffix, suffixes
 from kernelwright.records.candidate import Candidate
 from kernelwright.tasks.declared import with_declared, workspace_in
 from kernelwright.tasks.recipe_text import read_plan
@@ -48,7 +48,7 @@ def parse_kernel(source: str, suffix: str, entry: str | None = None, workspace_b
             tunables=plan.tunables,
             recipe=plan.recipe,
         )
-    name = entry or (_entry(source) if found.form == "function" else found.entry)
+    name = entry or (_entry(source, found) if found.form == "function" else found.entry)
     return Candidate(language=found.name, source=source, entry=name, workspace_bytes=workspace_bytes)
 
 
@@ -67,7 +67,7 @@ def parse_text(source: str, kind: str, named: str | None = None) -> Candidate:
         raise UsageError("the kernel's source holds characters that no source has (NUL or lone surrogates)")
     suffix = language(named).suffix if named else likely_suffix(source, kind)
     told = language_of(source, suffix)
-    entry = told.entry if told.form == "function" and told.entry in host_functions(source) else None
+    entry = told.entry if told.form == "function" and told.entry in told.functions(source) else None
     try:
         found = parse_kernel(source, suffix, entry, workspace_in(source, told))
     except UsageError as error:
@@ -89,11 +89,12 @@ def _as(found: Candidate, named: Language) -> Candidate:
     raise UsageError(f"the source reads as {found.language}, not {named.name}: {told}")
 
 
-def _entry(source: str) -> str:
-    names = host_functions(source)
+def _entry(source: str, written: Language) -> str:
+    names = written.functions(source)
     if len(names) == 1:
         return names[0]
     found = f"{len(names)} such functions ({', '.join(names)})" if names else "none"
     raise UsageError(
-        f'it must define one function `extern "C" void NAME(...)`, it has {found}: name the right one with --entry NAME'
+        f"it must define one function `{f'{written.linkage} void NAME(...)'.strip()}`, it has {found}: "
+        "name the right one with --entry NAME"
     )

@@ -115,7 +115,7 @@ def _signature(task: Task, written: Language) -> str:
     lines = [f"    {text},  // {_tensor(spec)}" for text, spec in rows]
     lines += [f"    {written.last_argument},"] if written.last_argument else []
     lines[-1] = lines[-1].replace(",", ");", 1)
-    return "\n".join(['extern "C" void kernel(', *lines])
+    return "\n".join([f"{written.linkage} void kernel(".strip(), *lines])
 
 
 def _buffers(task: Task, written: Language) -> str:
