@@ -5,17 +5,18 @@ from typing import Literal
 from pydantic import JsonValue
 
 from kernelwright.records.attempt import Attempt
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, identity
+from kernelwright.records.names import KindName
 from kernelwright.records.task import Task
 
 
 class Device(Record):
     """The device that was measured, and its ceilings, measured by the referee in the same run."""
 
-    kind: Literal["cpu", "cuda"]
+    kind: KindName
     name: str
     cores: int
-    """Hardware threads on cpu, multiprocessors on cuda."""
+    """Hardware threads of a CPU, multiprocessors of a GPU."""
     memory_gbps: float | None = None
     """Read bandwidth measured over data larger than the last cache; None when it was not measured."""
     cache_bytes: int = 0
@@ -71,6 +72,13 @@ class RunCard(Record):
     environment: Environment
     config: dict[str, JsonValue]
     """The resolved configuration."""
+    state: str = ""
+    """Hash of what its strategy had learned in earlier runs; empty: nothing."""
+
+
+def state_id(state: JsonValue) -> str:
+    """The hash of a strategy's state; empty for None."""
+    return "" if state is None else identity("strategy state", {"state": state})
 
 
 class Outcome(Record):

@@ -46,7 +46,7 @@ def test_this_machine_is_fit_and_torch_is_not_imported_here():
     said = json.loads(done.stdout)
     checks = {c["name"]: c for c in said["checks"]}
     assert said["loaded"] == []
-    wanted = {"python", "torch", "numpy", "triton", "gpu", "c++ compiler", "openmp", "disk"}
+    wanted = {"python", "torch", "numpy", "triton", "gpu", "amd gpu", "c++ compiler", "openmp", "disk"}
     assert wanted | {f"sandbox: {part}" for part in LOST} <= set(checks)
     for name in ("python", "torch", "numpy", "triton", "c++ compiler", "openmp"):
         assert checks[name]["status"] == "ok", checks[name]

@@ -16,7 +16,6 @@ from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.session.cases import Case, Presented
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import Trial
-from kernelwright.records.candidate import Language
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
@@ -82,7 +81,7 @@ class Backend(Protocol):
     host: Host
     clock: Clock | None
     """None: the device is not here, and no time is claimed."""
-    languages: tuple[Language, ...]
+    languages: tuple[str, ...]
     """What candidates may be written in."""
     is_gpu: bool
     """Limits on shared memory, registers and the like mean something."""

@@ -37,6 +37,7 @@ class Row:
 BACKENDS: dict[str, Row] = {
     "cpu": Row(present="cpu"),
     "cuda": Row(present="cuda", absent="absent", on_gpu=True),
+    "hip": Row(absent="hip"),
 }
 
 

@@ -6,8 +6,8 @@ from importlib import metadata
 
 import torch
 
-import kernelwright
 from kernelwright.evaluate.languages.cpp import build as cpp
+from kernelwright.version import __version__
 
 PACKAGES = ("triton", "numpy")
 ABSENT = "absent"
@@ -16,7 +16,7 @@ ABSENT = "absent"
 
 def common_versions() -> dict[str, str]:
     """By name."""
-    found = {"python": platform.python_version(), "kernelwright": kernelwright.__version__, "torch": torch.__version__}
+    found = {"python": platform.python_version(), "kernelwright": __version__, "torch": torch.__version__}
     found |= {package: _package(package) for package in PACKAGES}
     line = subprocess.run([cpp.compiler(), "--version"], capture_output=True, text=True, check=False).stdout
     found["c++"] = line.splitlines()[0] if line else "unknown"

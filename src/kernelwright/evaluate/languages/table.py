@@ -10,9 +10,8 @@ from kernelwright.evaluate.languages.triton import build as triton
 
 if TYPE_CHECKING:
     from kernelwright.evaluate.languages.builder import Builder
-    from kernelwright.records.candidate import Language
 
-BUILDERS: "dict[Language, Builder]" = {
+BUILDERS: "dict[str, Builder]" = {
     "cpp": cpp,
     "triton": triton,
     "cuda": cuda,

@@ -1,7 +1,6 @@
 """The service: what a coding agent's tools do, before any protocol.
 
-Decides that one task is worked on at a time, where tasks may come from, and what is opened when. Refuses to know how an
-answer is sent.
+It works on one task at a time, and opens evaluator and run when they are first needed.
 """
 
 import asyncio
@@ -15,8 +14,8 @@ from kernelwright.errors import UsageError
 from kernelwright.interfaces.mcp.progress import Herald
 from kernelwright.interfaces.mcp.roots import Roots
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Language
 from kernelwright.records.measure import Ratio, Verdict
+from kernelwright.records.names import LanguageName
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Wanted(Record):
     name: str = "task"
     """Of a task that came as text; its ending says what the text is, none: Python."""
     trials: int | None = None
-    language: Language | None = None
+    language: LanguageName | None = None
 
 
 class Submission(Record):
@@ -114,7 +113,7 @@ class Service:
                 raise UsageError("no task is loaded: call load_task first")
             return self._workbench
 
-    async def submit(self, code: str, language: Language | None) -> Submission:
+    async def submit(self, code: str, language: LanguageName | None) -> Submission:
         """End the run.
 
         Raises:

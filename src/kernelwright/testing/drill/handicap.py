@@ -7,6 +7,7 @@ Decides which handicaps a task can have and what each eases. Refuses to know sou
 from collections.abc import Collection
 from typing import NamedTuple
 
+from kernelwright.devices import kinds
 from kernelwright.records.feedback import BROADER, Bottleneck
 from kernelwright.records.task import Task
 
@@ -57,7 +58,7 @@ DEVICE = (
 
 def handicaps(task: Task) -> tuple[Handicap, ...]:
     """Those that a task's kernels can have."""
-    if task.target.kind == "cuda":
+    if kinds()[task.target.kind].gpu:
         return DEVICE
     return OVERHEAD if task.workload.compulsory_bytes < SHORT_BYTES else WAITING
 

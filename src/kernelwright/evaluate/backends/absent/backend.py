@@ -23,7 +23,8 @@ from kernelwright.evaluate.session.cases import Presented
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.knowledge.hardware import hardware
-from kernelwright.records.candidate import Candidate, Language
+from kernelwright.languages import names_for
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, Refused, TimedOut
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
@@ -35,7 +36,7 @@ INTERPRET_LIMIT_S = 120.0
 
 def open_backend(cpu: Callable[[], Host]) -> "AbsentBackend":
     """See `table.Row`: NVIDIA's GPUs, compiled for by NVIDIA's compilers."""
-    return AbsentBackend(cpu(), ("triton", "cuda", "cuda_host", "python"), toolkit_versions)
+    return AbsentBackend(cpu(), names_for("cuda"), toolkit_versions)
 
 
 class AbsentBackend:
@@ -44,7 +45,7 @@ class AbsentBackend:
     clock = None
     is_gpu = True
 
-    def __init__(self, host: Host, languages: tuple[Language, ...], versions: Callable[[], dict[str, str]]) -> None:
+    def __init__(self, host: Host, languages: tuple[str, ...], versions: Callable[[], dict[str, str]]) -> None:
         self.host, self.languages, self._versions = host, languages, versions
 
     def versions(self) -> dict[str, str]:

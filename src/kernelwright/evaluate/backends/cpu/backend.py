@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.backend import CloseOldest, Loaded, Prepared, Reference
 from kernelwright.evaluate.backends.cpu import ceiling
 from kernelwright.evaluate.backends.cpu.clock import CpuClock
@@ -16,13 +17,13 @@ from kernelwright.evaluate.backends.instruments import Instruments
 from kernelwright.evaluate.backends.profiles import read_gbps
 from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
 from kernelwright.evaluate.languages.artifact import Library
-from kernelwright.evaluate.languages.cpp import build as cpp
+from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import Presented
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
-from kernelwright.records.candidate import Language
+from kernelwright.languages import names_for
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
@@ -60,7 +61,7 @@ def host_of(warm: Warm, cores: int) -> Host:
 class CpuBackend:
     """Implements `Backend`."""
 
-    languages: tuple[Language, ...] = ("cpp",)
+    languages = names_for("cpu")
     is_gpu = False
 
     def __init__(self, host: Host) -> None:
@@ -89,9 +90,13 @@ class CpuBackend:
         """See `Backend.prepared`: a compiler beside somebody's clock would be heard."""
         with self.host.turn:
             with trial.timed("compile"):
-                library = cpp.build(trial.order(self.host.warm))
+                library = BUILDERS[trial.candidate.language].build(trial.order(self.host.warm))
             if isinstance(library, BuildFailed | Refused):
                 raise OutcomeReached(library)
+            if not isinstance(library, Library):
+                raise RefereeError(
+                    f"{trial.candidate.language} builds no shared object, which is what a CPU's process loads"
+                )
             trial.facts = library.facts
             try:
                 yield Prepared(library.facts, lambda: self._loaded(trial, library))

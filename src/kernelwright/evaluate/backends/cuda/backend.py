@@ -25,7 +25,7 @@ from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import Presented
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import Trial
-from kernelwright.records.candidate import Language
+from kernelwright.languages import names_for
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
@@ -67,7 +67,7 @@ def open_backend(cpu: Callable[[], Host]) -> "CudaBackend":
 class CudaBackend:
     """Implements `Backend`."""
 
-    languages: tuple[Language, ...] = ("triton", "cuda", "cuda_host", "python")
+    languages = names_for("cuda")
     is_gpu = True
 
     def __init__(self, warm: Warm) -> None:

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import kernelwright
+from kernelwright import version
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.backends.cuda.profile_request import Request
 from kernelwright.evaluate.sandbox.contestant import Contestant
@@ -16,7 +16,7 @@ from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import PrepareProfile, ProfileOrder
 from kernelwright.evaluate.sandbox.spawn import Warm
 
-PACKAGE = (str(Path(kernelwright.__file__).parents[1]),)
+PACKAGE = (str(Path(version.__file__).parents[1]),)
 """What a started interpreter must be able to read: the folder that our package lies in."""
 
 

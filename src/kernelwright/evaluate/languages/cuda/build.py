@@ -22,7 +22,7 @@ from kernelwright.evaluate.languages.cuda.recipe import Resolved, resolve
 from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import CompileCuda, CudaCompiled
-from kernelwright.knowledge.hardware import WARP, BlockShape, Hardware, hardware, occupancy
+from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, occupancy
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.measure import BuildFacts, KernelFacts
@@ -187,7 +187,7 @@ def _check_parameters(name: str, launch: Launch, sizes: Sequence[int] | None) ->
 
 def _kernel(name: str, launch: Launch, used: assembler_log.Usage | None, device: Hardware) -> KernelFacts:
     threads = launch.block[0] * launch.block[1] * launch.block[2]
-    warps = -(-threads // WARP)
+    warps = -(-threads // device.warp)
     if used is None:
         return KernelFacts(name=name, shared_bytes=launch.shared_bytes, warps=warps)
     shared = used.shared_bytes + launch.shared_bytes
