@@ -4,6 +4,8 @@ A packet is whole or absent, and may bring descriptors. What it may say stands i
 """
 
 import socket
+import threading
+from array import array
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -12,6 +14,7 @@ from kernelwright.records.base import Record
 LIMIT = 1 << 20
 """Largest packet in bytes."""
 M = TypeVar("M", bound=Record)
+_kept = threading.local()
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
@@ -38,15 +41,25 @@ def packet(end: socket.socket, descriptors: int = 0) -> tuple[bytes, list[int]]:
         EOFError: the other end is gone.
         TimeoutError: the socket's time-out passed.
     """
-    # To make room for the largest packet each time would take longer than all the rest.
-    size = min(end.recv_into(bytearray(1), 1, socket.MSG_PEEK | socket.MSG_TRUNC), LIMIT)
+    room, received = _room(), array("i")
     if descriptors:
-        data, received, _, _ = socket.recv_fds(end, size, descriptors)
+        size, beside, _, _ = end.recvmsg_into([room], socket.CMSG_SPACE(descriptors * received.itemsize))
+        for level, kind, data in beside:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                received.frombytes(data[: len(data) - len(data) % received.itemsize])
     else:
-        data, received = end.recv(size), []
-    if not data:
+        size = end.recv_into(room)
+    if not size:
         raise EOFError
-    return data, received
+    return bytes(room[:size]), received.tolist()
+
+
+def _room() -> memoryview:
+    """This thread's room for a packet: to make it anew each time would take longer than all the rest."""
+    if not hasattr(_kept, "room"):
+        _kept.room = memoryview(bytearray(LIMIT))
+    room: memoryview = _kept.room
+    return room
 
 
 def receive(end: socket.socket, kind: type[M]) -> M:

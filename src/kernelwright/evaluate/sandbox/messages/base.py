@@ -99,13 +99,12 @@ def read_answer(data: bytes, command: Command[R]) -> Answer[R]:
         UnreadableError: it is no JSON object.
         MalformedError: it is another one than our own code sends.
     """
-    what = f"answer to {command.name}"
     try:
         answer = _answer_to(type(command)).model_validate_json(data)
     except ValidationError as error:
-        raise refused(error, what) from None
+        raise refused(error, f"answer to {command.name}") from None
     if (answer.reply is None) == (answer.raised is None):
-        raise MalformedError(f"{what}: neither a reply nor what was raised, or both")
+        raise MalformedError(f"answer to {command.name}: neither a reply nor what was raised, or both")
     return answer
 
 

@@ -22,7 +22,7 @@ class Found(Record):
 
     address: Address
     """In the child's memory; in an outbox, from its beginning."""
-    dtype: Text
+    dtype: str
     """Any word: foreign code chooses it."""
     shape: Annotated[tuple[Whole, ...], Field(max_length=64)]
 
