@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from kernelwright.testing.suppliers import scripted_suppliers
 
 from kernelwright import api
 from kernelwright.engine.config import load_config
@@ -26,7 +27,6 @@ from kernelwright.search.table import spelled
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE, sample_evaluation
 from kernelwright.testing.scripted import ScriptedEvaluator
-from kernelwright.testing.suppliers import scripted_suppliers
 
 PACKAGE = Path(__file__).parents[1] / "plugin_package"
 

@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from kernelwright.testing.suppliers import scripted_suppliers
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.memory import create_run, state_key
@@ -17,7 +18,6 @@ from kernelwright.store.run import RunStore
 from kernelwright.store.strategy_state import StrategyStates
 from kernelwright.testing.samples import SOURCE, sample_card
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
-from kernelwright.testing.suppliers import scripted_suppliers
 from remembering import enter
 
 
