@@ -1,4 +1,4 @@
-"""Backend: what the pipeline asks of a kind of device. `cpu`, `cuda` and `absent` implement it, each in its folder.
+"""Backend: what the pipeline asks of a kind of device. `cpu`, `cuda` and `absent` implement it, each in its folder; `hip` composes `absent`.
 
 To add one: a folder with a class that has what stands here, and a row in `table.py`. A backend that only cross-compiles
 composes `absent.backend.AbsentBackend` with its languages and versions, and has no clock.

@@ -18,10 +18,14 @@ from kernelwright.version import __version__
 
 LOOK_S = 0.1
 """How often a job that waits looks whether anybody still waits for it."""
+PACKAGES = ("triton", "numpy")
+ABSENT = "absent"
+"""What stands for a version that nobody tells; it is never an error."""
+_BLOCK = bytes(1 << 20)
 
 
 class Turn:
-    """A context manager."""
+    """A lock as a context manager: who holds it is alone with the device, and a thread may take it again while it has it."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -63,14 +67,6 @@ class Host:
 def hash_block() -> None:
     """Work for one core that does not hold the interpreter's lock."""
     hashlib.sha256(_BLOCK).digest()
-
-
-_BLOCK = bytes(1 << 20)
-
-
-PACKAGES = ("triton", "numpy")
-ABSENT = "absent"
-"""What stands for a version that nobody tells; it is never an error."""
 
 
 def common_versions() -> dict[str, str]:

@@ -1,18 +1,19 @@
 """What a timed result should be: compared with eager's of the same round by each output's comparator.
 
-Both sides may be off the truth by what each is allowed; where they differ by more, the truth is asked for. A random output
+The witness keeps what will be compared of both sides, read while its side stands still, before the next one runs. Both sides may be off the truth by what each is allowed; where they differ by more, the truth is asked for. A random output
 cannot be compared call by call: its features are kept, and the whole contest is one paired test.
 """
 
 import random
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING
 
 import torch
 
 from kernelwright.evaluate.session import expectations
+from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify import compare, exact, places, ties
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.pairs import Pairs
@@ -20,10 +21,6 @@ from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.regimes import AS_GIVEN
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 from kernelwright.records.tensor import EPSILON
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.session.session import Session
-from dataclasses import dataclass, field
 
 from kernelwright.evaluate.profile.clock import Calls, Entrant
 from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
@@ -42,7 +39,7 @@ FEW = 1024
 class TimedResults:
     """Compares the timed results of one candidate with eager's."""
 
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
         self._pairs: dict[int, Pairs] = {}
         self._samples: dict[int, Sample] = {}
