@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kernelwright.testing.suppliers import scripted_suppliers
 
 from kernelwright import api
 from kernelwright.engine.config import load_config
@@ -26,7 +25,7 @@ from kernelwright.search.strategy import Limits
 from kernelwright.search.table import spelled
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE, sample_evaluation
-from kernelwright.testing.scripted import ScriptedEvaluator
+from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 PACKAGE = Path(__file__).parents[1] / "plugin_package"
 

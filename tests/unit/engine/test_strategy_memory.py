@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from kernelwright.testing.suppliers import scripted_suppliers
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.memory import create_run, state_key
@@ -17,7 +16,7 @@ from kernelwright.search.table import STRATEGIES
 from kernelwright.store.run import RunStore
 from kernelwright.store.strategy_state import StrategyStates
 from kernelwright.testing.samples import SOURCE, sample_card
-from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
 from remembering import enter
 
 

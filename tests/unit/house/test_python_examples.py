@@ -9,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kernelwright.testing.suppliers import scripted_suppliers
 
 import kernelwright as kw
 from kernelwright import api
 from kernelwright.interfaces.python import door
-from kernelwright.testing.scripted import ScriptedEvaluator
+from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 ROOT = Path(__file__).parents[3]
 
