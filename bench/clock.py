@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 from provenance import provenance
 
+from kernelwright.evaluate.backends.cpu.process import CppContestant, Loading
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.languages.artifact import Library
 from kernelwright.evaluate.languages.builder import Order
@@ -24,7 +25,6 @@ from kernelwright.evaluate.profile import statistics
 from kernelwright.evaluate.profile.clock import MOST_CALLS, Contest, Entrant
 from kernelwright.evaluate.profile.inputs import FreshInputs, Stock
 from kernelwright.evaluate.sandbox.arena import Arena
-from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.policy import Policy
@@ -144,11 +144,10 @@ def _open_cpu(host: Host, spec: TensorSpec, counts: tuple[int, int], work: int):
         candidate = Candidate(language="cpp", source=CPP, entry="work", defines=defines)
         library = cpp.build(Order(host.warm, candidate, 60.0))
         assert isinstance(library, Library), library
-        side = Contestant(host.warm.spawn("cpp", Jail(directory="/")), 30.0)
-        output = {"name": "out", "shape": [], "dtype": "float32"}
-        load = {"do": "load", "starts": arena.layout(), "outputs": [output], "workspace_bytes": 0, "entry": "work",
-                "threads": host.device.cores}  # fmt: skip
-        side.ask(load, [arena.descriptor, library.descriptor])
+        output = TensorSpec(name="out", shape=(), dtype="float32")
+        side = CppContestant(host.warm.spawn("cpp", Jail(directory="/")), 30.0, [output])
+        how = Loading("work", host.device.cores)
+        side.load((arena.layout(), [arena.descriptor]), library.descriptor, how)
         library.close()
         sides.append(side)
 

@@ -131,7 +131,7 @@ class Stage:
             raise TypeError(f"the kernel could not be captured: {program}")
         side = PlanContestant(self.backend.machine.spares("launcher").take(), 60.0, (out,))
         self.sides.append(side)
-        side.load(program, {"sizes": self.arena.layout()}, self.arena.descriptors, 1)
+        side.load(program, (self.arena.layout(), self.arena.descriptors), 1)
         return side
 
     def judge(self, first: PlanContestant, second: PlanContestant, rule: Stopping, limit_s: float) -> "Judged":

@@ -17,6 +17,7 @@ from kernelwright.evaluate.backends import look
 from kernelwright.evaluate.backends.table import backend_checks
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
+from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.check import Check
 
@@ -67,8 +68,8 @@ def _denied() -> list[str]:
     with Warm() as warm:
         child = warm.spawn("tool", Jail(directory="/", may_execute=True))
         try:
-            question = {"do": "execute", "argv": ["true"], "files": {}, "result": "nothing"}
-            return [str(part) for part in child.ask(question, look.LIMIT_S).message["denied"]]
+            child.ask(Execute(argv=("true",), texts={}), look.LIMIT_S)
+            return list(child.denied)
         finally:
             child.close()
 

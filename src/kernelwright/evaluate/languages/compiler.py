@@ -12,6 +12,7 @@ from kernelwright.evaluate.languages.artifact import Library
 from kernelwright.evaluate.sandbox import kernel
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import Execute, Made
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.evaluation import BuildFailed
 from kernelwright.records.measure import BuildFacts
@@ -33,33 +34,30 @@ def shared_object(
     child = Contestant(warm.spawn("tool", confined), limit_s)
     try:
         start = time.perf_counter()
-        answer = child.ask({"do": "execute", "argv": argv, "files": files, "result": LIBRARY})
-        seconds = time.perf_counter() - start
-        log = str(answer["log"])
-        if "address" not in answer:
-            return BuildFailed(log=log or f"the compiler exited with status {answer['status']} and said nothing")
-        if int(answer["bytes"]) > LARGEST_BINARY:
-            return BuildFailed(
-                log=f"the shared object has {answer['bytes']} bytes; at most {LARGEST_BINARY} are loaded"
-            )
-        facts = BuildFacts(compiler=argv[0], seconds=seconds, warnings=log, binary_bytes=int(answer["bytes"]))
-        return Library(_fetch(child, int(answer["address"]), int(answer["bytes"])), facts)
+        executed = child.ask(Execute(argv=argv, texts=files, result=LIBRARY))
+        seconds, log, made = time.perf_counter() - start, executed.log, executed.made
+        if made is None:
+            return BuildFailed(log=log or f"the compiler exited with status {executed.status} and said nothing")
+        if made.nbytes > LARGEST_BINARY:
+            return BuildFailed(log=f"the shared object has {made.nbytes} bytes; at most {LARGEST_BINARY} are loaded")
+        facts = BuildFacts(compiler=argv[0], seconds=seconds, warnings=log, binary_bytes=made.nbytes)
+        return Library(_fetch(child, made), facts)
     finally:
         child.close()
 
 
-def read_made(child: Contestant, address: int, size: int) -> bytes:
-    """`size` bytes at `address` of the child; the caller has bounded `size`.
+def read_made(child: Contestant, made: Made) -> bytes:
+    """The bytes; the caller has bounded how many.
 
     Raises:
         OSError: there is no such memory.
     """
-    buffer = ctypes.create_string_buffer(size)
-    kernel.read_process(child.child.pid, [(address, size)], ctypes.addressof(buffer))
+    buffer = ctypes.create_string_buffer(made.nbytes)
+    kernel.read_process(child.child.pid, [(made.address, made.nbytes)], ctypes.addressof(buffer))
     return buffer.raw
 
 
-def _fetch(child: Contestant, address: int, size: int) -> int:
+def _fetch(child: Contestant, made: Made) -> int:
     descriptor = os.memfd_create("kernel.so", os.MFD_CLOEXEC)
-    os.write(descriptor, read_made(child, address, size))
+    os.write(descriptor, read_made(child, made))
     return descriptor

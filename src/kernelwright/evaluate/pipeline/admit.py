@@ -13,18 +13,17 @@ from kernelwright.evaluate.backends.backend import Backend, CloseOldest
 from kernelwright.evaluate.backends.reference import LIMIT_S
 from kernelwright.evaluate.pipeline.rules import comparators
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
+from kernelwright.evaluate.sandbox.messages.calls import ExportGraph, LoadTask, TaskLoaded
 from kernelwright.evaluate.session.cases import Case, Presented
 from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
-from kernelwright.records.graph import OpGraph
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource, Workload
-from kernelwright.records.tensor import Scalar, TensorSpec
+from kernelwright.records.tensor import TensorSpec
 
 COPIES = ("clone", "view", "contiguous", "alias", "detach", "reshape", "permute", "transpose", "_to_copy", "to.")
 PROBES = ("zeros", "ones", "a constant", "an input's slice", "the input itself", "an input's mean")
@@ -60,6 +59,9 @@ def open_session(
             f"read-only, nor need more memory than the policy's limit. {_last_lines(error.log)}",
             "dies",
         ) from None
+    except TamperedError as error:
+        process.close()
+        raise TaskError(f"the reference of {source.name!r} tampers with its process: {error}", "dies") from None
     except ChildSlowError:
         raise TaskError(
             f"the reference of {source.name!r} took longer than {LIMIT_S:.0f} s; make its inputs smaller",
@@ -72,13 +74,9 @@ def open_session(
 
 
 def _describe(reference: Contestant, source: TaskSource, target: Target) -> tuple[Task, str | None]:
-    answer = reference.ask({"do": "load", "source": source.source, "threads": len(os.sched_getaffinity(0))})
-    _refuse_unfit(answer, source)
-    workload = Workload(
-        inputs=tuple(_input(i, d) for i, d in enumerate(answer["inputs"])),
-        parameters=tuple(TensorSpec.model_validate(p) for p in answer["parameters"]),
-        outputs=tuple(TensorSpec.model_validate(o) for o in answer["outputs"]),
-    )
+    loaded = reference.ask(LoadTask(source=source.source, threads=len(os.sched_getaffinity(0))))
+    _refuse_unfit(loaded, source)
+    workload = Workload(inputs=loaded.inputs, parameters=loaded.parameters, outputs=loaded.outputs)
     declared = {d.position: d for d in source.domains}
     inputs = tuple(
         i.model_copy(update={"domain": declared[n].domain, "bound": declared[n].bound or i.bound})
@@ -86,29 +84,25 @@ def _describe(reference: Contestant, source: TaskSource, target: Target) -> tupl
         else i
         for n, i in enumerate(workload.inputs)
     )
-    graph = OpGraph.model_validate_json(reference.ask({"do": "graph"})["graph"])
+    graph = reference.ask(ExportGraph()).graph
     workload = workload.model_copy(update={"inputs": inputs})
     rules = comparators(source, workload, graph)
-    return Task(source=source, target=target, workload=workload, graph=graph, comparators=rules), answer["init"]
+    return Task(source=source, target=target, workload=workload, graph=graph, comparators=rules), loaded.init
 
 
-def _input(position: int, data: Message) -> TensorSpec | Scalar:
-    return Scalar.model_validate(data) if "value" in data else TensorSpec.model_validate(data)
-
-
-def _refuse_unfit(answer: Message, source: TaskSource) -> None:
+def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:
     name = source.name
-    if answer["mutates_inputs"]:
+    if loaded.mutates_inputs:
         raise TaskError(
             f"the reference of {name!r} writes to its inputs: have forward work on a clone of them", "mutates_inputs"
         )
-    if answer["mutates_state"]:
+    if loaded.mutates_state:
         raise TaskError(
             f"the reference of {name!r} changes its own parameters or buffers; call .eval() in __init__",
             "mutates_state",
         )
     declared = {d.position for d in source.comparators if isinstance(d.comparator, Statistical)}
-    random = {i for i, differs in enumerate(answer["random"]) if differs}
+    random = {i for i, differs in enumerate(loaded.random) if differs}
     if random - declared:
         which = ", ".join(f'{i}: "statistical"' for i in sorted(random))
         raise TaskError(
@@ -122,7 +116,7 @@ def _refuse_unfit(answer: Message, source: TaskSource) -> None:
             f"COMPARATORS of {name!r} declares output {min(declared - random)} statistical, and two calls on the same "
             "inputs give the same: leave it out, and the output is compared value by value"
         )
-    if not answer["finite"]:
+    if not loaded.finite:
         raise TaskError(f"the reference of {name!r} gives NaN or infinity on its own inputs", "not_finite")
 
 

@@ -19,6 +19,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.profile import statistics
 from kernelwright.evaluate.profile.stopping import Stopping, schedule
+from kernelwright.evaluate.sandbox.messages.calls import Prepare
 from kernelwright.evaluate.session.session import Session
 from kernelwright.records.base import identity
 from kernelwright.records.measure import BaselineName, Ratio, Versus
@@ -51,12 +52,11 @@ def _prepare(session: Session, variant: BaselineName) -> str:
     Takes minutes where the compiler's cache is cold.
     """
     if variant not in session.prepared and variant != "eager":
-        windows = [list(session.cases[0].offsets[: len(session.inputs)])]
-        message = {"do": "prepare", "variant": variant, "calls": windows}
-        answer = session.reference.ask(message, limit_s=COMPILE_LIMIT_S)
+        windows = [session.cases[0].offsets[: len(session.inputs)]]
+        prepared = session.reference.ask(Prepare(variant=variant, calls=windows), limit_s=COMPILE_LIMIT_S)
         if variant == "compile":
-            session.reference.ask({**message, "do": "run"}, limit_s=COMPILE_LIMIT_S)
-        session.prepared[variant] = str(answer.get("missing", ""))
+            session.reference.compute(windows, variant, COMPILE_LIMIT_S)
+        session.prepared[variant] = prepared.missing
     return session.prepared.get(variant, "")
 
 

@@ -17,6 +17,7 @@ from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs
 from kernelwright.evaluate.profile.stopping import Stopping
 from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.messages.calls import TellPrecision
 from kernelwright.evaluate.session.trial import Trial, wrong
 from kernelwright.evaluate.verify.regimes import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
@@ -183,7 +184,7 @@ def _timing(trial: Trial, clock: Clock, held: Held) -> Timing:
         call_us=held.waiting_us.get("candidate"),
         launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
-        precision=str(session.reference.ask({"do": "flags"})["precision"]),
+        precision=session.reference.ask(TellPrecision()).flags,
         missing=held.missing,
         final=trial.effort == "final",
     )

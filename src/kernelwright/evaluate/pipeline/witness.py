@@ -9,7 +9,8 @@ import torch
 
 from kernelwright.evaluate.pipeline.timed_results import TimedResults
 from kernelwright.evaluate.profile.clock import Calls, Entrant
-from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran
+from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
+from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_form, wrong
 from kernelwright.evaluate.verify.places import Parts
 

@@ -12,6 +12,7 @@ from typing import Protocol
 import torch
 
 from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.messages.calls import Prepare
 from kernelwright.evaluate.session.seeds import Seeds
 from kernelwright.evaluate.verify import compare, exact, places, statistical, ties
 from kernelwright.evaluate.verify.compare import Expectation, Expected
@@ -162,7 +163,7 @@ def watched_bytes(task: Task) -> int:
 def _watched(session: Sitting, node: str, variant: str, offsets: Offsets) -> torch.Tensor:
     nodes = watched(session.task)
     if variant not in session.watching:
-        session.reference.ask({"do": "prepare", "variant": variant, "nodes": nodes})
+        session.reference.ask(Prepare(variant=variant, nodes=nodes))
         session.watching.add(variant)
         session.forget_parameters()
     return session.results(variant, offsets)[nodes.index(node)]

@@ -8,17 +8,14 @@ already certain: nothing that the process says can make a candidate look better.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import torch
 
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError, found_in
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
+from kernelwright.evaluate.sandbox.messages.calls import DescribeInputs
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, wrong
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.sandbox.wire import Message
 
 FAULTS = ("SIGSEGV", "SIGBUS", "illegal memory access", "ILLEGAL_ADDRESS")
 """What a write to read-only memory looks like, among other things."""
@@ -30,15 +27,14 @@ Again = Callable[[Case], Contestant]
 def written_input(trial: Trial, contestant: Contestant, case: Case, whole: bool = True) -> str | None:
     """What was written to, in words; None where nothing was, or the second process failed as well.
 
-    `contestant` has just been loaded with `"private": True` in its message, and has its parameters; the caller closes it.
+    `contestant` has just been loaded with private inputs, and has its parameters; the caller closes it.
     """
     session = trial.session
     case = session.present(case)
-    specs = [t.model_dump(mode="json") for t in session.tensors]
-    message: Message = {"do": "inputs", "offsets": list(case.offsets), "tensors": specs}
+    command = DescribeInputs(offsets=case.offsets, tensors=session.tensors)
     try:
         contestant.run([case.offsets if whole else case.offsets[: len(session.inputs)]], checked=False)
-        (copies,) = found_in(contestant.ask(message), 1)
+        copies = contestant.ask(command).tensors
         for i, (spec, found) in enumerate(zip(session.tensors, copies, strict=False)):
             if found.shape != spec.shape or found.dtype != spec.dtype:
                 return None

@@ -11,7 +11,7 @@ import torch
 
 from kernelwright.evaluate.profile.inputs import Stock
 from kernelwright.evaluate.sandbox.contestant import Contestant
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.calls import Prepare, TakeParameters
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.session.cases import Case, Observed, Presented
 from kernelwright.evaluate.session.layout import SETS, Layout
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from kernelwright.records.measure import BaselineName, Ratio
 
 
+Shared = tuple[Sequence[int], Sequence[int]]
+"""Where segments start, or their sizes on a device; and descriptors."""
+
+
 class Memory(Protocol):
     """Where the inputs of one session lie, on a backend's device: shared with children, and filled by the reference."""
 
@@ -36,8 +40,8 @@ class Memory(Protocol):
     """Whether work on it is only queued, so that every answer that is waited for has its price."""
     layout: Layout
 
-    def share(self) -> tuple[Message, list[int]]:
-        """What a child needs to map the inputs: fields of its message, and descriptors."""
+    def share(self) -> Shared:
+        """What a child needs to map the inputs."""
         ...
 
     def window(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
@@ -106,7 +110,7 @@ class Session:
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
         self.regimes = admitted_regimes(task, policy)
-        self.reference.ask({"do": "prepare", "variant": "fp64"})
+        self.reference.ask(Prepare(variant="fp64"))
         self.cases: list[Case] = []
         self.dropped: list[str] = []
         self._loaded: tuple[int, ...] = ()
@@ -182,11 +186,11 @@ class Session:
         """Give the reference the parameters at these offsets, if it has others."""
         wanted = tuple(offsets)
         if wanted != self._loaded:
-            self.reference.ask({"do": "parameters", "offsets": list(wanted)})
+            self.reference.ask(TakeParameters(offsets=wanted))
             self._loaded = wanted
 
-    def share(self) -> tuple[Message, list[int]]:
-        """What a child needs to map the inputs: fields of its message, and descriptors."""
+    def share(self) -> Shared:
+        """See `Memory.share`."""
         return self.memory.share()
 
     def view(self, index: int, offset: int) -> torch.Tensor:

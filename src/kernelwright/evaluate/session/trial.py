@@ -9,8 +9,9 @@ from typing import Literal
 import torch
 
 from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.sandbox.contestant import Contestant, Found
+from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session

@@ -1,17 +1,19 @@
 """Where the results of a C++ candidate lie: poisoned and guarded before every question, in pages of its own."""
 
 import ctypes
-import json
 import mmap
 import os
 
 import pytest
 
-from kernelwright.evaluate.backends.cpu.process import POOL, CppContestant, most_calls
+from kernelwright.evaluate.backends.cpu.process import POOL, CppContestant, Loading, most_calls
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import PAGE
-from kernelwright.evaluate.sandbox.child import Reply
+from kernelwright.evaluate.sandbox.child import Response
 from kernelwright.evaluate.sandbox.contestant import GUARD, GUARD_BYTE, TamperedError
+from kernelwright.evaluate.sandbox.messages import calls as placed
+from kernelwright.evaluate.sandbox.messages.base import Answer
+from kernelwright.evaluate.sandbox.messages.calls import LibraryLoaded, LoadLibrary, RanInTurn, RunPlaced
 from kernelwright.evaluate.session.layout import LINE
 from kernelwright.records.tensor import TensorSpec
 
@@ -25,16 +27,17 @@ class Pooled:
         self.pid, self.serial, self.work, self.access = os.getpid(), 0, work, access
         self.questions = []
 
-    def ask(self, message, limit_s, descriptors=(), freeze=True, meanwhile=None):
+    def ask(self, command, limit_s, freeze=True, meanwhile=None):
         self.serial += 1
-        self.questions.append(message)
-        answer = {"ns": 1000}
-        if message["do"] == "load":
-            self.memory = mmap.mmap(-1, message["pool_bytes"], mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=self.access)
-            answer = {"pool": address_of(self.memory) if self.access & mmap.PROT_WRITE else 4096}
-        elif message["do"] == "run":
-            self.work(message["outs"])
-        return Reply(json.loads(json.dumps({"serial": self.serial, **answer})), 5000, 4000)
+        self.questions.append(command)
+        reply = RanInTurn()
+        if isinstance(command, LoadLibrary):
+            self.memory = mmap.mmap(-1, command.pool_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=self.access)
+            reply = LibraryLoaded(pool=address_of(self.memory) if self.access & mmap.PROT_WRITE else 4096)
+        elif isinstance(command, RunPlaced):
+            self.work(command.outs)
+            reply = placed.Ran(ns=1000)
+        return Response(Answer(serial=self.serial, reply=reply), 5000, 4000)
 
 
 def address_of(memory):
@@ -43,7 +46,7 @@ def address_of(memory):
 
 def loaded(child, outputs=OUTPUTS):
     side = CppContestant(child, 5.0, outputs)
-    side.load({}, [])
+    side.load(((0,), (3,)), 4, Loading("work", 1))
     return side
 
 
@@ -69,7 +72,9 @@ def test_a_question_does_not_say_whether_anybody_will_look():
     side = loaded(Pooled())
     side.run([(0,)], checked=True)
     side.run([(0,)], checked=False)
-    assert [set(q) for q in side.child.questions[1:]] == [{"do", "calls", "outs"}] * 2
+    assert [q.model_dump(exclude={"outs"}) for q in side.child.questions[1:]] == [
+        {"kind": "run_placed", "calls": ((0,),)}
+    ] * 2
 
 
 def test_results_are_read_where_they_were_placed_and_guards_with_them():

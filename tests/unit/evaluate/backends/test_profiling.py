@@ -1,6 +1,5 @@
 """The tiers: the best that works is taken, each failure is a note, weak jails are for our own host code only."""
 
-import json
 import os
 from types import SimpleNamespace
 
@@ -19,6 +18,18 @@ from kernelwright.evaluate.profile import ncu
 from kernelwright.evaluate.profile.metrics import wanted
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
+from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.evaluate.sandbox.messages.tools import (
+    Activity,
+    Counted,
+    CountUnder,
+    LibrarySubject,
+    MeasureRates,
+    PrepareProfile,
+    Rates,
+    Trace,
+    Traced,
+)
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed
@@ -45,17 +56,10 @@ def counted(lacking=""):
 
 
 COUNTED = counted()
-EVENT = {
-    "name": "scale",
-    "us": 30.0,
-    "count": 3,
-    "grid": [8, 1, 1],
-    "block": [256, 1, 1],
-    "registers": 32,
-    "shared_bytes": 0,
-}
-MEMSET = {"name": "Memset (Device)", "us": 30.0, "count": 3, "grid": None, "block": None}
-RATES = {"copy_gbps": 4300.0, "fp32_tflops": 51.0, "notes": ["tf32_tflops: out of memory"], "serial": 5}
+LAUNCH = Activity(name="scale", us=30.0, count=3, grid=(8, 1, 1), block=(256, 1, 1), registers=32, shared_bytes=0)
+MEMSET = Activity(name="Memset (Device)", us=30.0, count=3)
+TRACED = Traced(activities=(LAUNCH, MEMSET), calls=3)
+RATES = Rates(copy_gbps=4300.0, fp32_tflops=51.0, notes=("tf32_tflops: out of memory",))
 BUILD = BuildFacts(compiler="triton", seconds=1.0, kernels=(KernelFacts(name="scale", spill_bytes=8, registers=32),))
 PLAN = LaunchPlan(launches=(Launch(kernel="scale", grid=(1, 1, 1), block=(32, 1, 1)),))
 PROGRAM = Program((b"cubin",), (PLAN,), BUILD)
@@ -65,7 +69,7 @@ class Bench:
     """A machine whose children answer from a script; ncu's answer may depend on the jail."""
 
     def __init__(self, monkeypatch, tmp_path):
-        self.trace, self.rates = {"events": [EVENT, MEMSET], "calls": 3}, RATES
+        self.trace, self.rates = TRACED, RATES
         self.counts = lambda jail: COUNTED
         self.traced_anew = ""
         self.asked, self.jails, self.denied = [], [], ()
@@ -84,23 +88,27 @@ class Bench:
 
     def spawn(self, side, jail):
         assert side == "profiled"
-        ask = lambda message, descriptors=(): self.ask(jail, message, descriptors)  # noqa: E731
+        ask = lambda command: self.ask(jail, command)  # noqa: E731
         return SimpleNamespace(ask=ask, close=lambda: None, child=SimpleNamespace(denied=self.denied))
 
-    def ask(self, jail, message, descriptors):
-        self.asked.append((message["do"], message, len(descriptors)))
-        if message["do"] == "count" and not message["argv"]:
-            return {"status": 1, "written": self.traced_anew, "said": "…\nImportError: no CUPTI\n"}
-        if message["do"] == "count":
+    def ask(self, jail, command):
+        self.asked.append(command)
+        if isinstance(command, CountUnder) and not command.argv:
+            return Counted(status=1, written=self.traced_anew, said="…\nImportError: no CUPTI\n")
+        if isinstance(command, CountUnder):
             self.jails.append(jail.off)
             said = self.counts(jail)
             if isinstance(said, Exception):
                 raise said
-            return {"status": 0, "written": said, "said": ""}
-        answer = {"trace": self.trace, "rates": self.rates, "prepare": {}}[message["do"]]
+            return Counted(status=0, written=said, said="")
+        answer = {Trace: self.trace, MeasureRates: self.rates, PrepareProfile: Done()}[type(command)]
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def of(self, kind):
+        """The commands of a kind that were put."""
+        return [command for command in self.asked if isinstance(command, kind)]
 
     def profile(self, **more):
         return self.profiler.profile(Request(CUDA, TRITON, **more))
@@ -130,9 +138,9 @@ def test_ceilings_are_measured_once_and_kept_on_disk(bench):
     assert "tf32_tflops: out of memory" in first.notes
     other = bench.another("2").profile(Request(CUDA, TRITON))
     assert other.ceilings == first.ceilings
-    assert [name for name, *_ in bench.asked].count("rates") == 1
+    assert len(bench.of(MeasureRates)) == 1
     bench.another("3").profile(Request(CUDA, TRITON))
-    assert [name for name, *_ in bench.asked].count("rates") == 2
+    assert len(bench.of(MeasureRates)) == 2
 
 
 def test_a_ceiling_that_cannot_be_measured_is_not_known(bench):
@@ -166,11 +174,11 @@ def test_each_failure_falls_to_the_next_tier(bench, failure):
 
 def test_where_forks_cannot_be_traced_a_new_interpreter_is(bench):
     bench.counts = lambda jail: DENIED
-    bench.traced_anew = json.dumps(bench.trace)
+    bench.traced_anew = bench.trace.model_dump_json()
     bench.trace = ChildRaisedError("RuntimeError", "CUPTI does not bear a fork")
     found = bench.profile()
     assert (found.tier, found.kernels[0].duration_us) == ("trace", 10.0)
-    assert [m["order"]["trace"] for name, m, _ in bench.asked if name == "prepare"][:2] == [False, True]
+    assert [command.order.trace for command in bench.of(PrepareProfile)][:2] == [False, True]
 
 
 def test_where_forks_are_traced_a_failure_is_the_candidates(bench):
@@ -178,7 +186,7 @@ def test_where_forks_are_traced_a_failure_is_the_candidates(bench):
     bench.asked.clear()
     bench.trace, bench.counts = ChildRaisedError("CompilationError", "at 3:1"), lambda jail: DENIED
     assert "no trace: CompilationError: at 3:1 at 3:1" in bench.profile().notes
-    assert not any(message["order"]["trace"] for name, message, _ in bench.asked if name == "prepare")
+    assert not any(command.order.trace for command in bench.of(PrepareProfile))
 
 
 def test_what_the_new_interpreter_said_last_is_told(bench):
@@ -186,9 +194,11 @@ def test_what_the_new_interpreter_said_last_is_told(bench):
     assert "no trace: ImportError: no CUPTI" in bench.profile().notes
 
 
-@pytest.mark.parametrize("answer", [{}, {"events": [], "calls": "x"}, {"events": None, "calls": 1}])
-def test_a_malformed_answer_is_no_profile(bench, answer):
-    bench.trace, bench.counts = answer, lambda jail: DENIED
+@pytest.mark.parametrize(
+    "written", ["{}", '{"activities": [], "calls": "x"}', '{"activities": null, "calls": 1}', "[["]
+)
+def test_a_malformed_trace_is_no_profile(bench, written):
+    bench.trace, bench.counts, bench.traced_anew = OSError("no fork"), lambda jail: DENIED, written
     assert bench.profile().tier == "compiler"
 
 
@@ -219,10 +229,9 @@ def test_device_code_alone_may(bench):
     found = bench.profile(program=PROGRAM)
     assert found.tier == "counters"
     assert f"counters were taken {LADDER[-1].words}" in found.notes
-    order = next(message["order"] for name, message, _ in bench.asked if name == "prepare")
-    assert (order["kind"], order["modules"]) == ("program", 1)
-    assert "candidate" not in order
-    assert {count for name, _, count in bench.asked if name == "prepare"} == {1}
+    subject = bench.of(PrepareProfile)[0].order.subject
+    assert (subject.kind, subject.modules) == ("program", 1)
+    assert {len(command.files) for command in bench.of(PrepareProfile)} == {1}
 
 
 def test_a_lost_part_that_costs_the_user_is_not_paid_by_foreign_code(bench):
@@ -249,7 +258,7 @@ def test_a_denied_permission_is_found_out_once(bench):
 
 def test_metrics_that_the_chip_lacks_are_left_out_and_remembered(bench):
     def counts(jail):
-        wanted = bench.asked[-1][1]["argv"][-1]
+        wanted = bench.asked[-1].argv[-1]
         lacks = "lts__t_sector_hit_rate" in wanted
         return "==ERROR== Failed to find metric regex:^lts__t_sector_hit_rate(\\.(pct))?$\n" if lacks else COUNTED
 
@@ -264,9 +273,7 @@ def test_a_metric_without_a_number_is_asked_for_by_its_next_name(bench):
     first = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"
     bench.counts = lambda jail: counted(first)
     bench.profile()
-    asked = [
-        message["argv"][message["argv"].index("--metrics") + 1] for name, message, _ in bench.asked if name == "count"
-    ]
+    asked = [command.argv[command.argv.index("--metrics") + 1] for command in bench.of(CountUnder)]
     assert first in asked[0]
     assert first not in asked[1]
     assert "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active" in asked[1]
@@ -285,9 +292,7 @@ def test_cuda_source_without_its_binary_is_not_run(bench):
     assert (found.tier, bench.jails) == ("compiler", [])
     library = Request(CUDA, Candidate(language="cuda_host", source="x", entry="f", workspace_bytes=8), library=b"so")
     assert (library.runnable, library.binaries()) == (True, (b"so",))
-    assert library.order() == {
-        "kind": "library", "workload": CUDA.workload.model_dump(mode="json"), "entry": "f", "workspace_bytes": 8,
-    }  # fmt: skip
+    assert library.subject() == LibrarySubject(workload=CUDA.workload, entry="f", workspace_bytes=8)
 
 
 def test_a_cpu_says_what_it_has(monkeypatch):
@@ -334,7 +339,7 @@ def test_what_can_be_a_program_is_profiled_as_one_by_its_fastest_plan(monkeypatc
 def test_what_cannot_keeps_its_host_code(monkeypatch):
     monkeypatch.setattr(profile_request, "built", lambda *_: Dynamic(reason="host code"))
     found = profile_request.request_of(trial(TRITON), None, MACHINE)
-    assert (found.order()["kind"], found.order()["init"]) == ("module", "init")
+    assert (found.subject().kind, found.subject().init) == ("module", "init")
 
 
 @pytest.mark.parametrize(

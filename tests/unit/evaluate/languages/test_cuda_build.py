@@ -12,6 +12,7 @@ from kernelwright.evaluate.languages.builder import Order
 from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
 from kernelwright.evaluate.languages.cuda import build as cuda
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.messages.tools import CudaCompiled
 from kernelwright.knowledge.hardware import architectures
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.task import Workload
@@ -162,7 +163,7 @@ def test_without_the_compiler_the_cure_is_told(warm, monkeypatch):
         child = None
 
     with pytest.raises(MachineError, match=r"pip install 'kernelwright\[cuda\]'"):
-        cuda._read(Child(), {"missing": "no such library"}, ["k"])
+        cuda._read(Child(), CudaCompiled(missing="no such library"), ["k"])
 
 
 def test_headers_are_found_in_packages_and_in_a_toolkit(monkeypatch, tmp_path):

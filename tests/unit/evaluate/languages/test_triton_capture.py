@@ -90,22 +90,25 @@ def test_a_plan_may_point_into_nothing_else(rehearsed, pointer):
 
 
 @pytest.mark.parametrize(
-    "lines",
+    "fields",
     [
-        "cross._told = lambda fault: {'address': 8, 'sizes': [1 << 20]}",
-        "cross._told = lambda fault: {'address': 8, 'sizes': [1 << 40]}",
-        "cross._told = lambda fault: {'address': -8, 'sizes': 3}",
-        "cross._told = lambda fault: {'address': 8, 'sizes': []}",
-        "cross._told = lambda fault: {}",
+        "address=8, sizes=[1 << 20]",
+        "address=8, sizes=[1 << 40]",
+        "address=-8, sizes=3",
+        "address=8, sizes=[]",
+        "",
     ],
 )
-def test_an_answer_of_its_own_is_tampering(rehearsed, lines):
+def test_an_answer_of_its_own_is_tampering(rehearsed, fields):
+    forged = f"cross._told = lambda fault: cross.Captured.model_construct({fields})"
     with pytest.raises(TamperedError):
-        ask(rehearsed, f"from kernelwright.evaluate.sides import cross\n{lines}\nraise ValueError\n")
+        ask(rehearsed, f"from kernelwright.evaluate.sides import cross\n{forged}\nraise ValueError\n")
 
 
 @pytest.mark.parametrize("text", ["'[' * 100000", "'{}'", "'x' * (5 << 20)", "'3'"])
 def test_plans_that_are_none_are_tampering(rehearsed, text):
-    forged = f"from kernelwright.evaluate.sides import cross\nclass Forger: dumps = staticmethod(lambda _: {text})\n"
+    forged = (
+        f"from kernelwright.evaluate.sides import cross\nclass Forger: model_dump_json = staticmethod(lambda: {text})\n"
+    )
     with pytest.raises(TamperedError):
-        ask(rehearsed, forged + "cross.json = Forger\n" + SOURCE)
+        ask(rehearsed, forged + "cross.CapturedPlans = lambda **fields: Forger\n" + SOURCE)

@@ -8,6 +8,7 @@ import torch
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.profile.inputs import FreshInputs
+from kernelwright.evaluate.sandbox.messages.calls import Run
 from kernelwright.evaluate.verify import compare
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
@@ -186,14 +187,12 @@ def test_a_candidate_learns_how_to_build_the_model_and_nothing_of_the_reference(
 
 
 def test_what_children_get_is_the_read_only_arena(session):
-    fields, descriptors = session.share()
-    assert fields == {"starts": session.memory.arena.layout()}
-    assert descriptors == [session.memory.arena.descriptor]
+    assert session.share() == (session.memory.arena.layout(), [session.memory.arena.descriptor])
 
 
 def test_an_admitted_reference_that_fails_is_the_referee_s_trouble(session):
     with pytest.raises(RefereeError, match="the reference of 'tiny' failed"):
-        session.reference.ask({"do": "nonsense"})
+        session.reference.ask(Run(calls=(), variant="nonsense"))
 
 
 def test_a_refresh_draws_everything_anew_from_seeds_that_nobody_knows(session):

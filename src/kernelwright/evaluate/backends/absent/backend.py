@@ -17,11 +17,11 @@ from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.languages.triton.build import at_home
 from kernelwright.evaluate.sandbox.child import ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
+from kernelwright.evaluate.sandbox.messages.calls import LoadInterpreted, ReduceTask
 from kernelwright.evaluate.session import limits
 from kernelwright.evaluate.session.cases import Presented
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
-from kernelwright.evaluate.triton.reduce import Reduction
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.languages import names_for
 from kernelwright.records.candidate import Candidate
@@ -58,11 +58,10 @@ class AbsentBackend:
 
         def opened(presented: Presented, close_oldest: CloseOldest) -> Session:
             task = presented.task
-            answer = process.ask({"do": "reduce", "workload": task.workload.model_dump(mode="json")})
-            reduction = Reduction.model_validate(answer["reduction"])
-            small = task.model_copy(update={"workload": reduction.workload})
-            reduced = Presented(task, answer["init"], reduction.description)
-            return Session(reduced, small, process, policy, HostMemory(small, process, policy))
+            reduced = process.ask(ReduceTask(workload=task.workload))
+            small = task.model_copy(update={"workload": reduced.workload})
+            presented = Presented(task, reduced.init, reduced.description)
+            return Session(presented, small, process, policy, HostMemory(small, process, policy))
 
         return Reference(process, opened)
 
@@ -84,14 +83,16 @@ class AbsentBackend:
             child = Contestant(self.host.warm.spawn("interpreted", at_home(jail)), INTERPRET_LIMIT_S)
         try:
             with trial.timed("verify"):
-                workload = session.task.workload.model_dump(mode="json")
-                fields, descriptors = session.share()
-                described = {
-                    "candidate": trial.candidate.model_dump(mode="json"),
-                    "init": session.presented.init_source(),
-                    "arch": session.task.target.arch,
-                }
-                child.ask({"do": "load", "workload": workload, **fields, **described}, descriptors)
+                starts, descriptors = session.share()
+                command = LoadInterpreted(
+                    starts=starts,
+                    candidate=trial.candidate,
+                    workload=session.task.workload,
+                    init=session.presented.init_source(),
+                    arch=session.task.target.arch,
+                    files=descriptors,
+                )
+                child.ask(command)
             how = f"Triton's interpreter on {session.presented.reduction or 'full shapes'}"
             yield Loaded(child, facts, guarded=False, how=how)
         except ChildRaisedError as raised:

@@ -11,7 +11,7 @@ from kernelwright.evaluate.backends.backend import CloseOldest, Loaded, Prepared
 from kernelwright.evaluate.backends.cpu import ceiling
 from kernelwright.evaluate.backends.cpu.clock import CpuClock
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
-from kernelwright.evaluate.backends.cpu.process import CppContestant
+from kernelwright.evaluate.backends.cpu.process import CppContestant, Loading
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.instruments import Instruments
 from kernelwright.evaluate.backends.profiles import read_gbps
@@ -142,19 +142,12 @@ class CpuBackend:
         process.freeze = "freeze" not in disabled
         process.serials = "honest_reply" not in disabled
         process.own_memory = "own_memory" not in disabled
-        fields, descriptors = session.share()
-        message = {
-            **fields,
-            "workspace_bytes": trial.candidate.workspace_bytes,
-            "entry": trial.candidate.entry,
-            "threads": self.host.device.cores,
-            "private": private,
-        }
+        how = Loading(trial.candidate.entry, self.host.device.cores, trial.candidate.workspace_bytes, private)
         try:
             if child.denied and trial.policy.isolation == "strict":
                 reason = f"the host denies {', '.join(child.denied)}, and isolation is strict"
                 raise OutcomeReached(Refused(reason=reason))
-            process.load(message, [*descriptors, library.descriptor])
+            process.load(session.share(), library.descriptor, how)
         except BaseException:
             process.close()
             raise

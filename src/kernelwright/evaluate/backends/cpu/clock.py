@@ -6,7 +6,7 @@ import torch
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.cpu import ceiling
-from kernelwright.evaluate.backends.cpu.process import CppContestant
+from kernelwright.evaluate.backends.cpu.process import CppContestant, Loading
 from kernelwright.evaluate.backends.host import Host, hash_block
 from kernelwright.evaluate.languages.artifact import Library
 from kernelwright.evaluate.languages.builder import Order
@@ -62,8 +62,8 @@ class CpuClock:
         output = TensorSpec(name="out", shape=(), dtype="float32")
         process = CppContestant(self._host.warm.spawn("cpp", Jail(directory="/")), 30.0, [output])
         try:
-            how = {"workspace_bytes": 0, "entry": candidate.entry, "threads": self._host.device.cores}
-            process.load({"starts": arena.layout(), **how}, [arena.descriptor, library.descriptor])
+            how = Loading(candidate.entry, self._host.device.cores)
+            process.load((arena.layout(), [arena.descriptor]), library.descriptor, how)
             fastest = min(process.run([(0,)], checked=False).outside_ns for _ in range(25))
         finally:
             process.close()

@@ -2,22 +2,21 @@
 
 import ctypes
 from collections.abc import Sequence
-from typing import cast
 
 import torch
 
 from kernelwright.evaluate.backends.cpu.process import most_calls
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import Arena
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, Found
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
+from kernelwright.evaluate.sandbox.messages.calls import DescribeState, Draw, MapArena
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.layout import Layout
-from kernelwright.evaluate.session.session import Fill, admitted_regimes
+from kernelwright.evaluate.session.session import Fill, Shared, admitted_regimes
 from kernelwright.evaluate.verify.regimes import Regime
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
-from kernelwright.records.tensor import DType, TensorSpec
+from kernelwright.records.tensor import TensorSpec
 
 MOST_BYTES = 6 << 30
 """Of inputs that a session keeps, and as many of expected results."""
@@ -37,12 +36,12 @@ class HostMemory:
         layout = self.layout
         sizes = [*map(layout.input_bytes, self._inputs), *map(layout.parameter_bytes, self._parameters)]
         self.arena = Arena(sizes, writable="read_only_inputs" in policy.disabled)
-        fields, descriptors = self.share()
-        reference.ask({"do": "arrange", **fields}, descriptors)
+        starts, descriptors = self.share()
+        reference.ask(MapArena(starts=starts, files=descriptors))
 
-    def share(self) -> tuple[Message, list[int]]:
-        """See `Memory.share`."""
-        return {"starts": self.arena.layout()}, [self.arena.descriptor]
+    def share(self) -> Shared:
+        """See `Memory.share`: where segments start."""
+        return self.arena.layout(), [self.arena.descriptor]
 
     def window(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
         """See `Memory.window`."""
@@ -57,8 +56,7 @@ class HostMemory:
 
     def draw(self, seed: int, offsets: Sequence[int]) -> None:
         """See `Memory.draw`."""
-        answer = self._reference.ask({"do": "draw", "seed": seed})
-        found = _found(answer["results"][0])
+        found = self._reference.ask(Draw(seed=seed)).tensors
         if [f.shape for f in found] != [t.shape for t in self._inputs]:
             raise ChildRaisedError("ShapesChange", "get_inputs returned other shapes than before")
         for i, (spec, result) in enumerate(zip(self._inputs, found, strict=True)):
@@ -66,7 +64,7 @@ class HostMemory:
 
     def initial_parameters(self) -> None:
         """See `Memory.initial_parameters`."""
-        found = _found(self._reference.ask({"do": "state"})["results"][0])
+        found = self._reference.ask(DescribeState()).tensors
         for i, (spec, result) in enumerate(zip(self._parameters, found, strict=True)):
             self.window(len(self._inputs) + i, 0, spec).copy_(self._reference.read(result))
 
@@ -103,7 +101,3 @@ def _layout(task: Task, policy: Policy) -> Layout:
     expected = 8 * sum(o.numel for o in task.workload.outputs)
     cases = MOST_BYTES // max(1, expected) - count
     return Layout(max(1, min(policy.seeds, affordable - spare, cases)), spare, count)
-
-
-def _found(described: list[list[object]]) -> list[Found]:
-    return [Found(int(str(a)), cast("DType", d), tuple(cast("list[int]", s))) for a, d, s in described]

@@ -9,6 +9,7 @@ can be mapped in its place; and after the call all of its pages must be the proc
 import os
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -16,17 +17,28 @@ from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox import kernel
 from kernelwright.evaluate.sandbox.arena import PAGE
 from kernelwright.evaluate.sandbox.child import Child
-from kernelwright.evaluate.sandbox.contestant import GUARD, GUARD_BYTE, Contestant, Found, Ran, TamperedError, whole
+from kernelwright.evaluate.sandbox.contestant import GUARD, GUARD_BYTE, Contestant, Ran, TamperedError
+from kernelwright.evaluate.sandbox.messages.calls import Found, LoadLibrary, RunInTurn, RunPlaced
 from kernelwright.evaluate.sandbox.turns import WatchedTurns
-from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.evaluate.session.layout import LINE
 from kernelwright.evaluate.verify.compare import POISON_BYTE
-from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
+from kernelwright.records.tensor import TensorSpec
 
 POOL = 1 << 30
 """Bytes for the results of one sample, unless two calls need more: a promotion keeps two results at once."""
 THERE, OWN = (1 << 63 | 1 << 62) - (1 << 64), 1 << 61
 """Bits of a page's entry: in memory or swapped; a file's or shared (Linux, admin-guide/mm/pagemap)."""
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How a candidate's function is called."""
+
+    entry: str
+    threads: int
+    workspace_bytes: int = 0
+    private: bool = False
+    """Its inputs are copies of its own, which it may write to."""
 
 
 class CppContestant(Contestant):
@@ -39,19 +51,30 @@ class CppContestant(Contestant):
         """Whether results must lie in pages of their own; only a test of the defence lets others pass."""
         self._pool, self._ready = 0, 0
 
-    def load(self, message: Message, descriptors: Sequence[int]) -> None:
+    def load(self, arena: tuple[Sequence[int], Sequence[int]], library: int, how: Loading) -> None:
         """Have it map its inputs, open its library and allocate the pool.
+
+        Args:
+            arena: starts of the segments, and the one descriptor.
+            library: descriptor of the shared object.
+            how: it is called.
 
         Raises:
             as `ask`.
         """
         size = (max(2, most_calls(self._outputs)) * _slots(self._outputs)) + PAGE
-        told = {"do": "load", **message, "outputs": len(self._outputs), "pool_bytes": size}
-        answer = self.ask(told, descriptors)
-        try:
-            self._pool = -(-whole(answer["pool"]) // PAGE) * PAGE
-        except (KeyError, ValueError) as error:
-            raise TamperedError(f"malformed answer: {error!r}") from None
+        starts, descriptors = arena
+        command = LoadLibrary(
+            starts=starts,
+            entry=how.entry,
+            outputs=len(self._outputs),
+            pool_bytes=size,
+            workspace_bytes=how.workspace_bytes,
+            threads=how.threads,
+            private=how.private,
+            files=(*descriptors, library),
+        )
+        self._pool = -(-self.ask(command).pool // PAGE) * PAGE
 
     def ready(self, calls: int) -> None:
         """Fill the places of this many calls' results with poison, outside of any clock.
@@ -68,13 +91,9 @@ class CppContestant(Contestant):
         self.calls += len(calls)
         results = self.placed(calls)
         outs = [[found.address for found in call] for call in results]
-        reply = self._put({"do": "run", "calls": [list(c) for c in calls], "outs": outs}, (), None)
-        try:
-            inside = max(1, whole(reply.message["ns"]))
-        except (KeyError, ValueError) as error:
-            raise TamperedError(f"malformed answer: {error!r}") from None
+        ran, response = self._put(RunPlaced(calls=calls, outs=outs))
         self.must_own(results)
-        return Ran(results, reply.outside_ns, inside, reply.cpu_ns)
+        return Ran(results, response.outside_ns, max(1, ran.ns), response.cpu_ns)
 
     def run_in_turn(self, calls: Sequence[Sequence[int]], variant: str = "", idle: bool = False) -> Ran:
         """As `Contestant.run_in_turn`; a result must be there when its call is said to be done.
@@ -85,9 +104,9 @@ class CppContestant(Contestant):
         self.calls += len(calls)
         results = self.placed(calls)
         told = [[*offsets, *(f.address for f in found)] for offsets, found in zip(calls, results, strict=True)]
-        places = [[(f.address, f.numel, ITEM_BYTES[f.dtype]) for f in found] for found in results]
+        places = [[(f.address, f.numel, f.item_bytes) for f in found] for found in results]
         turns = WatchedTurns(self.child.pid, told, places)
-        reply = self._put({"do": "in_turn", "count": len(calls)}, (), None, turns.hand_over)
+        _, response = self._put(RunInTurn(count=len(calls)), meanwhile=turns.hand_over)
         try:
             late = turns.changed()
         except ValueError as error:
@@ -95,7 +114,7 @@ class CppContestant(Contestant):
         if late or turns.done < len(calls):
             raise TamperedError(f"{late} of {turns.done} calls were said to be done before they were")
         self.must_own(results)
-        return Ran(results, reply.outside_ns, 1, reply.cpu_ns)
+        return Ran(results, response.outside_ns, 1, response.cpu_ns)
 
     def placed(self, calls: Sequence[Sequence[int]]) -> tuple[tuple[Found, ...], ...]:
         """Where the results of these calls will lie, poisoned and guarded.
@@ -143,7 +162,7 @@ class CppContestant(Contestant):
         start, found = self._pool + slot * _slots(self._outputs), []
         for spec in self._outputs:
             shift = secrets.choice(free) if self.own_memory else 0
-            found.append(Found(start + GUARD + shift, spec.dtype, spec.shape))
+            found.append(Found(address=start + GUARD + shift, dtype=spec.dtype, shape=spec.shape))
             start += _slot(spec)
         return tuple(found)
 

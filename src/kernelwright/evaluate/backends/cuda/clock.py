@@ -1,7 +1,6 @@
 """The clock for candidates on an NVIDIA GPU: the device's events; the ceiling that a yardstick kernel shows, and the floor."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -13,12 +12,10 @@ from kernelwright.evaluate.profile import conditions
 from kernelwright.evaluate.profile.clock import DEVICE
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
+from kernelwright.evaluate.sandbox.messages.calls import LoadModel
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.sandbox.wire import Message
 
 LEAST_US = {1: 0.2, 2: 0.25}
 """Smallest difference that is told, by tier. Processes of one and the same kernel were seen to differ by up to 0.25 us; most
@@ -71,12 +68,15 @@ class CudaClock:
         try:
             outbox = contestant.open_outbox(1 << 20)
             workload = Workload(inputs=(spec,), parameters=(), outputs=(out,))
-            message: Message = {
-                "do": "load", "sizes": arena.layout(), "outbox": contestant.outbox_bytes, "init": "",
-                "candidate": ceiling.yardstick().model_dump(mode="json"),
-                "workload": workload.model_dump(mode="json"), "outputs": [out.model_dump(mode="json")],
-            }  # fmt: skip
-            contestant.ask(message, [*arena.descriptors, outbox])
+            command = LoadModel(
+                sizes=arena.layout(),
+                outbox=contestant.outbox_bytes,
+                candidate=ceiling.yardstick(),
+                workload=workload,
+                init="",
+                files=(*arena.descriptors, outbox),
+            )
+            contestant.ask(command)
             contestant.run([(0,)], checked=False)
             fastest = min(contestant.run([(0,)], checked=False).inside_ns for _ in range(9))
         finally:

@@ -4,9 +4,8 @@ In tier one nothing but the candidate's own kernels is launched, so that their s
 """
 
 import base64
-import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -16,6 +15,7 @@ from kernelwright.evaluate.backends.cuda.sanitizer import sanitize
 from kernelwright.evaluate.backends.instruments import Instruments, Offsets, Sanitized
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import ModelJob, PlanJob, SanitizerJob
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.evaluate.sides.sanitized import JOB
@@ -57,26 +57,22 @@ def of_a_plan(
     """Instruments of tier one; `label` names the plan that was chosen, `run_source` is as `Instruments.run_source`."""
     plan = next((p for p in program.plans if p.label == label), program.plans[0])
     names = sorted({launch.kernel for launch in plan.launches})
-    job = {
-        "plan": plan.model_dump(mode="json"),
-        "modules": [base64.b64encode(m).decode() for m in program.modules],
-    }
+    modules = [base64.b64encode(m) for m in program.modules]
+    job = PlanJob(workload=trial.session.task.workload, plan=plan, modules=modules)
     return Instruments(
         ablatable=PlanAblation(contestant, plan),
         device_times=lambda: dict.fromkeys(names, 1.0),
         own_kernels=names,
         run_source=run_source,
-        sanitize=lambda tool: _sanitized(trial, warm, tool, job),
+        sanitize=lambda tool: _sanitized(warm, tool, job),
         absent=_too_large(trial),
     )
 
 
 def of_a_model(trial: Trial, warm: Warm, is_library: bool) -> Instruments:
     """Instruments of tier two, where the candidate's own host code launches; it may have been compiled to a library."""
-    job = {
-        "candidate": trial.candidate.model_dump(mode="json"),
-        "init": trial.session.presented.init_source(),
-    }
+    init = trial.session.presented.init_source()
+    job = ModelJob(workload=trial.session.task.workload, candidate=trial.candidate, init=init)
     absent = {
         "ablation": "its own host code launches: what is left out of it, it could find out",
         **_too_large(trial),
@@ -85,7 +81,7 @@ def of_a_model(trial: Trial, warm: Warm, is_library: bool) -> Instruments:
         absent["own_share"] = "no profiler looks into its process"
     if is_library:
         absent |= dict.fromkeys(("memcheck", "racecheck"), "its library is called by nobody but its own process")
-    return Instruments(sanitize=lambda tool: _sanitized(trial, warm, tool, job), absent=absent)
+    return Instruments(sanitize=lambda tool: _sanitized(warm, tool, job), absent=absent)
 
 
 def _too_large(trial: Trial) -> dict[str, str]:
@@ -107,6 +103,5 @@ def _jail() -> Jail:
     )
 
 
-def _sanitized(trial: Trial, warm: Warm, tool: str, job: Mapping[str, object]) -> Sanitized:
-    text = json.dumps({**job, "workload": trial.session.task.workload.model_dump(mode="json")})
-    return sanitize(warm, _jail(), tool, PROGRAM, {JOB: text})
+def _sanitized(warm: Warm, tool: str, job: PlanJob | ModelJob) -> Sanitized:
+    return sanitize(warm, _jail(), tool, PROGRAM, {JOB: SanitizerJob(program=job).model_dump_json()})

@@ -7,7 +7,6 @@ events are bounded by the clock outside.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_plan
@@ -18,17 +17,14 @@ from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.languages.cuda.flags import architecture
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
+from kernelwright.evaluate.sandbox.messages.calls import ExtensionBuild, LoadModel
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.mutation import named
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.verify.regimes import UNALIGNED
 from kernelwright.records.evaluation import BuildFailed, Crashed, TimedOut
 from kernelwright.records.measure import BuildFacts
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.sandbox.contestant import Contestant
-    from kernelwright.evaluate.sandbox.wire import Message
 
 BUILD_ERRORS = (
     "CompilationError",
@@ -56,8 +52,7 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
         process.off = trial.policy.disabled
     try:
         with trial.timed("load"):
-            fields, descriptors = session.share()
-            process.load(program, fields, descriptors, len(session.inputs))
+            process.load(program, session.share(), len(session.inputs))
         with trial.timed("verify"):
             facts = _chosen(trial, process, program)
         yield Loaded(
@@ -161,8 +156,7 @@ def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanC
     """The launcher once more, with inputs that may be written to."""
     session = trial.session
     again = PlanContestant(machine.spares("launcher").take(), limit_s(session), session.task.workload.outputs)
-    fields, descriptors = session.share()
-    again.load(program, fields, descriptors, len(session.inputs), session.tensors)
+    again.load(program, session.share(), len(session.inputs), session.tensors)
     return again
 
 
@@ -198,22 +192,23 @@ def _load(
     session, workload = trial.session, trial.session.task.workload
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
     outbox = process.open_outbox(max(outbox_size(workload.outputs), copies))
-    fields, descriptors = session.share()
-    message: Message = {
-        "do": "load",
-        **fields,
-        "candidate": trial.candidate.model_dump(mode="json"),
-        "init": session.presented.init_source(),
-        "arch": session.task.target.arch,
-        "workload": workload.model_dump(mode="json"),
-        "outputs": [o.model_dump(mode="json") for o in workload.outputs],
-        "outbox": process.outbox_bytes,
-        "private": private,
-    }
+    sizes, descriptors = session.share()
+    extension = None
     if BUILDERS[trial.candidate.language].EXTENSION:
-        message |= {"headers": str(machine.headers()), "gencode": architecture(session.task.target.arch)}
-    built = [made.descriptor] if isinstance(made, Library) else []
-    process.ask(message, [*descriptors, outbox, *built], trial.policy.compile_limit_s)
+        gencode = architecture(session.task.target.arch)
+        extension = ExtensionBuild(headers=str(machine.headers()), gencode=gencode)
+    built = (made.descriptor,) if isinstance(made, Library) else ()
+    command = LoadModel(
+        sizes=sizes,
+        outbox=process.outbox_bytes,
+        candidate=trial.candidate,
+        workload=workload,
+        init=session.presented.init_source(),
+        extension=extension,
+        private=private,
+        files=(*descriptors, outbox, *built),
+    )
+    process.ask(command, trial.policy.compile_limit_s)
 
 
 def _first_call(trial: Trial, machine: CudaMachine, process: CudaContestant, made: Library | Dynamic) -> BuildFacts:

@@ -14,11 +14,11 @@ from kernelwright.evaluate.backends.cuda.process import CudaContestant
 from kernelwright.evaluate.profile.clock import MOST_CALLS, SAMPLE_NS
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.calls import DrawInto, MapDeviceArena, PutState, Release
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.expectations import watched_bytes
 from kernelwright.evaluate.session.layout import Layout
-from kernelwright.evaluate.session.session import Fill, Session, admitted_regimes
+from kernelwright.evaluate.session.session import Fill, Session, Shared, admitted_regimes
 from kernelwright.evaluate.verify.regimes import Regime
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
@@ -51,19 +51,18 @@ class DeviceMemory:
         """What it takes of the device, fixed when it is opened."""
         self.layout = Layout(self.footprint.kept, self.footprint.spare, regimes=1)
         layout = self.layout
-        sizes = [*map(layout.input_bytes, self._inputs), *map(layout.parameter_bytes, self._parameters)]
-        self._arena = CudaArena(sizes)
+        capacities = [*map(layout.input_bytes, self._inputs), *map(layout.parameter_bytes, self._parameters)]
+        self._arena = CudaArena(capacities)
         is_wide = wide(task.workload.outputs)
         reference.narrow = not is_wide
         box = max(outbox_size(task.workload.outputs, 8 if is_wide else 4), watched_bytes(task))
         outbox = reference.open_outbox(box)
-        fields, descriptors = self.share()
-        message = {"do": "arrange", **fields, "outbox": reference.outbox_bytes}
-        reference.ask(message, [*descriptors, outbox])
+        sizes, descriptors = self.share()
+        reference.ask(MapDeviceArena(sizes=sizes, outbox=reference.outbox_bytes, files=(*descriptors, outbox)))
 
-    def share(self) -> tuple[Message, list[int]]:
-        """Sizes and descriptors of the segments."""
-        return {"sizes": self._arena.layout()}, list(self._arena.descriptors)
+    def share(self) -> Shared:
+        """See `Memory.share`: sizes of the segments."""
+        return self._arena.layout(), list(self._arena.descriptors)
 
     def window(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
         """See `Memory.window`."""
@@ -76,11 +75,11 @@ class DeviceMemory:
 
     def draw(self, seed: int, offsets: Sequence[int]) -> None:
         """See `Memory.draw`."""
-        self._reference.ask({"do": "draw", "seed": seed, "offsets": list(offsets)})
+        self._reference.ask(DrawInto(seed=seed, offsets=offsets))
 
     def initial_parameters(self) -> None:
         """See `Memory.initial_parameters`."""
-        self._reference.ask({"do": "state", "offsets": [0] * len(self._parameters)})
+        self._reference.ask(PutState(offsets=[0] * len(self._parameters)))
 
     def forget(self) -> None:
         """See `Memory.forget`."""
@@ -128,7 +127,7 @@ def _footprint(task: Task, reference: CudaContestant, policy: Policy, room: Call
 
 def rest(reference: Contestant, collect: bool = False) -> None:
     """Give back what a reference keeps for its next call: another task's turn has come."""
-    reference.ask({"do": "release", "collect": collect})
+    reference.ask(Release(collect=collect))
 
 
 def outbox_size(outputs: Sequence[TensorSpec], item_bytes: int = 4) -> int:

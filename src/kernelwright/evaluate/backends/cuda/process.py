@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from statistics import fmean
+from typing import Literal
 
 import torch
 
@@ -16,21 +17,25 @@ from kernelwright.evaluate.backends.cuda.footprint import OUTBOX
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.child import Child
-from kernelwright.evaluate.sandbox.contestant import (
-    GUARD,
-    GUARD_BYTE,
-    Contestant,
-    Found,
-    Ran,
-    TamperedError,
-    found_in,
-    whole,
-)
+from kernelwright.evaluate.sandbox.contestant import GUARD, GUARD_BYTE, Contestant, Ran, TamperedError, of_all
 from kernelwright.evaluate.sandbox.cuda_arena import LINE, CudaArena
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.base import Command
+from kernelwright.evaluate.sandbox.messages.calls import (
+    ChoosePlan,
+    Clocked,
+    Clocking,
+    Export,
+    Found,
+    LaunchPlans,
+    LoadProgram,
+    ProgramLoaded,
+    RunOnDevice,
+    TakeParameters,
+)
 from kernelwright.evaluate.verify.compare import POISON_BYTE
 from kernelwright.records.tensor import TensorSpec
 
+Clock = Literal["none", "each", "waiting", "overhead"]
 UNSEEN = ("compile", "compile_max", "graph")
 """Variants of the reference whose results nobody reads."""
 OVERHEAD_CALLS = 32
@@ -64,7 +69,7 @@ class CudaContestant(Contestant):
     def take_parameters(self, offsets: Sequence[int]) -> None:
         """Have it take the parameters at these offsets; before a call that is timed by itself it takes that call's."""
         if offsets:
-            self.ask({"do": "parameters", "offsets": list(offsets)})
+            self.ask(TakeParameters(offsets=offsets))
 
     def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
         """As a program calls that needs every result: the device is waited for after each call, the L2 is warm."""
@@ -78,39 +83,36 @@ class CudaContestant(Contestant):
         each = sorted(self._ran([offsets] * calls, False, "eager", "overhead").each_ns)
         return fmean(each[calls // 4 : calls - calls // 4]) / 1000
 
-    def _ran(self, calls: Sequence[Sequence[int]], checked: bool, variant: str, clock: str) -> Ran:
+    def _ran(self, calls: Sequence[Sequence[int]], checked: bool, variant: str, clock: Clock) -> Ran:
         self.calls += len(calls)
-        message: Message = {
-            "do": "run", "calls": [list(c) for c in calls], "variant": variant,
-            "clock": clock, "busy_ns": self.busy_ns, "watched": self.watched, "off": list(self.off),
-            **self._beside(len(calls)),
-        }  # fmt: skip
-        reply = self._put(message, (), None)
-        try:
-            inside = max(1, whole(reply.message["ns"]))
-            each = tuple(whole(ns) for ns in reply.message.get("each_ns", ()))
-            queued, beside = whole(reply.message.get("queued_ns", 0)), self._beside_ns(reply)
-            if clock in ("each", "overhead") and (len(each) != len(calls) or max(1, sum(each)) != inside):
-                raise ValueError(f"{len(each)} times of {len(calls)} calls")
-            # What a kernel that does nothing computed, nobody asks for.
-            results = () if clock == "overhead" else self._results(len(calls), variant)
-        except (KeyError, TypeError, ValueError) as error:
-            raise TamperedError(f"malformed answer: {error!r}") from None
-        return Ran(results, reply.outside_ns, inside, reply.cpu_ns, each, queued, self._exported_ns, beside)
+        how = Clocking(clock=clock, busy_ns=self.busy_ns, watched=self.watched, off=self.off)
+        times, response = self._put(self._running(calls, variant, how))
+        inside, each = max(1, times.ns), times.each_ns
+        if clock in ("each", "overhead") and (len(each) != len(calls) or max(1, sum(each)) != inside):
+            raise TamperedError(f"malformed answer: {len(each)} times of {len(calls)} calls")
+        # What a kernel that does nothing computed, nobody asks for.
+        results = () if clock == "overhead" else self._results(len(calls), variant)
+        beside = self._believed(times.beside_ns)
+        return Ran(
+            results, response.outside_ns, inside, response.cpu_ns, each, times.queued_ns, self._exported_ns, beside
+        )
 
-    def _beside(self, calls: int) -> Message:
-        """What else a question to compute says."""
-        return {}
+    def _running(self, calls: Sequence[Sequence[int]], variant: str, how: Clocking) -> Command[Clocked]:
+        """The question to compute."""
+        return RunOnDevice(calls=calls, variant=variant, how=how)
+
+    def compute(self, calls: Sequence[Sequence[int]], variant: str, limit_s: float) -> None:
+        """As `Contestant.compute`."""
+        self.ask(RunOnDevice(calls=calls, variant=variant), limit_s)
 
     def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:
         """Where the results of the last question lie."""
         if variant in UNSEEN:
             return tuple(() for _ in range(calls))
         # Large results of fp64 come back in single precision: there is no room for them otherwise.
-        message: Message = {"do": "export", "narrow": variant == "fp64" and self.narrow}
-        reply = self._put(message, (), None)
-        self._exported_ns = reply.outside_ns
-        return found_in(reply.message, calls)
+        exported, response = self._put(Export(narrow=variant == "fp64" and self.narrow))
+        self._exported_ns = response.outside_ns
+        return of_all(exported.results, calls)
 
     narrow = False
     """Whether fp64 results are too large to be kept as they are."""
@@ -148,7 +150,8 @@ class CudaContestant(Contestant):
             raise TamperedError(f"a result of shape {found.shape} and dtype {found.dtype} does not fit the outbox")
         if found.address % LINE or found.address + found.nbytes > self.outbox_bytes:
             raise TamperedError(f"a result of {found.nbytes} bytes at {found.address} lies outside the outbox")
-        return self.outbox.tensor(0, found.address, TensorSpec(name="", shape=found.shape, dtype=found.dtype))
+        spec = {"name": "", "shape": found.shape, "dtype": found.dtype}
+        return self.outbox.tensor(0, found.address, TensorSpec.model_validate(spec))
 
 
 class PlanContestant(CudaContestant):
@@ -164,12 +167,13 @@ class PlanContestant(CudaContestant):
     def load(
         self,
         program: Program,
-        arena: Message,
-        descriptors: Sequence[int],
+        arena: tuple[Sequence[int], Sequence[int]],
         inputs: int,
         private: Sequence[TensorSpec] = (),
-    ) -> Message:
-        """Hand over the arena and the program; `private` tensors are copied and may be written to.
+    ) -> ProgramLoaded:
+        """Hand over the arena (sizes and descriptors of its segments) and the program.
+
+        The first `inputs` segments are inputs, the others parameters. `private` tensors are copied and may be written to.
 
         Raises:
             as `ask`; ChildRaisedError: none of its plans can be launched on this device.
@@ -177,15 +181,19 @@ class PlanContestant(CudaContestant):
         copies = sum(t.nbytes + LINE for t in private)
         outbox = self.open_outbox(max(self.room(self._outputs, 1 if private else MOST_CALLS), copies))
         modules = [_sealed(m) for m in program.modules]
-        message: Message = {
-            "do": "load", **arena, "outbox": self.outbox_bytes, "inputs": inputs,
-            "output_bytes": [o.nbytes for o in self._outputs],
-            "plans": [p.model_dump(mode="json") for p in program.plans],
-            "unaligned_plans": [p.model_dump(mode="json") for p in program.unaligned_plans],
-            "private": bool(private), "tensors": [t.model_dump(mode="json") for t in private],
-        }  # fmt: skip
+        sizes, descriptors = arena
+        command = LoadProgram(
+            sizes=sizes,
+            outbox=self.outbox_bytes,
+            inputs=inputs,
+            output_bytes=[o.nbytes for o in self._outputs],
+            plans=program.plans,
+            unaligned_plans=program.unaligned_plans,
+            private=private,
+            files=(*descriptors, outbox, *modules),
+        )
         try:
-            return self.ask(message, [*descriptors, outbox, *modules])
+            return self.ask(command)
         finally:
             for descriptor in modules:
                 os.close(descriptor)
@@ -205,17 +213,20 @@ class PlanContestant(CudaContestant):
 
     def choose(self, offsets: Sequence[int]) -> tuple[int, list[float]]:
         """Which plan is the fastest on these inputs, and microseconds of each."""
-        message: Message = {"do": "choose", "calls": [list(offsets)], "outs": [self._starts(0)]}
-        answer = self.ask(message)
-        return int(answer["chosen"]), [float(t) for t in answer["us"]]
+        chosen = self.ask(ChoosePlan(call=offsets, outs=self._starts(0)))
+        return chosen.index, list(chosen.us)
 
-    def _beside(self, calls: int) -> Message:
-        self._poison(calls)
-        return {"outs": [self._starts(i) for i in range(calls)], "left_out": list(self.left_out)}
+    def _running(self, calls: Sequence[Sequence[int]], variant: str, how: Clocking) -> Command[Clocked]:
+        self._poison(len(calls))
+        outs = [self._starts(i) for i in range(len(calls))]
+        return LaunchPlans(calls=calls, outs=outs, left_out=self.left_out, how=how)
 
     def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:
         return tuple(
-            tuple(Found(start, o.dtype, o.shape) for start, o in zip(self._starts(i), self._outputs, strict=True))
+            tuple(
+                Found(address=start, dtype=o.dtype, shape=o.shape)
+                for start, o in zip(self._starts(i), self._outputs, strict=True)
+            )
             for i in range(calls)
         )
 

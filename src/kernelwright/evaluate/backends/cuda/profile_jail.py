@@ -13,6 +13,7 @@ from kernelwright.errors import MachineError
 from kernelwright.evaluate.backends.cuda.profile_request import Request
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import PrepareProfile, ProfileOrder
 from kernelwright.evaluate.sandbox.spawn import Warm
 
 PACKAGE = (str(Path(version.__file__).parents[1]),)
@@ -93,7 +94,7 @@ def prepare(child: Contestant, request: Request, traces: bool = False) -> None:
     """
     descriptors = [_file(image) for image in request.binaries()]
     try:
-        child.ask({"do": "prepare", "order": {**request.order(), "trace": traces}}, descriptors)
+        child.ask(PrepareProfile(order=ProfileOrder(subject=request.subject(), trace=traces), files=descriptors))
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

@@ -14,7 +14,7 @@ from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.profile.launches import declared
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.tools import LibrarySubject, ModuleSubject, ProgramSubject
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.measure import BuildFacts
@@ -44,19 +44,19 @@ class Request:
     fault: str = ""
     """Why there is nothing to run."""
 
-    def order(self) -> Message:
-        """What the profiled process is told."""
-        told: Message = {"kind": "module", "workload": self.task.workload.model_dump(mode="json")}
+    def subject(self) -> ModuleSubject | LibrarySubject | ProgramSubject:
+        """What the profiled process is told to call."""
+        workload, candidate = self.task.workload, self.candidate
         if self.program is not None:
-            plan = self.program.plans[self.plan].model_dump(mode="json")
-            return {**told, "kind": "program", "plan": plan, "modules": len(self.program.modules)}
+            plan, modules = self.program.plans[self.plan], len(self.program.modules)
+            return ProgramSubject(workload=workload, plan=plan, modules=modules)
         if self.library is not None:
-            size = self.candidate.workspace_bytes
-            return {**told, "kind": "library", "entry": self.candidate.entry, "workspace_bytes": size}
-        return {**told, "candidate": self.candidate.model_dump(mode="json"), "init": self.init}
+            size = candidate.workspace_bytes
+            return LibrarySubject(workload=workload, entry=candidate.entry, workspace_bytes=size)
+        return ModuleSubject(workload=workload, candidate=candidate, init=self.init)
 
     def binaries(self) -> tuple[bytes, ...]:
-        """Files that go with the order."""
+        """Files that go with the subject."""
         if self.program is not None:
             return self.program.modules
         return (self.library,) if self.library is not None else ()

@@ -4,7 +4,6 @@ A profile says what it lacks and in which jail it was taken. It advises whoever
 proposes next; no verdict rests on it.
 """
 
-import json
 from collections.abc import Callable, Sequence
 
 import torch
@@ -17,7 +16,7 @@ from kernelwright.evaluate.backends.profiles import FAILURES, read_gbps, told
 from kernelwright.evaluate.profile import ncu, ncu_output, trace
 from kernelwright.evaluate.profile.launches import Sum, chip_of, with_counters
 from kernelwright.evaluate.sandbox.contestant import TamperedError
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.tools import CountUnder, MeasureRates, Trace, Traced
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.profile import Ceilings, KernelProfile, Profile, compiled
 
@@ -82,9 +81,9 @@ class Profiler:
             return known
         try:
             with Opened(self._host.warm, LADDER[0], TRACE_LIMIT_S) as child:
-                answer = child.ask({"do": "rates"})
-            notes += [str(n) for n in answer.get("notes", ())]
-            known = Ceilings.model_validate({n: v for n, v in answer.items() if n in Ceilings.model_fields})
+                rates = child.ask(MeasureRates())
+            notes += rates.notes
+            known = Ceilings.model_validate(rates.model_dump(exclude={"notes"}))
         except FAILURES as failure:
             notes.append(f"the device's rates could not be measured: {told(failure)}")
             return Ceilings()
@@ -103,27 +102,26 @@ class Profiler:
     def _traced(self, request: Request) -> tuple[KernelProfile, ...]:
         """A trace from a forked child, in milliseconds; from an interpreter of its own where no fork was ever traced."""
         try:
-            answer = self._trace_in_fork(request)
+            traced = self._trace_in_fork(request)
             self._forks_trace = True
         except FAILURES:
             if self._forks_trace:
                 raise
-            answer = self._trace_in_new(request)
-        return self._sum(request, max(1, int(answer["calls"]))).kernels(trace.seen_in(answer["events"]))
+            traced = self._trace_in_new(request)
+        return self._sum(request, traced.calls).kernels(trace.seen_in(traced.activities))
 
-    def _trace_in_fork(self, request: Request) -> Message:
+    def _trace_in_fork(self, request: Request) -> Traced:
         with Opened(self._host.warm, self._ladder[0], TRACE_LIMIT_S) as child:
             prepare(child, request)
-            return child.ask({"do": "trace"})
+            return child.ask(Trace())
 
-    def _trace_in_new(self, request: Request) -> Message:
+    def _trace_in_new(self, request: Request) -> Traced:
         with Opened(self._host.warm, self._ladder[0], TRACE_LIMIT_S) as child:
             prepare(child, request, traces=True)
-            answer = child.ask({"do": "count", "argv": [], "log": TRACE_LOG})
-        if not answer["written"]:
-            raise TamperedError(str(answer["said"]).strip().splitlines()[-1] if answer["said"].strip() else "no trace")
-        found = json.loads(answer["written"])
-        return found if isinstance(found, dict) else {}
+            counted = child.ask(CountUnder(argv=(), log=TRACE_LOG))
+        if not counted.written:
+            raise TamperedError(counted.said.strip().splitlines()[-1] if counted.said.strip() else "no trace")
+        return Traced.model_validate_json(counted.written)
 
     def _counted(self, request: Request, notes: list[str]) -> tuple[KernelProfile, ...]:
         """Counters from the strongest jail in which there are any."""
@@ -165,8 +163,8 @@ class Profiler:
                     must_be_nobody(child, rung, request)
                     prepare(child, request)
                     argv = ncu.command(tool, (), _capability(), self._unknown)
-                    answer = child.ask({"do": "count", "argv": argv, "log": ncu.LOG})
-                output = ncu_output.read(f"{answer['written']}\n{answer['said']}")
+                    counted = child.ask(CountUnder(argv=argv, log=ncu.LOG))
+                output = ncu_output.read(f"{counted.written}\n{counted.said}")
                 lacking = output.unknown | ncu.unanswered(output, _capability(), self._unknown)
                 if not lacking - self._unknown:
                     break

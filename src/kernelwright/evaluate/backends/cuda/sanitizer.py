@@ -12,6 +12,7 @@ from kernelwright.evaluate.backends.instruments import NotRunError, Sanitized
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.sides.sanitized import DONE
 
@@ -73,12 +74,12 @@ def sanitize(warm: Warm, jail: Jail, tool: str, program: Sequence[str], files: M
     argv = [path, "--tool", tool, *OPTIONS, *OWN_OPTIONS.get(tool, ()), *program]
     child = Contestant(warm.spawn("tool", jail), LIMIT_S)
     try:
-        answer = child.ask({"do": "execute", "files": dict(files), "argv": argv, "result": "nothing"})
+        executed = child.ask(Execute(argv=argv, texts=files))
     except (ChildGoneError, ChildSlowError, ChildRaisedError) as error:
         raise NotRunError(f"compute-sanitizer did not end: {error!r}") from None
     finally:
         child.close()
-    return read_report(str(answer["log"]))
+    return read_report(executed.log)
 
 
 def _last_line(text: str) -> str:

@@ -19,9 +19,9 @@ from kernelwright.evaluate.languages.cuda.arguments import size_of
 from kernelwright.evaluate.languages.cuda.expression import RecipeError
 from kernelwright.evaluate.languages.cuda.flags import architecture, refused_flags, spelled
 from kernelwright.evaluate.languages.cuda.recipe import Resolved, resolve
-from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError, legible, whole
+from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.tools import CompileCuda, CudaCompiled
 from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, occupancy
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.launch import Launch, LaunchPlan
@@ -43,7 +43,7 @@ class _Compiled:
     binary: bytes
     names: dict[str, str]
     """The plan's kernels, by what they are called in the binary."""
-    parameters: dict[str, list[int]]
+    parameters: Mapping[str, Sequence[int]]
     log: str
     version: str
 
@@ -102,15 +102,14 @@ def _compile(order: Order, resolved: Resolved) -> _Compiled | BuildFailed:
     names = sorted({launch.kernel for launch in resolved.plan.launches})
     child = Contestant(order.warm.spawn("nvrtc", jail), order.limit_s)
     try:
-        message: Message = {
-            "do": "compile",
-            "source": order.candidate.source,
-            "names": names,
-            "options": _options(order.candidate.flags, resolved.macros, order.arch, include),
-            "include": list(include),
-            "library": toolkit.nvrtc_library(),
-        }
-        return _read(child, child.ask(message), names)
+        command = CompileCuda(
+            source=order.candidate.source,
+            names=names,
+            options=_options(order.candidate.flags, resolved.macros, order.arch, include),
+            include=include,
+            library=toolkit.nvrtc_library(),
+        )
+        return _read(child, child.ask(command), names)
     finally:
         child.close()
 
@@ -122,22 +121,22 @@ def _options(flags: Sequence[str], macros: dict[str, int], arch: str, include: S
     return [f"--gpu-architecture={architecture(arch)}", *fixed, *chosen, *defined, *(f"-I{i}" for i in include)]
 
 
-def _read(child: Contestant, answer: Message, names: Sequence[str]) -> _Compiled | BuildFailed:
-    if "missing" in answer:
-        said = legible(answer["missing"])[-300:]
+def _read(child: Contestant, compiled: CudaCompiled, names: Sequence[str]) -> _Compiled | BuildFailed:
+    if compiled.missing:
+        said = compiled.missing[-300:]
         raise MachineError(f"NVRTC, which compiles CUDA C++, was not found ({said}): {toolkit.CURE}")
+    kernels = compiled.kernels
+    if kernels is None:
+        return BuildFailed(log=compiled.log or "the compiler failed and said nothing")
+    if kernels.made.nbytes > LARGEST_BINARY:
+        return BuildFailed(log=f"the binary has {kernels.made.nbytes} bytes; at most {LARGEST_BINARY} are loaded")
     try:
-        log = legible(answer["log"])
-        if "address" not in answer:
-            return BuildFailed(log=log or "the compiler failed and said nothing")
-        size = whole(answer["bytes"], 1)
-        if size > LARGEST_BINARY:
-            return BuildFailed(log=f"the binary has {size} bytes; at most {LARGEST_BINARY} are loaded")
-        lowered = dict(zip(names, [legible(n) for n in answer["names"]], strict=True))
-        parameters = {legible(k): [whole(v) for v in sizes] for k, sizes in answer["parameters"].items()}
-        binary = read_made(child, whole(answer["address"]), size)
-        return _Compiled(binary, lowered, parameters, log, legible(answer["version"])[:20])
-    except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+        lowered = dict(zip(names, kernels.names, strict=True))
+        binary = read_made(child, kernels.made)
+        if not binary:
+            raise ValueError("an empty binary")
+        return _Compiled(binary, lowered, kernels.parameters, compiled.log, compiled.version[:20])
+    except (ValueError, OSError) as error:
         raise TamperedError(f"malformed answer of the compiler's process: {error!r}") from None
 
 
@@ -173,8 +172,8 @@ def _facts(launches: Sequence[Launch], built: _Compiled, device: Hardware) -> tu
     return tuple(found.values())
 
 
-def _check_parameters(name: str, launch: Launch, sizes: list[int] | None) -> None:
-    given = [size_of(a) for a in launch.arguments]
+def _check_parameters(name: str, launch: Launch, sizes: Sequence[int] | None) -> None:
+    given = tuple(size_of(a) for a in launch.arguments)
     if sizes is None or sizes == given:
         return
     if len(sizes) != len(given):

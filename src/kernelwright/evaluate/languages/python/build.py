@@ -9,8 +9,9 @@ from kernelwright.evaluate.languages.artifact import Built, Dynamic
 from kernelwright.evaluate.languages.builder import Order
 from kernelwright.evaluate.languages.cuda import assembler_log
 from kernelwright.evaluate.languages.cuda.flags import architecture
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError, legible
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import BuildExtension
 from kernelwright.records.evaluation import BuildFailed
 from kernelwright.records.measure import BuildFacts
 
@@ -36,25 +37,15 @@ def cross_compile(order: Order) -> Built:
     jail = Jail(directory="/", may_execute=True, readable=seen, tmpfs_bytes=1 << 30, off=order.jail.off)
     child = Contestant(order.warm.spawn("extension", jail), order.limit_s)
     try:
-        answer = child.ask(
-            {
-                "do": "build",
-                "candidate": order.candidate.model_dump(mode="json"),
-                "arch": architecture(order.arch),
-                "headers": None,
-            }
-        )
-        log = legible(answer["log"])
-        facts = BuildFacts(
-            compiler=f"nvcc for {architecture(order.arch)}",
-            seconds=float(answer["seconds"]),
-            warnings="\n".join(legible(way) for way in answer["ways"]),
-            kernels=assembler_log.kernel_facts(log),
-        )
-        return Dynamic(reason="nothing of it can run here", facts=facts)
+        built = child.ask(BuildExtension(candidate=order.candidate, arch=architecture(order.arch)))
     except ChildRaisedError as raised:
         return BuildFailed(log=raised.log)
-    except (KeyError, TypeError, ValueError) as error:
-        raise TamperedError(f"malformed answer of the compiling process: {error!r}") from None
     finally:
         child.close()
+    facts = BuildFacts(
+        compiler=f"nvcc for {architecture(order.arch)}",
+        seconds=built.seconds,
+        warnings="\n".join(built.ways),
+        kernels=assembler_log.kernel_facts(built.log),
+    )
+    return Dynamic(reason="nothing of it can run here", facts=facts)

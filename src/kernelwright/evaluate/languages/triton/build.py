@@ -5,7 +5,6 @@ and may point into nothing but the task's tensors and its own workspaces.
 """
 
 import ctypes
-import json
 from collections.abc import Iterator, Sequence
 
 from kernelwright.evaluate.languages.artifact import Built, Dynamic, Program
@@ -13,15 +12,14 @@ from kernelwright.evaluate.languages.builder import Order
 from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
 from kernelwright.evaluate.sandbox import kernel
 from kernelwright.evaluate.sandbox.child import ChildGoneError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError, legible, whole
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import BuildCross, Capture, Captured, CapturedPlans
 from kernelwright.evaluate.sandbox.spawn import Warm
-from kernelwright.evaluate.sandbox.wire import Message
 from kernelwright.knowledge.hardware import Hardware
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.launch import LaunchPlan, Pointer, TensorMap
-from kernelwright.records.measure import BuildFacts
 from kernelwright.records.task import Workload
 
 MODULE, OWN_HOST, EXTENSION, INTERPRETED = True, False, False, True
@@ -53,11 +51,9 @@ def cross_compile(order: Order) -> Built:
     # The compiler of Triton starts an assembler of its own.
     jail = at_home(order.jail).model_copy(update={"may_execute": True})
     child = Contestant(order.warm.spawn("cross", jail), order.limit_s)
-    workload = order.workload.model_dump(mode="json")
-    described: Message = {"candidate": order.candidate.model_dump(mode="json"), "init": order.init, "arch": order.arch}
+    command = BuildCross(candidate=order.candidate, workload=order.workload, init=order.init, arch=order.arch)
     try:
-        answer = child.ask({"do": "build", "workload": workload, **described})
-        return Dynamic(reason="its device is not here", facts=BuildFacts.model_validate(answer["facts"]))
+        return Dynamic(reason="its device is not here", facts=child.ask(command).facts)
     except ChildRaisedError as raised:
         return BuildFailed(log=raised.log)
     finally:
@@ -89,39 +85,32 @@ def capture(
     """
     if len(candidate.source.encode()) > LARGEST_SOURCE:
         return Refused(reason=f"the source has more than {LARGEST_SOURCE} bytes")
-    question: Message = {
-        "do": "capture",
-        "candidate": candidate.model_dump(mode="json"),
-        "init": init_source,
-        "workload": workload.model_dump(mode="json"),
-        "device": device.model_dump(mode="json"),
-    }
+    command = Capture(candidate=candidate, workload=workload, init=init_source, device=device)
     child = Contestant(warm.spawn("cross", JAIL), limit_s)
     try:
-        answer = child.ask(question)
-        return _program(child, answer, workload)
+        return _program(child, child.ask(command), workload)
     except ChildRaisedError as raised:
         return BuildFailed(log=raised.log) if raised.name == "fault build" else Dynamic(reason=raised.log)
-    except (KeyError, TypeError, ValueError, OSError, RecursionError) as error:
+    except (ValueError, OSError) as error:
         raise TamperedError(f"no program: {error}") from None
     finally:
         child.close()
 
 
-def _program(child: Contestant, answer: Message, workload: Workload) -> Program:
+def _program(child: Contestant, captured: Captured, workload: Workload) -> Program:
     """The program that an answer describes.
 
     Raises:
-        KeyError, TypeError, ValueError, OSError, RecursionError: it describes none.
+        ValueError, OSError: it describes none.
     """
-    described, *modules = _fetch(child, whole(answer["address"]), [whole(n) for n in answer["sizes"]])
-    found = json.loads(described)
+    described, *modules = _fetch(child, captured.address, captured.sizes)
+    found = CapturedPlans.model_validate_json(described)
     program = Program(
         modules=tuple(modules),
-        plans=tuple(map(LaunchPlan.model_validate, found["plans"])),
-        unaligned_plans=tuple(map(LaunchPlan.model_validate, found["unaligned_plans"])),
-        aligned_only=legible(found["aligned_only"]),
-        facts=BuildFacts.model_validate(found["facts"]),
+        plans=found.plans,
+        unaligned_plans=found.unaligned_plans,
+        aligned_only=found.aligned_only,
+        facts=found.facts,
     )
     flaws = [f for plan in (*program.plans, *program.unaligned_plans) for f in _flaws(plan, len(modules), workload)]
     if flaws or not program.plans:
