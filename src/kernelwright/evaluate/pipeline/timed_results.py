@@ -1,7 +1,8 @@
 """What a timed result should be: compared with eager's of the same round by each output's comparator.
 
-The witness keeps what will be compared of both sides, read while its side stands still, before the next one runs. Both sides may be off the truth by what each is allowed; where they differ by more, the truth is asked for. A random output
-cannot be compared call by call: its features are kept, and the whole contest is one paired test.
+The witness keeps what will be compared of both sides, read while its side stands still, before the next one runs. Both sides
+may be off the truth by what each is allowed; where they differ by more, the truth is asked for. A random output cannot be
+compared call by call: its features are kept, and the whole contest is one paired test.
 """
 
 import random
@@ -12,8 +13,12 @@ from statistics import median
 
 import torch
 
+from kernelwright.evaluate.profile.clock import Calls, Entrant
+from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
+from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_form, wrong
 from kernelwright.evaluate.verify import compare, exact, places, ties
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.pairs import Pairs
@@ -21,11 +26,6 @@ from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.regimes import AS_GIVEN
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 from kernelwright.records.tensor import EPSILON
-
-from kernelwright.evaluate.profile.clock import Calls, Entrant
-from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
-from kernelwright.evaluate.sandbox.messages.calls import Found
-from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_form, wrong
 
 MOST_LOST = 5e-4
 """Of a timed sum, relative; a product in TF32 is farther off in the worst of many elements, and leaving out more shows."""
