@@ -1,8 +1,8 @@
-"""Metrics: what is said of a set of cells, as pure functions of their records.
+"""Metrics: the figures for a set of cells, as pure functions of their records.
 
 Every figure is a mean over tasks, and within a task over its cells, so that a task with more seeds weighs no more than
-another. Every settled cell is in every figure: what was not admitted, was given up or got no answer is not solved, so that
-an arm cannot look better by failing where it is hard. Speedups are those of the finals.
+another. Every settled cell is in every figure: what was not admitted, was given up or got no answer is not solved, so
+that an arm cannot look better by failing where it is hard. Speedups are those of the finals.
 """
 
 import math

@@ -1,7 +1,6 @@
-"""Suite: which tasks a bench is made of, and the plan that follows from them and the flags.
+"""Suite: which tasks a bench consists of, and the plan that follows from them and the flags.
 
-Decides names (two files of one name are told apart by their folders), the sample, and that a plan which is in the
-folder already is the one that holds.
+Two files of one name are told apart by their folders. A plan that is in the folder already is the one that holds.
 """
 
 import random

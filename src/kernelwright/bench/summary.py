@@ -1,7 +1,4 @@
-"""Makes the comparison out of a plan, its cells and its naive kernels.
-
-Decides what is a row, which factors have a table of their own, and the labels that every figure must carry.
-"""
+"""Makes the comparison out of a plan, its cells and its naive kernels: rows, tables by factor, labels of figures."""
 
 import subprocess
 import tomllib

@@ -1,8 +1,7 @@
-"""Attempt to Feedback: what it taught, in words and in features.
+"""Turns an attempt into Feedback: what it taught, in words and in features.
 
-Decides the wording: the first words are the outcome's class as in TritonGym's loop (`Compilation Failed:`,
-`Functional Failure:`, `Success.`), then the evidence. Refuses to advise on techniques: that is for
-whoever reads it.
+The first words are the outcome's class as in TritonGym's loop (`Compilation Failed:`, `Functional Failure:`,
+`Success.`); the evidence follows. Advice on techniques does not belong here: that is for whoever reads it.
 """
 
 from kernelwright.feedback.bottleneck import bottleneck

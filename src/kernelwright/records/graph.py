@@ -1,6 +1,6 @@
 """The OpGraph: what the reference computes, as ATen operations with shapes, bytes and flops.
 
-Decides nothing: a worker makes it (`evaluate.admit`), proposers and floors read it. It needs no torch.
+A worker makes it (`evaluate.admit`); proposers and floors read it. It needs no torch.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Tools: what a model may call, with the JSON Schema of its arguments and of its answers.
 
-Decides names, bounds and the words that a model reads. Refuses to know who answers: `compile`, `verify`, `profile` and
-`search` are answered at once (`engine/toolbox.py`); `evaluate` and `submit` are attempts of a run.
+`compile`, `verify`, `profile` and `search` are answered at once (`engine/toolbox.py`); `evaluate` and `submit` are
+attempts of a run.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,8 @@
-"""One SQLite file, opened so that a commit survives `kill -9`, with every failure as a StoreError.
+"""One SQLite file, opened so that a commit survives `kill -9`, with every failure as a StoreError. It knows no table.
 
-Decides the file's durability, its lock and its error messages. Refuses to know any table.
-
-A commit in WAL mode with `synchronous=FULL` is on the disk before `write` returns, so neither a killed
-process nor a power cut loses it. One process writes (a lock that ends with the process); any number
-may read meanwhile. Not covered: a file system without working `fsync` or `flock`, as some network ones.
+A commit in WAL mode with `synchronous=FULL` is on the disk before `write` returns, so neither a killed process nor a
+power cut loses it. One process writes (a lock that ends with the process); any number may read meanwhile. Not covered:
+a file system without working `fsync` or `flock`, as some network ones.
 """
 
 import fcntl

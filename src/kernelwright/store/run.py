@@ -1,8 +1,7 @@
 """RunStore: the journal of one run, in the words of the records.
 
-Decides what is written and in which order it is read back. Refuses to know why: strategies, proposers
-and evaluators are strangers here. Rows are only ever added; an identical question asked again is a
-numbered sample of its evaluation, never an overwritten one.
+Rows are only ever added. An identical question asked again is a numbered sample of its evaluation, never an overwritten
+one.
 
     folder/run.sqlite    card, state, expansions, proposals, evaluations, attempts, tells, turns, events, outcomes
     folder/report.html   written by the report

@@ -1,8 +1,6 @@
-"""The tables of a run's journal, and the triggers that keep them append-only.
+"""The tables of a run's journal, and the triggers that keep them append-only, even at the `sqlite3` prompt.
 
-Decides what is a row and that no row is ever changed: even a hand at the `sqlite3` prompt is refused.
-Every body is a record's JSON; the columns beside it are there to be looked up by. Refuses to know
-what the rows mean.
+Every body is a record's JSON; the other columns are there for look-ups.
 """
 
 VERSION = 2
