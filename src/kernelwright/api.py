@@ -65,7 +65,7 @@ from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.check import Check
-from kernelwright.search.table import spelled
+from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
 from kernelwright.store.whole_file import write_whole
@@ -74,6 +74,7 @@ from kernelwright.tasks.table import read_task
 
 __all__ = [
     "ADMISSION",
+    "BASELINE",
     "DOES_NOT_HOLD",
     "OUTSIDE",
     "AdmissionRequest",
@@ -128,6 +129,7 @@ __all__ = [
     "doctor",
     "learn",
     "list_runs",
+    "listed",
     "load_config",
     "open_workbench",
     "optimize",
@@ -143,6 +145,7 @@ __all__ = [
     "resolve_target",
     "resume",
     "spelled",
+    "spellings",
     "verify",
     "write_whole",
 ]

@@ -21,8 +21,8 @@ from kernelwright.propose.table import make_proposer, proposer_names
 from kernelwright.records.chat import ChatRequest, Message
 from kernelwright.reward.table import find_reward
 from kernelwright.reward.tritongym import tritongym
-from kernelwright.search.limits import Limits
-from kernelwright.search.table import make_strategy, spelled
+from kernelwright.search.strategy import Limits
+from kernelwright.search.table import spelled
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE, sample_evaluation
 from kernelwright.testing.scripted import ScriptedEvaluator
@@ -82,7 +82,7 @@ def test_a_strategy_has_options_of_its_own(installed):
     assert config.strategy.share == 0.25
     assert config.model_dump(mode="json")["strategy"] == {"name": "halves", "share": 0.25}
     assert type(config).model_validate(config.model_dump(mode="json")) == config
-    assert type(make_strategy(config.strategy, Limits(proposals=8))).__name__ == "Halves"
+    assert type(config.strategy.make(Limits(proposals=8))).__name__ == "Halves"
     with pytest.raises(UsageError, match=r"strategy\.share: .*less than or equal to 1"):
         load_config(None, {"strategy": {"name": "halves", "share": 2}})
 

@@ -1,6 +1,6 @@
 """The comparison's page: one file without scripts, like the report of a run, and as careful with what it shows.
 
-Decides the page's order and what a cell of the matrix says. Every name, reason and note on it is hostile text.
+Every name, reason and note on it is hostile text.
 """
 
 import base64

@@ -22,8 +22,7 @@ from kernelwright.records.candidate import Language
 from kernelwright.records.limits import TaskLimits
 from kernelwright.records.policy import Policy
 from kernelwright.reward.table import is_reward, reward_names
-from kernelwright.search.table import StrategyConfig
-from kernelwright.search.tritongym.config import TritonGymConfig
+from kernelwright.search.table import DEFAULT, AnyStrategy
 
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
@@ -67,7 +66,7 @@ class RunConfig(Record):
     withhold_feedback: bool = False
     """The control arm: proposers see their parents' sources and nothing of what became of them."""
     budget: Budget = Budget()
-    strategy: StrategyConfig = TritonGymConfig()
+    strategy: AnyStrategy = DEFAULT
     sweep: Sweep = Sweep()
     finals: Finals = Finals()
     policy: Policy = Policy()

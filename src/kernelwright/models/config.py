@@ -1,7 +1,6 @@
-"""ModelConfig: which model serves a role, and how it is asked.
+"""ModelConfig: which model serves a role, and how it is asked. A command line spells it `provider:name@base_url`.
 
-Decides the spelling on the command line, `provider:name@base_url`. Holds the name of the variable that has the
-key, never the key.
+It holds the name of the variable that has the key, never the key.
 """
 
 from pydantic import Field, field_validator

@@ -1,7 +1,7 @@
-"""The HTML report: one file without scripts that needs no network and treats all it shows as hostile text.
+"""The HTML report: one file without scripts that needs no network and treats everything it shows as hostile text.
 
-Decides the page's order and its security policy: nothing may load, and the one style sheet is named by its
-hash. Takes records only; whoever holds the store hands them over.
+The page's security policy loads nothing and names its one style sheet by hash. It takes records only; whoever holds the
+store passes them in.
 """
 
 import base64

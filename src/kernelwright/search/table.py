@@ -1,69 +1,94 @@
-"""The table of strategies. To add one: write `search/<name>.py` and add its two lines here.
+"""The table of strategies. To add one: write `search/<name>.py` and add its configuration here.
 
 A distribution of somebody else brings one by an entry point that names its configuration (docs/plugins.md).
 """
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, cast
+from collections.abc import Mapping
+from typing import Annotated, cast, get_args
 
-from pydantic import Field, JsonValue, SerializeAsAny, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import BeforeValidator, JsonValue, SerializeAsAny
 
 from kernelwright.errors import UsageError
 from kernelwright.plugins import load_plugin, plugin_names
-from kernelwright.records.base import Record
-from kernelwright.search.best_of_n import BestOfN, BestOfNConfig
-from kernelwright.search.cudaforge import CudaForge, CudaForgeConfig
-from kernelwright.search.direct import Direct, DirectConfig
-from kernelwright.search.frontend_midend import FrontendMidend, FrontendMidendConfig
-from kernelwright.search.fsr import Fsr, FsrConfig
-from kernelwright.search.limits import Limits
-from kernelwright.search.outside import Outside, OutsideConfig
-from kernelwright.search.strategy import PluginConfig, Strategy
-from kernelwright.search.tritongym.config import TritonGymConfig
-from kernelwright.search.tritongym.table import make_tritongym
+from kernelwright.search.cudaforge import CudaForgeConfig
+from kernelwright.search.frontend_midend import FrontendMidendConfig
+from kernelwright.search.fsr import FsrConfig
+from kernelwright.search.independent import BestOfNConfig, DirectConfig
+from kernelwright.search.outside import OutsideConfig
+from kernelwright.search.strategy import StrategyConfig
+from kernelwright.search.tritongym import TritonGymConfig
 
-BuiltIn = Annotated[
-    BestOfNConfig | CudaForgeConfig | DirectConfig | FrontendMidendConfig | FsrConfig | OutsideConfig | TritonGymConfig,
-    Field(discriminator="name"),
-]
+_CONFIGS: tuple[type[StrategyConfig], ...] = (
+    DirectConfig,
+    FsrConfig,
+    CudaForgeConfig,
+    TritonGymConfig,
+    FrontendMidendConfig,
+    BestOfNConfig,
+    OutsideConfig,
+)
+STRATEGIES: dict[str, type[StrategyConfig]] = {config.model_fields["name"].default: config for config in _CONFIGS}
+"""Every built-in strategy's configuration by its name, in the order in which they are shown."""
 
-STRATEGIES: dict[str, Callable[..., Strategy]] = {
-    "best_of_n": BestOfN,
-    "cudaforge": CudaForge,
-    "direct": Direct,
-    "frontend_midend": FrontendMidend,
-    "fsr": Fsr,
-    "outside": Outside,
-    "tritongym": make_tritongym,
-}
-
-VARIANTS: dict[str, str] = {"tritongym": "workflow", "cudaforge": "edit"}
-"""The dial that a strategy's name may be spelled with on a command line: `tritongym:agent`, `cudaforge:current`."""
+DEFAULT: StrategyConfig = TritonGymConfig()
+"""The strategy of a run that names none."""
+BASELINE = DirectConfig().name
+"""What a comparison of strategies with language models adds: answers without any feedback."""
 
 
-def _read(given: object, built_in: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401  whatever the plug-in's class is
-    """A plug-in's configuration by its own class, any other by the union of those that are built in."""
-    name = given.get("name") if isinstance(given, Mapping) else getattr(given, "name", None)
-    config = _plugged(name) if isinstance(name, str) and name not in STRATEGIES else None
-    return config.model_validate(given) if config is not None else built_in(given)
+def _chosen(given: object) -> object:
+    """The configuration that a setting's `name` says."""
+    if not isinstance(given, Mapping):
+        return given
+    config = _found(str(given.get("name")))
+    if config is None:
+        raise ValueError(f"name must be one of {', '.join(_names())}")
+    return config.model_validate(given)
 
 
-def _plugged(name: str) -> type[Record] | None:
-    found = load_plugin("strategies", name, _is_config)
-    return cast("type[Record] | None", found)
+def _found(name: str) -> type[StrategyConfig] | None:
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    return cast("type[StrategyConfig] | None", load_plugin("strategies", name, _is_config))
 
 
 def _is_config(part: object) -> bool:
-    return isinstance(part, type) and issubclass(part, Record) and callable(getattr(part, "strategy", None))
+    return isinstance(part, type) and issubclass(part, StrategyConfig)
 
 
-StrategyConfig = Annotated[SerializeAsAny[BuiltIn], WrapValidator(_read)]
-"""The configuration of any strategy; `name` says which. A plug-in's is a `PluginConfig`, which the union cannot name."""
-
-
-def strategy_names() -> tuple[str, ...]:
-    """Every strategy, plug-ins' included."""
+def _names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*STRATEGIES, *plugin_names("strategies"))))
+
+
+AnyStrategy = Annotated[SerializeAsAny[StrategyConfig], BeforeValidator(_chosen)]
+"""A field for the configuration of any strategy; `name` says which."""
+
+
+def listed() -> tuple[str, ...]:
+    """The built-in names that people may choose."""
+    return tuple(name for name, config in STRATEGIES.items() if config.listed)
+
+
+def spellings() -> tuple[str, ...]:
+    """Every built-in name, with each of its variants where it has any, as a command line spells them."""
+    return tuple(f"{name}:{v}" if v else name for name, config in STRATEGIES.items() for v in _variants(config))
+
+
+def _variants(config: type[StrategyConfig]) -> tuple[str, ...]:
+    return get_args(config.model_fields[config.variant].annotation) if config.variant else ("",)
+
+
+def strategy_of(text: str) -> type[StrategyConfig]:
+    """The configuration of a strategy as a command line spells it.
+
+    Raises:
+        UsageError: there is no such strategy.
+    """
+    name = text.partition(":")[0]
+    config = _found(name)
+    if config is None:
+        raise UsageError(f"strategy {name!r} must be one of {', '.join(_names())}")
+    return config
 
 
 def spelled(text: str) -> dict[str, JsonValue]:
@@ -73,15 +98,8 @@ def spelled(text: str) -> dict[str, JsonValue]:
         UsageError: there is no such strategy, or its name takes no variant.
     """
     name, colon, variant = text.partition(":")
-    if name not in strategy_names():
-        raise UsageError(f"strategy {name!r} must be one of {', '.join(strategy_names())}")
-    if colon and name not in VARIANTS:
-        raise UsageError(f"strategy {text!r}: only {' and '.join(VARIANTS)} take a variant after a colon")
-    return {"name": name, VARIANTS[name]: variant} if colon else {"name": name}
-
-
-def make_strategy(config: StrategyConfig, limits: Limits) -> Strategy:
-    """A fresh strategy."""
-    if config.name in STRATEGIES:
-        return STRATEGIES[config.name](config, limits)
-    return cast("PluginConfig", config).strategy(limits)
+    option = strategy_of(text).variant
+    if colon and not option:
+        taking = " and ".join(known for known, config in STRATEGIES.items() if config.variant)
+        raise UsageError(f"strategy {text!r}: only {taking} take a variant after a colon")
+    return {"name": name, option: variant} if colon else {"name": name}

@@ -1,28 +1,30 @@
 """halves: seeds for the first half of the budget, improvements of the best one for the second."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from kernelwright.records.attempt import Attempt, Expansion
-from kernelwright.records.base import Record
-from kernelwright.search.limits import Limits
+from kernelwright.records.feedback import Feedback
+from kernelwright.search.strategy import Limits, Strategy, StrategyConfig
 
 
-class HalvesConfig(Record):
+class HalvesConfig(StrategyConfig):
     """What the entry point names: the options, and how the strategy is made from them."""
+
+    reads_reward: ClassVar[bool] = True
 
     name: Literal["halves"] = "halves"
     share: float = Field(default=0.5, gt=0, le=1)
     """Of the budget, for seeds."""
 
-    def strategy(self, limits: Limits) -> "Halves":
+    def make(self, limits: Limits) -> "Halves":
         """A fresh strategy."""
         return Halves(self, limits)
 
 
-class Halves:
+class Halves(Strategy):
     """See the module."""
 
     def __init__(self, config: HalvesConfig, limits: Limits) -> None:
@@ -39,9 +41,10 @@ class Halves:
             return [Expansion(number=number, intent="seed")]
         return [Expansion(number=number, intent="improve", parents=(self._best[1],))]
 
-    def tell(self, attempt: Attempt, reward: float) -> None:
+    def tell(self, attempt: Attempt, feedback: Feedback) -> None:
         """Keep the best by the reward."""
-        self._best = max(self._best or (reward, attempt.number), (reward, attempt.number))
+        found = (feedback.reward, attempt.number)
+        self._best = max(self._best or found, found)
 
     def closed(self, expansion: Expansion) -> None:
         """Count it."""

@@ -1,7 +1,7 @@
 """The MCP server: the service's tools in the words of the protocol, over stdio.
 
-Decides names, descriptions and bounds of the tools. Errors of ours become the tool's error with the cure and no
-traceback; whatever else is printed goes to stderr, since stdout is the protocol's (the SDK sees to that).
+Our errors become the tool's error, with the fix and without a traceback. Everything else that is printed goes to
+stderr, because stdout belongs to the protocol (the SDK sees to that).
 """
 
 from collections.abc import AsyncIterator
