@@ -35,7 +35,7 @@ from kernelwright.reward.predictor.experience import Row, speed_of
 from kernelwright.reward.predictor.forest import ForestPredictor
 from kernelwright.search.independent import BestOfNConfig
 from kernelwright.store.run import RunStore
-from kernelwright.testing.drill.faults import drawn
+from mock_llm.faults import drawn
 
 WITHIN = 0.02
 ARMS = ("without", "with")

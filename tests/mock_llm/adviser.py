@@ -1,12 +1,12 @@
 """Replies of judges and reflectors: what they read in the prompt, and nothing else.
 
-Decides the words of an advice. Refuses to know kernels: an adviser of the drill does not look at the code.
+An adviser does not look at the code.
 """
 
 import json
 import re
 
-from kernelwright.testing.drill.prompt import Prompt, named
+from mock_llm.prompt import Prompt, named
 
 ERROR = re.compile(r"error|undefined|not defined|not declared|invalid|expected|syntax|traceback", re.IGNORECASE)
 METRIC = re.compile(r'\b([A-Za-z_]\w*)"?\s*:\s*-?\d')

@@ -24,10 +24,10 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.chat import ChatReply, ChatRequest
 from kernelwright.records.run import Outcome, Turn
 from kernelwright.store.run import RunStore, Tell
-from kernelwright.testing.drill import MODEL, DrillServer, Faults, wire
-from kernelwright.testing.drill.faults import TRANSPORT
 from kernelwright.testing.samples import sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
+from mock_llm import MODEL, Faults, MockLLMServer, wire
+from mock_llm.faults import TRANSPORT
 
 TASK = sample_task()
 LIMITS = ("temperature", "max_tokens", "max_completion_tokens")
@@ -59,7 +59,7 @@ def steady(raw: bytes) -> bytes:
     return json.dumps(kept | {"model": MODEL}).encode()
 
 
-class SteadyServer(DrillServer):
+class SteadyServer(MockLLMServer):
     """Answers the same question the same, however much room a retry leaves for the reply.
 
     A client may call the model `drill-1-TAG`; what it asked is kept by the tag.

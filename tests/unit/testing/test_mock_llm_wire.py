@@ -6,13 +6,15 @@ import subprocess
 import sys
 import threading
 import urllib.error
+from pathlib import Path
 
 import openai
 import pytest
-from drill_asking import LATENCY, TASK, candidate, code, post, prompt, request, say
+from chat_requests import LATENCY, TASK, candidate, code, post, prompt, request, say
 
+import mock_llm
 from kernelwright.errors import UsageError
-from kernelwright.testing.drill import MODEL, At, DrillServer, Faults
+from mock_llm import MODEL, At, Faults, MockLLMServer
 
 CLEAN = Faults(rate=0)
 LATER = (openai.RateLimitError, openai.InternalServerError)
@@ -29,11 +31,11 @@ def ask(server, retries=0, timeout=5.0, **fields):
 
 def scripted(*faults, **more):
     script = tuple(At(call=n, fault=fault) for n, fault in enumerate(faults))
-    return DrillServer([TASK], faults=Faults(rate=0, script=script, **more))
+    return MockLLMServer([TASK], faults=Faults(rate=0, script=script, **more))
 
 
 def test_the_official_client_reads_a_reply():
-    with DrillServer([TASK], faults=CLEAN) as server:
+    with MockLLMServer([TASK], faults=CLEAN) as server:
         with client(server) as found:
             assert [m.id for m in found.models.list()] == [MODEL]
         reply = ask(server, temperature=0.7, seed=1, max_tokens=4096)
@@ -48,7 +50,7 @@ def test_the_official_client_reads_a_reply():
 def test_the_official_client_reads_tool_calls():
     schema = {"type": "object", "properties": {"code": {"type": "string"}}}
     tools = [{"type": "function", "function": {"name": "evaluate", "parameters": schema}}]
-    with DrillServer([TASK], faults=CLEAN) as server:
+    with MockLLMServer([TASK], faults=CLEAN) as server:
         choice = ask(server, tools=tools).choices[0]
     assert choice.finish_reason == "tool_calls"
     assert choice.message.tool_calls[0].function.name == "evaluate"
@@ -56,7 +58,7 @@ def test_the_official_client_reads_tool_calls():
 
 
 def test_a_reply_is_cut_at_the_tokens_that_were_asked_for():
-    with DrillServer([TASK], faults=CLEAN) as server:
+    with MockLLMServer([TASK], faults=CLEAN) as server:
         reply = ask(server, max_tokens=20)
     assert reply.choices[0].finish_reason == "length"
     assert reply.usage.completion_tokens == 20
@@ -129,7 +131,7 @@ def test_the_clients_own_retries_get_through():
 
 def test_a_script_may_count_the_calls_of_one_role():
     script = (At(call=1, fault="500", role="judge-improve"),)
-    with DrillServer([TASK], faults=Faults(rate=0, script=script)) as server:
+    with MockLLMServer([TASK], faults=Faults(rate=0, script=script)) as server:
         for role in ("coder", "judge-improve", "coder"):
             say(server, prompt(role))
         with pytest.raises(urllib.error.HTTPError):
@@ -140,7 +142,7 @@ def test_a_script_may_count_the_calls_of_one_role():
 
 def test_faults_of_transport_at_a_rate_pass_when_the_request_comes_again():
     faults = Faults(rate=0, transport_rate=0.5, transport_kinds=("429_silent", "500"))
-    with DrillServer([TASK], seed=9, faults=faults) as server:
+    with MockLLMServer([TASK], seed=9, faults=faults) as server:
         failed = 0
         for n in range(60):
             try:
@@ -154,7 +156,7 @@ def test_faults_of_transport_at_a_rate_pass_when_the_request_comes_again():
 
 
 def test_refused_parameters_and_unknown_models():
-    with DrillServer([TASK], faults=Faults(rate=0, refused=("temperature", "seed"))) as server:
+    with MockLLMServer([TASK], faults=Faults(rate=0, refused=("temperature", "seed"))) as server:
         with pytest.raises(openai.BadRequestError, match="temperature"):
             ask(server, temperature=0.2)
         with pytest.raises(openai.BadRequestError, match="stream"):
@@ -167,7 +169,7 @@ def test_refused_parameters_and_unknown_models():
 
 def test_no_thread_is_left_and_an_open_connection_does_not_hold_the_server():
     before = set(threading.enumerate())
-    server = DrillServer([TASK], faults=CLEAN).start()
+    server = MockLLMServer([TASK], faults=CLEAN).start()
     idle = socket.create_connection(("127.0.0.1", int(server.base_url.split(":")[2].split("/")[0])))
     post(server, request(prompt()))
     server.close()
@@ -190,7 +192,7 @@ def test_hostile_bodies_get_an_answer_and_the_server_lives():
         json.dumps(request("```\n" * 200_000 + prompt(profile="bottleneck:" * 100_000))).encode(),
         json.dumps(request(prompt(profile="-bound " * 300_000 + LATENCY))).encode(),
     ]
-    with DrillServer([TASK], faults=CLEAN) as server:
+    with MockLLMServer([TASK], faults=CLEAN) as server:
         for body in bodies:
             assert server.reply(body).status in (200, 400)
         assert ask(server).model == MODEL
@@ -205,7 +207,7 @@ def test_many_clients_at_a_time():
             asked = [found.chat.completions.create(model=MODEL, messages=turns, seed=n) for n in range(40)]
             return await asyncio.gather(*asked)
 
-    with DrillServer([TASK]) as server:
+    with MockLLMServer([TASK]) as server:
         replies = asyncio.run(many(server))
         alone = [ask(server, seed=n) for n in range(40)]
         assert sorted(s.number for s in server.served) == list(range(80))
@@ -214,18 +216,21 @@ def test_many_clients_at_a_time():
 
 def test_a_best_schedule_must_be_readable():
     with pytest.raises(UsageError, match="best schedule of 'abs'"):
-        DrillServer([TASK], best={"abs": "chunk=1"})
+        MockLLMServer([TASK], best={"abs": "chunk=1"})
 
 
 def test_it_serves_as_a_program(tmp_path):
     (tmp_path / "tasks.json").write_text(f"[{TASK.model_dump_json()}]")
-    command = [sys.executable, "-m", "kernelwright.testing.drill", "--tasks", str(tmp_path / "tasks.json")]
-    with subprocess.Popen([*command, "--faults", '{"rate": 0}'], stdout=subprocess.PIPE, text=True) as program:
+    command = [sys.executable, "-m", "mock_llm", "--tasks", str(tmp_path / "tasks.json")]
+    place = Path(mock_llm.__file__).parents[1]
+    with subprocess.Popen(
+        [*command, "--faults", '{"rate": 0}'], stdout=subprocess.PIPE, text=True, cwd=place
+    ) as program:
         url = program.stdout.readline().strip()
         with openai.OpenAI(api_key="none", base_url=url) as found:
             assert found.models.list().data[0].id == MODEL
         program.terminate()
         assert program.wait(30) == 0
-    told = subprocess.run([*command, "--faults", "{"], capture_output=True, text=True, check=False)
+    told = subprocess.run([*command, "--faults", "{"], capture_output=True, text=True, check=False, cwd=place)
     assert told.returncode == 2
     assert "JSON" in told.stderr

@@ -1,24 +1,52 @@
-"""The drill's model: a request in, an answer out, the same for the same request.
+"""The model behind the server: a request in, an answer out, and the same answer for the same request."""
 
-Decides what is mended, improved, only moved sideways or spoiled. Refuses to know HTTP.
-"""
-
+import hashlib
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import NamedTuple
 
 from kernelwright.records.task import Task
-from kernelwright.testing.drill import adviser
-from kernelwright.testing.drill.answer import WRAPPED, Answer, cut_calls, kernel_text, wrapped
-from kernelwright.testing.drill.breakage import broken
-from kernelwright.testing.drill.faults import BROKEN, Broken, Content, Faults, Wrapped, drawn
-from kernelwright.testing.drill.handicap import eased
-from kernelwright.testing.drill.ledger import Issued, Ledger
-from kernelwright.testing.drill.prompt import Prompt
-from kernelwright.testing.drill.shown import LABEL
-from kernelwright.testing.drill.toolbox import Toolbox
-from kernelwright.testing.drill.writer import TaskWriter, words, writers
+from mock_llm import adviser
+from mock_llm.answer import LABEL, WRAPPED, Answer, Toolbox, cut_calls, kernel_text, wrapped
+from mock_llm.breakage import Fault, broken
+from mock_llm.faults import BROKEN, Broken, Content, Faults, Wrapped, drawn
+from mock_llm.handicaps import eased
+from mock_llm.prompt import Prompt
+from mock_llm.writer import TaskWriter, words, writers
+
+
+class Issued(NamedTuple):
+    """A kernel that was handed out."""
+
+    task: str
+    """Id of the task."""
+    handicaps: tuple[str, ...]
+    fault: Fault | None = None
+
+
+class Ledger:
+    """All kernels that were handed out. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._issued: dict[str, Issued] = {}
+        self._lock = Lock()
+
+    def keep(self, source: str, issued: Issued) -> None:
+        """Remember a kernel."""
+        with self._lock:
+            self._issued[_key(source)] = issued
+
+    def find(self, source: str) -> Issued | None:
+        """The kernel with this text; None for one of another hand."""
+        with self._lock:
+            return self._issued.get(_key(source))
+
+
+def _key(source: str) -> str:
+    return hashlib.sha256(words(source).encode("utf-8", "surrogatepass")).hexdigest()
+
 
 FIRST = (2, 3)
 """Handicaps of a first kernel."""
@@ -47,7 +75,7 @@ class Step:
     """No further fault is drawn."""
 
 
-class DrillModel:
+class MockModel:
     """Answers requests about tasks that it was given."""
 
     def __init__(self, tasks: Sequence[Task], seed: int, faults: Faults, best: Mapping[str, str]) -> None:

@@ -1,9 +1,9 @@
 import json
 
 import pytest
-from drill_asking import TASK, burdens, post, prompt, request
+from chat_requests import TASK, burdens, post, prompt, request
 
-from kernelwright.testing.drill import DrillServer, Faults
+from mock_llm import Faults, MockLLMServer
 
 NAMES = ("compile", "verify", "evaluate", "profile", "search", "submit")
 CODE = {"type": "object", "properties": {"code": {"type": "string"}}}
@@ -51,7 +51,7 @@ def told(name, source):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_an_agent_that_is_told_submits_the_authors_kernel(seed):
-    with DrillServer([TASK], seed=2, faults=Faults(kinds=("undeclared",))) as server:
+    with MockLLMServer([TASK], seed=2, faults=Faults(kinds=("undeclared",))) as server:
         made = dialogue(server, told, 30, seed)
     assert made[-1][0] == "submit"
     assert burdens(made[-1][1]) == 0
@@ -59,14 +59,14 @@ def test_an_agent_that_is_told_submits_the_authors_kernel(seed):
 
 
 def test_an_agent_that_is_told_nothing_does_not():
-    with DrillServer([TASK], seed=2, faults=Faults(kinds=("undeclared",))) as server:
+    with MockLLMServer([TASK], seed=2, faults=Faults(kinds=("undeclared",))) as server:
         blind = [dialogue(server, lambda name, _: TECHNIQUES if name == "search" else "{}", 12, n) for n in range(4)]
     assert all(name != "submit" for made in blind for name, _ in made)
     assert all(burdens(source) >= 2 for made in blind for name, source in made if name == "evaluate")
 
 
 def test_some_agents_search_and_compile_first():
-    with DrillServer([TASK], seed=2, faults=Faults(rate=0)) as server:
+    with MockLLMServer([TASK], seed=2, faults=Faults(rate=0)) as server:
         first = [dialogue(server, told, 3, n) for n in range(12)]
     names = [[name for name, _ in made] for made in first]
     assert {made[0] for made in names} >= {"search", "evaluate", "compile"}
@@ -77,7 +77,7 @@ def test_some_agents_search_and_compile_first():
 
 
 def test_a_cut_call_is_marked_as_cut():
-    with DrillServer([TASK], seed=2, faults=Faults(rate=1, kinds=("truncated_json",))) as server:
+    with MockLLMServer([TASK], seed=2, faults=Faults(rate=1, kinds=("truncated_json",))) as server:
         messages = [{"role": "user", "content": prompt()}]
         choices = [post(server, request(*messages, tools=TOOLS, seed=n))["choices"][0] for n in range(6)]
     cut = [c for c in choices if c["finish_reason"] == "length"]

@@ -1,6 +1,6 @@
-"""`python -m kernelwright.testing.drill --tasks FILE.json`: the drill server by itself, until it is interrupted.
+"""`PYTHONPATH=tests python -m mock_llm --tasks FILE.json`: the server by itself, until it is interrupted.
 
-Decides flags and what is written to standard output: the server's address on a line of its own.
+It writes its address on a line of its own.
 """
 
 import argparse
@@ -13,9 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from kernelwright.errors import KernelwrightError, UsageError
 from kernelwright.records.task import Task
-from kernelwright.testing.drill.faults import Faults
-from kernelwright.testing.drill.server import DrillServer
-from kernelwright.testing.drill.shown import LABEL
+from mock_llm.answer import LABEL
+from mock_llm.faults import Faults
+from mock_llm.server import MockLLMServer
 
 TASKS: TypeAdapter[Task | list[Task]] = TypeAdapter(Task | list[Task])
 BEST: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         best = BEST.validate_json(_read(flags.best)) if flags.best else {}
         faults = Faults.model_validate_json(flags.faults)
-        server = DrillServer(_tasks(flags.tasks), flags.seed, faults, best, flags.port)
+        server = MockLLMServer(_tasks(flags.tasks), flags.seed, faults, best, flags.port)
     except (KernelwrightError, ValidationError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m kernelwright.testing.drill", description=LABEL)
+    parser = argparse.ArgumentParser(prog="python -m mock_llm", description=LABEL)
     parser.add_argument("--tasks", type=Path, action="append", required=True, help="JSON of admitted tasks; repeat it")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(

@@ -1,13 +1,13 @@
 """Makes a kernel wrong: by a fault that no compiler takes, or by one that computes something else.
 
-Decides what is changed and what would be evidence of it. Refuses to know when: that is drawn elsewhere.
+Each fault knows what would be evidence of it; when one is made is drawn in `faults`.
 """
 
 import random
 import re
 from typing import NamedTuple
 
-from kernelwright.testing.drill.faults import SYNTAX, Broken
+from mock_llm.faults import SYNTAX, Broken
 
 STORE_CPP = re.compile(r"^(\s+)([\w]+\[[^\]]*\]) = (.+);$")
 STORE_TRITON = re.compile(r"^(\s+tl\.store\([^,]+, )(.+?)((?:, mask=[^=]*)?\))$")

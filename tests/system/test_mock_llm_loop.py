@@ -4,12 +4,11 @@ import re
 
 import openai
 import pytest
-from bad_input import QUICK, Asked
 
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.records.evaluation import BuildFailed, Incorrect, Measured, Refused, Suspect
 from kernelwright.tasks.kernel_file import parse_kernel
-from kernelwright.testing.drill import DrillServer, Faults
+from mock_llm import Faults, MockLLMServer
 
 SOFTMAX = """
 import torch
@@ -30,20 +29,13 @@ SEED = 6
 
 
 @pytest.fixture(scope="module")
-def referee():
-    found = Asked(QUICK)
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def task(referee):
-    return referee.admit(SOFTMAX, "softmax")
+def task(asked):
+    return asked.admit(SOFTMAX, "softmax")
 
 
 @pytest.fixture
 def server(task):
-    with DrillServer([task], seed=SEED, faults=FAULTS) as found:
+    with MockLLMServer([task], seed=SEED, faults=FAULTS) as found:
         yield found
 
 
@@ -53,25 +45,25 @@ def candidate(source):
     return found.model_copy(update={"flags": tuple(flags[1].split())})
 
 
-def judged(referee, task, made):
+def judged(asked, task, made):
     """The evaluation; taken again where a busy machine disturbed the clock."""
     for _ in range(3):
-        found = referee.runner.run(referee.referee.evaluate(task, made))
+        found = asked.runner.run(asked.referee.evaluate(task, made))
         if not isinstance(found, Suspect):
             break
     return found
 
 
-def evidence(referee, task, source):
+def evidence(asked, task, source):
     """Sections with what the referee found, and the evaluation."""
     made = candidate(source)
-    found = judged(referee, task, made)
+    found = judged(asked, task, made)
     if isinstance(found, BuildFailed | Refused):
         return f"## Compiler log\n\n```text\n{getattr(found, 'log', '') or found.reason}\n```", found
     if isinstance(found, Incorrect):
         return f"## Mismatch\n\n```text\n{found.because}, case {found.case}: {found.evidence}\n```", found
     assert isinstance(found, Measured), found
-    profile = referee.runner.run(referee.referee.profile(task, made, found.build))
+    profile = asked.runner.run(asked.referee.profile(task, made, found.build))
     told = diagnose(profile, found)
     return f"## Profile\n\nBottleneck: {told.bottleneck}.\n\n```text\n{told.words}\n```", found
 
@@ -87,10 +79,10 @@ def shown(source):
     return f"## Candidate\n\n```cpp\n{source}\n```"
 
 
-def test_a_loop_that_shows_what_was_found_reaches_the_authors_kernel(server, referee, task):
+def test_a_loop_that_shows_what_was_found_reaches_the_authors_kernel(server, asked, task):
     source, found = ask(server), []
     for _ in range(REPLIES):
-        told, evaluation = evidence(referee, task, source)
+        told, evaluation = evidence(asked, task, source)
         found.append(evaluation)
         if isinstance(evaluation, Measured) and "namespace drill" not in source:
             break

@@ -1,9 +1,9 @@
 import pytest
-from drill_asking import CUDA, GPP, LATENCY, MISMATCH, TASK, burdens, candidate, code, post, prompt, request, say
+from chat_requests import CUDA, GPP, LATENCY, MISMATCH, TASK, burdens, candidate, code, post, prompt, request, say
 
-from kernelwright.testing.drill import MODEL, DrillServer, Faults
-from kernelwright.testing.drill.answer import PROSE, REFUSAL
-from kernelwright.testing.drill.faults import BROKEN
+from mock_llm import MODEL, Faults, MockLLMServer
+from mock_llm.answer import PROSE, REFUSAL
+from mock_llm.faults import BROKEN
 
 CLEAN = Faults(rate=0)
 LAUNCH = "Bottleneck: launch.\n\n```text\n1. Overhead-bound: the data needs 0.4 us, the call takes 310.0.\n```"
@@ -12,12 +12,12 @@ MEMORY = "Bottleneck: memory.\n\n```text\n1. Memory-bound: it reaches 90% of the
 
 @pytest.fixture
 def server():
-    with DrillServer([TASK, CUDA], seed=3, faults=CLEAN) as found:
+    with MockLLMServer([TASK, CUDA], seed=3, faults=CLEAN) as found:
         yield found
 
 
 def only(*kinds):
-    return DrillServer([TASK], seed=5, faults=Faults(rate=1, kinds=kinds))
+    return MockLLMServer([TASK], seed=5, faults=Faults(rate=1, kinds=kinds))
 
 
 def test_a_first_kernel_has_two_or_three_handicaps(server):
@@ -26,7 +26,10 @@ def test_a_first_kernel_has_two_or_three_handicaps(server):
 
 
 def test_the_same_request_has_the_same_answer_on_another_server(server):
-    with DrillServer([TASK, CUDA], seed=3, faults=CLEAN) as other, DrillServer([TASK], seed=4, faults=CLEAN) as third:
+    with (
+        MockLLMServer([TASK, CUDA], seed=3, faults=CLEAN) as other,
+        MockLLMServer([TASK], seed=4, faults=CLEAN) as third,
+    ):
         asked = [request(prompt(), seed=n) for n in range(8)]
         first = [post(server, r) for r in asked]
         assert [post(other, r) for r in reversed(asked)] == first[::-1]
@@ -62,7 +65,7 @@ def test_a_loop_that_shows_the_profile_ends_at_the_authors_kernel_and_a_blind_on
 
 
 def test_the_best_schedule_is_the_one_that_was_given():
-    with DrillServer([TASK], faults=CLEAN, best={"abs": '{"vector_bits": 512, "chunk": 16}'}) as server:
+    with MockLLMServer([TASK], faults=CLEAN, best={"abs": '{"vector_bits": 512, "chunk": 16}'}) as server:
         found = code(say(server, prompt()))
         for _ in range(3):
             found = code(say(server, prompt(candidate=candidate(found), profile=LAUNCH)))
@@ -163,8 +166,8 @@ def test_each_fault_around_the_kernel():
 @pytest.mark.parametrize("task", [TASK, CUDA], ids=["cpp", "triton"])
 def test_each_fault_within_the_kernel_changes_it(kind, task):
     with (
-        DrillServer([task], seed=1, faults=CLEAN) as clean,
-        DrillServer([task], 1, Faults(rate=1, kinds=(kind,))) as bad,
+        MockLLMServer([task], seed=1, faults=CLEAN) as clean,
+        MockLLMServer([task], 1, Faults(rate=1, kinds=(kind,))) as bad,
     ):
         right, wrong = (code(say(s, prompt(task=task), seed=7)) for s in (clean, bad))
         assert bad.served[0].fault
@@ -172,7 +175,7 @@ def test_each_fault_within_the_kernel_changes_it(kind, task):
 
 
 def test_the_rate_is_kept_over_many_draws():
-    with DrillServer([TASK], seed=11, faults=Faults()) as server:
+    with MockLLMServer([TASK], seed=11, faults=Faults()) as server:
         for n in range(300):
             post(server, request(prompt(), seed=n))
         faulty = sum(bool(s.fault) for s in server.served)

@@ -1,7 +1,4 @@
-"""HTTP on loopback: bodies in, bytes out, and connections that end as a fault wants them to.
-
-Decides paths, sizes and how a connection ends. Refuses to know what a body says.
-"""
+"""HTTP on loopback: bodies in, bytes out, and connections that end as a fault wants them to."""
 
 import json
 import socket
@@ -11,8 +8,8 @@ import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from kernelwright.testing.drill import wire
-from kernelwright.testing.drill.transport import Sent, whole
+from mock_llm import wire
+from mock_llm.wire import Sent, whole
 
 LARGEST = 64 << 20
 """Bytes of a request that is read."""

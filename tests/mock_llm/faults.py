@@ -1,6 +1,6 @@
 """Which fault a reply has: of its content by chance, of its transport by chance or by a script.
 
-Decides kinds, rates and the draw. Refuses to know how a fault is made: `breakage`, `answer` and `transport` do that.
+`breakage`, `answer` and `wire` make the faults that are drawn here.
 """
 
 import random

@@ -1,7 +1,7 @@
 """Reads a request as a model would: which task, which role, which code, and what is told of that code.
 
-Decides what counts as evidence: only sections that speak of the code at hand, in its own message or in one that came
-after it was handed out. Refuses to know what the answer will be.
+Evidence is only what sections say that speak of the code at hand, in its own message or in one that came
+after it was handed out.
 """
 
 import json
@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from kernelwright.records.feedback import Bottleneck
-from kernelwright.testing.drill.breakage import Fault
+from mock_llm.breakage import Fault
 
 Role = Literal["coder", "judge-repair", "judge-improve", "reflector", "agent"]
 FENCE = re.compile(r"^(`{3,}|~{3,})")

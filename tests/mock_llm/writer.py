@@ -1,7 +1,4 @@
-"""Writes kernels for the drill's tasks with the built-in author: its best schedule, and the same with handicaps.
-
-Decides which schedule is the best that can be reached: the one that was given, otherwise the author's default.
-"""
+"""Writes kernels with the built-in author: by the best schedule that is given, otherwise its default, and with handicaps."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
@@ -16,9 +13,16 @@ from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_d
 from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.task import Task
-from kernelwright.testing.drill import handicap_cpp, handicap_triton
-from kernelwright.testing.drill.handicap import Handicap, handicaps
-from kernelwright.testing.drill.shown import LABEL
+from mock_llm.answer import LABEL
+from mock_llm.handicaps import (
+    Handicap,
+    handicaps,
+    settled_cpp,
+    settled_triton,
+    slowed_cpp,
+    slowed_triton,
+    standing_alone,
+)
 
 FIELDS: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
@@ -57,13 +61,13 @@ class TaskWriter:
         """The best kernel with the named handicaps."""
         chosen = [h.name for h in self.handicaps if h.name in names]
         if self.task.target.kind == "cpu":
-            settled = handicap_cpp.settled(self._cpp(), chosen)
-            source = handicap_cpp.standing_alone(write_cpp(self.plan, settled))
-            return f"// {LABEL}\n{handicap_cpp.slowed(source, chosen)}"
-        schedule = handicap_triton.settled(self._triton(), chosen)
+            settled = settled_cpp(self._cpp(), chosen)
+            source = standing_alone(write_cpp(self.plan, settled))
+            return f"// {LABEL}\n{slowed_cpp(source, chosen)}"
+        schedule = settled_triton(self._triton(), chosen)
         candidate = write_triton(self.task, self.plan, schedule)
         tunables = "".join(f"# tunable {t.name}: {' '.join(map(str, t.values))}\n" for t in candidate.tunables)
-        return f"# {LABEL}\n{tunables}{handicap_triton.slowed(candidate.source, chosen)}"
+        return f"# {LABEL}\n{tunables}{slowed_triton(candidate.source, chosen)}"
 
     def _cpp(self) -> CppSchedule:
         return CppSchedule.model_validate(cpp_default(self.plan).model_dump() | self._fields)

@@ -1,13 +1,74 @@
-"""C++ kernels of the author as a model would hand them in, and the same with handicaps.
+"""Handicaps: ways to make a good kernel slow whose bottleneck is known and named by the referee's own diagnosis.
 
-Decides how flags and tunables stand in the file, and where a handicap's lines go. None changes a result.
+None changes a result. A handicap is written into the source; one that must be known earlier (the grid) changes the schedule.
 """
 
 import re
 from collections.abc import Collection
+from typing import NamedTuple
 
 from kernelwright.propose.author.schedule.cpp import CppSchedule
+from kernelwright.propose.author.schedule.triton import TritonSchedule
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.feedback import BROADER, Bottleneck
+from kernelwright.records.task import Task
+
+SHORT_BYTES = 400_000
+"""Compulsory bytes below which a CPU's call is so short that its fixed price is what the diagnosis names."""
+
+
+class Handicap(NamedTuple):
+    """One way to be slow."""
+
+    name: str
+    bottleneck: Bottleneck
+    """What it makes the kernel wait for; only a prompt that names this lifts it."""
+    note: str
+    blurred: Bottleneck | None = None
+    """What a referee without counters may call it instead; this lifts it too."""
+
+
+WAITING = (
+    Handicap(
+        "division_chain",
+        "latency",
+        "every element waits for divisions of which each waits for the one before",
+        "launch",
+    ),
+    Handicap(
+        "product_chain", "latency", "every element waits for products of which each waits for the one before", "launch"
+    ),
+    Handicap(
+        "root_chain", "latency", "every element waits for square roots of which each waits for the one before", "launch"
+    ),
+)
+"""For a call of a CPU that is long enough to reach a ceiling. Waiting is called overhead where the data itself would be
+there within a few microseconds, and how large it may be for that, each machine's caches decide."""
+OVERHEAD = (
+    Handicap("empty_regions", "launch", "parallel regions are opened that have nothing to do", "latency"),
+    Handicap("scratch_memory", "launch", "memory is allocated, touched and freed in each call", "latency"),
+    Handicap("extra_barriers", "launch", "threads meet at barriers before there is anything to share", "latency"),
+)
+"""For a short call of a CPU."""
+DEVICE = (
+    Handicap("few_programs", "latency", "a dozen programs take all tiles, and the device stands empty"),
+    Handicap("dependent_chain", "latency", "every program waits for a chain of square roots before it begins"),
+    Handicap("extra_launches", "launch", "kernels are launched that have next to nothing to do"),
+)
+"""For a GPU."""
+
+
+def handicaps(task: Task) -> tuple[Handicap, ...]:
+    """Those that a task's kernels can have."""
+    if task.target.kind == "cuda":
+        return DEVICE
+    return OVERHEAD if task.workload.compulsory_bytes < SHORT_BYTES else WAITING
+
+
+def eased(by: Collection[Bottleneck], among: Collection[Handicap]) -> Handicap | None:
+    """The first handicap that a named bottleneck is about: the very one, the broad class of it, or what it is taken for."""
+    return next((h for h in among if {h.bottleneck, BROADER.get(h.bottleneck), h.blurred} & set(by)), None)
+
 
 LANES = 4
 """Vectors of partial sums in a kernel with a handicap in its loops."""
@@ -88,13 +149,13 @@ def standing_alone(candidate: Candidate) -> str:
     return "\n".join([*flags, *tunables, "", ENTRY.sub('extern "C" void kernel(', candidate.source, count=1)])
 
 
-def settled(schedule: CppSchedule, names: Collection[str]) -> CppSchedule:
+def settled_cpp(schedule: CppSchedule, names: Collection[str]) -> CppSchedule:
     """The schedule that a handicap needs: a loop that is no vector loop must still add in many lanes, or it loses digits."""
     lanes = max(LANES, schedule.accumulators)
     return schedule.model_copy(update={"accumulators": lanes}) if any(name in EACH for name in names) else schedule
 
 
-def slowed(source: str, names: Collection[str]) -> str:
+def slowed_cpp(source: str, names: Collection[str]) -> str:
     """The source with handicaps."""
     if not names:
         return source
@@ -138,3 +199,42 @@ def _drop_pragma(lines: list[str]) -> None:
         at -= 1
     if at >= 0 and lines[at].startswith("#pragma omp simd"):
         del lines[at:]
+
+
+FEW, CHAIN, LAUNCHES = 12, 4000, 96
+"""Programs on the whole device; square roots one after another; launches of a kernel that does next to nothing."""
+DOCSTRING = re.compile(r'(@triton\.jit\ndef _kernel\(.*?\):\n    """[^"]*"""\n)', re.DOTALL)
+INSIDE = re.compile(r"^(\s*inside = )(.+)$", re.MULTILINE)
+CALL = re.compile(r"^(    with torch\.cuda\.device_of\(\w+\):\n)", re.MULTILINE)
+ALLOCATED = re.compile(r"^    (\w+) = torch\.empty\(", re.MULTILINE)
+WAIT = f"""    wait = tl.program_id(0).to(tl.float32)
+    for _ in tl.range(0, {CHAIN}):
+        wait = tl.sqrt(wait + 1.0)
+"""
+TOUCH = '''@triton.jit
+def _touch(out_ptr):
+    """Write one element that is written again later."""
+    tl.store(out_ptr, 0.0)
+
+
+def _programs('''
+
+
+def settled_triton(schedule: TritonSchedule, names: Collection[str]) -> TritonSchedule:
+    """The schedule that a handicap needs."""
+    return schedule.model_copy(update={"grid": "persistent"}) if "few_programs" in names else schedule
+
+
+def slowed_triton(source: str, names: Collection[str]) -> str:
+    """The source with handicaps."""
+    if "few_programs" in names:
+        source = source.replace("return min(tiles, WAVES * count)", f"return min(tiles, {FEW})")
+    if "dependent_chain" in names:
+        source = DOCSTRING.sub(lambda m: m.group(1) + WAIT, source, count=1)
+        source = INSIDE.sub(r"\1(\2) & (wait >= 0.0)", source)
+    allocated = ALLOCATED.search(source)
+    if "extra_launches" in names and allocated is not None:
+        source = source.replace("def _programs(", TOUCH, 1)
+        calls = f"        for _ in range({LAUNCHES}):\n            _touch[(1,)]({allocated.group(1)}, num_warps=1)\n"
+        source = CALL.sub(lambda m: m.group(1) + calls, source, count=1)
+    return source
