@@ -6,10 +6,10 @@ loads a kernel that was proven.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from kernelwright.version import __version__
 
+TYPE_CHECKING = False  # type checkers take it for True; the module `typing` would cost most of the import
 if TYPE_CHECKING:
     from kernelwright.errors import KernelwrightError
     from kernelwright.interfaces.python.door import capture, check, optimize
