@@ -65,7 +65,7 @@ class Facts:
     brief: Brief
     language: Language
     profile: Profile | None = None
-    """Of the first parent."""
+    """The first parent's profile."""
     advice: str = ""
     """JSON or text of the adviser."""
     cards: tuple[FoundCard, ...] = ()
