@@ -18,8 +18,8 @@ from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Task
-from kernelwright.testing.drill.breakage import WRONG, broken
-from kernelwright.testing.drill.faults import BROKEN, drawn
+from mock_llm.breakage import WRONG, broken
+from mock_llm.faults import BROKEN, drawn
 
 Maker = Literal["author", "drill", "mutant"]
 CYCLE: tuple[Maker, ...] = (

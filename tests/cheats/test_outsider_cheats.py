@@ -13,13 +13,11 @@ from pathlib import Path
 import pytest
 
 from kernelwright.engine.summary import CheckSummary, check_of
-from kernelwright.evaluate.referee import Referee
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task
 from kernelwright.tasks.kernel_file import read_kernel
 from kernelwright.tasks.table import read_task
-
-pytestmark = pytest.mark.slow
+from warm_referee import WarmReferee
 
 FOLDER = Path(__file__).parent / "outsider"
 CPU = Target(kind="cpu", arch="native", present=True)
@@ -51,11 +49,11 @@ def twin(kernel: Path) -> Path:
 
 
 class Court:
-    """One referee for all kernels, as in a run: its warm worker keeps what was prepared for a task."""
+    """The warm referee for all kernels, as in a run: its worker keeps what was prepared for a task."""
 
-    def __init__(self) -> None:
+    def __init__(self, warm: WarmReferee) -> None:
         self.loop = asyncio.new_event_loop()
-        self.referee = Referee(Policy(baselines=("eager",)))
+        self.referee = warm.under(Policy(baselines=("eager",)))
         self.tasks: dict[str, Task] = {}
         self.known: dict[Path, CheckSummary] = {}
 
@@ -82,13 +80,12 @@ class Court:
         return check_of(task, await self.referee.environment(), candidate, found)
 
     def close(self) -> None:
-        self.loop.run_until_complete(self.referee.close())
         self.loop.close()
 
 
 @pytest.fixture(scope="module")
-def court() -> Iterator[Court]:
-    made = Court()
+def court(warm_referee: WarmReferee) -> Iterator[Court]:
+    made = Court(warm_referee)
     yield made
     made.close()
 

@@ -61,7 +61,6 @@ def recorded(folder):
     return {name: cell for name, cell in found.items() if cell.steps}
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(LIMIT_S)
 def test_a_killed_bench_goes_on_with_its_half_finished_run(folder):
     first = begin(folder)

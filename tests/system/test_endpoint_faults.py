@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from endpoint_drill import (
+from endpoint_runs import (
     MODEL,
     SCENARIOS,
     SIDE_BY_SIDE,
@@ -28,8 +28,8 @@ from endpoint_drill import (
 from kernelwright.errors import ModelError
 from kernelwright.models.answer import Answer, counted
 from kernelwright.models.config import ModelConfig
-from kernelwright.testing.drill import At
-from kernelwright.testing.drill.faults import TRANSPORT
+from mock_llm import At
+from mock_llm.faults import TRANSPORT
 
 CALLS = {"cudaforge": 10, "fsr": 11, "agent": 11, "reflective": 6, "frontend_midend": 6, "direct": 6}
 """Of each scenario when nobody disturbs it."""

@@ -11,7 +11,7 @@ from kernelwright.interfaces.cli.main import invoke
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import scripted_suppliers
 
 disk = Path(sys.argv[1])
 task = disk / "abs.py"

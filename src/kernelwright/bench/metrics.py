@@ -15,9 +15,6 @@ from kernelwright.bench.records import AtK, Baseline, CellFigures, CellResult, F
 
 P = (0.0, 0.5, 1.0, 1.5, 2.0)
 K = (1, 2, 5, 10, 20, 50)
-INDEPENDENT = frozenset({"direct", "best_of_n"})
-"""Strategies whose attempts know nothing of each other: only there does pass@k mean what it says. `tritongym:one_shot`
-asks that way too, but stops at the target: how many attempts it makes depends on what they brought, which biases pass@k."""
 BASELINES: tuple[Baseline, ...] = ("eager", "compile")
 
 Cells = Sequence[CellResult]

@@ -25,15 +25,20 @@ LOG_CHARACTERS = 2000
 
 
 def describe(
-    attempt: Attempt, parent: Attempt | None, best: Attempt | None, target_us: float | None = None
+    attempt: Attempt,
+    parent: Attempt | None,
+    best: Attempt | None,
+    target_us: float | None = None,
+    reward: float = 0.0,
 ) -> Feedback:
     """What one attempt taught, seen beside its parent and the best attempt before it."""
     found = attempt.evaluation
     words = words_of(found, target_us, _beside(attempt, parent, best))
     if not isinstance(found, Measured):
-        return Feedback(attempt=attempt.number, words=words, works=isinstance(found, Verified))
+        return Feedback(attempt=attempt.number, reward=reward, words=words, works=isinstance(found, Verified))
     return Feedback(
         attempt=attempt.number,
+        reward=reward,
         words=words,
         works=True,
         speedup_best=_relative(attempt, best),

@@ -14,7 +14,6 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kernelwright import __version__
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.measure import Ratio
 from kernelwright.records.run import Outcome, RunCard, Turn
@@ -31,6 +30,7 @@ from kernelwright.report.dialogues import dialogues, is_drill
 from kernelwright.report.headline import Headline, headline, sentence
 from kernelwright.report.rows import reason, rows
 from kernelwright.report.source import SOURCE_LIMIT, highlighted, plain
+from kernelwright.version import __version__
 
 TEXT_LIMIT = 4000
 """Characters of a note, a reason or a name; logs and sources have limits of their own."""

@@ -3,11 +3,12 @@
 Every body is a record's JSON; the other columns are there for look-ups.
 """
 
-VERSION = 1
+VERSION = 2
 """The version of this schema, in SQLite's `user_version`; a run of another version is refused."""
 
 _TABLES = {
     "card": "id INTEGER PRIMARY KEY CHECK (id = 0), body TEXT NOT NULL",
+    "state": "id INTEGER PRIMARY KEY CHECK (id = 0), body TEXT NOT NULL",
     "expansions": "number INTEGER PRIMARY KEY, body TEXT NOT NULL",
     "proposals": "expansion INTEGER PRIMARY KEY REFERENCES expansions, body TEXT NOT NULL",
     "evaluations": "key TEXT NOT NULL, sample INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (key, sample)",

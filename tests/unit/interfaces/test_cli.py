@@ -247,7 +247,7 @@ INTERRUPT = """
 import os, signal, sys, threading
 from kernelwright.interfaces.cli.main import invoke
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import scripted_suppliers
 
 class Interrupts(ScriptedEvaluator):
     async def evaluate(self, *arguments):
@@ -273,7 +273,7 @@ def test_ctrl_c_ends_with_the_best_so_far(task, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "module", ["kernelwright", "kernelwright.interfaces.cli.main", "kernelwright.testing.suppliers"]
+    "module", ["kernelwright", "kernelwright.interfaces.cli.main", "kernelwright.testing.scripted"]
 )
 def test_importing_loads_no_torch(module):
     code = f"import sys, {module}; sys.exit(any(m in sys.modules for m in ('torch', 'triton', 'matplotlib')))"

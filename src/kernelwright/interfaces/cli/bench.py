@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from kernelwright import api
 
-STRATEGIES = "direct,fsr,cudaforge,tritongym,frontend_midend,best_of_n"
 _WHAT, _BUDGET = "What to compare", "What each cell may spend (one task, strategy, proposer, model, reward and seed)"
 _KERNELBENCH = "Take the tasks from a checkout of KernelBench"
 
@@ -34,7 +33,7 @@ Tasks = Annotated[
     ),
 ]
 Strategies = Annotated[
-    str, _option("Strategies, separated by commas; also tritongym:WORKFLOW and cudaforge:EDIT.", _WHAT)
+    str | None, _option("Strategies, separated by commas: {spellings}. Default: all, each as it is.", _WHAT)
 ]
 Proposers = Annotated[
     str | None,
@@ -96,7 +95,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the comparison as JSON
 def bench(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
     tasks: Tasks = None,
-    strategies: Strategies = STRATEGIES,
+    strategies: Strategies = None,
     proposers: Proposers = None,
     rewards: Rewards = "tritongym",
     seeds: Seeds = "0",
@@ -134,10 +133,11 @@ def bench(  # noqa: PLR0913  a flag is a parameter
         "policy": _given(isolation=isolation),
     }
     written = _listed(proposers or ("llm" if model else "author"))
+    compared = _listed(strategies) if strategies is not None else api.listed()
     request = api.BenchRequest(
         suite=_suite(tasks, checkout),
         folder=run_dir or Path("bench-runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}",
-        strategies=_with_direct(_listed(strategies), written) if direct else _listed(strategies),
+        strategies=_with_baseline(compared, written) if direct else compared,
         proposers=written,
         rewards=_listed(rewards),
         seeds=_numbers(seeds),
@@ -166,12 +166,14 @@ def _end(result: "api.BenchResult", folder: Path, *, json: bool) -> None:
     raise typer.Exit(result.exit_code)
 
 
-def _with_direct(strategies: tuple[str, ...], proposers: tuple[str, ...]) -> tuple[str, ...]:
+def _with_baseline(strategies: tuple[str, ...], proposers: tuple[str, ...]) -> tuple[str, ...]:
     """Where models write, also run them without feedback: the difference is what a loop is worth."""
-    if "direct" in strategies or not strategies or not any(name.partition(":")[0] == "llm" for name in proposers):
+    from kernelwright.api import BASELINE
+
+    if BASELINE in strategies or not strategies or not any(name.partition(":")[0] == "llm" for name in proposers):
         return strategies
-    ERRORS.print("direct is compared too, as what models write without feedback; --no-direct leaves it out")
-    return ("direct", *strategies)
+    ERRORS.print(f"{BASELINE} is compared too, as what models write without feedback; --no-{BASELINE} leaves it out")
+    return (BASELINE, *strategies)
 
 
 def _suite(tasks: list[Path] | None, kernelbench: "api.KernelBench | None") -> "tuple[Path, ...] | api.KernelBench":

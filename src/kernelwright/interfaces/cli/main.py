@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from kernelwright import __version__
 from kernelwright.errors import KernelwrightError
+from kernelwright.version import __version__
 
 if TYPE_CHECKING:
     from kernelwright.api import Suppliers
@@ -50,12 +50,22 @@ class Command(TyperCommand):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
+                record = record[0], _named(record[1])
                 usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 heading = getattr(parameter, "rich_help_panel", None) or usual
                 sections.setdefault(heading, []).append(record)
         for heading, rows in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(rows)
+
+
+def _named(words: str) -> str:
+    """An option's help with the names of strategies, which is the one thing that help must ask the program for."""
+    if "{" not in words:
+        return words
+    from kernelwright.api import listed, spellings
+
+    return words.replace("{strategies}", ", ".join(listed())).replace("{spellings}", ", ".join(spellings()))
 
 
 class Verb(TyperCommand):

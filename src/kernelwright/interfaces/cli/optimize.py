@@ -23,9 +23,7 @@ Task = Annotated[
 TargetName = Annotated[
     str | None, _option("cpu, cuda, or an architecture such as sm_90. Default: the GPU if there is one, else cpu.")
 ]
-Strategy = Annotated[
-    str | None, _option("How to search: tritongym, cudaforge, fsr, frontend_midend, direct or best_of_n.")
-]
+Strategy = Annotated[str | None, _option("How to search: {strategies}. A variant follows a colon: tritongym:agent.")]
 Proposer = Annotated[
     str | None, _option("Who writes the kernels: author, llm or llm:VARIANT. Default: llm with --model, else author.")
 ]

@@ -154,7 +154,8 @@ def _beginning(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> list[Messa
 
 def agent_values(facts: Facts) -> dict[str, Value]:
     """What an agent's prompt shows: what any writer's does, and how the run stands."""
-    return {**values(facts, CONTRACT), "run": facts.brief.run}
+    feedback = facts.brief.feedback
+    return {**values(facts, CONTRACT), "run": facts.brief.run, "reward": feedback[0].reward if feedback else None}
 
 
 def _rest(work: Work, why: str) -> Proposal:

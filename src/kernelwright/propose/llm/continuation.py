@@ -50,9 +50,7 @@ def _verdict(brief: Brief) -> str:
     if not brief.feedback:
         return json.dumps({"attempt": parent.number, "outcome": "withheld", "trials_left": brief.run.left})
     run = brief.run
-    return EvaluateResult.of(
-        parent, brief.feedback[0], reward=run.rewards[0], best=run.best, trials_left=run.left
-    ).model_dump_json()
+    return EvaluateResult.of(parent, brief.feedback[0], best=run.best, trials_left=run.left).model_dump_json()
 
 
 def _results(brief: Brief, memo: Memo) -> dict[str, str]:
