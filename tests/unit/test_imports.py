@@ -64,7 +64,7 @@ def test_nothing_heavy_is_loaded(name):
         (["--help"], {"pydantic", "rich", "kernelwright.interfaces.cli.optimize"}),
         (["--version"], {"pydantic", "rich", "kernelwright.interfaces.cli.optimize"}),
         # typer reads the types of a verb's options with pydantic
-        (["optimize", "--help"], {"rich.markdown", "kernelwright.interfaces.cli.bench"}),
+        (["check", "--help"], {"rich.markdown", "kernelwright.interfaces.cli.bench"}),
         (["runs", "--help"], {"rich.markdown", "kernelwright.interfaces.cli.optimize"}),
     ],
 )

@@ -25,8 +25,7 @@ from kernelwright.search.strategy import Limits
 from kernelwright.search.table import spelled
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE, sample_evaluation
-from kernelwright.testing.scripted import ScriptedEvaluator
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 PACKAGE = Path(__file__).parents[1] / "plugin_package"
 

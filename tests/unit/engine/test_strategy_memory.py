@@ -16,8 +16,7 @@ from kernelwright.search.table import STRATEGIES
 from kernelwright.store.run import RunStore
 from kernelwright.store.strategy_state import StrategyStates
 from kernelwright.testing.samples import SOURCE, sample_card
-from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
 from remembering import enter
 
 

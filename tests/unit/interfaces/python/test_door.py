@@ -13,8 +13,7 @@ from kernelwright.errors import RefereeError, TaskError, UsageError
 from kernelwright.interfaces.python import blocking
 from kernelwright.interfaces.python.blocking import wait_for
 from kernelwright.testing.samples import SOURCE
-from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
 
 KERNEL = 'extern "C" void kernel(const float* x, float* y) { y[0] = x[0]; }'
 
