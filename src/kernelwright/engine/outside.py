@@ -53,7 +53,9 @@ async def go_on(folder: Path, suppliers: Suppliers, wind_up: WindUp) -> Workbenc
     try:
         config = config_of(store.card)
         if config.proposer != OUTSIDE:
-            raise UsageError(f"run {store.card.id} writes its own kernels: continue it with `kernelwright resume {folder}`")
+            raise UsageError(
+                f"run {store.card.id} writes its own kernels: continue it with `kernelwright resume {folder}`"
+            )
         evaluator = suppliers.open_evaluator(config.policy, config.place)
         try:
             await readmit(store.card, evaluator, suppliers.listener)
