@@ -1,7 +1,4 @@
-"""Opens workbenches: a new run whose kernels come from outside, or one that was left.
-
-Decides what must hold before such a run begins or goes on. Refuses to know what is done with it.
-"""
+"""Opens workbenches: a new run whose kernels come from outside, or one that was left."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""The device's turn: who holds it is alone with the device, and a thread may take it again while it has it.
+"""The device lock: its holder is alone with the device, and a thread may take it again while it has it.
 
-Decides that a job which nobody waits for any more does not go on waiting. Refuses to know what is done in a turn.
+A job that nobody waits for any more stops waiting for it.
 """
 
 import threading

@@ -1,8 +1,8 @@
 """Redundancy: work in a reference that its result does not need, as its graph shows.
 
-A kernel that leaves such work out is right, and its speedup says little about kernels. Decides what counts: operations
-that no output needs, the same operation on the same arguments twice, repeated idempotent operations, reductions over
-one element, parameters that nothing reads. Refuses to know devices; algebra beyond this is not looked for.
+A kernel that leaves such work out is right, and its speedup says little about kernels. Counted are operations that no
+output needs, the same operation on the same arguments twice, repeated idempotent operations, reductions over one
+element, and parameters that nothing reads. Algebra beyond this is not looked for.
 """
 
 from collections.abc import Iterator

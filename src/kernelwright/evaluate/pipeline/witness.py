@@ -1,6 +1,6 @@
-"""Who looks at every timed result: keeps what will be compared of both sides, and compares it when a round is over.
+"""The timed-output check: keeps what will be compared of both sides, and compares it when a round is over.
 
-A result is read while its side stands still, before the next one runs. What is right, `timed_results` says.
+A result is read while its side is stopped, before the next one runs. `timed_results` says what is right.
 """
 
 from dataclasses import dataclass, field

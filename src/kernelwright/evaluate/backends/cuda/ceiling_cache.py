@@ -1,7 +1,6 @@
 """Ceilings on disk: a device is measured once, until its driver or a library changes.
 
-Decides where they lie and what makes two of them the same. A file that cannot be read is measured again; one that cannot
-be written is done without.
+A file that cannot be read is measured again; if it cannot be written, the run does without it.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
-"""Jails for profilers: they start programs, talk over a loopback of their own, and may need a weaker jail than a candidate.
+"""Jails for profilers, which start programs, talk over a loopback of their own, and may need a weaker jail.
 
-The ladder below is the order in which parts of a jail are given up, and for whom.
+This module has the order in which parts of a jail are given up, and for which kinds of candidates.
 """
 
 import os

@@ -1,7 +1,6 @@
 """Profiling one candidate, tier by tier: the compiler's facts, a trace, hardware counters. Nothing here ends a run.
 
-A profile says what it lacks and in which jail it was taken. It advises whoever
-proposes next; no verdict rests on it.
+A profile says what it lacks and in which jail it was taken. It advises whoever proposes next; no verdict rests on it.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """compute-sanitizer on one candidate: found, run in a confined process, its report read.
 
-What counts as an error is what the tool's own summary counts. Whoever calls hands over files and the arguments of a Python
-program that makes one call of the candidate.
+The tool's own summary says what counts as an error. The caller hands over files and the arguments of a Python program
+that makes one call of the candidate.
 """
 
 import re
