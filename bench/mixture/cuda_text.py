@@ -1,5 +1,4 @@
-"""CUDA C++ files with a launch plan for the mix's families: honest as they are, with slots where something may go
-wrong.
+"""CUDA C++ files with a launch plan for the mix's families: honest, with slots where something may go wrong.
 
 In every first kernel `x`, `at` and `a` (what was read there) are known where `extra` stands, so that one line spoils
 any family. Loads are scalar, or checked for their alignment.
