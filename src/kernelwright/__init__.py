@@ -1,8 +1,8 @@
 """Writes, proves and speeds up GPU kernels in a closed loop with measured feedback.
 
-This is the door for programs and notebooks. Importing it is cheap: each name is loaded when it is first used, and torch
-when a live module is handed in. What a task or a kernel says runs in sandboxed processes only, until `Result.module()`
-loads a kernel that was proven.
+This is the interface for programs and notebooks. Importing it is cheap: each name is loaded when it is first used, and
+torch when you hand in a live module. The code of tasks and kernels runs only in sandboxed processes, until
+`Result.module()` loads a kernel that was proven.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
 """The verbs that every interface calls, one function each, and a workbench for kernels that come from outside.
 
-Decides what each verb takes and gives. Refuses to know how anything is done or shown. Nothing here imports torch.
+Nothing here imports torch.
 """
 
 import asyncio

@@ -77,7 +77,7 @@ class Runner:
         self._tasks: dict[str, Task | TaskError] = {}
         """Admitted, or why not."""
         self._seconds: list[float] = []
-        """Of the cells that were run by this command."""
+        """How long each cell took that this command ran."""
         self._known: dict[str, CellResult] = {}
         """What is known of every cell, by its name."""
 

@@ -1,7 +1,6 @@
-"""The assignment: a task in the words of whoever has to write kernels for it from outside.
+"""The assignment: a task in words, for an external program that writes kernels for it.
 
-Decides what is told of the task and the device; a language's contract and signature are those of the prompts. Refuses to
-know who reads it.
+A language's contract and signature are those of the prompts.
 """
 
 from kernelwright.knowledge.hardware import Hardware, architectures, hardware

@@ -1,7 +1,7 @@
 """Makes the Brief that a proposer reads for one expansion.
 
-Decides the seed, and what is withheld in the control arm: there the proposer sees its first parent's
-source, and nothing from which the parent's fate could be told (not even the intent, the role or the best parent).
+In the control arm the proposer sees its first parent's source, and nothing that would reveal the parent's fate (not
+even the intent, the role or the best parent).
 """
 
 from collections.abc import Sequence

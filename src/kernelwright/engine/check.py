@@ -1,7 +1,4 @@
-"""Check: one kernel that a person wrote, judged, and where asked profiled.
-
-Decides on which device, and what is admitted, judged and profiled in which order. Refuses to know runs: nothing is stored.
-"""
+"""Check: judges one kernel that a person wrote, and profiles it on request. Nothing is stored."""
 
 import asyncio
 

@@ -1,8 +1,7 @@
-"""RunConfig: every dial of a run, as one frozen tree.
+"""RunConfig: every option of a run, as one frozen tree.
 
-A TOML file goes in, flags win over the file, and the resolved tree is stored on the run's card and
-checked when the run is resumed. Decides names, defaults and bounds; each part's dials live beside the
-part (`search`, `records.policy`, `engine.budget`).
+A TOML file goes in, flags override the file, and the resolved tree is stored on the run's card and checked when the run
+is resumed. Each part's options are next to the part (`search`, `records.policy`, `engine.budget`).
 """
 
 import tomllib

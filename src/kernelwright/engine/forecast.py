@@ -1,7 +1,7 @@
-"""Forecast: what the models of a run will cost, said before the first call.
+"""Forecast: what the models of a run will cost, estimated before the first call.
 
-The strategy's configuration says which roles it asks how often; what a usual call is like stands here. A guess for people,
-in round figures; what holds is the budget's hard caps.
+It multiplies usual calls by how often a strategy asks which role. It is a guess for people, in round figures; the
+budget's hard caps are what holds.
 """
 
 from dataclasses import dataclass

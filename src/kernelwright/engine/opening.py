@@ -1,7 +1,4 @@
-"""Opening a run: what its request settles, and the task as the referee admits it, for the first time or again.
-
-Decides what must be known before a run's folder is made or a stored run goes on. Refuses to know who writes the kernels.
-"""
+"""Opening a run: what its request settles, and the task as the referee admits it, for the first time or again."""
 
 from typing import NamedTuple
 

@@ -1,7 +1,7 @@
 """A run from its card to its outcome: search, finals, and an end for every way that a run can end.
 
-Decides what an interruption, a broken referee and a proposer that gives up leave behind: the best so
-far, with the reason, in a run that can be resumed.
+An interruption, a broken referee and a proposer that gives up leave the best so far behind, with the reason, in a run
+that can be resumed.
 """
 
 import asyncio

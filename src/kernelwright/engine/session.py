@@ -1,7 +1,6 @@
-"""A session: a run from what was asked to what it leaves behind, new, gone on with, or as a cell of a comparison.
+"""A session: a run from its request to what it leaves behind, whether new, resumed, or a cell of a comparison.
 
-Decides how the parts are put together and what is written into a run's folder. Refuses to know who asked, and how
-anything is shown.
+It puts the parts together and writes the files of the run's folder.
 """
 
 from collections.abc import AsyncIterator, Sequence

@@ -1,7 +1,6 @@
 """The figures that every interface shows, taken from the records: one place, so that all agree.
 
-Decides which attempt speaks for a run and under which names its figures appear. No figure is computed
-here that is not in a record.
+No figure is computed here that is not in a record.
 """
 
 from collections import Counter

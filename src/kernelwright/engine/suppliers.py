@@ -1,6 +1,6 @@
-"""Suppliers: where the swappable parts come from. Tests and other programs give their own.
+"""Suppliers: where the replaceable parts come from. Tests and other programs give their own.
 
-Decides the defaults: the referee of this machine, the table of proposers, the HTML report.
+The defaults are the referee of this machine, the table of proposers, and the HTML report.
 """
 
 from collections.abc import Callable, Sequence

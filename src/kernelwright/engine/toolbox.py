@@ -1,7 +1,7 @@
 """The toolbox: answers a model's calls of `compile`, `verify`, `profile` and `search`.
 
-Decides what each tool asks of the referee and how the answer reads. A call's arguments are a model's own text: whatever
-is wrong with them is an answer. Refuses to know dialogues and budgets: whoever calls logs the call and books its seconds.
+A call's arguments are a model's own text: whatever is wrong with them is an answer. The caller logs the call and books
+its seconds.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The workbench: a run whose kernels come from outside, by a coding agent or any other program.
 
 It is the same run as any other: the loop asks, a mailbox answers with what is sent, the judge judges, everything is
-journaled, and the end is measured anew and gets its receipt. Decides what may be asked of such a run while it waits.
+journaled, and at the end the best is measured again and gets its receipt.
 """
 
 import asyncio

@@ -31,13 +31,13 @@ class ModelConfig(Record):
     temperature: float | None = Field(default=None, ge=0)
     """None: the role's own."""
     max_tokens: int = Field(default=16384, ge=1)
-    """Of one reply."""
+    """The longest reply, in tokens."""
     concurrency: int = Field(default=4, ge=1)
     """Requests in flight at once."""
     retries: int = Field(default=6, ge=0)
-    """After a refused connection, a timeout, 408, 409, 429 or 5xx."""
+    """How often to try again after a refused connection, a timeout, 408, 409, 429 or 5xx."""
     timeout_s: float = Field(default=300.0, gt=0)
-    """Of one try."""
+    """How long one try may take."""
     capped: bool = False
     """The run has a cap on tokens or money: an endpoint that takes no limit of a reply is an error. Set by the run."""
 

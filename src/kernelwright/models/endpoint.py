@@ -21,9 +21,9 @@ from kernelwright.models.secret import Secret
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
 
 EMPTY_RETRIES = 2
-"""Of an empty answer, before it is passed on as it is."""
+"""How often an empty answer is asked for again before it is passed on as it is."""
 MOST_LESSONS = 8
-"""Of one call."""
+"""How many refusals one call may learn from."""
 LEAST_ROOM = 0.5
 """Share of the room for a reply that must be left to ask again after an answer that was paid for and is of no use."""
 

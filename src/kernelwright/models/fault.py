@@ -38,7 +38,7 @@ class Fault(NamedTuple):
     elsewhere: str = ""
     """Where it redirects to."""
     characters: int = 0
-    """Of an answer that came and could not be read: it was probably paid for."""
+    """Length of an answer that came and could not be read: it was probably paid for."""
 
 
 def refused(status: int, headers: Mapping[str, str], text: str) -> Fault:
@@ -107,7 +107,7 @@ def is_too_long(fault: Fault) -> bool:
 
 
 def explain(fault: Fault, variable: str) -> str:
-    """What happened and the cure, without any secret."""
+    """What happened and how to fix it, without any secret."""
     words = fault.complaint.words[:MOST_WORDS].rstrip(". ")
     said = f" It says: {words}." if words else ""
     match fault:

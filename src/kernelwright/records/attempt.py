@@ -81,7 +81,7 @@ class Attempt(Record):
     """Position in the run, from 0."""
     expansion: Expansion
     proposal: Proposal
-    """With its tunables fixed at the point that `evaluation` is about."""
+    """The proposal, with its tunables fixed at the point that `evaluation` is about."""
     evaluation: Evaluation
     known: int | None = None
     """The attempt whose evaluation this is, when the same candidate was met before."""

@@ -38,7 +38,7 @@ class Candidate(Record):
     source: str
     entry: str = "ModelNew"
     flags: tuple[str, ...] = ()
-    """Compiler flags beside the referee's own (C++ and CUDA C++); an allow-list is enforced."""
+    """Compiler flags besides the referee's own (C++ and CUDA C++); an allow-list is enforced."""
     workspace_bytes: int = 0
     tunables: tuple[Tunable, ...] = ()
     defines: tuple[Define, ...] = ()

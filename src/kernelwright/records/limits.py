@@ -21,7 +21,7 @@ Bytes = Annotated[int, Field(ge=0)]
 
 
 class TaskLimits(Record):
-    """Of the hardware and of the means; everything may be left out."""
+    """Limits on hardware and means; each may be left out."""
 
     arch: ArchName = ""
     """The GPU that the kernel is for, such as `sm_86`. The default of --target; on another one the task is refused."""

@@ -28,7 +28,7 @@ class Environment(Record):
 
     device: Device
     versions: dict[str, str]
-    """Of python, torch, triton, compilers, driver, kernelwright."""
+    """Versions of python, torch, triton, compilers, driver, kernelwright."""
     isolation: tuple[str, ...]
     """Parts of the sandbox in force."""
     denied: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Turn(Record):
     text: str
     """A request, a reply, a call or a profile as JSON; a result and a diagnosis as they are."""
     prompt: str = ""
-    """Of a prompt: the id of the request as its writer asked it."""
+    """For a prompt: the id of the request as its writer asked it."""
     device_s: float = 0.0
     """Device seconds that a profile or a tool took."""
 

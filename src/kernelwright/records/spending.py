@@ -22,7 +22,7 @@ class Spending(Record):
     usd: float | None
     """None: the price of a call is not known."""
     seconds: float
-    """Of waiting for the model, summed over calls."""
+    """Seconds of waiting for the model, summed over calls."""
 
 
 def spending(turns: Iterable[Turn]) -> tuple[Spending, ...]:

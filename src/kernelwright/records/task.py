@@ -54,13 +54,13 @@ class TaskSource(Record):
     domains: tuple[DeclaredDomain, ...] = ()
     comparators: tuple[DeclaredComparator, ...] = ()
     description: Words = ""
-    """What is wanted, in words. Read by proposers only."""
+    """What is wanted, in words. Only proposers read it."""
     host: Words = ""
-    """The code around the kernel, as it will be called. Read by proposers only."""
+    """The code around the kernel, as it will be called. Only proposers read it."""
     limits: TaskLimits = TaskLimits()
 
     def identity_fields(self) -> dict[str, JsonValue]:
-        """Every field but the name. What was left empty is left out: a task without it is the one that it always was."""
+        """Every field but the name. Empty fields are left out, so that a new optional field changes no task's identity."""
         fields: dict[str, JsonValue] = self.model_dump(mode="json", exclude={"name"})
         empty = {"description": "", "host": "", "limits": TaskLimits().model_dump(mode="json")}
         return {name: value for name, value in fields.items() if name not in empty or value != empty[name]}
@@ -93,7 +93,7 @@ class Task(Record):
     workload: Workload
     graph: OpGraph
     comparators: tuple[Comparator, ...] = ()
-    """One an output, as declared or inferred; without any, all are calibrated."""
+    """One for each output, as declared or inferred; without any, all are calibrated."""
 
     @property
     def name(self) -> str:

@@ -41,7 +41,7 @@ REWARDS: dict[str, Reward | ByRole] = {
 
 
 def find_reward(name: str, role: str = "coder") -> Reward:
-    """The reward of that name for a kernel that this role wrote.
+    """Find a reward by name, for a kernel that this role wrote.
 
     Raises:
         UsageError: there is none, or the plug-in that brings it is broken.

@@ -28,7 +28,7 @@ from kernelwright.records.evaluation import EVALUATION, Evaluation, Measured
 KEPT = ("measured", "verified", "compiled", "incorrect", "build_failed", "refused")
 """Outcomes that a later run may take over."""
 MOST_BYTES = 512 << 20
-"""Of the file; beyond it the oldest tenth of the rows goes."""
+"""The largest size of the file; beyond it the oldest tenth of the rows goes."""
 BUSY_MS = 5000
 _JUDGES = ("evaluate", "records")
 """Packages whose code decides verdicts."""
@@ -49,7 +49,7 @@ def cache_file() -> Path:
 
 
 class EvaluationCache:
-    """Evaluations by key. After the first trouble it holds and keeps nothing more, and `trouble` says why."""
+    """Evaluations by key. After the first trouble it neither finds nor keeps anything more, and `trouble` says why."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

@@ -152,7 +152,7 @@ def _explained(folder: Path) -> Iterator[None]:
 def _cure(folder: Path, reason: str) -> str:
     if "full" in reason or "No space" in reason or "disk I/O" in reason:
         return (
-            f"the disk that holds {folder} is full ({reason}): free some space, then go on with "
+            f"the disk that holds {folder} is full ({reason}): free some space, then continue with "
             f"`kernelwright resume {folder}`; every attempt finished so far is kept"
         )
     if any(word in reason for word in ("malformed", "not a database", "no such table", "encrypted")):

@@ -4,7 +4,7 @@ Every body is a record's JSON; the other columns are there for look-ups.
 """
 
 VERSION = 2
-"""Of this schema, in SQLite's `user_version`; a run of another version is refused."""
+"""The version of this schema, in SQLite's `user_version`; a run of another version is refused."""
 
 _TABLES = {
     "card": "id INTEGER PRIMARY KEY CHECK (id = 0), body TEXT NOT NULL",

@@ -7,7 +7,7 @@ from kernelwright.records.chat import ToolCall
 from kernelwright.records.tools import ARGUMENTS, CODE_CHARACTERS, CodeArguments, SearchArguments
 
 ARGUMENTS_CHARACTERS = 8 * CODE_CHARACTERS
-"""Of a call's arguments as JSON: a code whose every character is escaped, and no more."""
+"""The longest arguments of a call as JSON: a code with every character escaped, and no more."""
 
 
 def read_arguments(call: ToolCall) -> CodeArguments | SearchArguments:

@@ -1,8 +1,7 @@
 """Examination of a task that was admitted: the figure of each check, and what its measurements will be worth.
 
-Admission refuses; this tells by how much a task was not refused, and warns where a kernel could be judged but its
-figures would say little: a call too short for the clock, a result that hardly varies, work that nothing needs.
-The warnings' limits stand here; nothing is refused.
+Admission refuses. Examination tells by how much a task was not refused, and warns where a kernel could be judged but
+its figures would say little: a call too short for the clock, a result that hardly varies, work that nothing needs.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
-"""Holds a task's limits (`records/limits.py`) against a target, a policy and what was built.
+"""Checks a task's limits (`records/limits.py`) against a target, a policy and what was built.
 
-A limit that cannot be told to be kept refuses as well: nobody would look at it otherwise. The words
-of a task, and its goal, play no part.
+If nothing could tell whether a limit is kept, the candidate is refused as well. The words of a task, and its goal, play
+no part.
 """
 
 from collections.abc import Iterable

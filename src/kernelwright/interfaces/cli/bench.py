@@ -160,7 +160,7 @@ def _end(result: "api.BenchResult", folder: Path, *, json: bool) -> None:
         OUTPUT.print(f"json {escape(str(result.json))}")
         OUTPUT.print(f"page {escape(str(result.page))}")
     if not result.comparison.complete:
-        ERRORS.print(f"go on with the same command and --run-dir {escape(str(folder))}")
+        ERRORS.print(f"continue with the same command and --run-dir {escape(str(folder))}")
     raise typer.Exit(result.exit_code)
 
 

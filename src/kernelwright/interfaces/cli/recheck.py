@@ -34,7 +34,7 @@ def recheck(  # noqa: PLR0913  a flag is a parameter
     from kernelwright import api
 
     request = api.RecheckRequest(run, every, force, budget_s, isolation)
-    with watched(context, f"go on with: kernelwright recheck {run}") as suppliers:
+    with watched(context, f"continue with: kernelwright recheck {run}") as suppliers:
         found = api.recheck(request, suppliers)
     if json:
         print(found.model_dump_json(indent=2))

@@ -23,12 +23,12 @@ class Settings:
     """How the server was started."""
 
     config: api.RunConfig
-    """Of every run; its budget of proposals is the most trials that an agent may ask for."""
+    """The configuration of every run. Its budget of proposals is the most trials that an agent may ask for."""
     roots: Sequence[Path] = (Path(),)
     runs: Path = Path("runs")
     target: str | None = None
     resume: Path | None = None
-    """The run that is gone on with, until a task is loaded."""
+    """The run to continue, until a task is loaded."""
 
 
 class Wanted(Record):
@@ -38,7 +38,7 @@ class Wanted(Record):
     text: str = ""
     """The task itself, instead of a path."""
     name: str = "task"
-    """Of a task that came as text; its ending says what the text is, none: Python."""
+    """The name of a task that came as text. Its ending says what the text is; without one it is Python."""
     trials: int | None = None
     language: LanguageName | None = None
 
@@ -50,7 +50,7 @@ class Submission(Record):
     target: str
     device: str
     attempt: int | None
-    """The attempt that won; None when nothing was right, or nothing stood when it was measured again."""
+    """The attempt that won; None if nothing was right, or if nothing held when it was measured again."""
     final: bool
     """Its figures were measured again with fresh inputs."""
     latency_us: float | None
@@ -100,11 +100,11 @@ class Service:
         return self._workbench.assignment
 
     async def workbench(self) -> api.Workbench:
-        """The run that is worked on.
+        """The current run.
 
         Raises:
             UsageError: no task was loaded.
-            KernelwrightError: the run that was to be resumed cannot be.
+            KernelwrightError: the run cannot be resumed.
         """
         async with self._opening:
             if self._workbench is None and self._settings.resume is not None:

@@ -113,10 +113,10 @@ def check(
 
 
 def capture(module: Callable[..., Any], inputs: Sequence[object]) -> TaskSource:
-    """A live `nn.Module` or function as a task, for `check` and `Referee`; `optimize` does so by itself.
+    """Turn a live `nn.Module` or function into a task for `check` and `Referee`; `optimize` does this by itself.
 
     Raises:
-        TaskError: it cannot be exported for these inputs; with what to do.
+        TaskError: it cannot be exported for these inputs; the message says what to do.
     """
     return _captured(module, inputs)[0]
 

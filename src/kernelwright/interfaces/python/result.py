@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """How a search ended. Figures are those of the final measurement, with fresh inputs, where there is one."""
+    """How a search ended. The figures are those of the final measurement, with fresh inputs, if there is one."""
 
     best: Attempt | None
     """The attempt that speaks for the run, with its kernel and its evaluation; None: nothing was right."""

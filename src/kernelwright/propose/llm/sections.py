@@ -66,7 +66,7 @@ class Facts:
     brief: Brief
     language: LanguageName
     profile: Profile | None = None
-    """Of the first parent."""
+    """The first parent's profile."""
     advice: str = ""
     """JSON or text of the adviser."""
     cards: tuple[FoundCard, ...] = ()

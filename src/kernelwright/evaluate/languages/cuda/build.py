@@ -1,7 +1,7 @@
 """CUDA C++ with a launch plan, through NVRTC in a confined child, into a Program for the referee's own launcher.
 
-Decides the options, and what must hold before anything is launched: every kernel is there, its parameters are those of
-the plan, and its shared memory is what a block of the device can have. No header of torch is read, no driver is needed.
+Before anything is launched, every kernel must exist, its parameters must be those of the plan, and its shared memory
+must fit a block of the device. No header of torch is read, and no driver is needed.
 """
 
 import re

@@ -1,7 +1,7 @@
 """A recipe resolved: expressions, shapes and chosen tunables into a LaunchPlan. A pure function.
 
-Decides which launches a device can take, before anything is compiled, and which macros the compiler gets. Refuses to
-know the compiler.
+Launches that no device can take are refused before anything is compiled. Tunables and constants become the compiler's
+macros.
 """
 
 import re

@@ -1,7 +1,7 @@
 """CUDA C++ with its own host function, through nvcc in the confined child of C++, into bytes of a shared object.
 
-Decides the flags and what the assembler's log says of each kernel. The host function launches with whatever grid and
-shared memory it likes, so occupancy and dynamic shared memory are not known here.
+The facts of each kernel come from the assembler's log. The host function launches with whatever grid and shared memory
+it likes, so occupancy and dynamic shared memory are not known here.
 """
 
 from kernelwright.evaluate import toolkit
