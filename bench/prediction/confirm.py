@@ -33,7 +33,7 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
 from kernelwright.reward.predictor.experience import Row, speed_of
 from kernelwright.reward.predictor.forest import ForestPredictor
-from kernelwright.search.best_of_n import BestOfNConfig
+from kernelwright.search.independent import BestOfNConfig
 from kernelwright.store.run import RunStore
 from mock_llm.faults import drawn
 

@@ -1,3 +1,65 @@
-"""Kernelwright writes, proves and speeds up GPU kernels in a closed loop with measured feedback."""
+"""Writes, proves and speeds up GPU kernels in a closed loop with measured feedback.
 
-__version__ = "0.1.0"
+    import kernelwright as kw
+
+    result = kw.optimize(module, inputs=(torch.randn(4096, 4096),), target="cpu", budget=8)
+    faster = result.module()
+
+Importing this is cheap: each name is loaded when it is first used, and torch only when a live module is handed in.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kernelwright.version import __version__
+
+if TYPE_CHECKING:
+    from kernelwright.errors import KernelwrightError
+    from kernelwright.interfaces.python.door import capture, check, optimize
+    from kernelwright.interfaces.python.referee import Referee
+    from kernelwright.interfaces.python.result import Result
+    from kernelwright.records.attempt import Attempt
+    from kernelwright.records.candidate import Candidate
+    from kernelwright.records.evaluation import Evaluation
+    from kernelwright.records.task import Task, TaskSource
+    from kernelwright.reward.table import Reward, find_reward
+
+__all__ = [
+    "Attempt",
+    "Candidate",
+    "Evaluation",
+    "KernelwrightError",
+    "Referee",
+    "Result",
+    "Reward",
+    "Task",
+    "TaskSource",
+    "__version__",
+    "capture",
+    "check",
+    "find_reward",
+    "optimize",
+]
+
+_HOMES = {
+    "errors": ("KernelwrightError",),
+    "interfaces.python.door": ("capture", "check", "optimize"),
+    "interfaces.python.referee": ("Referee",),
+    "interfaces.python.result": ("Result",),
+    "records.attempt": ("Attempt",),
+    "records.candidate": ("Candidate",),
+    "records.evaluation": ("Evaluation",),
+    "records.task": ("Task", "TaskSource"),
+    "reward.table": ("Reward", "find_reward"),
+}
+
+
+def __getattr__(name: str) -> object:
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,7 +1,7 @@
-"""The naive kernels beside the tasks: each is judged once, as a final, and remembered.
+"""The naive kernels next to the tasks: each is judged once, as a final, and remembered.
 
-Decides which file belongs to a task: its name with an ending that the target can run. What it shows is how far a first
-kernel is from eager; a speedup over it is the ratio of two speedups over eager.
+A task's kernel has its name and an ending that the target can run. It shows how far a first kernel is from eager; a
+speedup over it is the ratio of two speedups over eager.
 """
 
 from collections.abc import Mapping

@@ -57,7 +57,7 @@ class CellResult(Record):
     """How many attempts it took until one was right in the search; None: none was."""
     steps: tuple[Step, ...] = ()
     asked: int | None = None
-    """How many expansions the strategy asked for: of `fsr`, rounds and repairs. None: not counted when it was written."""
+    """How many expansions the strategy asked for; one may ask for several kernels. None: not counted when it was written."""
     device_s: float = 0.0
     """Seconds of the search's evaluations, profiles and tools, with those that led to no attempt."""
     tokens: int = 0

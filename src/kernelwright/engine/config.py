@@ -21,9 +21,8 @@ from kernelwright.records.base import Record
 from kernelwright.records.candidate import Language
 from kernelwright.records.limits import TaskLimits
 from kernelwright.records.policy import Policy
-from kernelwright.reward.table import REWARDS
-from kernelwright.search.table import StrategyConfig
-from kernelwright.search.tritongym.config import TritonGymConfig
+from kernelwright.reward.table import is_reward, reward_names
+from kernelwright.search.table import DEFAULT, AnyStrategy
 
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
@@ -67,7 +66,7 @@ class RunConfig(Record):
     withhold_feedback: bool = False
     """The control arm: proposers see their parents' sources and nothing of what became of them."""
     budget: Budget = Budget()
-    strategy: StrategyConfig = TritonGymConfig()
+    strategy: AnyStrategy = DEFAULT
     sweep: Sweep = Sweep()
     finals: Finals = Finals()
     policy: Policy = Policy()
@@ -89,13 +88,13 @@ class RunConfig(Record):
             return given
         strategy = given.get("strategy")
         name = strategy.get("name") if isinstance(strategy, dict) else getattr(strategy, "name", None)
-        return {**given, "reward": name if isinstance(name, str) and name in REWARDS else DEFAULT_REWARD}
+        return {**given, "reward": name if isinstance(name, str) and is_reward(name) else DEFAULT_REWARD}
 
     @field_validator("reward")
     @classmethod
     def _reward_is_known(cls, name: str) -> str:
-        if name not in REWARDS:
-            raise ValueError(f"must be one of {', '.join(REWARDS)}")
+        if not is_reward(name):
+            raise ValueError(f"must be one of {', '.join(reward_names())}")
         return name
 
 

@@ -62,7 +62,6 @@ class Judged(_Event):
     attempt: int
     outcome: str
     feedback: Feedback
-    reward: float
     latency_us: float | None
     versus: tuple[Versus, ...] = ()
     known: int | None = None

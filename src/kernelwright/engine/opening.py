@@ -30,7 +30,7 @@ def settle(request: OptimizeRequest) -> Settled:
     Raises:
         KernelwrightError: the file holds no task, or the target is unknown or absent.
     """
-    source = read_task(request.task)
+    source = request.task if isinstance(request.task, TaskSource) else read_task(request.task)
     config = wished(request.config, source.limits)
     return Settled(source, config, resolve_target(request.target or source.limits.arch or None, config.place))
 

@@ -9,6 +9,7 @@ from kernelwright.engine.suppliers import Shown
 from kernelwright.errors import KernelwrightError
 from kernelwright.execution.executor import Place
 from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.task import TaskSource
 
 INTERRUPTED = 130
 NOTHING_RIGHT = 1
@@ -18,7 +19,8 @@ NOTHING_RIGHT = 1
 class OptimizeRequest:
     """What is to be optimized, and how."""
 
-    task: Path
+    task: Path | TaskSource
+    """A file to read, or a task that was read."""
     target: str | None = None
     """`cpu`, `cuda` or an architecture; None: the GPU if there is one."""
     config: RunConfig = field(default_factory=RunConfig)

@@ -27,10 +27,11 @@ from kernelwright.records.candidate import Candidate, Language
 from kernelwright.records.chat import ToolCall
 from kernelwright.records.run import Turn, TurnKind
 from kernelwright.records.tools import EvaluateResult, ProfileResult, SearchArguments, SearchResult
+from kernelwright.search.outside import OutsideConfig
 from kernelwright.search.reading import works
 from kernelwright.store.run import RunStore
 
-OUTSIDE = "outside"
+OUTSIDE = OutsideConfig().name
 """The name of this proposer, and of its strategy, in a run's configuration."""
 
 WindUp = Callable[[RunStore, Ending], OptimizeResult]
@@ -183,7 +184,6 @@ class Workbench:
         return EvaluateResult.of(
             attempts[judged.attempt],
             judged.feedback,
-            reward=judged.reward,
             best=best_so_far(attempts),
             trials_left=self._left(attempts),
         )

@@ -1,7 +1,7 @@
-"""The Executor protocol: a job in, its result out, wherever it is done. A job is bytes and so is its result.
+"""The Executor protocol: a job in, its result out, wherever it is done. Job and result are bytes.
 
 `execution.local` implements it with a worker on this machine, `execution.ray` with workers on a Ray cluster;
-`execution.table` chooses. Decides what all of them promise; refuses to know what a job is.
+`execution.table` chooses.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """A candidate as one self-contained Python file with a drop-in `ModelNew`.
 
-A `triton` candidate is such a file already; a `cpp` candidate is embedded, compiled by the system's
-compiler on first use and kept in a private cache. Decides nothing about the kernel and runs nothing here.
+A `triton` candidate is such a file already. A `cpp` candidate is embedded, compiled by the system's compiler on first
+use and kept in a private cache. Nothing is run here.
 """
 
 import re

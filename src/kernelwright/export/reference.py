@@ -1,7 +1,7 @@
 """The reference, cut out of a task's text so that a drop-in can carry it along.
 
-Decides which statements travel: what `Model` and `get_init_inputs` need, and whatever defines nothing (a
-setting of torch). The text is parsed and never run. Refuses to know kernels.
+It keeps what `Model` and `get_init_inputs` need, and statements that define nothing (a setting of torch). The text is
+parsed and never run.
 """
 
 import ast

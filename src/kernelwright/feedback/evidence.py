@@ -1,7 +1,7 @@
 """The numbers behind a bottleneck, gathered from whatever there is: a profile of any tier, a measurement, or both.
 
-Decides which source wins where two have a figure: the referee's clock before a profiler's, a profiler's traffic before the
-compulsory one. Refuses to judge: that is for `call_limits` and `kernel_limits`.
+Where two sources have a figure, the referee's clock wins over a profiler's, and a profiler's traffic over the
+compulsory one. `call_limits` and `kernel_limits` judge the numbers.
 """
 
 from dataclasses import dataclass

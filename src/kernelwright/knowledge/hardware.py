@@ -1,7 +1,6 @@
-"""Hardware facts: what a vendor says of an architecture, and the occupancy that follows from it.
+"""Hardware facts: what a vendor publishes about an architecture, and the occupancy that follows from it.
 
-Decides: which device stands for an architecture, and how many warps of a kernel fit on one of its
-multiprocessors. Refuses to know what was measured: ceilings of a real device come from the referee.
+Ceilings of a real device are measured, and come from the referee.
 """
 
 import tomllib

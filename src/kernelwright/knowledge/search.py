@@ -1,8 +1,7 @@
-"""Search over the techniques: words in, cards out, the likeliest first.
+"""Search over the techniques: words in, cards out, the likeliest first, the same on every machine.
 
-Okapi BM25 over the cards' words, written out here: the libraries that have it bring an index, SciPy or a model for
-what some thirty short texts do not need. Decides what matches and in which order, the same on every machine.
-Refuses to know who asks.
+Okapi BM25 over the cards' words, written out here: the libraries that have it bring an index, SciPy or a model for what
+some thirty short texts do not need.
 """
 
 import math

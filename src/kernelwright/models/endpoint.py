@@ -1,7 +1,6 @@
-"""Endpoint: a model behind HTTP, whatever its protocol.
+"""Endpoint: a model behind HTTP, whatever its protocol; a `Dialect` composes requests and reads replies.
 
-Decides how often and when a request is tried, what is learned from a refusal, and what an empty answer becomes. Refuses
-to know any protocol: a `Dialect` composes and reads. No exception leaves here but ModelError, raised outside of any
+It retries, learns from refusals, and passes on empty answers. Only ModelError leaves here, raised outside of any
 handler, so that it drags along no request and no key.
 """
 

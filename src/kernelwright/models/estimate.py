@@ -1,7 +1,6 @@
-"""Tokens before anybody counted them.
+"""Estimates tokens from bytes, for a budget's gate and not for a bill.
 
-Decides the ratio of bytes to tokens. Refuses to load a tokenizer: every model has another, and the figure is for a
-budget's gate, not for a bill.
+There is no tokenizer: every model has another one.
 """
 
 import json

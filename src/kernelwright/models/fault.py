@@ -1,7 +1,6 @@
-"""Fault: what went wrong with one try, as plain data.
+"""Fault: what went wrong with one try, as plain data: whether to retry, whether it is an answer after all, what to say.
 
-Decides which faults are worth a retry, which are an answer after all, and what a person is told. Refuses to keep
-the SDK's exception: that one holds the request and with it the key.
+It does not keep the SDK's exception, which holds the request and with it the key.
 """
 
 from collections.abc import Mapping

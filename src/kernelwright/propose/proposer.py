@@ -25,8 +25,6 @@ class RunFacts:
     """Of them, those that were not told yet."""
     best: int | None = None
     """The best attempt so far; None: nothing was right, or feedback is withheld."""
-    rewards: tuple[float, ...] = ()
-    """One for each parent; empty when feedback is withheld."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Evaluation, Measured
-from kernelwright.records.measure import Ratio
+from kernelwright.records.evaluation import Evaluation, Measured, speedup_over_eager
 
 Intent = Literal["seed", "repair", "improve", "apply-technique"]
 
@@ -110,17 +109,11 @@ def fastest(attempts: "list[Attempt] | tuple[Attempt, ...]") -> Attempt | None:
 
 def speedup(attempt: Attempt) -> float:
     """Median speedup over eager; 0.0 for whatever was not measured."""
-    ratio = _eager(attempt)
+    ratio = speedup_over_eager(attempt.evaluation)
     return ratio.median if ratio else 0.0
 
 
 def sure_speedup(attempt: Attempt) -> float:
     """Lower bound of the speedup over eager; 0.0 for whatever was not measured."""
-    ratio = _eager(attempt)
+    ratio = speedup_over_eager(attempt.evaluation)
     return ratio.low if ratio else 0.0
-
-
-def _eager(attempt: Attempt) -> Ratio | None:
-    found = attempt.evaluation
-    versus = found.timing.against("eager") if isinstance(found, Measured) else None
-    return versus.speedup if versus else None

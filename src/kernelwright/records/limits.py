@@ -1,7 +1,7 @@
-"""Limits: what a task's author allows beside the right result, and what the author hopes for.
+"""Limits: what a task's author requires besides the right result, and what the author hopes for.
 
-Decides what can be said. A limit only tightens: nothing in it can widen what the referee's policy allows. Refuses to know how
-one is held: that is the referee's (`evaluate/pipeline/limits.py`).
+A limit only tightens: nothing in it can widen what the referee's policy allows. `evaluate/pipeline/limits.py` enforces
+them.
 """
 
 from typing import Annotated, Literal

@@ -1,7 +1,7 @@
 """Profile: what a profiler saw of one candidate on one workload. One schema for every tier; what is missing is None.
 
-Decides our own stable names of hardware counters, with their units; `docs/profile.md` has ncu's names for them. Refuses
-to know how a figure was taken, and what it means: the first is `evaluate/profile`, the second `feedback/bottleneck`.
+Hardware counters have our own stable names, with their units; `docs/profile.md` has ncu's names for them.
+`evaluate/profile` takes the figures, and `feedback/bottleneck.py` says what they mean.
 """
 
 from typing import Literal

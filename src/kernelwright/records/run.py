@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from kernelwright.records.attempt import Attempt
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, identity
 from kernelwright.records.task import Task
 
 
@@ -71,6 +71,13 @@ class RunCard(Record):
     environment: Environment
     config: dict[str, JsonValue]
     """The resolved configuration."""
+    state: str = ""
+    """Hash of what its strategy had learned in earlier runs; empty: nothing."""
+
+
+def state_id(state: JsonValue) -> str:
+    """The hash of a strategy's state; empty for None."""
+    return "" if state is None else identity("strategy state", {"state": state})
 
 
 class Outcome(Record):

@@ -1,6 +1,6 @@
-"""Spending: what the dialogues of a run cost, by role.
+"""Spending: what the dialogues of a run cost, by role, added up from the journal.
 
-Decides how tokens and money are added up from the journal. An unknown price stays unknown in every sum.
+An unknown price stays unknown in every sum.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,4 @@
-"""Technique: one way to make a kernel faster, with an example that the referee has judged.
-
-Decides what a card of the knowledge base says. Refuses to know where cards come from and how they are found.
-"""
+"""Technique: one way to make a kernel faster, with an example that the referee has judged."""
 
 import re
 from typing import Literal

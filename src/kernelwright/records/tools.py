@@ -1,7 +1,7 @@
 """Tools: what a model may call, with the JSON Schema of its arguments and of its answers.
 
-Decides names, bounds and the words that a model reads. Refuses to know who answers: `compile`, `verify`, `profile` and
-`search` are answered at once (`engine/toolbox.py`); `evaluate` and `submit` are attempts of a run.
+`compile`, `verify`, `profile` and `search` are answered at once (`engine/toolbox.py`); `evaluate` and `submit` are
+attempts of a run.
 """
 
 from collections.abc import Mapping
@@ -108,10 +108,8 @@ class EvaluateResult(Record):
     trials_left: int | None = None
 
     @classmethod
-    def of(
-        cls, attempt: Attempt, feedback: Feedback, *, reward: float | None, best: int | None, trials_left: int
-    ) -> "EvaluateResult":
-        """The verdict on an attempt. The reward, the best attempt and the trials left are its run's."""
+    def of(cls, attempt: Attempt, feedback: Feedback, *, best: int | None, trials_left: int) -> "EvaluateResult":
+        """The verdict on an attempt. The best attempt and the trials left are its run's."""
         found = attempt.evaluation
         return cls(
             attempt=attempt.number,
@@ -122,7 +120,7 @@ class EvaluateResult(Record):
             versus=found.timing.versus if isinstance(found, Measured) else (),
             roofline=feedback.roofline,
             bottleneck=feedback.bottleneck,
-            reward=reward,
+            reward=feedback.reward,
             best=best,
             known=attempt.known,
             trials_left=trials_left,

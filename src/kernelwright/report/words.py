@@ -1,7 +1,4 @@
-"""Numbers and hostile text into words for people, the same in the terminal and in the HTML report.
-
-Decides units, rounding and what each outcome is called. Refuses to decide what is shown where.
-"""
+"""Numbers and hostile text as words for people, the same in the terminal and in the HTML report."""
 
 import math
 import unicodedata

@@ -1,7 +1,7 @@
-"""A receipt's file: written whole, read as what a stranger may have sent.
+"""A receipt's file: written whole, and read as text that a stranger may have sent.
 
-Decides what a file must be before anything in it is believed to be a receipt: of bounded size, JSON without tricks,
-of a version that is known, whole, and asking for nothing that a judge on this machine may not do.
+Before anything in the file is believed, it must be of bounded size, JSON without tricks, of a known version, whole, and
+asking for nothing that a judge on this machine may not do.
 """
 
 import json

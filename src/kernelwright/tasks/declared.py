@@ -1,7 +1,7 @@
 """What a kernel's text declares in comments, a line each: `tunable NAME: 1 2 3`, `workspace: BYTES`, `flags: -f…`.
 
-Decides which constants are really left open: a macro under `#ifndef` in C++, a module's integer in Triton. A launch plan
-(`cuda`) declares its own. Refuses to know who wrote the text. Nothing is run.
+A tunable must really be left open: a macro under `#ifndef` in C++, a module's integer in Triton. A launch plan (`cuda`)
+declares its own. Nothing is run.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Reads a kernel that a person or a model wrote: a `.cpp`, `.cu` or `.py` file, or a text. Nothing is run.
 
-Decides the language: by the ending, and within `.cu` and `.py` by what the file says (a launch plan; an extension that
-it builds itself). In C++ the entry is its `extern "C"` definition.
+The language follows from the ending, and within `.cu` and `.py` from what the file says (a launch plan; an extension
+that it builds itself). In C++ the entry is its `extern "C"` definition.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Reads the launch plan that a `.cu` file carries in its comment `/* kernelwright … */`: TOML into a Recipe.
 
-Decides what the plan is called and where it stands. Refuses to know shapes and devices: expressions stay text. Nothing
-is run.
+Expressions stay text: shapes and devices are unknown here. Nothing is run.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""A tool call's arguments into what its schema says, or one sentence on what is wrong with them.
-
-They are a model's own text. Refuses to know who answers the call.
-"""
+"""Turns a tool call's arguments, which are a model's own text, into a record, or into one sentence on what is wrong."""
 
 from pydantic import ValidationError
 

@@ -186,5 +186,6 @@ def scripted_suppliers(
         present=lambda card, attempts, outcome, turns: f"{card.id}: {len(attempts)} attempts",
         examine=lambda: [Check(name="compiler", status="ok", detail="scripted")],
         cache=lambda: cache,
+        states=lambda: None,
         listener=listener,
     )

@@ -8,14 +8,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import kernelwright
+from kernelwright import version
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.pipeline.profile_request import Request
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 
-PACKAGE = (str(Path(kernelwright.__file__).parents[1]),)
+PACKAGE = (str(Path(version.__file__).parents[1]),)
 """What a started interpreter must be able to read: the folder that our package lies in."""
 
 

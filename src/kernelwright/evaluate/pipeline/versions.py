@@ -12,9 +12,9 @@ from pathlib import Path
 
 import torch
 
-import kernelwright
 from kernelwright.evaluate.compile import cpp
 from kernelwright.records.task import Target
+from kernelwright.version import __version__
 
 PACKAGES = ("triton", "numpy")
 DRIVER_FILE = Path("/proc/driver/nvidia/version")
@@ -24,7 +24,7 @@ ABSENT = "absent"
 
 def versions(target: Target) -> dict[str, str]:
     """By name; those of the GPU's driver and toolkit only where the target is one."""
-    found = {"python": platform.python_version(), "kernelwright": kernelwright.__version__, "torch": torch.__version__}
+    found = {"python": platform.python_version(), "kernelwright": __version__, "torch": torch.__version__}
     found |= {package: _package(package) for package in PACKAGES}
     line = subprocess.run([cpp.compiler(), "--version"], capture_output=True, text=True, check=False).stdout
     found["c++"] = line.splitlines()[0] if line else "unknown"

@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from kernelwright.api import OptimizeResult, RunSummary, write_whole
 from kernelwright.errors import StoreError
-from kernelwright.interfaces.cli.app import ERRORS, OUTPUT
+from kernelwright.interfaces.cli.console import ERRORS, OUTPUT
 from kernelwright.interfaces.cli.words import plain
 
 

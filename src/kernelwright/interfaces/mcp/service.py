@@ -1,7 +1,6 @@
 """The service: what a coding agent's tools do, before any protocol.
 
-Decides that one task is worked on at a time, where tasks may come from, and what is opened when. Refuses to know how an
-answer is sent.
+It works on one task at a time, and opens evaluator and run when they are first needed.
 """
 
 import asyncio

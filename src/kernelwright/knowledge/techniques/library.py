@@ -1,8 +1,8 @@
-"""The library of techniques: reads the cards beside it.
+"""The library of techniques: reads the cards next to it, strictly.
 
-A card is a folder named after the technique: `card.md` (TOML between two lines `+++`, then the sections When, Effect and
-Pitfalls), `task.py`, and `before` and `after` with one ending. `measured.json` has the gains, by device and technique.
-Decides what a card must have, and refuses anything else. Refuses to know the referee: no kernel is run here.
+A card is a folder named after the technique: `card.md` (TOML between two lines `+++`, then the sections When, Effect
+and Pitfalls), `task.py`, and `before` and `after` with one ending. `measured.json` has the gains, by device and
+technique. No kernel is run here.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The built-in author: plan, schedule, source. It needs no model, no key and no network.
 
-Decides nothing about where to look: each intent of an expansion is one verb of the learner. Stateless, so
-that a resumed run proposes the same: all that it knows of the past comes with the brief.
+Each intent of an expansion is one verb of the learner. The author is stateless, so that a resumed run proposes the
+same: all that it knows of the past comes with the brief.
 """
 
 from collections.abc import Callable, Sequence

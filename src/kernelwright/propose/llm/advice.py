@@ -1,7 +1,7 @@
 """Advice: what a judge or a reflector answers, read out of its reply.
 
-Decides which fields a judge's answer must have, the spellings that are taken for them, and that it is one answer, which
-rests on metrics that were shown. Text for the writer, and never more: nothing in it is believed.
+A judge's answer must have certain fields, in one of their spellings, must be one answer, and must rest on metrics that
+were shown. It is text for the writer and never more: nothing in it is believed.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The adviser's step: a judge or a reflector is asked first, for one thing to do.
 
-Decides which sections an adviser sees. Without usable advice the writer goes on alone; either way the diagnosis is
-journaled before it is acted on.
+`SHOWN` lists the sections that an adviser sees. Without usable advice the writer continues alone; either way the
+diagnosis is journaled before it is acted on.
 """
 
 from kernelwright.propose.llm.advice import NoAdvice, read_judgement, read_reflection

@@ -1,8 +1,8 @@
 """The agent: a model that calls tools until it hands a kernel over.
 
-Decides how long it may work on one expansion, and that `evaluate` and `submit` end it with a proposal of that code; the
-next expansion of a kept dialogue (`continuation.py`) answers the call with the attempt's verdict. Every other tool is the
-desk's to answer. Every call is journaled, whoever answers it.
+`evaluate` and `submit` end the expansion with a proposal of that code. The next expansion of a kept dialogue
+(`continuation.py`) answers the call with the attempt's verdict. The desk answers every other tool. Every call is
+journaled, whoever answers it.
 """
 
 from dataclasses import dataclass, field
@@ -154,7 +154,8 @@ def _beginning(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> list[Messa
 
 def agent_values(facts: Facts) -> dict[str, Value]:
     """What an agent's prompt shows: what any writer's does, and how the run stands."""
-    return {**values(facts, CONTRACT), "run": facts.brief.run}
+    feedback = facts.brief.feedback
+    return {**values(facts, CONTRACT), "run": facts.brief.run, "reward": feedback[0].reward if feedback else None}
 
 
 def _rest(work: Work, why: str) -> Proposal:

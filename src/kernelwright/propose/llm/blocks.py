@@ -1,7 +1,4 @@
-"""Fenced blocks of a model's reply, as they really come: unclosed, indented, with tildes, after leftover reasoning.
-
-Decides what is a block and its tag. Refuses to know which of them is the kernel.
-"""
+"""Fenced blocks of a model's reply, as they really come: unclosed, indented, with tildes, after leftover reasoning."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Clips long texts for a prompt and says what was cut. Decides how much a model is shown; never cuts a dialogue's source."""
+"""Clips long texts for a prompt and says what was cut. A dialogue's source is never cut."""
 
 LINES, CHARACTERS = 150, 12_000
 """Most of a log."""

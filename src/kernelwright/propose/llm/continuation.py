@@ -1,6 +1,6 @@
-"""The continuation of an agent's conversation: what became of the kernel that it handed over is the next thing said.
+"""The continuation of an agent's conversation: it starts with what became of the kernel that the agent handed over.
 
-Decides how the attempt's verdict and the answers of the calls around it are told. Refuses to know tools.
+The attempt's verdict, and an answer to each call next to it, go out as tool results.
 """
 
 import json
@@ -50,9 +50,7 @@ def _verdict(brief: Brief) -> str:
     if not brief.feedback:
         return json.dumps({"attempt": parent.number, "outcome": "withheld", "trials_left": brief.run.left})
     run = brief.run
-    return EvaluateResult.of(
-        parent, brief.feedback[0], reward=run.rewards[0], best=run.best, trials_left=run.left
-    ).model_dump_json()
+    return EvaluateResult.of(parent, brief.feedback[0], best=run.best, trials_left=run.left).model_dump_json()
 
 
 def _results(brief: Brief, memo: Memo) -> dict[str, str]:

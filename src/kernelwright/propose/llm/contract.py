@@ -1,7 +1,4 @@
-"""A language's contract in short, as the prompts have it: for whoever else has to tell it.
-
-Decides nothing: the words stand in `prompts/parts/code-LANGUAGE.md`, and nowhere else.
-"""
+"""A language's contract in short, taken from `prompts/parts/code-LANGUAGE.md`, for others that have to state it."""
 
 from importlib.resources import files
 

@@ -1,6 +1,6 @@
-"""The task in words: what it is called, what its author says, on which tensors it runs, how its kernel is called.
+"""The task in words: its name, its author's words, the tensors it runs on, how its kernel is called.
 
-Decides the wording of what does not change during a run. All of it is data of the task: a prompt shows it in blocks.
+It covers what does not change during a run. All of it is data of the task: a prompt shows it in blocks.
 """
 
 from kernelwright.errors import MachineError

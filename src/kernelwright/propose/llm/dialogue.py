@@ -1,8 +1,8 @@
 """Dialogues: one thread of asking, what it cost, and the conversation behind a parent.
 
-Decides that a reply which is of no use gets one more chance, and how a conversation goes on: the messages of the last request
-of the parent's thread, its reply, and then the new message. A kept dialogue that has grown too long loses its oldest
-exchanges, never its beginning.
+A useless reply gets one more chance. A conversation continues with the messages of the last request of the parent's
+thread, its reply, and then the new message. A kept dialogue that has grown too long loses its oldest exchanges, never
+its beginning.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Edits of a source: SEARCH/REPLACE blocks and unified diffs.
 
-Decides where an edit applies: where its old lines stand, once, up to blanks at the ends of lines and to the indentation of
-the whole block. It never guesses; an edit that does not apply says why.
+An edit applies where its old lines occur exactly once, up to blanks at the ends of lines and to the indentation of the
+whole block. Nothing is guessed; an edit that does not apply says why.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Fenced blocks and one-line words: how foreign text stands in a prompt without becoming part of it.
+"""Fenced blocks and one-line words: how untrusted text stands in a prompt without becoming part of it.
 
-Decides that a fence is longer than any run of its character inside, so that nothing within can close it, and that a
-name has one line and no backticks. Refuses to know what the text is.
+A fence is longer than any run of its character inside, so nothing within can close it. A name has one line and no
+backticks.
 """
 
 import re

@@ -1,7 +1,6 @@
-"""A kernel's text into a Candidate, if it is what was asked for.
+"""Turns a kernel's text into a Candidate, if it is what was asked for; otherwise says why not, for the model to read.
 
-Decides what a reply's source must hold, and what the model is told of one that does not. The reading is `tasks.kernel_file`'s,
-as for anybody's text. Nothing is run.
+`tasks.kernel_file` does the reading, as for anybody's text. Nothing is run.
 """
 
 import ast

@@ -1,6 +1,6 @@
-"""The look-up before a prompt: the tool `search`, called as an agent would, for techniques against what holds a kernel back.
+"""The look-up before a prompt: calls the tool `search`, as an agent would, for techniques against the bottleneck.
 
-Decides the words of the question. Whatever comes back that is no list of cards, such as the control arm's, is none.
+An answer that is not a list of cards, such as the control arm's, counts as no cards.
 """
 
 from pydantic import ValidationError

@@ -1,6 +1,6 @@
 """JSON out of replies that are nearly JSON: prose around it, raw newlines in strings, an end that is missing.
 
-Decides how much is forgiven. What is salvaged is text, never evaluated.
+What is salvaged is text, never evaluated.
 """
 
 import json

@@ -1,9 +1,9 @@
 """A kernel out of a model's reply, whatever it looks like.
 
-Decides which block is meant, and when an edit, a JSON field or unfenced text is taken for the source. A reply without
-a usable kernel is a value with its reason, which the model is told. Nothing is run.
+It finds the block that is meant, and knows when to take an edit, a JSON field or unfenced text for the source. A reply
+without a usable kernel is a value with its reason, which the model is told. Nothing is run.
 
-A Python module with an error is its author's, and the referee's to tell; pieces of one are nobody's.
+A Python module with an error counts as a kernel, and the referee reports the error. Pieces of a module do not.
 """
 
 import re

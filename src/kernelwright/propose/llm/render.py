@@ -1,7 +1,7 @@
 """Renders prompt files, strictly: what a file names must be given, and what is given must be named.
 
-Decides how files are found (a variant's own before the standard ones), that the hash of a prompt covers exactly the files
-that made it, and that values are data: nothing in them is looked at as a template. Refuses to know roles and sections.
+A variant's own files come before the standard ones. A prompt's hash covers exactly the files that made it. Values are
+data: nothing in them is treated as a template.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,6 @@
 """From a brief to the values of a prompt: what each section shows, or None where it has nothing to show.
 
-Decides which facts stand in which section and how much of a log. Where feedback is withheld, nothing of a parent's fate
-is shown. Refuses to know the wording around the values: that is the prompt files'.
+The prompt files have the wording around the values. Where feedback is withheld, nothing of a parent's fate is shown.
 """
 
 import json

@@ -1,7 +1,6 @@
-"""Tags of XML and CDATA around a source, as models that were told of files write them.
+"""Removes XML tags and CDATA around a source, as models write them that were told of files.
 
-Decides which tags are no part of a source: those with the names in `NAMES`, at its beginning and at its end. What stands
-within a source is the source's.
+Only tags with the names in `NAMES` go, at the source's beginning and at its end.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The LLM proposer: for each sibling of an expansion the adviser's step, the prompt, the reply, the kernel in it.
 
-Decides who is asked in which order. It never evaluates and knows no provider. A dialogue that the budget ends is given up,
-unless the writer's first reply was paid for: that counts.
+It never evaluates and knows no provider. A dialogue that the budget ends is given up, unless the writer's first reply
+was paid for: that counts.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""A plan and a schedule as one C++17 file with OpenMP.
+"""A plan and a schedule as one C++17 file with OpenMP: the loop over rows, what threads share, the frame of the file.
 
-Decides the loop over rows, what threads share, and the frame of the file. The entry has plain C linkage
-and takes inputs, parameters and outputs as pointers; every dimension is a constant of the source.
+The entry has plain C linkage and takes inputs, parameters and outputs as pointers; every dimension is a constant of the
+source.
 """
 
 from collections.abc import Sequence
