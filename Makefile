@@ -1,7 +1,7 @@
 # make demo    set up, then write, prove and time a kernel
-# make test    set up, then the tests: those that stand a neighbour two at a time, then those that compare times
+# make test    set up, then the tests: those that tolerate a neighbour two at a time, then those that compare times
 # make test-all  the same with the whole of each matrix (cheats, seeds, kills, faults, cards); before a release
-# make check   format, lint, types, layers, sizes, and the README's table
+# make check   format, lint, types, layers, sizes, the README's table, and the API page
 # make clean   remove the environment, caches and runs
 PYTHON ?= python3.11
 VENV := .venv
@@ -40,6 +40,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/sizes.py src bench .ci
 	$(BIN)/python bench/readme_table.py --check
+	$(BIN)/python .ci/api_page.py --check
 
 clean:
 	rm -rf $(VENV) runs build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

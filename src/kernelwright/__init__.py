@@ -1,11 +1,8 @@
 """Writes, proves and speeds up GPU kernels in a closed loop with measured feedback.
 
-    import kernelwright as kw
-
-    result = kw.optimize(module, inputs=(torch.randn(4096, 4096),), target="cpu", budget=8)
-    faster = result.module()
-
-Importing this is cheap: each name is loaded when it is first used, and torch only when a live module is handed in.
+This is the door for programs and notebooks. Importing it is cheap: each name is loaded when it is first used, and torch
+when a live module is handed in. What a task or a kernel says runs in sandboxed processes only, until `Result.module()`
+loads a kernel that was proven.
 """
 
 from importlib import import_module

@@ -147,6 +147,7 @@ Evaluation = Annotated[
     Refused | BuildFailed | Crashed | TimedOut | Incorrect | Suspect | Compiled | Verified | Measured,
     Field(discriminator="outcome"),
 ]
+"""What the referee found of one kernel: exactly one of nine outcomes, of which only `Measured` has a time."""
 EVALUATION: TypeAdapter[Evaluation] = TypeAdapter(Evaluation)
 """Reads an Evaluation back from JSON."""
 

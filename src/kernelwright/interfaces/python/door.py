@@ -19,11 +19,9 @@ from kernelwright.records.task import Task, TaskSource
 if TYPE_CHECKING:
     from torch import Tensor
 
-What = str | Path | TaskSource | Callable[..., Any]
-
 
 def optimize(
-    what: What,
+    what: str | Path | TaskSource | Callable[..., Any],
     inputs: Sequence[object] = (),
     *,
     target: str | None = None,
@@ -32,6 +30,16 @@ def optimize(
     **settings: Any,  # noqa: ANN401  JSON values, and parts for `suppliers`
 ) -> Result:
     """Search for a faster kernel, prove it and measure it. Works in notebooks too; an interrupt keeps the best so far.
+
+    ```python
+    import torch
+    import kernelwright as kw
+
+    softmax = torch.nn.Softmax(dim=-1)
+    result = kw.optimize(softmax, (torch.randn(512, 4096),), target="cpu", budget=8)
+    print(result)
+    faster = result.module()  # takes the place of softmax
+    ```
 
     Args:
         what: A path of a task file, a task's source, or a live `nn.Module` or function, which is taken in eval mode.
@@ -70,6 +78,17 @@ def check(
 ) -> Evaluation:
     """Judge one kernel as thoroughly as the best of a search. A bad kernel is an evaluation too, and raises nothing.
 
+    ```python
+    RELU = '''
+    extern "C" void relu(const float* x, float* y) {
+        for (int i = 0; i < 65536; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+    }
+    '''
+    task = kw.capture(torch.relu, (torch.randn(65536),))
+    evaluation = kw.check(task, RELU, target="cpu")
+    print(evaluation.outcome)
+    ```
+
     Args:
         task: A path of a task file, or a task.
         kernel: A `Path` of a `.cpp`, `.cu` or `.py` file, the source as a string, or a candidate.
@@ -101,7 +120,7 @@ def capture(module: Callable[..., Any], inputs: Sequence[object]) -> TaskSource:
     return _captured(module, inputs)[0]
 
 
-def _taken(what: What, inputs: Sequence[object]) -> tuple[TaskSource, "Mapping[str, Tensor] | None", str | None]:
+def _taken(what: object, inputs: Sequence[object]) -> tuple[TaskSource, "Mapping[str, Tensor] | None", str | None]:
     """The task, the weights of a live module, and the device that its inputs are on."""
     if isinstance(what, str | Path | TaskSource):
         if inputs:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import torch
 
 FEWEST_CLASSES, MOST_CLASSES = 2, 16
+GLANCE = 1024
+"""Values that are looked at before all are."""
 
 
 def drawn(tensor: torch.Tensor) -> str:
@@ -19,21 +21,27 @@ def drawn(tensor: torch.Tensor) -> str:
 
 
 def _simple(tensor: torch.Tensor) -> Iterator[str]:
-    """Expressions that might be the tensor itself."""
+    """Expressions that might be the tensor itself, by a glance at its first values."""
     if tensor.numel() == 0:
         return
-    shape, dtype, first = tuple(tensor.shape), tensor.dtype, _number(tensor.flatten()[0].item())
-    yield f"torch.full({shape}, {first}, dtype={dtype})"
-    if tensor.dtype != torch.bool and not tensor.is_complex():
+    shape, dtype, glance = tuple(tensor.shape), tensor.dtype, tensor.flatten()[:GLANCE]
+    values = glance.unique()
+    if values.numel() == 1:
+        yield f"torch.full({shape}, {_number(values.item())}, dtype={dtype})"
+    if dtype != torch.bool and torch.equal(glance, torch.arange(glance.numel(), dtype=dtype)):
         yield f"torch.arange({tensor.numel()}, dtype={dtype}).reshape({shape})"
-    values = tensor.unique()
+    values = tensor.unique() if tensor.dim() >= 2 and values.numel() <= 2 else values
     if tensor.dim() >= 2 and values.numel() == 2:
-        for inside, outside in ((values[0], values[1]), (values[1], values[0])):
-            a, b = _number(inside.item()), _number(outside.item())
-            for side in ("tril", "triu"):
-                for diagonal in (0, -1, 1):
-                    where = f"torch.ones({shape}, dtype=torch.bool).{side}({diagonal})"
-                    yield f"torch.full({shape}, {b}, dtype={dtype}).masked_fill({where}, {a})"
+        yield from _triangles(shape, dtype, (_number(values[0].item()), _number(values[1].item())))
+
+
+def _triangles(shape: tuple[int, ...], dtype: torch.dtype, values: tuple[str, str]) -> Iterator[str]:
+    """One value in a triangle, the other one elsewhere: the masks of attention."""
+    for inside, outside in (values, values[::-1]):
+        for side in ("tril", "triu"):
+            for diagonal in (0, -1, 1):
+                where = f"torch.ones({shape}, dtype=torch.bool).{side}({diagonal})"
+                yield f"torch.full({shape}, {outside}, dtype={dtype}).masked_fill({where}, {inside})"
 
 
 def _makes(text: str, tensor: torch.Tensor) -> bool:
@@ -58,12 +66,21 @@ def _floats(values: torch.Tensor, shape: tuple[int, ...]) -> str:
     low, high = values.min().item(), values.max().item()
     if low >= 0 and values.dim() and torch.allclose(values.sum(-1), values.new_ones(()), atol=1e-3):
         return f"torch.softmax(torch.randn({shape}), -1)"
-    classes = values.unique()
-    if bool((classes == classes.round()).all()) and FEWEST_CLASSES <= classes.numel() <= MOST_CLASSES:
-        return f"torch.tensor({classes.tolist()})[torch.randint(0, {classes.numel()}, {shape})]"
+    if (classes := _classes(values)) is not None:
+        return f"torch.tensor({classes})[torch.randint(0, {len(classes)}, {shape})]"
     if low >= 0:
         return f"(torch.rand({shape}) * {high:.6g})"
     return f"(torch.randn({shape}) * {values.std().item():.6g} + {values.mean().item():.6g})"
+
+
+def _classes(values: torch.Tensor) -> list[float] | None:
+    """The few whole values that occur; None where there are many, or others."""
+    glance = values.flatten()[:GLANCE]
+    if not bool((glance == glance.round()).all()):
+        return None
+    found: list[float] = values.unique().tolist()
+    few = FEWEST_CLASSES <= len(found) <= MOST_CLASSES
+    return found if few and all(value.is_integer() for value in found) else None
 
 
 def _number(value: bool | int | float) -> str:

@@ -29,6 +29,8 @@ from kernelwright.interfaces.python.drawing import drawn
 from kernelwright.records.task import WORDS, TaskSource
 
 CURE = "Write a task file with Model and get_inputs instead, and hand in its path (docs/task.md)"
+FAULTS = (RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
+"""What export, and the author's code under it, may raise."""
 RESERVED = frozenset({"self", "torch", "nn", "device"})
 HOLD = '''\
 def _hold(module, name, tensor, learned):
@@ -136,8 +138,17 @@ def _as_module(what: Callable[..., Any]) -> nn.Module:
     if isinstance(what, nn.Module):
         return what
     module = nn.Module()
-    module.forward = what
+    module.forward = what if _has_signature(what) else lambda *inputs: what(*inputs)
     return module
+
+
+def _has_signature(what: Callable[..., Any]) -> bool:
+    """Functions that are written in C, such as `torch.relu`, have none."""
+    try:
+        inspect.signature(what)
+    except ValueError:
+        return False
+    return True
 
 
 def _name_of(what: Callable[..., Any]) -> str:
@@ -169,15 +180,7 @@ def _exported(module: nn.Module, inputs: tuple[object, ...], name: str) -> torch
     try:
         with _in_eval_mode(module), torch.no_grad():
             exported = torch.export.export(module, inputs, strict=False)
-    except (
-        RuntimeError,
-        TypeError,
-        ValueError,
-        LookupError,
-        AttributeError,
-        NotImplementedError,
-        AssertionError,
-    ) as error:
+    except FAULTS as error:
         said = str(error).strip().partition("\n")[0]
         raise TaskError(f"{name} cannot be exported ({type(error).__name__}: {said}). {CURE}") from error
     return exported

@@ -17,9 +17,17 @@ class Referee:
 
     Safe to use concurrently: what must be alone on the device waits.
 
-    >>> async def judge(kernels):
-    ...     async with Referee(target="cpu") as referee:
-    ...         return [await referee.score("examples/softmax.py", text) for text in kernels]
+    ```python
+    import asyncio
+
+    async def rewards(task, kernels):
+        reward = kw.find_reward("log_speedup")
+        async with kw.Referee(target="cpu") as referee:
+            evaluations = await asyncio.gather(*(referee.score(task, text) for text in kernels))
+        return [reward(evaluation, None, None) for evaluation in evaluations]
+
+    print(asyncio.run(rewards(task, [RELU])))
+    ```
     """
 
     def __init__(

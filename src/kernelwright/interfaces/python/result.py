@@ -1,7 +1,7 @@
 """What a search found, for a program or a notebook."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch.nn import Module
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """How a search ended. Figures are those of the final measurement, with fresh inputs, where there is one."""
 
@@ -28,13 +28,13 @@ class Result:
     """The run in figures."""
     folder: Path
     """The run on disk: its journal, the report, the kernel's file and its receipt."""
-    source: TaskSource = field(repr=False)
+    source: TaskSource
     """The task as the referee got it."""
     kernel: Path | None = None
     """The best kernel as a file with a drop-in `ModelNew`; None: there is none."""
     error: KernelwrightError | None = None
     """What broke before the search was over; `best` is the best until then."""
-    tensors: Mapping[str, "Tensor"] | None = field(default=None, repr=False)
+    tensors: Mapping[str, "Tensor"] | None = None
     """The weights of the module that was handed in; None: a file was."""
 
     def module(self) -> "Module":
@@ -62,7 +62,7 @@ class Result:
         """
         return api.report(self.folder, file)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self._rows())
 
     def _repr_html_(self) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 import kernelwright as kw
 from kernelwright.errors import RefereeError, TaskError, UsageError
+from kernelwright.interfaces.python import blocking
 from kernelwright.interfaces.python.blocking import wait_for
 from kernelwright.testing.samples import SOURCE
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
@@ -146,8 +147,6 @@ def test_an_interrupt_in_a_notebook_keeps_the_answer(monkeypatch):
                 begun.append(True)
                 raise KeyboardInterrupt
             return self._running.result()
-
-    from kernelwright.interfaces.python import blocking
 
     class Pool(blocking.ThreadPoolExecutor):
         def submit(self, *given):

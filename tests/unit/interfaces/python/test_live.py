@@ -82,6 +82,11 @@ def test_a_function_is_a_task_too(function):
     assert "def forward(self, x, y):" in captured.source.source
 
 
+def test_a_function_of_pytorch_is_a_task():
+    captured = live.capture(torch.relu, (torch.randn(9),))
+    torch.testing.assert_close(loaded(captured)[0](torch.arange(-4.0, 5)), torch.arange(-4.0, 5).relu())
+
+
 def test_a_class_without_source_is_captured_all_the_same():
     space = {}
     exec("import torch\nclass Odd(torch.nn.Module):\n    def forward(self, x):\n        return x.exp() - 1\n", space)
