@@ -13,8 +13,7 @@ import pytest
 import kernelwright as kw
 from kernelwright import api
 from kernelwright.interfaces.python import door
-from kernelwright.testing.scripted import ScriptedEvaluator
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 ROOT = Path(__file__).parents[3]
 
