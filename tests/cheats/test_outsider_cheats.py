@@ -52,6 +52,10 @@ def quick(name: str) -> bool:
     return task_of(name) in QUICK
 
 
+def quiet(name: str) -> bool:
+    return task_of(name) == "recurrence.py"  # a neighbour leaves a sample few calls, and nothing to share among them
+
+
 def twin(kernel: Path) -> Path:
     return FOLDER / fields(kernel)["task"].replace(".py", "_honest.cpp")
 
@@ -98,7 +102,9 @@ def court(warm_referee: WarmReferee) -> Iterator[Court]:
     made.close()
 
 
-@pytest.mark.parametrize("name", sampled(sorted([*names(honest=False), *names(honest=True)], key=task_of), quick))
+@pytest.mark.parametrize(
+    "name", sampled(sorted([*names(honest=False), *names(honest=True)], key=task_of), quick, quiet)
+)
 def test_kernel_ends_as_it_says(court: Court, name: str) -> None:
     kernel = FOLDER / f"{name}.cpp"
     ends, _, reason = expected(name).partition(" | ")
