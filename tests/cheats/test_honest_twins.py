@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from kernelwright.evaluate.pipeline import admit
-from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
@@ -38,7 +37,7 @@ def written(name):
 @pytest.mark.parametrize("name", sampled(NAMES, lambda name: name not in LONG))
 def test_no_honest_kernel_is_refused(bench, name):
     source, entries, flags = written(name)
-    session = admit.open_session(bench.warm, read_kernelbench(FOLDER / f"{name}.py"), CPU, QUICK, lambda size: None)
+    session = admit.open_session(bench.backend, read_kernelbench(FOLDER / f"{name}.py"), CPU, QUICK, lambda size: None)
     try:
         found = {entry: judged(bench, session, source, entry, flags) for entry in entries}
     finally:
@@ -48,7 +47,7 @@ def test_no_honest_kernel_is_refused(bench, name):
 
 def judged(bench, session, source, entry, flags):
     candidate = Candidate(language="cpp", source=source, entry=entry, flags=flags)
-    return judge(lambda: session, bench.machine, candidate, QUICK, "search")
+    return bench.evaluate(lambda: session, candidate, QUICK)
 
 
 def test_there_are_at_least_sixty_over_many_tasks():

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
+from kernelwright.devices import kinds
 from kernelwright.propose.author.schedule.cpp import CppSchedule
 from kernelwright.propose.author.schedule.triton import TritonSchedule
 from kernelwright.records.candidate import Candidate
@@ -60,7 +61,7 @@ DEVICE = (
 
 def handicaps(task: Task) -> tuple[Handicap, ...]:
     """Those that a task's kernels can have."""
-    if task.target.kind == "cuda":
+    if kinds()[task.target.kind].gpu:
         return DEVICE
     return OVERHEAD if task.workload.compulsory_bytes < SHORT_BYTES else WAITING
 

@@ -5,7 +5,9 @@ from functools import cached_property
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from kernelwright.devices import kinds
 from kernelwright.errors import UsageError
+from kernelwright.languages import languages_for
 from kernelwright.propose.author.learn import read_memo
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.cpp import CppSchedule, cpp_default
@@ -45,7 +47,7 @@ class TaskWriter:
     @property
     def tag(self) -> str:
         """How the language's fence is tagged."""
-        return "cpp" if self.task.target.kind == "cpu" else "python"
+        return languages_for(self.task.target.kind)[0].fence
 
     @cached_property
     def handicaps(self) -> tuple[Handicap, ...]:
@@ -60,7 +62,7 @@ class TaskWriter:
     def kernel(self, names: Collection[str]) -> str:
         """The best kernel with the named handicaps."""
         chosen = [h.name for h in self.handicaps if h.name in names]
-        if self.task.target.kind == "cpu":
+        if not kinds()[self.task.target.kind].gpu:
             settled = settled_cpp(self._cpp(), chosen)
             source = standing_alone(write_cpp(self.plan, settled))
             return f"// {LABEL}\n{slowed_cpp(source, chosen)}"

@@ -1,12 +1,10 @@
 """Every technique's example before the referee: right on the CPU; built, and in Triton right, for sm_90."""
 
 import asyncio
-from typing import get_args
 
 import pytest
 
 from kernelwright.knowledge.techniques.library import FOLDER, technique, techniques
-from kernelwright.records.candidate import Language
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
@@ -59,7 +57,7 @@ def bench(warm_referee):
 
 
 def test_every_language_has_an_outcome_that_is_right():
-    assert set(OUTCOMES) == set(get_args(Language))
+    assert set(OUTCOMES) >= {card.example.language for card in techniques()}
 
 
 @pytest.mark.parametrize("name", sampled([card.name for card in techniques()], QUICK.__contains__))

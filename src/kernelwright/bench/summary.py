@@ -24,6 +24,7 @@ from kernelwright.bench.records import (
     LevelFigures,
     Naive,
 )
+from kernelwright.devices import kinds
 from kernelwright.engine.config import RunConfig
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment
@@ -183,7 +184,7 @@ def _short(plan: Plan, cells: Sequence[CellResult]) -> list[str]:
 def _circumstances(environment: Environment, policy: Policy) -> BenchCircumstances:
     device = environment.device
     return BenchCircumstances(
-        device=device.name if device.kind == "cuda" else f"{device.name}, {device.cores} cores",
+        device=device.name if kinds()[device.kind].gpu else f"{device.name}, {device.cores} cores",
         versions=environment.versions,
         isolation=environment.isolation,
         denied=environment.denied,

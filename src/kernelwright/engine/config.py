@@ -18,8 +18,8 @@ from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Language
 from kernelwright.records.limits import TaskLimits
+from kernelwright.records.names import LanguageName
 from kernelwright.records.policy import Policy
 from kernelwright.reward.table import is_reward, reward_names
 from kernelwright.search.table import DEFAULT, AnyStrategy
@@ -55,7 +55,7 @@ class RunConfig(Record):
     """`author`, or `llm`; `llm:NAME` for another variant of the prompts."""
     models: dict[str, ModelConfig] = Field(default_factory=dict)
     """Which model serves which role; `default` serves those that are not named."""
-    language: Language | None = None
+    language: LanguageName | None = None
     """What is written; None: the proposer's choice for the target."""
     predictor: PredictorConfig | None = None
     """Ranks proposals before device time is spent; None: they are evaluated as they come."""

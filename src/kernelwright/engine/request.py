@@ -35,7 +35,7 @@ class CheckRequest:
     task: Path
     kernel: Path
     target: str | None = None
-    """None: the CPU for C++; for Triton the GPU, or `sm_90` through the interpreter where there is none."""
+    """None: the device here that the kernel's language is for, or else its usual architecture, compiled and interpreted."""
     entry: str | None = None
     workspace_bytes: int = 0
     policy: Policy = field(default_factory=Policy)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Candidate, Language
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import (
     OUTCOMES,
     BuildFailed,
@@ -25,6 +25,7 @@ from kernelwright.records.evaluation import (
 )
 from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
+from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome
 from kernelwright.records.spending import Spending, spending
@@ -49,7 +50,7 @@ class BestKernel(Figures):
     """The kernel that a run ends with."""
 
     attempt: int
-    language: Language
+    language: LanguageName
     final: bool
     """Measured again with fresh inputs; False: a figure of the search, which is not for publishing."""
     kernel: str
@@ -82,7 +83,7 @@ class CheckSummary(Figures):
     task: str
     target: Target
     device: str
-    language: Language
+    language: LanguageName
     outcome: str
     right: bool
     reason: str

@@ -23,8 +23,9 @@ from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.feedback.describe import words_of
 from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Candidate, Language
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ToolCall
+from kernelwright.records.names import LanguageName
 from kernelwright.records.run import Turn, TurnKind
 from kernelwright.records.tools import EvaluateResult, ProfileResult, SearchArguments, SearchResult
 from kernelwright.search.outside import OutsideConfig
@@ -56,7 +57,7 @@ class Workbench:
         self.assignment: Assignment = assign(store.card, str(store.folder), config.budget.proposals, config.language)
         self._running = asyncio.create_task(self._run())
 
-    async def check(self, code: str, language: Language | None = None, note: str = "") -> EvaluateResult:
+    async def check(self, code: str, language: LanguageName | None = None, note: str = "") -> EvaluateResult:
         """Judge a kernel as the run's next attempt.
 
         Raises:
@@ -66,7 +67,7 @@ class Workbench:
         return await self._judge(self._toolbox.read(code, language), note)
 
     async def profile(
-        self, code: str = "", attempt: int | None = None, language: Language | None = None
+        self, code: str = "", attempt: int | None = None, language: LanguageName | None = None
     ) -> ProfileResult:
         """Where the time of a kernel, or of an attempt, goes.
 
@@ -91,7 +92,7 @@ class Workbench:
         log(found)
         return found
 
-    async def submit(self, code: str = "", language: Language | None = None) -> OptimizeResult:
+    async def submit(self, code: str = "", language: LanguageName | None = None) -> OptimizeResult:
         """End the run: its best kernel is measured anew. `code` is judged first, if it was not yet.
 
         Raises:

@@ -1,6 +1,6 @@
 """Recipe: how to launch a `cuda` candidate's kernels, in expressions over shapes and tunables.
 
-The referee works out a `LaunchPlan` from it for the shapes of a workload (`evaluate/compile/recipe.py`); here an
+The referee works out a `LaunchPlan` from it for the shapes of a workload (`evaluate/languages/cuda/recipe.py`); here an
 expression is unchecked text. docs/candidate.md has the language.
 """
 

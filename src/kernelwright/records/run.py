@@ -6,16 +6,17 @@ from pydantic import JsonValue
 
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record, identity
+from kernelwright.records.names import KindName
 from kernelwright.records.task import Task
 
 
 class Device(Record):
     """The device that was measured, and its ceilings, measured by the referee in the same run."""
 
-    kind: Literal["cpu", "cuda"]
+    kind: KindName
     name: str
     cores: int
-    """Hardware threads on cpu, multiprocessors on cuda."""
+    """Hardware threads of a CPU, multiprocessors of a GPU."""
     memory_gbps: float | None = None
     """Read bandwidth measured over data larger than the last cache; None when it was not measured."""
     cache_bytes: int = 0

@@ -13,6 +13,7 @@ from kernelwright.records.base import Record, identity
 from kernelwright.records.comparator import Calibrated, Comparator, DeclaredComparator
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.limits import TaskLimits
+from kernelwright.records.names import KindName
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 WORDS = 20_000
@@ -23,15 +24,15 @@ Words = Annotated[str, StringConstraints(max_length=WORDS)]
 class Target(Record):
     """What the kernel is for, and whether that device is here to be timed."""
 
-    kind: Literal["cpu", "cuda"]
+    kind: KindName
     arch: str
-    """`native` on cpu; `sm_80` … `sm_120` on cuda."""
+    """`native` on cpu; such as `sm_90` on cuda, `gfx942` on hip."""
     present: bool
     """False: kernels are compiled and interpreted, and no time is claimed."""
 
     @property
     def name(self) -> str:
-        """What a person calls it: `cpu`, `cuda` or the architecture that is not here."""
+        """What a person calls it: the kind, or the architecture that is not here."""
         return self.kind if self.present else self.arch
 
 

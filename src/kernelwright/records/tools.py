@@ -9,13 +9,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from kernelwright.languages import names
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Language
 from kernelwright.records.chat import ToolSpec
 from kernelwright.records.evaluation import OUTCOMES, Measured
 from kernelwright.records.feedback import Bottleneck, Feedback, Finding
 from kernelwright.records.measure import CaseError, KernelFacts, Versus
+from kernelwright.records.names import LanguageName, OneOf
 from kernelwright.records.profile import Tier
 
 CODE_CHARACTERS = 200_000
@@ -27,12 +28,13 @@ ToolName = Literal["compile", "verify", "evaluate", "profile", "search", "submit
 
 
 LanguageChoice = Annotated[
-    Literal["auto", Language],
+    str,
+    OneOf("auto", *names()),
     Field(description="Which contract the source follows; auto: told by the source and the target."),
 ]
 
 
-def named(choice: LanguageChoice) -> Language | None:
+def named(choice: LanguageChoice) -> LanguageName | None:
     """The language, where the caller named one."""
     return None if choice == "auto" else choice
 

@@ -14,6 +14,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from kernelwright.languages import languages
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.measure import Ratio
 from kernelwright.records.run import Outcome, RunCard, Turn
@@ -138,7 +139,7 @@ def templates() -> Environment:
         shares=shares,
         meaning=words.OUTCOME_MEANING,
         baseline=words.BASELINE,
-        language=words.LANGUAGE,
+        titles={each.name: each.title for each in languages()},
         source_limit=SOURCE_LIMIT,
         wide=WIDE,
         half=HALF,

@@ -23,10 +23,6 @@ BASELINE: dict[str, str] = {
     "graph": "a CUDA graph of eager",
 }
 
-LANGUAGE: dict[str, str] = {
-    "cpp": "C++", "triton": "Triton", "cuda": "CUDA C++", "cuda_host": "CUDA C++", "python": "CUDA C++ in Python",
-}  # fmt: skip
-
 SIDE: dict[str, str] = {
     "candidate": "this kernel",
     "eager": "eager",

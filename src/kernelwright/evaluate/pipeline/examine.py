@@ -2,22 +2,21 @@
 
 Admission refuses; this tells by how much a task was not refused, and warns where a kernel could be judged but its
 figures would say little: a call too short for the clock, a result that hardly varies, work that nothing needs.
-Decides the warnings' limits. Refuses nothing.
+The warnings' limits stand here; nothing is refused.
 """
 
 from collections.abc import Sequence
 
 import torch
 
+from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import admit
-from kernelwright.evaluate.pipeline.cases import Case
 from kernelwright.evaluate.pipeline.redundancy import redundancies
-from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.session.cases import Case
+from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.records.admission import Checked, Fitness
 
-LAUNCH_US = {"cuda": 5.0, "cpu": 2.0}
-"""What starting one operation costs, roughly: a kernel's launch, or a dispatch of PyTorch's on a CPU."""
 LAUNCHES = 10
 """A call shorter than this many launches is measured with them (KernelBench's critics ask for as much)."""
 NARROW_MARGIN = 100.0
@@ -33,9 +32,9 @@ SHORT = 5
 """Times the shortest duration that is worth timing, below which calls are timed in a row."""
 
 
-def examine(session: Session) -> Fitness:
-    """Every figure of one admitted task."""
-    checks = [_runs(session), *_dependence(session), *_trivial(session), _duration(session)]
+def examine(session: Session, clock: Clock | None) -> Fitness:
+    """Every figure of one admitted task; no clock: it is not timed."""
+    checks = [_runs(session), *_dependence(session), *_trivial(session), _duration(session, clock)]
     return Fitness(checks=(*checks, *_range(session), _redundancy(session)))
 
 
@@ -105,11 +104,10 @@ def _probe_margin(session: Session, probe: str, case: Case) -> float | None:
     return max(margins, default=None)
 
 
-def _duration(session: Session) -> Checked:
-    target = session.presented.task.target
-    if not target.present:
+def _duration(session: Session, clock: Clock | None) -> Checked:
+    if clock is None:
         return Checked(name="duration", status="passed", figure="not timed: there is no such device here")
-    least_us = LAUNCHES * LAUNCH_US[target.kind]
+    least_us = LAUNCHES * clock.launch_us
     duration_us = _quickest_us(session, 1)
     if duration_us < SHORT * least_us:
         duration_us = _quickest_us(session, min(IN_A_ROW, session.most_calls()))

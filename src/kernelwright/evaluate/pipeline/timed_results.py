@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from kernelwright.evaluate.pipeline import expectations
+from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.verify import compare, exact, places, ties
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.pairs import Pairs
@@ -22,7 +22,7 @@ from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 from kernelwright.records.tensor import EPSILON
 
 if TYPE_CHECKING:
-    from kernelwright.evaluate.pipeline.session import Session
+    from kernelwright.evaluate.session.session import Session
 
 
 MOST_LOST = 5e-4
@@ -116,11 +116,11 @@ class TimedResults:
         return self._scales[output]
 
     def surely_right(self, got: Sequence[Sequence[torch.Tensor]], wanted: Sequence[Sequence[torch.Tensor]]) -> bool:
-        """Whether all calls of a round on a GPU are plainly right, in one go; False says nothing.
+        """Whether all calls of a round are plainly right, in one go; False says nothing.
 
         Asked call by call, the answers' way back from the device costs more than the comparison.
         """
-        if self._session.device != "cuda":
+        if not self._session.memory.queued:
             return False
         calls = zip(*got, strict=True), zip(*wanted, strict=True)
         return all(self._plainly(i, g, w) for i, (g, w) in enumerate(zip(*calls, strict=True)))

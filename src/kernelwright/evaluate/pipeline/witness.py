@@ -1,6 +1,6 @@
 """Who looks at every timed result: keeps what will be compared of both sides, and compares it when a round is over.
 
-Decides when a result is read: while its side stands still, before the next one runs. What is right, `timed_results` says.
+A result is read while its side stands still, before the next one runs. What is right, `timed_results` says.
 """
 
 from dataclasses import dataclass, field
@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import torch
 
 from kernelwright.evaluate.pipeline.timed_results import TimedResults
-from kernelwright.evaluate.pipeline.trial import OutcomeReached, Trial, check_form, wrong
 from kernelwright.evaluate.profile.clock import Calls, Entrant
-from kernelwright.evaluate.sandbox.contestant import Contestant, Found, Ran
+from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
+from kernelwright.evaluate.sandbox.messages.calls import Found
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_form, wrong
 from kernelwright.evaluate.verify.places import Parts
 
 
@@ -61,7 +62,7 @@ class Witness:
             self.got = values
 
     def _must_be_guarded(self, contestant: Contestant, ran: Ran) -> None:
-        if "guard" in self.trial.policy.disabled or self.trial.session.device == "cuda":
+        if "guard" in self.trial.policy.disabled or not contestant.guarded_in_time:
             return
         for i, found in ((i, found) for call in ran.results for i, found in enumerate(call)):
             if not contestant.guards_intact(found):

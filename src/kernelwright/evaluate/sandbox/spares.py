@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.calls import Open
 from kernelwright.evaluate.sandbox.spawn import Warm, at_work
 
 READY_S = 60.0
@@ -65,5 +66,5 @@ class Spares:
 
     def _born(self) -> Child:
         child = self._warm.spawn(self._side, self._jail)
-        child.ask({"do": "open"}, READY_S, freeze=False)
+        child.ask(Open(), READY_S, freeze=False)
         return child

@@ -14,7 +14,6 @@ from kernelwright.evaluate.triton.fault import UnsupportedError
 from kernelwright.evaluate.triton.foreign import Foreign
 from kernelwright.evaluate.triton.ledger import Ledger
 from kernelwright.evaluate.triton.model import flatten
-from kernelwright.knowledge.hardware import WARP
 from kernelwright.records.launch import Argument, Launch, LaunchPlan, Null, Pointer, TensorMap, Workspace
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
@@ -62,7 +61,7 @@ class Recording:
                 kernel=call.name,
                 module=self._modules.number(call),
                 grid=(x * clusters, y, z),
-                block=(WARP * facts.num_warps, 1, 1),
+                block=(facts.target.warp_size * facts.num_warps, 1, 1),
                 shared_bytes=facts.shared,
                 cluster=(clusters, 1, 1),
                 cooperative=bool(facts.launch_cooperative_grid),

@@ -23,7 +23,7 @@ def admit(  # noqa: PLR0913  a flag is a parameter
     ],
     target: Annotated[
         str | None,
-        typer.Option(help="cpu, cuda, or an architecture such as sm_90. Default: the GPU if there is one, else cpu."),
+        typer.Option(help="{targets}. Default: the GPU if there is one, else cpu."),
     ] = None,
     lines: Annotated[
         Path, typer.Option("--report", help="The report file. Tasks that it already has are skipped.")

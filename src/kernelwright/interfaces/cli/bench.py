@@ -78,9 +78,7 @@ IncludeUnfit = Annotated[
         "--include-unfit/--unfit", help="Also run problems that are known to be unfit.", rich_help_panel=_KERNELBENCH
     ),
 ]
-TargetName = Annotated[
-    str | None, _option("cpu, cuda, or an architecture such as sm_90. Default: the GPU if there is one, else cpu.")
-]
+TargetName = Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")]
 Config = Annotated[Path | None, _option("Read every cell's settings from this TOML file. Flags override it.")]
 RunDir = Annotated[
     Path | None, _option("The bench's folder; a bench that is already there continues. Default: bench-runs/DATE.")

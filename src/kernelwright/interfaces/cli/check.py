@@ -18,12 +18,10 @@ def check(  # noqa: PLR0913  a flag is a parameter
     task: Annotated[
         Path, typer.Argument(metavar="TASK", help="The task: a file with Model and get_inputs.", show_default=False)
     ],
-    kernel: Annotated[
-        Path, typer.Argument(metavar="KERNEL", help="The kernel: a .cpp, .cu or .py file.", show_default=False)
-    ],
+    kernel: Annotated[Path, typer.Argument(metavar="KERNEL", help="The kernel: a {endings} file.", show_default=False)],
     target: Annotated[
         str | None,
-        typer.Option(help="cpu, cuda, or an architecture such as sm_90. Default: follows from the kernel's language."),
+        typer.Option(help="{targets}. Default: follows from the kernel's language."),
     ] = None,
     entry: Annotated[
         str | None, typer.Option(help="Name of the kernel's function. Default: the only one in the file.")

@@ -4,6 +4,7 @@ Each verb is a module of this package with a function of the same name. The modu
 used, never for the list, so that `kernelwright --help` takes no longer than Python and typer do.
 """
 
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -60,12 +61,53 @@ class Command(TyperCommand):
 
 
 def _named(words: str) -> str:
-    """An option's help with the names of strategies, which is the one thing that help must ask the program for."""
-    if "{" not in words:
-        return words
-    from kernelwright.api import listed, spellings
+    """An option's help with the names that tables hold. Each table is imported for its own names alone."""
+    return re.sub(r"\{(\w+)\}", lambda found: NAMES[found[1]](), words)
 
-    return words.replace("{strategies}", ", ".join(listed())).replace("{spellings}", ", ".join(spellings()))
+
+def _strategies() -> str:
+    from kernelwright.api import listed
+
+    return ", ".join(listed())
+
+
+def _spellings() -> str:
+    from kernelwright.api import spellings
+
+    return ", ".join(spellings())
+
+
+def _languages() -> str:
+    from kernelwright.languages import names
+
+    return _either(*names())
+
+
+def _endings() -> str:
+    from kernelwright.languages import languages
+
+    return _either(*dict.fromkeys(each.suffix for each in languages()))
+
+
+def _targets() -> str:
+    from kernelwright.devices import kinds
+
+    here = ", ".join(kind.name for kind in kinds().values() if kind.timed)
+    return f"{here}, or an architecture such as {_either(*(kind.usual for kind in kinds().values() if kind.gpu))}"
+
+
+def _either(*names: str) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+NAMES = {
+    "strategies": _strategies,
+    "spellings": _spellings,
+    "languages": _languages,
+    "endings": _endings,
+    "targets": _targets,
+}
+"""What stands in braces in an option's help."""
 
 
 class Verb(TyperCommand):

@@ -31,7 +31,7 @@ def mcp(  # noqa: PLR0913  a flag is a parameter
     run_dir: Annotated[Path, typer.Option(help="Create the runs' folders here.")] = Path("runs"),
     target: Annotated[
         str | None,
-        typer.Option(help="cpu, cuda, or an architecture such as sm_90. Default: the GPU if there is one, else cpu."),
+        typer.Option(help="{targets}. Default: the GPU if there is one, else cpu."),
     ] = None,
     trials: Annotated[
         int | None, typer.Option(min=1, help=f"How many kernels a run may check. Default: {TRIALS}.")

@@ -20,9 +20,7 @@ def _option(words: str, *names: str, metavar: str | None = None) -> object:
 Task = Annotated[
     Path, typer.Argument(metavar="TASK", help="The task: a file with Model and get_inputs.", show_default=False)
 ]
-TargetName = Annotated[
-    str | None, _option("cpu, cuda, or an architecture such as sm_90. Default: the GPU if there is one, else cpu.")
-]
+TargetName = Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")]
 Strategy = Annotated[str | None, _option("How to search: {strategies}. A variant follows a colon: tritongym:agent.")]
 Proposer = Annotated[
     str | None, _option("Who writes the kernels: author, llm or llm:VARIANT. Default: llm with --model, else author.")
@@ -43,7 +41,7 @@ Ranking = Annotated[
 ]
 Language = Annotated[
     str | None,
-    _option("Language to write: cpp, triton, cuda, cuda_host or python. Default: the proposer's choice."),
+    _option("Language to write: {languages}. Default: the proposer's choice."),
 ]
 Proposals = Annotated[int | None, _option("How many proposals the search may make.")]
 DeviceSeconds = Annotated[float | None, _option("Seconds that evaluating may take in total.")]

@@ -14,8 +14,8 @@ from kernelwright.errors import UsageError
 from kernelwright.interfaces.mcp.progress import Herald
 from kernelwright.interfaces.mcp.roots import Roots
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Language
 from kernelwright.records.measure import Ratio, Verdict
+from kernelwright.records.names import LanguageName
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Wanted(Record):
     name: str = "task"
     """Of a task that came as text; its ending says what the text is, none: Python."""
     trials: int | None = None
-    language: Language | None = None
+    language: LanguageName | None = None
 
 
 class Submission(Record):
@@ -113,7 +113,7 @@ class Service:
                 raise UsageError("no task is loaded: call load_task first")
             return self._workbench
 
-    async def submit(self, code: str, language: Language | None) -> Submission:
+    async def submit(self, code: str, language: LanguageName | None) -> Submission:
         """End the run.
 
         Raises:

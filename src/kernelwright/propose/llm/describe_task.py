@@ -3,21 +3,18 @@
 It covers what does not change during a run. All of it is data of the task: a prompt shows it in blocks.
 """
 
-from kernelwright.errors import MachineError
-from kernelwright.knowledge.hardware import Hardware, hardware
+from kernelwright.devices import kinds
+from kernelwright.knowledge.hardware import Hardware, architectures, hardware
+from kernelwright.languages import Language, language
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import C_TYPES, Language
 from kernelwright.records.comparator import Calibrated, Comparator, Exact, Statistical
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.limits import TaskLimits
+from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
-from kernelwright.records.tensor import Domain, DType, Scalar, TensorSpec
+from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
-CUDA_TYPES: dict[DType, str] = {
-    **C_TYPES, "float16": "__half", "bfloat16": "__nv_bfloat16", "int64": "long long", "int32": "int", "int16": "short",
-    "int8": "signed char", "uint8": "unsigned char",
-}  # fmt: skip
 EDGE_GBPS = 400.0
 """Devices with less memory bandwidth than this are told to be small ones."""
 
@@ -58,32 +55,21 @@ def _limits(limits: TaskLimits) -> list[str]:
     return [*(f"{name.replace('_', ' ')}: {value}" for name, value in named.items()), *limits.notes]
 
 
-def describe_host(task: Task, language: Language) -> HostWords:
+def describe_host(task: Task, name: LanguageName) -> HostWords:
     """How the referee calls a kernel of this language for this task."""
-    code = task.source.host
-    if language in ("triton", "python"):
-        calling = (
-            "The referee makes `ModelNew` with the arguments of `Model`, loads its parameters, and calls `forward`."
-        )
-        return HostWords(calling=calling, code=code)
-    if language == "cuda":
-        calling = (
-            "The referee launches the kernels itself, as the launch plan says. The buffers, as the plan calls them:"
-        )
-        return HostWords(calling=calling, signature=_buffers(task), code=code)
-    calling = "The referee allocates every buffer and calls this function; dense row-major tensors:"
-    return HostWords(calling=calling, signature=_signature(task, language), code=code)
+    written = language(name)
+    signature = {"module": _nothing, "plan": _buffers, "function": _signature}[written.form](task, written)
+    return HostWords(calling=written.calling, signature=signature, code=task.source.host)
 
 
 def describe_hardware(task: Task, parents: tuple[Attempt, ...]) -> HardwareWords:
     """Facts of the target; on cpu what earlier measurements told of it."""
     limits = "\n".join(_limits(task.source.limits))
-    if task.target.kind == "cpu":
+    if not kinds()[task.target.kind].gpu:
         return HardwareWords(facts="\n".join(_cpu(parents)), limits=limits)
-    try:
-        return HardwareWords(facts="\n".join(_cuda(hardware(task.target.arch))), limits=limits)
-    except MachineError:
-        return HardwareWords(facts=f"architecture: {task.target.arch}; nothing more is known of it", limits=limits)
+    if task.target.arch in architectures():
+        return HardwareWords(facts="\n".join(_published(hardware(task.target.arch))), limits=limits)
+    return HardwareWords(facts=f"architecture: {task.target.arch}; nothing more is known of it", limits=limits)
 
 
 def _workload(task: Task) -> str:
@@ -117,22 +103,25 @@ def _comparator(comparator: Comparator) -> str:
     return "several answers are right, such as the order of ties"
 
 
-def _signature(task: Task, language: Language) -> str:
-    load, types = task.workload, C_TYPES if language == "cpp" else CUDA_TYPES
+def _nothing(_task: Task, _written: Language) -> str:
+    return ""
+
+
+def _signature(task: Task, written: Language) -> str:
+    load, types = task.workload, written.types
     rows = [(f"const {types[t.dtype]}* in{i}", t) for i, t in enumerate(load.tensors)]
     rows += [(f"const {types[t.dtype]}* param{i}", t) for i, t in enumerate(load.parameters)]
     rows += [(f"{types[t.dtype]}* out{i}", t) for i, t in enumerate(load.outputs)]
     lines = [f"    {text},  // {_tensor(spec)}" for text, spec in rows]
-    if language == "cuda_host":
-        lines.append("    cudaStream_t stream,")
+    lines += [f"    {written.last_argument},"] if written.last_argument else []
     lines[-1] = lines[-1].replace(",", ");", 1)
-    return "\n".join(['extern "C" void kernel(', *lines])
+    return "\n".join([f"{written.linkage} void kernel(".strip(), *lines])
 
 
-def _buffers(task: Task) -> str:
-    load = task.workload
+def _buffers(task: Task, written: Language) -> str:
+    load, types = task.workload, written.types
     named = (("in", load.tensors), ("param", load.parameters), ("out", load.outputs))
-    rows = [f"{CUDA_TYPES[t.dtype]}* {kind}{i}  // {_tensor(t)}" for kind, group in named for i, t in enumerate(group)]
+    rows = [f"{types[t.dtype]}* {kind}{i}  // {_tensor(t)}" for kind, group in named for i, t in enumerate(group)]
     return "\n".join(rows)
 
 
@@ -147,10 +136,11 @@ def _cpu(parents: tuple[Attempt, ...]) -> list[str]:
     return lines
 
 
-def _cuda(facts: Hardware) -> list[str]:
+def _published(facts: Hardware) -> list[str]:
     size = "edge" if facts.bandwidth_gbps < EDGE_GBPS else "workstation or server"
     peaks = {"fp32": facts.fp32_tflops, "tf32": facts.tf32_tflops, "bf16": facts.bf16_tflops}
     told = ", ".join(f"{name} {value:g}" for name, value in peaks.items() if value is not None)
+    words = kinds()[facts.kind].words
     return [
         f"architecture: {facts.arch}, such as {facts.device} ({size}); published figures",
         f"multiprocessors: {facts.multiprocessors}",
@@ -159,4 +149,5 @@ def _cuda(facts: Hardware) -> list[str]:
         f"shared memory: {facts.shared_bytes} bytes a multiprocessor, at most {facts.shared_bytes_block} for a block",
         f"memory bandwidth: {facts.bandwidth_gbps:g} GB/s; last-level cache: {facts.cache_bytes} bytes",
         f"peak, 10^12 operations a second: {told}",
+        *([words] if words else []),
     ]

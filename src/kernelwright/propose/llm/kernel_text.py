@@ -9,24 +9,11 @@ import warnings
 from typing import NamedTuple
 
 from kernelwright.errors import UsageError
+from kernelwright.languages import language, language_of
 from kernelwright.propose.llm.blocks import sound
-from kernelwright.records.candidate import SUFFIXES, Candidate, Language
-from kernelwright.tasks.kernel_file import language_of, parse_text
-
-_MODEL = re.compile(r"^class[ \t]+ModelNew\b", re.MULTILINE)
-_EXTERN = re.compile(r'extern\s*"C"')
-_DEVICE = re.compile(r"\b__global__\b")
-
-PLACEHOLDERS: dict[Language, str] = {"cpp": "kernel", "cuda": "kernel", "cuda_host": "kernel"}
-"""Entry of a candidate without a source."""
-WHAT: dict[Language, str] = {
-    "cpp": 'a C++ file with one function `extern "C"`',
-    "triton": "a Python module that defines `ModelNew` with Triton kernels",
-    "python": "a Python module that defines `ModelNew` and builds its own extension",
-    "cuda": "a `.cu` file with `__global__` kernels and a launch plan in a comment",
-    "cuda_host": 'a `.cu` file with one host function `extern "C"`',
-}  # fmt: skip
-"""What is asked for, in words."""
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.names import LanguageName
+from kernelwright.tasks.kernel_file import parse_text
 
 
 class NoKernel(NamedTuple):
@@ -41,18 +28,14 @@ class Kernel(NamedTuple):
     candidate: Candidate
 
 
-def empty(language: Language) -> Candidate:
+def empty(name: LanguageName) -> Candidate:
     """What stands for a reply without a kernel; the referee refuses it."""
-    return Candidate(language=language, source="", entry=PLACEHOLDERS.get(language, "ModelNew"))
+    return Candidate(language=name, source="", entry=language(name).entry)
 
 
-def defines_kernel(source: str, language: Language) -> bool:
+def defines_kernel(source: str, name: LanguageName) -> bool:
     """Whether a text seems to hold what the contract asks for."""
-    if language in ("triton", "python"):
-        return _MODEL.search(source) is not None
-    if language in ("cuda", "cuda_host") and _DEVICE.search(source):
-        return True
-    return language != "cuda" and _EXTERN.search(source) is not None
+    return re.search(language(name).defines, source) is not None
 
 
 def flaw(source: str) -> str:
@@ -67,15 +50,15 @@ def flaw(source: str) -> str:
     return ""
 
 
-def read(source: str, language: Language) -> Kernel | NoKernel:
+def read(source: str, name: LanguageName) -> Kernel | NoKernel:
     """The kernel in a source."""
-    source = sound(source)
-    if not defines_kernel(source, language):
-        return NoKernel(f"it is not {WHAT[language]}")
-    told = language_of(source, SUFFIXES[language])
-    if told != language:
-        return NoKernel(f"it is {WHAT[told]}, and what was asked for is {WHAT[language]}")
+    source, asked = sound(source), language(name)
+    if not defines_kernel(source, name):
+        return NoKernel(f"it is not {asked.what}")
+    told = language_of(source, asked.suffix)
+    if told != asked:
+        return NoKernel(f"it is {told.what}, and what was asked for is {asked.what}")
     try:
-        return Kernel(parse_text(source, "cpu" if language == "cpp" else "cuda", language))
+        return Kernel(parse_text(source, asked.targets[0], name))
     except UsageError as error:
         return NoKernel(str(error))

@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.propose.proposer import Brief
-from kernelwright.records.candidate import Language
 from kernelwright.records.chat import ToolCall
 from kernelwright.records.evaluation import Measured
+from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.tools import QUERY_CHARACTERS, FoundCard, SearchArguments, SearchResult
 
@@ -17,7 +17,7 @@ CARDS = 1
 """A prompt holds one example, as GEAK's retrieval gives it."""
 
 
-async def look_up(brief: Brief, sibling: int, language: Language, profile: Profile | None) -> tuple[FoundCard, ...]:
+async def look_up(brief: Brief, sibling: int, language: LanguageName, profile: Profile | None) -> tuple[FoundCard, ...]:
     """Cards for the first parent's bottleneck, its language and the task's operations."""
     found = brief.parents[0].evaluation
     limit = diagnose(profile, found if isinstance(found, Measured) else None).bottleneck

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from kernelwright.languages import Language, language
 from kernelwright.propose.llm.blocks import Block, blocks, cleaned, spans, unescaped
 from kernelwright.propose.llm.edits import NoEdit, apply_diff, apply_edits, is_diff, scan
-from kernelwright.propose.llm.kernel_text import WHAT, Kernel, NoKernel, defines_kernel, flaw, read
+from kernelwright.propose.llm.kernel_text import Kernel, NoKernel, defines_kernel, flaw, read
 from kernelwright.propose.llm.loose_json import objects, salvage, unescape
 from kernelwright.propose.llm.tags import enclosed, unwrapped
-from kernelwright.records.candidate import Language
 from kernelwright.records.chat import ChatReply
+from kernelwright.records.names import LanguageName
 
 LONGEST = 400_000
 """Characters of a reply that are read."""
@@ -26,22 +27,13 @@ MOST_SPANS = 20
 """Texts between two fences that are tried as a module."""
 FIELDS = ("code", "kernel", "source", "kernel_code", "new_code", "solution")
 """Names under which models put a source into JSON."""
-_TAGS: dict[Language, frozenset[str]] = {
-    "cpp": frozenset(("cpp", "c++", "cc", "cxx", "c")),
-    "triton": frozenset(("python", "py", "python3", "triton")),
-    "python": frozenset(("python", "py", "python3")),
-    "cuda": frozenset(("cuda", "cu", "cpp", "c++")),
-    "cuda_host": frozenset(("cuda", "cu", "cpp", "c++")),
-}
 _FIRST = {
-    True: re.compile(r"^(?:import |from |@|class |def |#|\"\"\")", re.MULTILINE),
-    False: re.compile(
-        r"^(?:#|//|/\*|extern|static|template|using|namespace|constexpr|inline|__global__)", re.MULTILINE
-    ),
+    "python": re.compile(r"^(?:import |from |@|class |def |#|\"\"\")", re.MULTILINE),
+    "c": re.compile(r"^(?:#|//|/\*|extern|static|template|using|namespace|constexpr|inline|__global__)", re.MULTILINE),
 }
 _LAST = {
-    True: re.compile(r"^(?:[ \t]+\S.*|[)\]}].*|[A-Za-z_][\w.]*[ \t]*(?:=|\().*)$", re.MULTILINE),
-    False: re.compile(r"^.*(?:\}|;|#endif).*$", re.MULTILINE),
+    "python": re.compile(r"^(?:[ \t]+\S.*|[)\]}].*|[A-Za-z_][\w.]*[ \t]*(?:=|\().*)$", re.MULTILINE),
+    "c": re.compile(r"^.*(?:\}|;|#endif).*$", re.MULTILINE),
 }
 
 
@@ -49,7 +41,7 @@ _LAST = {
 class _Reading:
     """How a reply is read."""
 
-    language: Language
+    language: LanguageName
     parent: str
     """What edits are applied to."""
     whole: bool
@@ -57,15 +49,24 @@ class _Reading:
 
     @property
     def python(self) -> bool:
-        return self.language in ("triton", "python")
+        return self.written.syntax == "python"
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """What a block of this language may be tagged."""
+        return (self.written.fence, *self.written.tags)
+
+    @property
+    def written(self) -> Language:
+        return language(self.language)
 
 
-def parse(reply: ChatReply, language: Language, parent: str = "") -> Kernel | NoKernel:
+def parse(reply: ChatReply, name: LanguageName, parent: str = "") -> Kernel | NoKernel:
     """The kernel in a reply; `parent` is the source that edits are applied to."""
     text = cleaned(reply.text[:LONGEST])
     if not text.strip():
         return NoKernel(_nothing(reply))
-    found = _found(text, _Reading(language, parent, reply.finish != "length"))
+    found = _found(text, _Reading(name, parent, reply.finish != "length"))
     if isinstance(found, NoKernel) and reply.finish == "refusal":
         return NoKernel(REFUSED)
     if isinstance(found, NoKernel) and reply.finish == "length":
@@ -119,11 +120,10 @@ def _edited(source: str | NoEdit, how: _Reading) -> Kernel | NoKernel:
 
 def _from_blocks(text: str, fenced: list[Block], how: _Reading) -> Kernel | NoKernel | None:
     """The last whole block that holds a kernel other than the parent; of Python, what can be read as such."""
-    tags = _TAGS[how.language]
-    likely = [b for b in fenced if b.tag in tags or not b.tag or defines_kernel(b.text, how.language)]
+    likely = [b for b in fenced if b.tag in how.tags or not b.tag or defines_kernel(b.text, how.language)]
     likely = [b for b in likely if not (is_diff(b.text) or b.tag == "diff" or _is_json(b.text) or _is_edit(b.text))]
     holding = [b for b in likely if defines_kernel(b.text, how.language)]
-    holding.sort(key=lambda b: (_rows(b.text) != _rows(how.parent), b.closed, b.tag in tags or not b.tag))
+    holding.sort(key=lambda b: (_rows(b.text) != _rows(how.parent), b.closed, b.tag in how.tags or not b.tag))
     if not holding:
         return None
     return _module(text, likely, holding, how) if how.python else read(holding[-1].text, how.language)
@@ -133,7 +133,7 @@ def _module(text: str, likely: list[Block], holding: list[Block], how: _Reading)
     """The module in blocks: the last that is one; or several together; or one that a fence within it has cut."""
     readable = [b.text for b in holding if not flaw(b.text)]
     if readable and _partial(readable[-1]):
-        joined = "\n".join(b.text for b in likely if b.tag in _TAGS[how.language])
+        joined = "\n".join(b.text for b in likely if b.tag in how.tags)
         if defines_kernel(joined, how.language) and not _partial(joined) and not flaw(joined):
             readable.append(joined)
     if not readable:
@@ -193,9 +193,9 @@ def _unfenced(text: str, how: _Reading) -> Kernel | NoKernel:
     within = unwrapped(enclosed(text))
     text = within if defines_kernel(within, how.language) else text
     if not how.whole or not defines_kernel(text, how.language):
-        return NoKernel(f"it holds no kernel; expected is {WHAT[how.language]} in one fenced block")
-    first = _FIRST[how.python].search(text)
-    lasts = list(_LAST[how.python].finditer(text))
+        return NoKernel(f"it holds no kernel; expected is {how.written.what} in one fenced block")
+    first = _FIRST[how.written.syntax].search(text)
+    lasts = list(_LAST[how.written.syntax].finditer(text))
     source = text[first.start() if first else 0 : lasts[-1].end() if lasts else len(text)]
     source = unescaped(unwrapped(source)).rstrip().removesuffix("```").rstrip() + "\n"
     wrong = flaw(source) if how.python else ""

@@ -1,7 +1,7 @@
 """Renders prompt files, strictly: what a file names must be given, and what is given must be named.
 
-A variant's own files come before the standard ones. A prompt's hash covers exactly the files that made it. Values are
-data: nothing in them is treated as a template.
+A variant's own files are found before the standard ones; `languages/NAME.md` is that language's contract. The hash of a
+prompt covers exactly the files that made it. Values are data: nothing in them is looked at as a template.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,6 +13,7 @@ from importlib.resources.abc import Traversable
 from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound, meta
 
 from kernelwright.errors import ProposeError, UsageError
+from kernelwright.languages import languages
 from kernelwright.propose.llm.fences import fenced, inline
 from kernelwright.records.base import identity
 
@@ -113,7 +114,14 @@ def _named(text: str) -> frozenset[str]:
 
 def _read(folders: tuple[Traversable, ...], name: str) -> str | None:
     found = (folder.joinpath(*name.split("/")) for folder in folders)
-    return next((file.read_text(encoding="utf-8") for file in found if file.is_file()), None)
+    text = next((file.read_text(encoding="utf-8") for file in found if file.is_file()), None)
+    return _contracts().get(name) if text is None else text
+
+
+@cache
+def _contracts() -> Mapping[str, str]:
+    """The contract of each language, as prompt files include it."""
+    return {f"languages/{each.name}.md": f"{each.contract}\n" for each in languages()}
 
 
 def _root() -> Traversable:

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.knowledge.search import card_words
 from kernelwright.knowledge.techniques.library import techniques
+from kernelwright.languages import language
 from kernelwright.propose.llm.clip import clip, last_lines
 from kernelwright.propose.llm.describe_task import describe_hardware, describe_host, describe_task
 from kernelwright.propose.llm.render import Value
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Attempt, sure_speedup
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import FENCES, Language
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, TimedOut
 from kernelwright.records.feedback import Feedback
+from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.tools import FoundCard
 
@@ -32,7 +33,7 @@ class Shown(Record):
     """A candidate as a prompt shows it."""
 
     number: int
-    language: Language
+    language: LanguageName
     tag: str
     source: str
     at: str = ""
@@ -63,7 +64,7 @@ class Facts:
     """What is known when a prompt is written."""
 
     brief: Brief
-    language: Language
+    language: LanguageName
     profile: Profile | None = None
     """Of the first parent."""
     advice: str = ""
@@ -127,7 +128,7 @@ def values(facts: Facts, contract: str) -> dict[str, Value]:
 def _shown(attempt: Attempt, words: str = "") -> Shown:
     candidate = attempt.proposal.candidate
     at = ", ".join(f"{d.name} = {d.value}" for d in candidate.defines)
-    tag = FENCES[candidate.language]
+    tag = language(candidate.language).fence
     return Shown(
         number=attempt.number, language=candidate.language, tag=tag, source=candidate.source, at=at, words=words
     )

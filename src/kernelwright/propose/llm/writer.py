@@ -7,6 +7,7 @@ was paid for: that counts.
 import asyncio
 from collections.abc import Sequence
 
+from kernelwright.languages import names_for
 from kernelwright.propose.desk import NoRoom
 from kernelwright.propose.llm.adviser import advise
 from kernelwright.propose.llm.agent import run_agent
@@ -18,8 +19,8 @@ from kernelwright.propose.llm.render import STANDARD, Prompts, Rendered
 from kernelwright.propose.llm.sections import Facts, values
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
-from kernelwright.records.candidate import Language
 from kernelwright.records.chat import ChatReply, Message
+from kernelwright.records.names import LanguageName
 
 AGENT = "agent"
 """The role that works with tools."""
@@ -57,9 +58,9 @@ class LLM:
         return await write(self._prompts, Dialogue(brief, sibling))
 
 
-def language_of(brief: Brief) -> Language:
+def language_of(brief: Brief) -> LanguageName:
     """What is written for this brief."""
-    return brief.language or ("cpp" if brief.task.target.kind == "cpu" else "triton")
+    return brief.language or names_for(brief.task.target.kind)[0]
 
 
 async def write(prompts: Prompts, dialogue: Dialogue) -> Proposal | None:

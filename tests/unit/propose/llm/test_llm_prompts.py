@@ -115,7 +115,7 @@ def test_every_prompt_is_its_golden_text(name, facts):
 def test_every_language_is_its_golden_text(language, facts):
     made = Prompts().render("coder-seed", shown(facts("coder-seed", language)))
     assert f"{made.user}\n" == golden(f"coder-seed.{language}", f"{made.user}\n")
-    assert f"parts/code-{language}.md" in made.files
+    assert f"languages/{language}.md" in made.files
 
 
 @pytest.mark.parametrize("name", ["coder-seed", "coder-repair", "coder-improve"])
