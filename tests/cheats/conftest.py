@@ -5,6 +5,7 @@ measured), the cheat (it must be caught: the test says how), and the cheat with 
 must get through, or the defence would be decoration).
 """
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -108,10 +109,8 @@ def arms(bench, request):
 
 
 @pytest.fixture
-def outside(tmp_path):
-    """A directory of the host's that every user could write to."""
-    for path in (tmp_path, *tmp_path.parents):
-        if path.owner() == Path.home().owner() and path != Path(path.anchor):
-            path.chmod(path.stat().st_mode | 0o001)
-    tmp_path.chmod(0o777)
-    return tmp_path
+def outside():
+    """A directory of the host's that every user could write to; not pytest's, whose parents are closed by each run."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
