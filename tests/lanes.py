@@ -10,19 +10,17 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
+Case = Callable[..., bool]
 
-def sampled(cases: Iterable[object], quick: Callable[..., bool]) -> list[object]:
+
+def sampled(cases: Iterable[object], quick: Case, quiet: Case = lambda *_: False) -> list[object]:
     """Parameters of a matrix; those that `quick` accepts run in every lane, the others with `make test-all` only.
 
-    A case that is a tuple has several arguments.
+    A case that is a tuple has several arguments. Those that `quiet` accepts run alone.
     """
-    return [case if quick(*arguments_of(case)) else _matrix(case) for case in cases]
+    return [_marked(case if isinstance(case, tuple) else (case,), quick, quiet) for case in cases]
 
 
-def arguments_of(case: object) -> tuple[object, ...]:
-    """What a case hands to its test."""
-    return case if isinstance(case, tuple) else (case,)
-
-
-def _matrix(case: object) -> object:
-    return pytest.param(*arguments_of(case), marks=pytest.mark.matrix)
+def _marked(arguments: tuple[object, ...], quick: Case, quiet: Case) -> object:
+    marks = [pytest.mark.quiet] * quiet(*arguments) + [pytest.mark.matrix] * (not quick(*arguments))
+    return pytest.param(*arguments, marks=marks)

@@ -6,10 +6,10 @@ torch when you hand in a live module. The code of tasks and kernels runs only in
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from kernelwright.version import __version__
 
+TYPE_CHECKING = False  # type checkers take it for True; the module `typing` would cost most of the import
 if TYPE_CHECKING:
     from kernelwright.errors import KernelwrightError
     from kernelwright.interfaces.python.door import capture, check, optimize

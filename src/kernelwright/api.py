@@ -57,7 +57,7 @@ from kernelwright.engine.summary import (
     summarize,
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
-from kernelwright.engine.target import resolve_target
+from kernelwright.engine.target import CPU, resolve_target
 from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
 from kernelwright.engine.workbench import OUTSIDE, Workbench
 from kernelwright.engine.workbench_status import WorkbenchStatus
@@ -75,6 +75,7 @@ from kernelwright.tasks.table import read_task
 __all__ = [
     "ADMISSION",
     "BASELINE",
+    "CPU",
     "DOES_NOT_HOLD",
     "OUTSIDE",
     "AdmissionRequest",

@@ -67,3 +67,8 @@ def test_a_full_pass_is_recorded_with_its_commit_and_counts(matrix, tmp_path, mo
         found = json.loads((tmp_path / "matrix.json").read_text())
         assert (found["commit"], found["tests"], found["skipped"]) == ("abc", 2, 0)
         assert found["files"] == {"tests/system/test_kill.py": {"tests": 2, "seconds": 3.0}}
+
+
+def test_what_is_started_exists(matrix):
+    started = {name for names in matrix.STARTED.values() for name in names}
+    assert {matrix.PROGRAM, *matrix.STARTED, *started} <= matrix.graph().modules

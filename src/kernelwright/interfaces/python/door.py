@@ -12,6 +12,7 @@ from kernelwright.errors import UsageError
 from kernelwright.interfaces.python.blocking import wait_for
 from kernelwright.interfaces.python.referee import Referee
 from kernelwright.interfaces.python.result import Result
+from kernelwright.languages import language
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.task import Task, TaskSource
@@ -101,11 +102,11 @@ def check(
         RefereeError: the referee broke; nothing is known of the kernel.
     """
     read = api.read_kernel(kernel) if isinstance(kernel, Path) else kernel
-    cpp = isinstance(read, Candidate) and read.language == "cpp"
+    on_cpu = isinstance(read, Candidate) and language(read.language).targets == (api.CPU.kind,)
     effort = options.pop("effort", "final")
 
     async def judged() -> Evaluation:
-        async with Referee(target or ("cpu" if cpp else None), **options) as referee:
+        async with Referee(target or (api.CPU.kind if on_cpu else None), **options) as referee:
             return await referee.score(task, read, effort)
 
     return wait_for(judged())
