@@ -29,7 +29,7 @@ from kernelwright.evaluate.pipeline.court import Court
 from kernelwright.evaluate.profile.clock import DEVICE, Contest, Entrant
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs, Stock
-from kernelwright.evaluate.profile.stopping import Stopping
+from kernelwright.evaluate.profile.statistics import Stopping
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.measure import Versus

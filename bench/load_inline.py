@@ -19,7 +19,7 @@ from provenance import provenance
 
 from kernelwright.evaluate.python_extension.fast_path import FastPath
 from kernelwright.evaluate.python_extension.precompiled import precompile
-from kernelwright.evaluate.triton.module import load_module, private_path
+from kernelwright.evaluate.triton.model import load_module, private_path
 from kernelwright.records.run import Device, Environment
 
 CANDIDATES = Path(__file__).parent / "extensions"

@@ -7,8 +7,7 @@ import pytest
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.languages.triton.build import capture
 from kernelwright.evaluate.sandbox.spawn import Warm
-from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
-from kernelwright.evaluate.triton.module import load_module, private_path
+from kernelwright.evaluate.triton.model import construct, flatten, load_module, load_parameters, private_path
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.triton import triton_default

@@ -7,7 +7,7 @@ import gpu_kernels
 import pytest
 import torch
 
-from kernelwright.evaluate.sides import device_clock, graphed
+from kernelwright.evaluate.sides import device_clock
 from kernelwright.evaluate.sides.device_clock import DeviceClock
 
 pytestmark = pytest.mark.gpu
@@ -70,7 +70,7 @@ def test_work_on_another_stream_is_part_of_the_call_of_foreign_host_code():
 def test_a_graph_gives_eager_s_results(clock):
     calls = [[torch.randn(512, 512, device="cuda")] for _ in range(4)]
     with torch.no_grad():
-        results, clocks = clock.each(graphed.captured(lambda x: torch.softmax(x, -1) * 2, calls), 4, BUSY_NS)
+        results, clocks = clock.each(device_clock.captured(lambda x: torch.softmax(x, -1) * 2, calls), 4, BUSY_NS)
     for (x,), got in zip(calls, results, strict=True):
         torch.testing.assert_close(got, torch.softmax(x, -1) * 2)
     assert all(ns > 0 for ns in clocks["each_ns"])

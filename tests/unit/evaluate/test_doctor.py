@@ -163,7 +163,7 @@ echo '"0","probe","(32, 1, 1)","(1, 1, 1)","900"'"""
 def test_counters_are_asked_for_really(programs, monkeypatch, tmp_path, ncu, status, cure):
     monkeypatch.setattr(look, "LIMIT_S", 0.5)
     monkeypatch.setattr("kernelwright.evaluate.profile.ncu.PLACES", ())
-    monkeypatch.setattr("kernelwright.evaluate.profile.ncu_probe.ADMIN_ONLY", str(tmp_path / "params"))
+    monkeypatch.setattr("kernelwright.evaluate.profile.ncu.ADMIN_ONLY", str(tmp_path / "params"))
     if ncu is not None:
         programs("ncu", ncu)
     check = cuda._counters()
@@ -173,7 +173,7 @@ def test_counters_are_asked_for_really(programs, monkeypatch, tmp_path, ncu, sta
 
 def test_counters_for_the_administrator_only_are_half_a_thing(programs, monkeypatch, tmp_path):
     (tmp_path / "params").write_text("ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n")
-    monkeypatch.setattr("kernelwright.evaluate.profile.ncu_probe.ADMIN_ONLY", str(tmp_path / "params"))
+    monkeypatch.setattr("kernelwright.evaluate.profile.ncu.ADMIN_ONLY", str(tmp_path / "params"))
     programs("ncu", COUNTED)
     check = cuda._counters()
     assert check.status == "lost"

@@ -18,7 +18,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.profile import statistics
-from kernelwright.evaluate.profile.stopping import Stopping, schedule
+from kernelwright.evaluate.profile.statistics import Stopping, schedule
 from kernelwright.evaluate.sandbox.messages.calls import Prepare
 from kernelwright.evaluate.session.session import Session
 from kernelwright.records.base import identity

@@ -21,9 +21,9 @@ from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_form, wrong
 from kernelwright.evaluate.verify import compare, exact, places, ties
 from kernelwright.evaluate.verify.compare import Wrong
-from kernelwright.evaluate.verify.pairs import Pairs
 from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.regimes import AS_GIVEN
+from kernelwright.evaluate.verify.statistical import Pairs
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 from kernelwright.records.tensor import EPSILON
 

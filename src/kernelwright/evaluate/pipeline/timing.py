@@ -14,7 +14,7 @@ from kernelwright.evaluate.pipeline.timed_results import TimedOutputWrongError, 
 from kernelwright.evaluate.profile.clock import Calls, Contest, Entrant, Samples
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs
-from kernelwright.evaluate.profile.stopping import Stopping
+from kernelwright.evaluate.profile.statistics import Stopping
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.messages.calls import TellPrecision
 from kernelwright.evaluate.session.trial import Trial, wrong

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.errors import MachineError
+from kernelwright.evaluate.sandbox.messages.tools import Activity
 from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, resident_blocks
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.launch import Dim3, LaunchPlan
@@ -26,6 +27,8 @@ LIBRARY = re.compile(
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#(?!include|define|if|endif|pragma)[^\n]*", re.DOTALL | re.MULTILINE)
 _CALLED = re.compile(r"\b(\w+)\s*\(")
 _JIT = re.compile(r"@(?:\w+\.)*jit\b(?:.*?)\n\s*def\s+(\w+)\s*\(", re.DOTALL)
+
+_TAKEN = ("registers", "shared_bytes", "occupancy_theoretical", "occupancy_achieved", "waves", "counters")
 
 
 @dataclass(frozen=True)
@@ -168,12 +171,28 @@ def with_counters(traced: Sequence[KernelProfile], counted: Sequence[KernelProfi
     return tuple(merged)
 
 
-_TAKEN = ("registers", "shared_bytes", "occupancy_theoretical", "occupancy_achieved", "waves", "counters")
-
-
 def _fields(values: Mapping[str, float | None]) -> dict[str, object]:
     """Values under our names, sorted into the kernel's own fields and its counters."""
     mine = {n: v for n, v in values.items() if n in KernelProfile.model_fields and n != "duration_us" and v is not None}
     whole = {n: round(v) for n, v in mine.items() if n in ("registers", "shared_bytes")}
     counters = {n: v for n, v in values.items() if n in Counters.model_fields}
     return {**mine, **whole, **({"counters": Counters(**counters)} if counters else {})}
+
+
+def seen_in(activities: Sequence[Activity]) -> list[Seen]:
+    """Launches as the child tells of them (`sides/profiled.py`): what the driver recorded, which needs no privilege.
+
+    They come from a process that may run untrusted code, so they are checked before they are believed.
+    """
+    return [
+        Seen(
+            name=one.name,
+            duration_us=one.us,
+            grid=one.grid,
+            block=one.block,
+            registers=one.registers,
+            shared_bytes=one.shared_bytes,
+            count=one.count,
+        )
+        for one in activities
+    ]

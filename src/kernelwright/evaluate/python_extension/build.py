@@ -3,23 +3,43 @@
 C++ is compiled against the precompiled header. A `.cu` is split into device and host code where that is safe, else nvcc
 compiles the whole. If a quick way failed because something was missing there, and not in the source, the build is done
 again with torch's own headers.
+
+The device code is put into the shared object, and each kernel is registered under its stub's address, by the calls that
+NVIDIA's compiler has a program make when it is loaded (`fatbinary_section.h`, `crt/host_runtime.h`).
 """
 
 import re
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from torch.utils import cpp_extension
 
 from kernelwright.evaluate import toolkit
-from kernelwright.evaluate.python_extension import registration, tools
-from kernelwright.evaluate.python_extension.split import Split, split, with_numbers
-from kernelwright.evaluate.python_extension.stub import PRELUDE
+from kernelwright.evaluate.python_extension import precompiled
+from kernelwright.evaluate.python_extension.split import PRELUDE, Split, split, with_numbers
 from kernelwright.evaluate.python_extension.text import UnclearError, masked
+
+_TEMPLATE = """__asm__(".section .nv_fatbin,\\"a\\"\\n.align 8\\nkernelwright_device:\\n.incbin \\"{file}\\"\\n.previous\\n");
+extern const char kernelwright_device[] __attribute__((visibility("hidden")));
+extern void **__cudaRegisterFatBinary(void *);
+extern void __cudaRegisterFatBinaryEnd(void **);
+extern void __cudaUnregisterFatBinary(void **);
+extern void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *);
+static struct {{ int magic, version; const void *data; void *unused; }} wrapper
+    __attribute__((section(".nvFatBinSegment"), aligned(8))) = {{0x466243b1, 1, kernelwright_device, 0}};
+static void **handle;
+{declared}
+__attribute__((constructor)) static void load(void) {{
+  handle = __cudaRegisterFatBinary(&wrapper);
+{registered}
+  __cudaRegisterFatBinaryEnd(handle);
+}}
+"""
 
 _MISSING = re.compile(
     r"is not a member of|has not been declared|was not declared|does not name a|No such file|cannot open source file"
@@ -27,6 +47,57 @@ _MISSING = re.compile(
 )
 """Complaints that another set of headers could cure."""
 _WHOLE_FLAGS = re.compile(r"-dc|-rdc|--relocatable|--extended-lambda|-extended-lambda|-x|--expt-extended")
+
+
+class Kernel(NamedTuple):
+    """A kernel's stub in compiled host code."""
+
+    symbol: str
+    signature: str
+    """The symbol as C++ writes it: `void scale<float>(float const*, int)`."""
+
+    @property
+    def name(self) -> str:
+        """Without namespaces, template arguments and parameters."""
+        return _base(self.signature)
+
+    @property
+    def template(self) -> bool:
+        """Whether it is an instance of a template; only those carry their result's type."""
+        return self.signature.startswith("void ")
+
+
+def registration(kernels: Iterable[Kernel], file: str) -> str:
+    """A C file that carries the device code in `file` and registers `kernels`."""
+    symbols = [kernel.symbol for kernel in kernels]
+    return _TEMPLATE.format(
+        file=file,
+        declared="\n".join(f"extern char {symbol}[];" for symbol in symbols),
+        registered="\n".join(
+            f'  __cudaRegisterFunction(handle, {s}, (char *)"{s}", "{s}", -1, 0, 0, 0, 0, 0);' for s in symbols
+        ),
+    )
+
+
+def instances(kernels: Iterable[Kernel]) -> str:
+    """Explicit instantiations for device code of the templates' instances that host code launches."""
+    wanted = [f"template __global__ {kernel.signature};" for kernel in kernels if kernel.template]
+    return "\n" + "\n".join(wanted) + "\n" if wanted else ""
+
+
+def stubs(symbols: str, readable: str, names: Iterable[str]) -> list[Kernel]:
+    """The kernels `names` among an object's symbols, as `nm` lists them plainly and in C++, in the same order."""
+    known, found = set(names), []
+    for plain, written in zip(symbols.splitlines(), readable.splitlines(), strict=True):
+        fields, signature = plain.split(), written.split(maxsplit=2)[-1]
+        if len(fields) == 3 and fields[1] in "TWV" and _base(signature) in known:
+            found.append(Kernel(fields[2], signature))
+    return found
+
+
+def _base(signature: str) -> str:
+    head = re.split(r"[<(]", signature.removeprefix("void "), maxsplit=1)[0]
+    return head.rsplit("::", 1)[-1].strip()
 
 
 class ExtensionError(RuntimeError):
@@ -82,7 +153,7 @@ class Build:
             objects = [path for made in pool.map(self._objects, sources) for path in made]
         made = self.folder / f"{self.options.name}.so"
         self._must(
-            ["g++", "-shared", *map(str, objects), *self.options.link_flags, *tools.libraries(), "-o", str(made)]
+            ["g++", "-shared", *map(str, objects), *self.options.link_flags, *precompiled.libraries(), "-o", str(made)]
         )
         return made
 
@@ -95,16 +166,16 @@ class Build:
     def _host(self, name: str, text: str, flags: list[str], quick_only: bool = False) -> tuple[str, list[Path]]:
         """An object of C++, with the precompiled header, or with torch's own where that lacks something."""
         path, made = self._write(name, text), self.folder / f"{name}.o"
-        variant = tools.variant_for(flags)
+        variant = precompiled.variant_for(flags)
         own = [*self._defines(), *flags, *(f"-I{i}" for i in self.options.include)]
-        header = ["-include", str(self.headers / variant.name / tools.HEADER), f"-I{self.headers / 'stand-ins'}"]
+        header = ["-include", str(self.headers / variant.name / precompiled.HEADER), f"-I{self.headers / 'stand-ins'}"]
         tail = ["-c", str(path), "-o", str(made)]
-        log = self._run([*tools.host_compiler(), variant.level, *header, *own, *tail])
+        log = self._run([*precompiled.host_compiler(), variant.level, *header, *own, *tail])
         if log is None:
             return "precompiled header", [made]
         if quick_only or not _MISSING.search(log):
             raise ExtensionError(log)
-        self._must([*tools.host_compiler(), *own, *tail])
+        self._must([*precompiled.host_compiler(), *own, *tail])
         return "torch's headers", [made]
 
     def _split(self, source: Source) -> tuple[str, list[Path]]:
@@ -134,7 +205,7 @@ class Build:
             raise UnclearError(f"device code lacks {lacking[0]}")
         if not kernels:
             return [stub_object]
-        text = registration.registration(kernels, str(self.folder / f"{source.name}.fatbin"))
+        text = registration(kernels, str(self.folder / f"{source.name}.fatbin"))
         path, made = self._write(f"{source.name}.register.c", text), self.folder / f"{source.name}.register.o"
         self._must(["gcc", "-fPIC", "-w", "-c", str(path), "-o", str(made)])
         return [stub_object, made]
@@ -147,29 +218,42 @@ class Build:
         except ExtensionError as error:
             raise UnclearError(f"its host half does not compile: {_first_error(str(error))}") from None
 
-    def _device(self, source: Source, parts: Split, kernels: Sequence[registration.Kernel]) -> set[str]:
+    def _device(self, source: Source, parts: Split, kernels: Sequence[Kernel]) -> set[str]:
         """Compile device code; returns the kernels that it has."""
-        text = with_numbers(parts.device, registration.instances(kernels))
+        text = with_numbers(parts.device, instances(kernels))
         path = self._write(f"device_{source.name}", text)
         target = self.folder / f"{source.name}.fatbin"
         include = [f"-I{i}" for i in self.options.include]
-        command = [*self._nvcc(), "-Xptxas=-v", "-fatbin", *include, *tools.includes(), str(path), "-o", str(target)]
+        command = [
+            *self._nvcc(),
+            "-Xptxas=-v",
+            "-fatbin",
+            *include,
+            *precompiled.includes(),
+            str(path),
+            "-o",
+            str(target),
+        ]
         log = self._run(command)
         if log is not None:
             raise _blame(log, parts)
         return set(re.findall(r"Compiling entry function '([^']+)'", self.log[-1]))
 
-    def _stubs(self, made: Path, parts: Split) -> list[registration.Kernel]:
+    def _stubs(self, made: Path, parts: Split) -> list[Kernel]:
         plain = subprocess.run(["nm", "-p", "--defined-only", made], capture_output=True, text=True, check=True)
         written = subprocess.run(["nm", "-pC", "--defined-only", made], capture_output=True, text=True, check=True)
-        return registration.stubs(plain.stdout, written.stdout, parts.kernels)
+        return stubs(plain.stdout, written.stdout, parts.kernels)
 
     def _whole(self, source: Source) -> Path:
         """By nvcc, with the thin header in place of torch's own, or else with those."""
         path, made = self._write(source.name, source.text), self.folder / f"{source.name}.o"
         own = [f"-I{i}" for i in self.options.include]
-        thin = ["-include", str(self.headers / tools.PLAIN.name / tools.HEADER), f"-I{self.headers / 'stand-ins'}"]
-        tail = [*tools.includes(), "-Xptxas=-v", "-Xcompiler=-fPIC,-w", "-c", str(path), "-o", str(made)]
+        thin = [
+            "-include",
+            str(self.headers / precompiled.PLAIN.name / precompiled.HEADER),
+            f"-I{self.headers / 'stand-ins'}",
+        ]
+        tail = [*precompiled.includes(), "-Xptxas=-v", "-Xcompiler=-fPIC,-w", "-c", str(path), "-o", str(made)]
         log = self._run([*self._nvcc(), *self._defines(), *thin, *own, *tail])
         if log is not None and _MISSING.search(log):
             log = self._run([*self._nvcc(), *self._defines(), *own, *tail])
@@ -179,7 +263,7 @@ class Build:
 
     def _nvcc(self) -> list[str]:
         number = self.arch.removeprefix("sm_")
-        standard = [] if any("-std" in flag for flag in self.options.cuda_flags) else [tools.standard()]
+        standard = [] if any("-std" in flag for flag in self.options.cuda_flags) else [precompiled.standard()]
         named = [] if any("-gencode" in f or "-arch" in f for f in self.options.cuda_flags) else [
             f"-gencode=arch=compute_{number},code=sm_{number}"
         ]  # fmt: skip

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.sandbox import wire
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
+from kernelwright.evaluate.sandbox.messages.calls import Open
 from kernelwright.evaluate.sandbox.messages.sides import Birth, Born, Confined, Warmed
 from kernelwright.execution import job
 
@@ -33,6 +36,10 @@ Older C libraries refuse a threshold above 32 MB, hence no mappings at all."""
 
 FIRST_USER = 1 << 24
 """Users above this belong to nobody on any host."""
+
+READY_S = 60.0
+TOGETHER = 2
+"""Children that are born at once, each with half a gigabyte of the device: more take longer than the next compilation."""
 
 
 class Warm:
@@ -175,3 +182,59 @@ def at_work(child: Child) -> Child:
         child.close()
         raise
     return child
+
+
+class Spares:
+    """The prewarmed pool: children of one kind, confined and with a CUDA context before there is a candidate for them.
+
+    Each is used once. A few are started together, when the last one has served, so that they start while the next
+    candidate is compiled. Those that have served end while other work goes on.
+    """
+
+    def __init__(self, warm: Warm, side: str, jail: Jail) -> None:
+        self._warm, self._side, self._jail = warm, side, jail
+        self._pool = ThreadPoolExecutor(TOGETHER, thread_name_prefix=f"spare-{side}")
+        self._waiting: deque[Future[Child]] = deque()
+        self._leaving: list[Future[None]] = []
+
+    def take(self) -> Child:
+        """A child that is ready, at work for the current job.
+
+        Raises:
+            RefereeError: none could be started.
+            JobCancelledError: nobody waits for the current job any more.
+        """
+        if not self._waiting:
+            self._begin()
+        return at_work(self._waiting.popleft().result())
+
+    def retire(self, child: Child) -> None:
+        """End a child that has served, and begin others if it was the last; the next clock waits for both."""
+        self._leaving.append(self._pool.submit(child.close))
+        if not self._waiting:
+            self._begin()
+
+    def settle(self) -> None:
+        """Wait until nobody is being born or dying: either would disturb the clock."""
+        for begun in self._waiting:
+            begun.exception()
+        for leaving in self._leaving:
+            leaving.exception()
+        self._leaving.clear()
+
+    def close(self) -> None:
+        """End the children that wait."""
+        self.settle()
+        for begun in self._waiting:
+            if begun.exception() is None:
+                begun.result().close()
+        self._waiting.clear()
+        self._pool.shutdown()
+
+    def _begin(self) -> None:
+        self._waiting.extend(self._pool.submit(self._born) for _ in range(TOGETHER))
+
+    def _born(self) -> Child:
+        child = self._warm.spawn(self._side, self._jail)
+        child.ask(Open(), READY_S, freeze=False)
+        return child

@@ -13,19 +13,9 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.sandbox.messages.calls import (
-    Described,
-    DescribeInputs,
-    Found,
-    LibraryLoaded,
-    LoadLibrary,
-    Ran,
-    RanInTurn,
-    RunInTurn,
-    RunPlaced,
-)
+from kernelwright.evaluate.sandbox.arena import ArenaView
+from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sides import session
-from kernelwright.evaluate.sides.memory import ArenaView
 
 
 class CppSide:
@@ -35,7 +25,7 @@ class CppSide:
         self._control = control
         self._kept: list[torch.Tensor] = []
 
-    def load(self, command: LoadLibrary) -> LibraryLoaded:
+    def load(self, command: messages.LoadLibrary) -> messages.LibraryLoaded:
         """Map the arena, allocate the pool and open the library; its constructors run here."""
         arena, library_file = command.files
         self._view = ArenaView(arena, command.starts, command.private)
@@ -54,9 +44,9 @@ class CppSide:
         self._function.restype = None
         count = len(self._view.starts) + command.outputs + (self._workspace_bytes > 0)
         self._function.argtypes = [ctypes.c_void_p] * count
-        return LibraryLoaded(pool=pool)
+        return messages.LibraryLoaded(pool=pool)
 
-    def run(self, command: RunPlaced) -> Ran:
+    def run(self, command: messages.RunPlaced) -> messages.Ran:
         """Call the function once for every list of offsets, with results where `outs` says."""
         calls = [
             [*(self._view.address(i, o) for i, o in enumerate(offsets)), *outs]
@@ -67,9 +57,9 @@ class CppSide:
         for pointers in calls:
             self._function(*pointers, *self._workspace())
         inside = time.perf_counter_ns() - start
-        return Ran(ns=inside)
+        return messages.Ran(ns=inside)
 
-    def in_turn(self, command: RunInTurn) -> RanInTurn:
+    def in_turn(self, command: messages.RunInTurn) -> messages.RanInTurn:
         """The same for calls that the grader hands over one by one."""
         self._kept = []
         inputs = len(self._view.starts)
@@ -80,13 +70,16 @@ class CppSide:
             return []
 
         session.in_turn(self._control, command.count, compute)
-        return RanInTurn()
+        return messages.RanInTurn()
 
-    def inputs(self, command: DescribeInputs) -> Described:
+    def inputs(self, command: messages.DescribeInputs) -> messages.Described:
         """Where the windows at these offsets lie in this process, for the grader to look for changes."""
         places = [self._view.address(i, o) for i, o in enumerate(command.offsets)]
-        found = [Found(address=a, dtype=s.dtype, shape=s.shape) for a, s in zip(places, command.tensors, strict=True)]
-        return Described(tensors=found)
+        found = [
+            messages.Found(address=a, dtype=s.dtype, shape=s.shape)
+            for a, s in zip(places, command.tensors, strict=True)
+        ]
+        return messages.Described(tensors=found)
 
     def _workspace(self) -> list[int]:
         if not self._workspace_bytes:
@@ -100,9 +93,9 @@ def serve(control: socket.socket) -> None:
     """Answer until the grader is gone."""
     side = CppSide(control)
     handlers: session.Handlers = {
-        LoadLibrary: side.load,
-        RunPlaced: side.run,
-        RunInTurn: side.in_turn,
-        DescribeInputs: side.inputs,
+        messages.LoadLibrary: side.load,
+        messages.RunPlaced: side.run,
+        messages.RunInTurn: side.in_turn,
+        messages.DescribeInputs: side.inputs,
     }
     session.serve(control, handlers)

@@ -1,20 +1,64 @@
-"""The reference as data: torch.export's graph turned into an OpGraph. Runs inside the reference's process.
+"""The reference as data: its tensors, and torch.export's graph turned into an OpGraph. Runs inside the reference's process.
 
 The graph stays as exported, not decomposed: `softmax.int` or `layer_norm` say more to an author than the dozen
-operations below them. Assertion nodes are dropped.
+operations below them. Assertion nodes are dropped. Domains of values are guessed from two draws with different
+seeds; what an author declares in the task's file comes first.
 """
 
 import operator
 from collections.abc import Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 import torch
 from torch.utils.flop_counter import flop_registry
 
 from kernelwright.records.graph import Argument, Infinity, Leaf, OpGraph, OpNode, Ref, Value
-from kernelwright.records.tensor import Scalar, TensorSpec
+from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+LABELS = 16
+"""Most different whole values that floats have which are classes and not numbers."""
 
 _DROPPED = ("_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range_for_size")
+
+
+def spec_of(name: str, tensor: torch.Tensor) -> TensorSpec:
+    """Shape and dtype."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return TensorSpec.model_validate({"name": name, "shape": tuple(int(s) for s in tensor.shape), "dtype": dtype})
+
+
+def with_domain(spec: TensorSpec, values: list[torch.Tensor]) -> TensorSpec:
+    """Infer the domain from what was drawn: integers are indices, rows that sum to one probabilities."""
+    update: dict[str, JsonValue] = {"domain": Domain.REAL.value}
+    if spec.dtype == "bool":
+        update = {"domain": Domain.MASK.value}
+    elif not spec.floating:
+        update = {"domain": Domain.INDEX.value, "bound": max(int(v.max()) for v in values) + 1}
+    else:
+        update = {"domain": _domain_of_floats(values).value}
+    return TensorSpec.model_validate({**spec.model_dump(mode="json"), **update})
+
+
+def _domain_of_floats(values: list[torch.Tensor]) -> Domain:
+    not_negative = all(bool((v >= 0).all()) for v in values)
+    sums = [v.double().sum(-1) for v in values if v.dim()]
+    if not_negative and sums and all(bool(((s - 1).abs() < 1e-3).all()) for s in sums):
+        return Domain.PROBABILITY
+    if _few_whole_values(values):
+        return Domain.LABEL
+    return Domain.NON_NEGATIVE if not_negative else Domain.REAL
+
+
+def _few_whole_values(values: list[torch.Tensor]) -> bool:
+    """Whether floats are classes: the same two to sixteen whole numbers in every draw, and each of them often."""
+    found = [v.unique().tolist() for v in values]
+    if not 2 <= len(found[0]) <= LABELS or values[0].numel() < 4 * len(found[0]):
+        return False
+    return all(f == found[0] for f in found) and all(float(x).is_integer() for x in found[0])
 
 
 def graph(
@@ -57,9 +101,9 @@ def _node(node: torch.fx.Node, names: dict[str, str]) -> OpNode:
     arguments = _arguments(node, names)
     value = node.meta.get("val")
     results = [value] if isinstance(value, torch.Tensor) else list(value) if isinstance(value, list | tuple) else []
-    specs = [_spec(f"{node.name}.{i}" if len(results) > 1 else node.name, t) for i, t in enumerate(results)]
+    specs = [spec_of(f"{node.name}.{i}" if len(results) > 1 else node.name, t) for i, t in enumerate(results)]
     read = [n.meta.get("val") for n in node.all_input_nodes]
-    sources = [_spec("source", t) for t in read if isinstance(t, torch.Tensor)]
+    sources = [spec_of("source", t) for t in read if isinstance(t, torch.Tensor)]
     return OpNode(
         name=node.name,
         op="getitem" if node.target is operator.getitem else str(node.target),
@@ -93,14 +137,46 @@ def _leaf(value: object, names: dict[str, str]) -> Leaf:
     return str(value).removeprefix("torch.")
 
 
-def _spec(name: str, tensor: torch.Tensor) -> TensorSpec:
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    return TensorSpec.model_validate({"name": name, "shape": tuple(int(s) for s in tensor.shape), "dtype": dtype})
-
-
 def _flops(node: torch.fx.Node, sources: list[TensorSpec], results: list[TensorSpec]) -> int:
     packet = getattr(node.target, "overloadpacket", None)
     if packet in flop_registry:
         values = [a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in node.args]
         return int(flop_registry[packet](*values, **node.kwargs, out_val=node.meta["val"]))
     return max((prod(s.shape) for s in [*sources, *results]), default=0)
+
+
+class Watch:
+    """An exported module that gives back what its nodes of these names compute, in this order.
+
+    A comparator that asks which values an output of positions picks must know them where they are no input of the task.
+    """
+
+    def __init__(self, module: torch.nn.Module, nodes: Sequence[str]) -> None:
+        self._module, self._nodes = module, tuple(nodes)
+
+    def results(self, *arguments: object) -> tuple[torch.Tensor, ...]:
+        """Run once.
+
+        Raises:
+            KeyError: there is no such node.
+        """
+        watching = _Watching(self._module, self._nodes)
+        watching.run(*arguments)
+        return tuple(watching.seen[name] for name in self._nodes)
+
+
+class _Watching(torch.fx.Interpreter):  # type: ignore[misc]
+    def __init__(self, module: torch.nn.Module, nodes: tuple[str, ...]) -> None:
+        super().__init__(module)
+        self.nodes = frozenset(nodes)
+        self.seen: dict[str, torch.Tensor] = {}
+
+    def run_node(self, n: torch.fx.Node) -> object:
+        """As the interpreter does, keeping what was asked for."""
+        if "_assert_tensor_metadata" in str(n.target):
+            # It asserts the dtype of the exported run, and this one may be in double precision.
+            return None
+        result: object = super().run_node(n)
+        if n.name in self.nodes and isinstance(result, torch.Tensor):
+            self.seen[n.name] = result
+        return result

@@ -8,7 +8,7 @@ from kernelwright.evaluate.python_extension import precompiled
 from kernelwright.evaluate.python_extension.fast_path import FastPath
 from kernelwright.evaluate.sandbox.messages.tools import BuildExtension, ExtensionBuilt
 from kernelwright.evaluate.sides import session
-from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
+from kernelwright.evaluate.triton.model import load_entry, private_path
 
 LOG = 100_000
 
@@ -19,7 +19,7 @@ def build(command: BuildExtension) -> ExtensionBuilt:
     start = time.perf_counter()
     path = FastPath(_headers(command.headers), command.arch, only_compile=True)
     path.install()
-    entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
+    load_entry(private_path("kernel"), candidate)
     log = "\n".join(said for made in path.builds for said in made.log)
     ways = [way for made in path.builds for way in made.ways]
     return ExtensionBuilt(log=log[-LOG:], ways=ways, seconds=time.perf_counter() - start)

@@ -8,10 +8,10 @@ import time
 
 import torch
 
+from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages.base import Done, Raised
 from kernelwright.evaluate.sandbox.messages.calls import LoadInterpreted, Offsets, Ran, Run
 from kernelwright.evaluate.sides import session
-from kernelwright.evaluate.sides.memory import ArenaView, described
 from kernelwright.evaluate.triton.fault import Fault
 from kernelwright.evaluate.triton.interpret import Arguments, interpret
 from kernelwright.records.tensor import Scalar, TensorSpec

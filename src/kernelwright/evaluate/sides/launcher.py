@@ -13,22 +13,10 @@ from cuda.bindings import driver
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView, check
+from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.sandbox.messages.calls import (
-    ChoosePlan,
-    Chosen,
-    Clocked,
-    Clocking,
-    Described,
-    DescribeInputs,
-    LaunchPlans,
-    LoadProgram,
-    Offsets,
-    Open,
-    ProgramLoaded,
-)
 from kernelwright.evaluate.sides import session
-from kernelwright.evaluate.sides.cuda_calls import clocked, publish, the_clock
+from kernelwright.evaluate.sides.device_clock import clocked, publish, the_clock
 from kernelwright.evaluate.sides.launch_plan import Bound, Places, bind
 from kernelwright.records.launch import LaunchPlan
 
@@ -43,14 +31,14 @@ TRIES = 7
 class LauncherSide:
     """State of this process: modules, plans, buffers."""
 
-    def open(self, command: Open) -> Done:
+    def open(self, command: messages.Open) -> Done:
         """Create the context, before there is anything to launch."""
         torch.cuda.init()
         torch.zeros(1, device="cuda")
         the_clock(watched=False)
         return Done()
 
-    def load(self, command: LoadProgram) -> ProgramLoaded:
+    def load(self, command: messages.LoadProgram) -> messages.ProgramLoaded:
         """Map the arena and the results, load the binaries, and look up every kernel of every plan.
 
         A plan that cannot be launched here is left out; the answer says why, and is an error if none is left.
@@ -71,18 +59,18 @@ class LauncherSide:
         if not any(self._bound):
             raise RuntimeError(self._faults[0])
         self._chosen = next(i for i, b in enumerate(self._bound) if b)
-        return ProgramLoaded(faults=self._faults, launchable=[b is not None for b in self._bound])
+        return messages.ProgramLoaded(faults=self._faults, launchable=[b is not None for b in self._bound])
 
-    def choose(self, command: ChoosePlan) -> Chosen:
+    def choose(self, command: messages.ChoosePlan) -> messages.Chosen:
         """Time every plan on one call and keep the fastest. Several calls, and the smallest of each."""
         times: list[float] = []
         for index, bound in enumerate(self._bound):
             self._chosen = index
             times.append(float("inf") if bound is None else self._timed(command))
         self._chosen = times.index(min(times))
-        return Chosen(index=self._chosen, us=[round(t, 3) for t in times])
+        return messages.Chosen(index=self._chosen, us=[round(t, 3) for t in times])
 
-    def run(self, command: LaunchPlans) -> Clocked:
+    def run(self, command: messages.LaunchPlans) -> messages.Clocked:
         """Launch once for every list of offsets; results are in the outbox."""
         stream = torch.cuda.current_stream().cuda_stream
         places = [self._places(*call) for call in zip(command.calls, command.outs, strict=True)]
@@ -107,27 +95,27 @@ class LauncherSide:
             return self._unaligned.get(bound.plan.label, other)
         return bound
 
-    def _timed(self, command: ChoosePlan) -> float:
-        how = Clocking(clock="each", busy_ns=BUSY_NS)
-        once, best = LaunchPlans(calls=[command.call], outs=[command.outs], how=how), float("inf")
+    def _timed(self, command: messages.ChoosePlan) -> float:
+        how = messages.Clocking(clock="each", busy_ns=BUSY_NS)
+        once, best = messages.LaunchPlans(calls=[command.call], outs=[command.outs], how=how), float("inf")
         for attempt in range(TRIES):
             taken = self.run(once).ns / 1000
             best = taken if attempt == 2 else min(best, taken)
         return best
 
-    def inputs(self, command: DescribeInputs) -> Described:
+    def inputs(self, command: messages.DescribeInputs) -> messages.Described:
         """Copy the private inputs at these offsets to the outbox, for the grader to look for changes."""
         assert self._copies is not None
         windows = [self._copies.tensor(i, o, self._tensors[i]) for i, o in enumerate(command.offsets)]
         (tensors,) = publish(self._outbox, [windows], self._outbox_bytes)
-        return Described(tensors=tensors)
+        return messages.Described(tensors=tensors)
 
     def _pointer(self, index: int, offset: int) -> int:
         if self._copies is None:
             return self._view.pointer(index) + offset
         return int(self._copies.tensor(index, offset, self._tensors[index]).data_ptr())
 
-    def _places(self, offsets: Offsets, outs: Sequence[int]) -> Places:
+    def _places(self, offsets: messages.Offsets, outs: Sequence[int]) -> Places:
         pointers = [self._pointer(i, o) for i, o in enumerate(offsets)]
         base = self._outbox.pointer(0)
         return {
@@ -147,10 +135,10 @@ def serve(control: socket.socket) -> None:
     """Answer until the grader is gone."""
     side = LauncherSide()
     handlers: session.Handlers = {
-        Open: side.open,
-        LoadProgram: side.load,
-        ChoosePlan: side.choose,
-        LaunchPlans: side.run,
-        DescribeInputs: side.inputs,
+        messages.Open: side.open,
+        messages.LoadProgram: side.load,
+        messages.ChoosePlan: side.choose,
+        messages.LaunchPlans: side.run,
+        messages.DescribeInputs: side.inputs,
     }
     session.serve(control, handlers)

@@ -16,38 +16,52 @@ from functools import partial
 import numpy as np
 import torch
 
+from kernelwright.evaluate.sandbox.arena import ArenaView, described
+from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.sandbox.messages.calls import (
-    Described,
-    DescribeState,
-    Draw,
-    ExportGraph,
-    Found,
-    GraphExported,
-    LoadTask,
-    MapArena,
-    Precision,
-    Prepare,
-    Prepared,
-    Ran,
-    RanInTurn,
-    ReduceTask,
-    Run,
-    RunInTurn,
-    TakeParameters,
-    TaskLoaded,
-    TaskReduced,
-    TellPrecision,
-)
-from kernelwright.evaluate.sides import export, precision, session
-from kernelwright.evaluate.sides.domains import spec_of, with_domain
-from kernelwright.evaluate.sides.memory import ArenaView, described
-from kernelwright.evaluate.sides.values import cut_to, double, same, tensors_of
-from kernelwright.evaluate.sides.watch import Watch
-from kernelwright.evaluate.triton.reduce import reduce_workload
+from kernelwright.evaluate.sides import export, session
+from kernelwright.evaluate.sides.export import Watch, spec_of, with_domain
+from kernelwright.evaluate.triton.model import full_precision, precision_in_force
+from kernelwright.evaluate.triton.reduce import cut, reduce_workload
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 Call = Callable[..., object]
+
+
+def tensors_of(value: object) -> list[torch.Tensor]:
+    """The tensors that a forward returned.
+
+    Raises:
+        TypeError: it returned something else.
+    """
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, list | tuple) and value and all(isinstance(v, torch.Tensor) for v in value):
+        return list(value)
+    raise TypeError(f"forward returned a {type(value).__name__}; a tensor or a tuple of tensors can be judged")
+
+
+def double(value: object) -> object:
+    """A floating tensor in double precision; anything else as it is."""
+    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+def cut_to(value: object, spec: TensorSpec | Scalar) -> object:
+    """A tensor in the shape of its spec; anything else as it is."""
+    if not isinstance(value, torch.Tensor) or not isinstance(spec, TensorSpec):
+        return value
+    return value if tuple(value.shape) == spec.shape else cut(value, spec)
+
+
+def same(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
+    """Whether two lists of tensors are equal, NaN to NaN."""
+    return len(some) == len(others) and all(_equal(a, b) for a, b in zip(some, others, strict=True))
+
+
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if not one.is_floating_point() or one.shape != other.shape:
+        return bool(torch.equal(one, other))
+    return bool(torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True))
 
 
 class ReferenceSide:
@@ -61,10 +75,10 @@ class ReferenceSide:
         self._variants: dict[str, Call] = {}
         self._models: dict[str, torch.nn.Module] = {}
 
-    def load(self, command: LoadTask) -> TaskLoaded:
+    def load(self, command: messages.LoadTask) -> messages.TaskLoaded:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(command.threads)
-        precision.full()
+        full_precision()
         self._source = command.source
         model = self._build()
         draws = [self._draw(seed) for seed in (1, 2)]
@@ -76,7 +90,7 @@ class ReferenceSide:
         outputs = [spec_of(f"output{i}", t) for i, t in enumerate(first)]
         kept = [v for v in draws[0] if isinstance(v, torch.Tensor)]
         after = list(model.state_dict().values())
-        return TaskLoaded(
+        return messages.TaskLoaded(
             inputs=self._inputs,
             parameters=self._parameters,
             outputs=outputs,
@@ -87,51 +101,53 @@ class ReferenceSide:
             init=_literal(self._arguments),
         )
 
-    def reduce(self, command: ReduceTask) -> TaskReduced:
+    def reduce(self, command: messages.ReduceTask) -> messages.TaskReduced:
         """From now on, be the same task on fewer elements, for an interpreter that is slow."""
         found = reduce_workload(self._source, command.workload)
         if found.source != self._source:
             self._source = found.source
             self._build()
         self._inputs, self._reduced = list(found.workload.inputs), True
-        return TaskReduced(workload=found.workload, description=found.description, init=_literal(self._arguments))
+        return messages.TaskReduced(
+            workload=found.workload, description=found.description, init=_literal(self._arguments)
+        )
 
-    def graph(self, command: ExportGraph) -> GraphExported:
+    def graph(self, command: messages.ExportGraph) -> messages.GraphExported:
         """The OpGraph, through torch.export."""
         inputs = self._draw(1)
         self._exported, graph = export.graph(self._models["eager"], inputs, self._inputs)
-        return GraphExported(graph=graph)
+        return messages.GraphExported(graph=graph)
 
-    def draw(self, command: Draw) -> Described:
+    def draw(self, command: messages.Draw) -> messages.Described:
         """Inputs of one seed: where they lie in this process."""
         drawn = self._draw(command.seed)
         tensors = [t.contiguous() for t in drawn if isinstance(t, torch.Tensor)]
         self._kept = [tensors]
-        return Described(tensors=[described(t) for t in tensors])
+        return messages.Described(tensors=[described(t) for t in tensors])
 
-    def state(self, command: DescribeState) -> Described:
+    def state(self, command: messages.DescribeState) -> messages.Described:
         """The parameters and buffers as they were initialised."""
         tensors = [t.detach().contiguous() for t in self._models["eager"].state_dict().values()]
         self._kept = [tensors]
-        return Described(tensors=[described(t) for t in tensors])
+        return messages.Described(tensors=[described(t) for t in tensors])
 
-    def arrange(self, command: MapArena) -> Done:
+    def arrange(self, command: messages.MapArena) -> Done:
         """Map the arena, which the grader could size only once it knew the inputs."""
         self._view = ArenaView(command.files[0], command.starts)
         return Done()
 
-    def parameters(self, command: TakeParameters) -> Done:
+    def parameters(self, command: messages.TakeParameters) -> Done:
         """Take the parameters from the arena at these offsets, in every variant of the model."""
         with torch.no_grad():
             for model in self._models.values():
                 self._take(model, command.offsets)
         return Done()
 
-    def flags(self, command: TellPrecision) -> Precision:
+    def flags(self, command: messages.TellPrecision) -> messages.Precision:
         """What the precision of every variant depends on, as the task's own code left it."""
-        return Precision(flags=precision.told())
+        return messages.Precision(flags=precision_in_force())
 
-    def prepare(self, command: Prepare) -> Prepared:
+    def prepare(self, command: messages.Prepare) -> messages.Prepared:
         """Build a variant: `fp64`, `compile` (at its first run), or `watch`, which gives back what `nodes` compute.
 
         `watch fp64` does so in double precision.
@@ -146,16 +162,16 @@ class ReferenceSide:
             module = copy.deepcopy(self._exported.module())
             self._models[variant] = module.double() if variant.endswith("fp64") else module
             self._variants[variant] = Watch(self._models[variant], command.nodes).results
-        return Prepared()
+        return messages.Prepared()
 
-    def run(self, command: Run) -> Ran:
+    def run(self, command: messages.Run) -> messages.Ran:
         """Run a variant on windows of the arena; results stay alive until the next run.
 
         A call that names parameters too takes them first, beside the clock: `beside_ns` says how long that took.
         """
         calls = [self._window(self._view, offsets) for offsets in command.calls]
         if command.variant.endswith("fp64"):
-            calls = [self._doubled(c) for c in calls]
+            calls = [[double(a) for a in c] for c in calls]
         function = self._function(command.variant)
         self._kept = []
         with torch.no_grad():
@@ -166,9 +182,9 @@ class ReferenceSide:
                 beside += time.perf_counter_ns() - start
                 self._kept.append(function(*arguments))
             inside = time.perf_counter_ns() - begin - beside
-        return Ran(ns=inside, beside_ns=beside, results=self._described_results())
+        return messages.Ran(ns=inside, beside_ns=beside, results=self._described_results())
 
-    def in_turn(self, control: socket.socket, command: RunInTurn) -> RanInTurn:
+    def in_turn(self, control: socket.socket, command: messages.RunInTurn) -> messages.RanInTurn:
         """The same for calls that the grader hands over one by one; `idle` computes nothing."""
         function, idle = self._function(command.variant), command.idle
         self._kept = []
@@ -186,9 +202,9 @@ class ReferenceSide:
 
         with torch.no_grad():
             session.in_turn(control, command.count, compute)
-        return RanInTurn(beside_ns=beside, results=() if idle else self._described_results())
+        return messages.RanInTurn(beside_ns=beside, results=() if idle else self._described_results())
 
-    def _described_results(self) -> list[list[Found]]:
+    def _described_results(self) -> list[list[messages.Found]]:
         results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
         self._kept.append(results)
         return [[described(t) for t in r] for r in results]
@@ -220,9 +236,6 @@ class ReferenceSide:
 
     def _function(self, variant: str) -> Call:
         return self._variants[variant] if variant in self._variants else self._models[variant]
-
-    def _doubled(self, arguments: list[object]) -> list[object]:
-        return [double(a) for a in arguments]
 
     def _window(self, view: ArenaView, offsets: Sequence[int]) -> list[object]:
         tensors = iter(enumerate(offsets))
@@ -289,11 +302,11 @@ def _seed(seed: int) -> None:
 def described_by(side: ReferenceSide) -> session.Handlers:
     """What a reference answers on every device."""
     return {
-        LoadTask: side.load,
-        ExportGraph: side.graph,
-        TakeParameters: side.parameters,
-        Prepare: side.prepare,
-        TellPrecision: side.flags,
+        messages.LoadTask: side.load,
+        messages.ExportGraph: side.graph,
+        messages.TakeParameters: side.parameters,
+        messages.Prepare: side.prepare,
+        messages.TellPrecision: side.flags,
     }
 
 
@@ -301,11 +314,11 @@ def serve(control: socket.socket) -> None:
     """Answer the grader's questions about the reference."""
     side = ReferenceSide()
     computing: session.Handlers = {
-        ReduceTask: side.reduce,
-        Draw: side.draw,
-        DescribeState: side.state,
-        MapArena: side.arrange,
-        Run: side.run,
-        RunInTurn: partial(side.in_turn, control),
+        messages.ReduceTask: side.reduce,
+        messages.Draw: side.draw,
+        messages.DescribeState: side.state,
+        messages.MapArena: side.arrange,
+        messages.Run: side.run,
+        messages.RunInTurn: partial(side.in_turn, control),
     }
     session.serve(control, {**described_by(side), **computing})

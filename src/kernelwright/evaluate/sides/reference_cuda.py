@@ -13,26 +13,11 @@ from functools import partial
 import torch
 
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
+from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.sandbox.messages.calls import (
-    Clocked,
-    Clocking,
-    DrawInto,
-    Export,
-    Exported,
-    MapDeviceArena,
-    Offsets,
-    Prepare,
-    Prepared,
-    PutState,
-    Release,
-    RunOnDevice,
-)
-from kernelwright.evaluate.sides import graphed, session
-from kernelwright.evaluate.sides.cuda_calls import clocked, publish
-from kernelwright.evaluate.sides.device_clock import Enqueue
-from kernelwright.evaluate.sides.reference import ReferenceSide, described_by
-from kernelwright.evaluate.sides.values import tensors_of
+from kernelwright.evaluate.sides import device_clock, session
+from kernelwright.evaluate.sides.device_clock import Enqueue, clocked, publish
+from kernelwright.evaluate.sides.reference import ReferenceSide, described_by, double, tensors_of
 from kernelwright.records.tensor import TensorSpec
 
 CACHE_BYTES = 16 << 30
@@ -42,7 +27,7 @@ CACHE_BYTES = 16 << 30
 class CudaReferenceSide(ReferenceSide):
     """State of this process."""
 
-    def map_all(self, command: MapDeviceArena) -> Done:
+    def map_all(self, command: messages.MapDeviceArena) -> Done:
         """Map the arena and the outbox."""
         torch.cuda.empty_cache()
         *arena, outbox = command.files
@@ -51,7 +36,7 @@ class CudaReferenceSide(ReferenceSide):
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
         return Done()
 
-    def release(self, command: Release) -> Done:
+    def release(self, command: messages.Release) -> Done:
         """Give memory back to the device: of the last results, and of what refers to itself if `collect` says so."""
         self._kept = []
         if command.collect:
@@ -59,31 +44,31 @@ class CudaReferenceSide(ReferenceSide):
         torch.cuda.empty_cache()
         return Done()
 
-    def draw_into(self, command: DrawInto) -> Done:
+    def draw_into(self, command: messages.DrawInto) -> Done:
         """Draw inputs of one seed into the arena at these offsets."""
         drawn = self._draw(command.seed)
         self._put([t for t in drawn if isinstance(t, torch.Tensor)], 0, command.offsets)
         return Done()
 
-    def put_state(self, command: PutState) -> Done:
+    def put_state(self, command: messages.PutState) -> Done:
         """Put the parameters as they were initialised into the arena at these offsets."""
         state = [t.detach() for t in self._models["eager"].state_dict().values()]
         self._put(state, self._first_parameter, command.offsets)
         return Done()
 
-    def run_on_device(self, command: RunOnDevice) -> Clocked:
+    def run_on_device(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Run a variant; results stay on the device until the next run."""
         variant = command.variant
         calls = [self._window(self._view, offsets) for offsets in command.calls]
         if variant.endswith("fp64"):
-            calls = [self._doubled(c) for c in calls]
+            calls = [[double(a) for a in c] for c in calls]
         self._kept = []
         with torch.no_grad():
             prepare = [partial(self._take_own, offsets) for offsets in command.calls]
             self._kept, times = clocked(self._enqueue(variant, calls), len(calls), command.how, prepare)
         return times
 
-    def prepare(self, command: Prepare) -> Prepared:
+    def prepare(self, command: messages.Prepare) -> messages.Prepared:
         """As on the CPU; a baseline that cannot be made is no error of the task's, and says why."""
         variant = command.variant
         if variant == "compile_max":
@@ -93,22 +78,22 @@ class CudaReferenceSide(ReferenceSide):
             return super().prepare(command)
         return self._tried(variant, command.calls)
 
-    def _tried(self, variant: str, windows: Sequence[Offsets]) -> Prepared:
+    def _tried(self, variant: str, windows: Sequence[messages.Offsets]) -> messages.Prepared:
         try:
             with torch.no_grad():
                 calls = [self._window(self._view, w) for w in windows]
-                self._kept, _ = clocked(self._enqueue(variant, calls), 1, Clocking())
+                self._kept, _ = clocked(self._enqueue(variant, calls), 1, messages.Clocking())
         except Exception:  # noqa: BLE001 (the task's own code, and the compiler's; told to the grader)
-            return Prepared(missing=traceback.format_exc(limit=-1).strip().splitlines()[-1][:300])
-        return Prepared()
+            return messages.Prepared(missing=traceback.format_exc(limit=-1).strip().splitlines()[-1][:300])
+        return messages.Prepared()
 
     def _enqueue(self, variant: str, calls: list[list[object]]) -> Enqueue:
         if variant == "graph":
-            return graphed.captured(self._models["eager"], calls)
+            return device_clock.captured(self._models["eager"], calls)
         function = self._function(variant)
         return lambda i: function(*calls[i])
 
-    def export(self, command: Export) -> Exported:
+    def export(self, command: messages.Export) -> messages.Exported:
         """Copy the last results to the outbox; `narrow` rounds fp64 to single precision, which takes half the room."""
         results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
         if command.narrow:
@@ -119,9 +104,9 @@ class CudaReferenceSide(ReferenceSide):
             # The fp64 variant's intermediates are several times the inputs; other processes need that memory.
             self._kept, results = [], []
             torch.cuda.empty_cache()
-        return Exported(results=published)
+        return messages.Exported(results=published)
 
-    def _put(self, tensors: list[torch.Tensor], first: int, offsets: Offsets) -> None:
+    def _put(self, tensors: list[torch.Tensor], first: int, offsets: messages.Offsets) -> None:
         specs = [s for s in self._inputs if isinstance(s, TensorSpec)] if first == 0 else self._parameters
         for i, (tensor, spec) in enumerate(zip(tensors, specs, strict=True)):
             if tuple(tensor.shape) != spec.shape:
@@ -134,11 +119,11 @@ def serve(control: socket.socket) -> None:
     """Answer the grader's questions about the reference."""
     side = CudaReferenceSide("cuda")
     computing: session.Handlers = {
-        DrawInto: side.draw_into,
-        PutState: side.put_state,
-        MapDeviceArena: side.map_all,
-        RunOnDevice: side.run_on_device,
-        Export: side.export,
-        Release: side.release,
+        messages.DrawInto: side.draw_into,
+        messages.PutState: side.put_state,
+        messages.MapDeviceArena: side.map_all,
+        messages.RunOnDevice: side.run_on_device,
+        messages.Export: side.export,
+        messages.Release: side.release,
     }
     session.serve(control, {**described_by(side), **computing})

@@ -13,8 +13,7 @@ from cuda.bindings import driver
 from kernelwright.evaluate.sandbox.cuda_arena import check
 from kernelwright.evaluate.sandbox.messages.tools import ModelJob, PlanJob, SanitizerJob
 from kernelwright.evaluate.sides.launch_plan import bind
-from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
-from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
+from kernelwright.evaluate.triton.model import flatten, load_parameters, model_of
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 JOB = "job.json"
@@ -53,9 +52,7 @@ def call_plan(job: PlanJob) -> None:
 def call_model(job: ModelJob) -> None:
     """Call a module of tier two."""
     candidate, workload = job.candidate, job.workload
-    task = load_module(private_path("task"), job.init)
-    entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
-    model = construct(entry, task).cuda()
+    model = model_of(candidate, job.init).cuda()
     load_parameters(model, {p.name: drawn(p) for p in workload.parameters})
     arguments = [i.value if isinstance(i, Scalar) else drawn(i) for i in workload.inputs]
     with torch.no_grad():

@@ -1,7 +1,11 @@
 """The operations of Triton's interpreter that must differ: memory, casts, products, assertions.
 
-Each is repaired, checked or refused. Files of their own say how bfloat16 is rounded, what is in bounds and what a
-product reads. Everything not named here is Triton's.
+Each is repaired, checked or refused. Files of their own say how bfloat16 is rounded and what is in bounds. Everything
+not named here is Triton's.
+
+Triton's interpreter multiplies fp32 exactly whatever precision was asked for, and has no fast path for half precision.
+Here `tf32`, which is Triton's default, drops the bits that the tensor cores drop, so that a product that is too coarse
+on the device is seen to be. `tf32x3`, `bf16x3` and `bf16x6` are taken as exact: they are close to fp32.
 """
 
 from typing import NoReturn
@@ -11,7 +15,6 @@ import torch
 import triton.language as tl
 from triton.runtime import interpreter
 
-from kernelwright.evaluate.triton import dot
 from kernelwright.evaluate.triton.bfloat16 import (
     atomic_add,
     bits_handle,
@@ -24,9 +27,24 @@ from kernelwright.evaluate.triton.fault import CandidateError, FaultKind, Unsupp
 from kernelwright.evaluate.triton.foreign import Array, Foreign, Handle
 from kernelwright.evaluate.triton.memory import Guard
 
+PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
+TF32_MASK = np.uint32(0xFFFFE000)
+"""Sign, exponent and the ten bits of mantissa that tensor cores read of an fp32 value."""
+
 _U16 = np.dtype(np.uint16)
 _handle = interpreter.TensorHandle
 _native = interpreter._interpreter
+
+
+def operand(side: Handle, precision: Foreign) -> Array:
+    """One side of a product that accumulates in fp32, as fp32."""
+    element = side.dtype.scalar
+    if element.is_fp8():
+        return convert(side.data, element, tl.float32)
+    wide: Array = np.ascontiguousarray(side.data, dtype=np.float32)
+    if element == tl.float32 and precision == interpreter._ir.INPUT_PRECISION.TF32:
+        return np.asarray((wide.view(np.uint32) & TF32_MASK).view(np.float32))
+    return wide
 
 
 class DeviceAssertError(CandidateError):
@@ -135,7 +153,7 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
         """A product with the precision that was asked for."""
         if acc.data.dtype != np.float32:
             return super().create_dot(a, b, acc, precision, imprecise)  # type: ignore[no-any-return]
-        product = np.matmul(dot.operand(a, precision), dot.operand(b, precision))
+        product = np.matmul(operand(a, precision), operand(b, precision))
         return _new(product + acc.data, acc.dtype.scalar)
 
     def create_assert(self, condition: Handle, message: str) -> None:

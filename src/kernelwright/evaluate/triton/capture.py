@@ -25,8 +25,16 @@ from kernelwright.evaluate.triton.cubin import assembler_log
 from kernelwright.evaluate.triton.device import CudaPretence, RecordingDriver, absent_gpu, without_values
 from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
 from kernelwright.evaluate.triton.ledger import Ledger, NotStaticError
-from kernelwright.evaluate.triton.model import arguments_of, construct, empty, load_parameters, parameters_of
-from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
+from kernelwright.evaluate.triton.model import (
+    arguments_of,
+    construct,
+    empty,
+    load_entry,
+    load_module,
+    load_parameters,
+    parameters_of,
+    private_path,
+)
 from kernelwright.evaluate.triton.recording import Modules, Recording
 from kernelwright.evaluate.triton.tuning import Choice, RejectedError, Tuners
 from kernelwright.knowledge.hardware import Hardware
@@ -105,7 +113,7 @@ def _no_values() -> Iterator[None]:
 
 def _model(candidate: Candidate, task: ModuleType, workload: Workload, path: Path) -> torch.nn.Module:
     with CudaPretence():
-        entry = entry_of(load_module(path, candidate.source, candidate.defines), candidate)
+        entry = load_entry(path, candidate)
         model = construct(entry, task)
         load_parameters(model, {p.name: empty(p) for p in workload.parameters})
     return model

@@ -25,8 +25,15 @@ from kernelwright.evaluate.triton.device import (
     without_values,
 )
 from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
-from kernelwright.evaluate.triton.model import arguments_of, construct, empty, load_parameters
-from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
+from kernelwright.evaluate.triton.model import (
+    arguments_of,
+    construct,
+    empty,
+    load_entry,
+    load_module,
+    load_parameters,
+    private_path,
+)
 from kernelwright.evaluate.triton.vendor import VENDORS
 from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, occupancy
 from kernelwright.records.candidate import Candidate
@@ -58,7 +65,7 @@ def cross_compile(candidate: Candidate, task_source: str, workload: Workload, ar
     launches: list[Call] = []
     log = VENDORS[device.kind].assembler_log()
     with Boundary(path, KINDS) as boundary, absent_gpu(device) as driver, log, torch.no_grad():
-        entry = entry_of(load_module(path, candidate.source, candidate.defines), candidate)
+        entry = load_entry(path, candidate)
         boundary.default = "run"
         _launch(entry, task, workload, driver)
         launches = driver.launches

@@ -13,8 +13,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import CUDABackend
 from triton.runtime.errors import PTXASError
 
-from kernelwright.evaluate.triton.foreign import Foreign
-from kernelwright.evaluate.triton.replaced import replaced
+from kernelwright.evaluate.triton.foreign import Foreign, replaced
 from kernelwright.knowledge.hardware import Hardware
 
 LOG_KEY = "ptxas_log"

@@ -21,8 +21,7 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime.autotuner import Autotuner
 
 from kernelwright.evaluate.triton.cubin import LOG_KEY
-from kernelwright.evaluate.triton.foreign import Foreign
-from kernelwright.evaluate.triton.replaced import replaced
+from kernelwright.evaluate.triton.foreign import Foreign, replaced
 from kernelwright.evaluate.triton.vendor import VENDORS
 from kernelwright.knowledge.hardware import Hardware
 
@@ -31,6 +30,13 @@ ROCM = "7.0"
 """What torch says that it was built with, where it pretends that an AMD GPU is here."""
 LAUNCHER_FIELDS = 4
 """What Triton passes to a launcher between the function and the kernel's arguments: metadata twice, and two hooks."""
+
+_ANSWERS: dict[object, object] = {
+    torch.Tensor.is_cuda.__get__: True,
+    torch.Tensor.is_cpu.__get__: False,
+    torch.Tensor.device.__get__: GPU,
+    torch.Tensor.get_device: 0,
+}
 
 
 class Call(NamedTuple):
@@ -131,14 +137,6 @@ class CudaPretence(TorchFunctionMode):  # type: ignore[misc]
         named = {key: _on_cpu(value) for key, value in (kwargs or {}).items()}
         self.named_gpu = any(map(_is_gpu, (*args, *(kwargs or {}).values())))
         return func(*(_on_cpu(a) for a in args), **named)
-
-
-_ANSWERS: dict[object, object] = {
-    torch.Tensor.is_cuda.__get__: True,
-    torch.Tensor.is_cpu.__get__: False,
-    torch.Tensor.device.__get__: GPU,
-    torch.Tensor.get_device: 0,
-}
 
 
 def _is_gpu(value: object) -> bool:

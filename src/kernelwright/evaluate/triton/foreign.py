@@ -1,5 +1,7 @@
-"""Names for the objects of Triton's interpreter and of torch, which ship no types that a checker reads."""
+"""Objects of Triton and torch, which ship no types that a checker reads: names for them, and attributes replaced."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,3 +21,16 @@ class Handle(Protocol):
     def get_element_ty(self) -> Foreign:
         """The type that a pointer points to."""
         ...
+
+
+@contextmanager
+def replaced(owner: object, **attributes: object) -> Iterator[None]:
+    """Set attributes of `owner` for a while."""
+    before = {name: getattr(owner, name) for name in attributes}
+    for name, value in attributes.items():
+        setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(owner, name, value)

@@ -12,8 +12,7 @@ from triton.backends.amd.compiler import HIPBackend
 from triton.backends.compiler import GPUTarget
 
 from kernelwright.evaluate.triton.cubin import LOG_KEY
-from kernelwright.evaluate.triton.foreign import Foreign
-from kernelwright.evaluate.triton.replaced import replaced
+from kernelwright.evaluate.triton.foreign import Foreign, replaced
 from kernelwright.knowledge.hardware import Hardware
 
 _FACT = re.compile(r"^[ \t]+\.(?:vgpr_count|vgpr_spill_count|private_segment_fixed_size):[ \t]+\d+$", re.MULTILINE)

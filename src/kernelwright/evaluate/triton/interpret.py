@@ -3,32 +3,85 @@
 The interpreter is repaired first, and what stays unsupported is reported. Nothing is compared here: outputs go to the
 grader. Not seen here: whatever depends on warps, barriers or the order of reductions, and races between programs that
 use atomics.
+
+Of the math library of CUDA and ROCm, each function that torch has too is computed by torch; the others raise
+UnsupportedError when they are called, so that no verdict follows from them.
 """
 
 import dataclasses
+import inspect
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 import triton
+import triton.language as tl
+from triton.language.extra import libdevice as generic
+from triton.language.extra.cuda import libdevice as cuda
+from triton.language.extra.hip import libdevice as hip
 from triton.runtime import interpreter
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.triton import dot, libdevice
 from kernelwright.evaluate.triton.bfloat16 import install_carrier
-from kernelwright.evaluate.triton.builder import RepairedBuilder
+from kernelwright.evaluate.triton.builder import PRECISIONS, RepairedBuilder
 from kernelwright.evaluate.triton.device import CudaPretence, absent_gpu
-from kernelwright.evaluate.triton.fault import Boundary, Fault
+from kernelwright.evaluate.triton.fault import Boundary, Fault, UnsupportedError
 from kernelwright.evaluate.triton.foreign import Foreign
-from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
-from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
+from kernelwright.evaluate.triton.model import (
+    construct,
+    flatten,
+    load_entry,
+    load_module,
+    load_parameters,
+    private_path,
+)
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.candidate import Candidate
 
 Argument: TypeAlias = "torch.Tensor | bool | int | float"
+
+Function = Callable[..., torch.Tensor]
+_BY_NAME = (
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos",
+    "cosh", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "fmod", "hypot", "isinf", "isnan",
+    "lgamma", "log", "log10", "log1p", "log2", "nextafter", "pow", "rsqrt", "sin", "sinh", "sqrt",
+    "tan", "tanh", "trunc",
+)  # fmt: skip
+_TABLE: dict[str, Function] = {
+    **{name: getattr(torch, name) for name in _BY_NAME},
+    "cbrt": lambda x: torch.copysign(x.abs().pow(1 / 3), x),
+    "div_rn": torch.div,
+    "exp10": lambda x: torch.pow(10.0, x),
+    "fast_cosf": torch.cos,
+    "fast_dividef": torch.div,
+    "fast_exp10f": lambda x: torch.pow(10.0, x),
+    "fast_expf": torch.exp,
+    "fast_log10f": torch.log10,
+    "fast_log2f": torch.log2,
+    "fast_logf": torch.log,
+    "fast_powf": torch.pow,
+    "fast_sinf": torch.sin,
+    "fast_tanf": torch.tan,
+    "finitef": torch.isfinite,
+    "fma": lambda x, y, z: torch.addcmul(z.double(), x.double(), y.double()).to(z.dtype),
+    "isfinited": torch.isfinite,
+    "llrint": torch.round,
+    "nearbyint": torch.round,
+    "normcdf": torch.special.ndtr,
+    "rcp_rn": torch.reciprocal,
+    "rint": torch.round,
+    "round": lambda x: torch.copysign(torch.floor(x.abs() + 0.5), x),
+    "rsqrt_rn": torch.rsqrt,
+    "saturatef": lambda x: x.clamp(0, 1),
+    "signbit": torch.signbit,
+    "sqrt_rn": torch.sqrt,
+}
+_PREDICATES = {"isinf", "isnan", "finitef", "isfinited", "signbit"}
+_RESULT = {"llrint": tl.int64, **dict.fromkeys(_PREDICATES, tl.int32)}
 
 
 class Arguments(NamedTuple):
@@ -58,7 +111,7 @@ def interpret(
     path = private_path("kernel")
     outputs: tuple[torch.Tensor, ...] = ()
     with Boundary(path, {NotImplementedError: "unsupported"}) as boundary, _pretending(arch):
-        entry = entry_of(load_module(path, candidate.source, candidate.defines), candidate)
+        entry = load_entry(path, candidate)
         boundary.default = "run"
         model = construct(entry, task)
         load_parameters(model, arguments.parameters)
@@ -78,13 +131,13 @@ def install() -> None:
     if isinstance(builder, RepairedBuilder):
         return
     install_carrier()
-    libdevice.install()
+    install_libdevice()
     builder.__class__ = RepairedBuilder  # the instance is shared: Triton's semantics hold it too
     builder.options = dataclasses.replace(
         builder.options,
         debug=True,  # otherwise device_assert is dropped
         sanitize_overflow=False,  # the device wraps around in silence
-        allowed_dot_input_precisions=dot.PRECISIONS,
+        allowed_dot_input_precisions=PRECISIONS,
     )
     execute = interpreter.GridExecutor.__call__
 
@@ -105,3 +158,35 @@ def _pretending(arch: str) -> Iterator[None]:
         warnings.catch_warnings(action="ignore"),  # of numpy, about the values that the task gave it
     ):
         yield
+
+
+def install_libdevice() -> None:
+    """Replace the functions in Triton's libdevice modules of this process; do so before candidates import."""
+    for module in (cuda, hip, generic):
+        for name in _functions(module):
+            table = _TABLE.get(name)
+            setattr(module, name, _computed(table, _RESULT.get(name)) if table else _unsupported(name))
+
+
+def _functions(module: ModuleType) -> list[str]:
+    return [name for name, value in inspect.getmembers(module, callable) if not name.startswith("_")]
+
+
+def _computed(function: Function, result: Foreign) -> Callable[..., Foreign]:
+    def call(*arguments: object, **_named: object) -> Foreign:
+        tensors = [interpreter.interpreter_semantic.to_tensor(a) for a in arguments]
+        values = function(*(torch.from_numpy(np.array(t.handle.data)) for t in tensors))
+        element = result or tensors[0].dtype
+        data = values.numpy().astype(interpreter._get_np_dtype(element))
+        shaped = any(t.type.is_block() for t in tensors)
+        kind = tl.block_type(element, list(data.shape)) if shaped else element
+        return tl.tensor(interpreter.TensorHandle(data, element), kind)
+
+    return call
+
+
+def _unsupported(name: str) -> Callable[..., Foreign]:
+    def call(*_arguments: object, **_named: object) -> Foreign:
+        raise UnsupportedError(f"libdevice.{name} cannot be interpreted")
+
+    return call

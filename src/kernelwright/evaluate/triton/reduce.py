@@ -15,8 +15,15 @@ import torch
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.triton.device import without_values
 from kernelwright.evaluate.triton.fault import Boundary
-from kernelwright.evaluate.triton.model import arguments_of, construct, flatten
-from kernelwright.evaluate.triton.module import define, integers, load_module, private_path
+from kernelwright.evaluate.triton.model import (
+    arguments_of,
+    construct,
+    define,
+    flatten,
+    integers,
+    load_module,
+    private_path,
+)
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Define
 from kernelwright.records.task import Workload

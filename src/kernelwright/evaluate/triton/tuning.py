@@ -13,8 +13,7 @@ from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import OutOfResources, PTXASError
 
-from kernelwright.evaluate.triton.foreign import Foreign
-from kernelwright.evaluate.triton.replaced import replaced
+from kernelwright.evaluate.triton.foreign import Foreign, replaced
 
 MOST = 64
 """Configurations of a candidate that are captured."""

@@ -1,7 +1,7 @@
 """Random outputs: are a candidate's draws like the reference's? A permutation test over whole draws.
 
 On one input, n draws of each side are reduced to features (moments, quantiles, means of parts, share of zeros,
-autocorrelations, agreement with other draws, shares of single values, and how the elements relate: `dependence`) and to
+autocorrelations, agreement with other draws, shares of single values, and how the elements relate: `places`) and to
 the distances between draws. If the candidate samples what the reference samples, all 2n draws are exchangeable, so
 every assignment of them to two sides is equally likely. The largest standardised difference over all features is
 compared with its distribution under random assignments, and the chance of refusing an honest kernel is what was asked
@@ -12,14 +12,15 @@ Rounding, which is not random, must not tell the sides apart: values close to on
 and each feature has a least unit. A dependence that shows in none of the features passes.
 """
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 
-from kernelwright.evaluate.verify import dependence
+from kernelwright.evaluate.verify import places
 from kernelwright.evaluate.verify.compare import Wrong, not_finite
-from kernelwright.evaluate.verify.places import Sample
+from kernelwright.evaluate.verify.places import STRETCH, Sample
 
 HELD = 8
 """Further draws of the reference that say what is usual in each element."""
@@ -30,6 +31,14 @@ VALUES = 32
 """Most different values whose shares are looked at one by one."""
 FEWEST, MOST = 2000, 200_000
 """Random assignments of a test."""
+
+PAIRS = 128
+"""Most sums of differences that a test is made of."""
+KEPT = 64
+"""Pairs whose elements are kept until the contest is over."""
+LEAST = 8
+"""Pairs below which nothing can be told."""
+Pair = tuple[torch.Tensor, torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -131,10 +140,10 @@ def features_of(draws: torch.Tensor, sample: Draws) -> tuple[list[str], torch.Te
     scale = torch.maximum(spread, sample.held.abs().mean().clamp(min=1e-30) * 1e-3)
     z = (draws - usual) / scale
     happens = torch.where(spread >= scale, z * usual.sign(), 0.0)
-    zero = dependence.zeros_happen(sample.held)
+    zero = places.zeros_happen(sample.held)
     events = (draws == 0).double() - (sample.held == 0).double().mean(0) if zero else happens
     stretch = sample.sample.stretch
-    named: dependence.Named = {
+    named: places.Named = {
         "the mean": draws.mean(1, keepdim=True),
         "the mean square": draws.square().mean(1, keepdim=True),
         "the variance": z.square().mean(1, keepdim=True),
@@ -148,11 +157,11 @@ def features_of(draws: torch.Tensor, sample: Draws) -> tuple[list[str], torch.Te
         "the correlation of what happens to neighbours": _autocorrelations(happens[:, :stretch], sample.width),
         "the agreement with other draws": torch.stack([(draws == h).double().mean(1) for h in sample.held], dim=1),
         "the shares of values": _shares(draws, sample.held),
-        **dependence.figures(events, draws == 0 if zero else happens > 0, sample.sample),
+        **places.figures(events, draws == 0 if zero else happens > 0, sample.sample),
     }
     if not zero:
         # What is added to an element has a sign of its own.
-        plain = dependence.figures(z, z > 0, sample.sample)
+        plain = places.figures(z, z > 0, sample.sample)
         named.update({f"{name}, as it is": values for name, values in plain.items()})
     names = [name for name, values in named.items() for _ in range(values.shape[1])]
     features = torch.cat(list(named.values()), dim=1)
@@ -172,8 +181,8 @@ def _snapped(draws: torch.Tensor, sample: Draws) -> torch.Tensor:
 
 def quantiles(values: torch.Tensor) -> torch.Tensor:
     """The quantiles that are compared, of the last dimension."""
-    places = [int(q * (values.shape[-1] - 1)) for q in QUANTILES]
-    return values.sort(dim=-1).values[..., places]
+    ranks = [int(q * (values.shape[-1] - 1)) for q in QUANTILES]
+    return values.sort(dim=-1).values[..., ranks]
 
 
 def _parts(z: torch.Tensor) -> torch.Tensor:
@@ -186,7 +195,7 @@ def _autocorrelations(z: torch.Tensor, width: int) -> torch.Tensor:
     lags = [lag for lag in sorted({*LAGS, width}) if 0 < lag < z.shape[1]]
     if not lags:
         return z.new_zeros(len(z), 0)
-    bounded = z.clamp(-dependence.OUTLYING, dependence.OUTLYING)
+    bounded = z.clamp(-places.OUTLYING, places.OUTLYING)
     return torch.stack([(bounded[:, lag:] * bounded[:, :-lag]).mean(1) for lag in lags], dim=1)
 
 
@@ -200,9 +209,9 @@ def _shares(draws: torch.Tensor, held: torch.Tensor) -> torch.Tensor:
 
 def _assignments(mine: int, total: int, count: int) -> torch.Tensor:
     """The true assignment of draws to sides first, then random ones: 1 for the candidate's side, -1 for the other."""
-    places = torch.rand(count + 1, total).argsort(dim=1)
-    places[0] = torch.arange(total)
-    return torch.where(places < mine, 1.0, -1.0)
+    order = torch.rand(count + 1, total).argsort(dim=1)
+    order[0] = torch.arange(total)
+    return torch.where(order < mine, 1.0, -1.0)
 
 
 def _distances(draws: torch.Tensor, sides: torch.Tensor) -> torch.Tensor:
@@ -216,3 +225,96 @@ def _distances(draws: torch.Tensor, sides: torch.Tensor) -> torch.Tensor:
     found = found - found.mean(0)
     deviation = found.std(0)
     return torch.where(deviation > 1e-9 * between.max(), found / deviation, 0.0).abs()
+
+
+class Pairs:
+    """All timed results of one output, compared with eager's on the same inputs, which change from call to call.
+
+    Each pair is a difference of features, whose sign is as likely one way as the other if both sample the same: a
+    sign-flip test over all pairs (Fisher 1935). How elements relate is examined in some calls only, drawn from all as in
+    a reservoir (Vitter 1985), because it costs more than a call may. The inputs are unknown here, and so is what is
+    usual in an element. `sample` says how the last elements of each result that is added lie.
+    """
+
+    def __init__(self, false_alarm: float, sample: Sample) -> None:
+        self._false_alarm, self._sample = false_alarm, sample
+        self._differences: list[torch.Tensor] = []
+        self._before: Pair | None = None
+        self._kept: list[Pair] = []
+
+    def add(self, got: torch.Tensor, wanted: torch.Tensor) -> Wrong | None:
+        """Keep a pair of flat results; refused at once is only what is not finite."""
+        if got.dtype.is_floating_point and (wrong := not_finite(got)):
+            return wrong
+        both = (got.flatten().double().cpu(), wanted.flatten().double().cpu())
+        count = self._sample.count
+        mine, theirs = both[0][-count:].clone(), both[1][-count:].clone()
+        before = self._before or (mine, theirs)
+        ours, eagers = (_plain(*one) for one in zip(both, (mine, theirs), before, strict=True))
+        self._differences.append(ours - eagers)
+        self._before = (mine, theirs)
+        self._keep(mine, theirs)
+        return None
+
+    def wrong(self) -> Wrong | None:
+        """Why all pairs together are refused."""
+        if len(self._differences) < LEAST:
+            return None
+        together = torch.stack([_together(pair, self._sample) for pair in self._kept])
+        tests = (torch.stack(self._differences), together)
+        return next((w for d in tests if (w := self._tested(d, self._false_alarm / len(tests))) is not None), None)
+
+    def _keep(self, mine: torch.Tensor, theirs: torch.Tensor) -> None:
+        if len(self._kept) < KEPT:
+            self._kept.append((mine.float(), theirs.float()))
+        elif (place := secrets.randbelow(len(self._differences))) < KEPT:
+            self._kept[place] = (mine.float(), theirs.float())
+
+    def _tested(self, each: torch.Tensor, false_alarm: float) -> Wrong | None:
+        differences = _grouped(each)
+        # What rounding alone causes is far below a thousandth of what chance does.
+        unit = differences.square().sum(0).sqrt() + 1e-6 * len(differences)
+        shape = (assignments_for(false_alarm) + 1, len(differences))
+        signs = torch.randint(0, 2, shape).mul_(2).sub_(1).float()
+        signs[0] = 1
+        largest = (signs @ (differences / unit).float()).abs().amax(1)
+        critical = critical_of(largest[1:].sort().values, false_alarm)
+        if float(largest[0]) <= critical:
+            return None
+        evidence = (
+            f"over {len(each)} timed calls its random results differ from eager's on the same inputs: "
+            f"{float(largest[0]):.3g} standard deviations, where {critical:.3g} would come up by chance in "
+            f"{false_alarm:g} of cases"
+        )
+        return Wrong("value", evidence, float(largest[0]))
+
+
+def _grouped(differences: torch.Tensor) -> torch.Tensor:
+    """At most PAIRS sums of neighbouring rows, which are as symmetric as the rows."""
+    size = -(-len(differences) // PAIRS)
+    whole = len(differences) // size * size
+    return differences[:whole].view(-1, size, differences.shape[1]).sum(1)
+
+
+def _plain(draw: torch.Tensor, sampled: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
+    """Features of one result without others to compare it with, and how it is like the one before, in the same places."""
+    scale = draw.abs().mean().clamp(min=1e-30)
+    sample = draw[:STRETCH] / scale
+    blocks = min(8, len(draw))
+    parts = draw[: len(draw) // blocks * blocks].view(blocks, -1).mean(1)
+    alike = ((sampled == 0) == (before == 0)).double().mean()
+    signs = (sampled.sign() == before.sign()).double().mean()
+    single = torch.stack([draw.mean(), draw.square().mean().sqrt(), (draw == 0).double().mean(), alike, signs])
+    return torch.cat([single, quantiles(sample) * scale, parts])
+
+
+def _together(pair: Pair, sample: Sample) -> torch.Tensor:
+    """How differently the elements of two results hang together; what happens is chosen by both alike."""
+    draws = torch.stack(pair).double()
+    zero = places.zeros_happen(draws)
+    events = (draws == 0).double() if zero else draws
+    centred = events - events.mean(1, keepdim=True)
+    scaled = centred / centred.square().mean().sqrt().clamp(min=1e-30)
+    found = places.figures(scaled, draws == 0 if zero else draws > 0, sample)
+    mine, theirs = torch.cat(list(found.values()), dim=1)
+    return mine - theirs

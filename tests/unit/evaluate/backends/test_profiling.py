@@ -14,7 +14,7 @@ from kernelwright.evaluate.backends.cuda.profiling import LADDER, Profiler
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.profile import ncu
-from kernelwright.evaluate.profile.metrics import wanted
+from kernelwright.evaluate.profile.ncu import wanted
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.messages.base import Done

@@ -8,7 +8,7 @@ import pytest
 from kernelwright.evaluate.backends.cpu.clock import CpuClock
 from kernelwright.evaluate.pipeline import baselines, plausible
 from kernelwright.evaluate.profile.clock import Samples
-from kernelwright.evaluate.profile.stopping import Stopping
+from kernelwright.evaluate.profile.statistics import Stopping
 from kernelwright.evaluate.sandbox.contestant import Ran
 from kernelwright.records.policy import Policy
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kernelwright.evaluate.profile import breeding
+from kernelwright.evaluate.profile import inputs
 from kernelwright.evaluate.profile.inputs import FreshInputs, Stock
 from kernelwright.records.tensor import ITEM_BYTES, Domain, TensorSpec
 
@@ -183,7 +183,7 @@ def test_values_whose_difference_is_no_number_are_chosen_and_not_mixed():
 
 
 def test_a_tensor_larger_than_the_pool_of_coins_meets_them_more_than_once(monkeypatch):
-    monkeypatch.setattr(breeding, "COINS", 16 * 7)
+    monkeypatch.setattr(inputs, "COINS", 16 * 7)
     pool = Pool(KINDS["real"], KINDS["index"], KINDS["probability"], kept=ONE)
     for offsets in pool.fresh.windows(4):
         for index, offset in enumerate(offsets):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.evaluate.profile import trace
+from kernelwright.evaluate.profile import launches
 from kernelwright.evaluate.profile.launches import (
     LONGEST_NAME,
     Seen,
@@ -162,8 +162,8 @@ GOOD = {
 
 
 def test_a_trace_is_read():
-    assert trace.seen_in([Activity(**GOOD)]) == [Seen("k", 12.5, (4, 1, 1), (32, 1, 1), 24, 16, 3)]
-    assert trace.seen_in([]) == []
+    assert launches.seen_in([Activity(**GOOD)]) == [Seen("k", 12.5, (4, 1, 1), (32, 1, 1), 24, 16, 3)]
+    assert launches.seen_in([]) == []
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_an_entry_that_makes_no_sense_is_refused(bad):
 
 
 def test_what_has_no_shape_is_taken_without():
-    (seen,) = trace.seen_in([Activity(name="Memset (Device)", us=1.0, count=1)])
+    (seen,) = launches.seen_in([Activity(name="Memset (Device)", us=1.0, count=1)])
     assert (seen.grid, seen.block, seen.registers) == (None, None, None)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.evaluate.profile import ncu
-from kernelwright.evaluate.profile.metrics import CUDAFORGE, METRICS, OF_COUNTERS, OF_KERNEL, wanted
+from kernelwright.evaluate.profile.ncu import CUDAFORGE, METRICS, OF_COUNTERS, OF_KERNEL, wanted
 from kernelwright.records.profile import Counters, KernelProfile
 
 CHIPS = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelwright.evaluate.profile.stopping import FIRST, Stopping, schedule
+from kernelwright.evaluate.profile.statistics import FIRST, Stopping, schedule
 from kernelwright.records.policy import Policy
 
 RECORDED = Path(__file__).parent / "h200_blocks.json"

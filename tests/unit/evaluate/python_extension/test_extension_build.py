@@ -9,7 +9,7 @@ from torch.utils import cpp_extension
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate import toolkit
-from kernelwright.evaluate.python_extension import build, precompiled, tools
+from kernelwright.evaluate.python_extension import build, precompiled
 from kernelwright.evaluate.python_extension.build import Build, ExtensionError, Options, Source
 from kernelwright.evaluate.python_extension.fast_path import FastPath, _bindings
 from lanes import sampled
@@ -43,7 +43,7 @@ def test_bindings_are_torch_s_own():
 
 def test_the_precompiled_header_serves_the_candidate_s_level():
     levels = [[], ["-O0"], ["-O3"], ["-O3", "-O0"], ["-g", "-O1"]]
-    assert [tools.variant_for(flags).name for flags in levels] == [
+    assert [precompiled.variant_for(flags).name for flags in levels] == [
         "plain", "plain", "optimised", "plain", "optimised",
     ]  # fmt: skip
 
@@ -52,17 +52,17 @@ def test_headers_are_made_once_and_moved_into_place(monkeypatch, tmp_path):
     made = []
     monkeypatch.setattr(precompiled, "_make", lambda folder, variant: made.append(variant))
     folder = precompiled.precompile(tmp_path / "cache")
-    assert made == list(tools.VARIANTS)
+    assert made == list(precompiled.VARIANTS)
     assert folder == precompiled.precompile(tmp_path / "cache") == precompiled.place(tmp_path / "cache")
-    assert made == list(tools.VARIANTS)
+    assert made == list(precompiled.VARIANTS)
     assert [p.name for p in (tmp_path / "cache").iterdir()] == [folder.name]
     assert (folder / "stand-ins/torch/extension.h").exists()
-    monkeypatch.setattr(tools, "HEADER_TEXT", "another")
+    monkeypatch.setattr(precompiled, "HEADER_TEXT", "another")
     assert precompiled.place(tmp_path / "cache") != folder
 
 
 def test_a_compiler_that_fails_leaves_nothing_behind(monkeypatch, tmp_path):
-    monkeypatch.setattr(tools, "host_compiler", lambda: ["g++", "--no-such-option"])
+    monkeypatch.setattr(precompiled, "host_compiler", lambda: ["g++", "--no-such-option"])
     with pytest.raises(MachineError, match="cannot be precompiled"):
         precompiled.precompile(tmp_path)
     assert list(tmp_path.iterdir()) == []

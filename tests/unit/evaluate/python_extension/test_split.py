@@ -5,9 +5,8 @@ import re
 import pytest
 from extension_sources import ALL, DISPATCHED, PLAIN, REDUCED
 
-from kernelwright.evaluate.python_extension.registration import Kernel, instances, registration, stubs
-from kernelwright.evaluate.python_extension.split import split, with_numbers
-from kernelwright.evaluate.python_extension.stub import launches_called, stub
+from kernelwright.evaluate.python_extension.build import Kernel, instances, registration, stubs
+from kernelwright.evaluate.python_extension.split import launches_called, split, stub, with_numbers
 from kernelwright.evaluate.python_extension.text import UnclearError, masked
 
 KERNEL = "__global__ void k(float* x) { x[0] = 1; }\n"

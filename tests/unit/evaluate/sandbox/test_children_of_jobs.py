@@ -7,7 +7,7 @@ from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.calls import LoadTask
 from kernelwright.evaluate.sandbox.messages.tools import Execute
-from kernelwright.evaluate.sandbox.spares import Spares
+from kernelwright.evaluate.sandbox.spawn import Spares
 from kernelwright.execution import job
 from kernelwright.execution.job import Job, JobCancelledError
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from kernelwright.evaluate.sandbox.messages.calls import Clocking
-from kernelwright.evaluate.sides import cuda_calls, device_clock
+from kernelwright.evaluate.sides import device_clock
 from kernelwright.evaluate.sides.device_clock import DeviceClock
 
 
@@ -40,7 +40,7 @@ def log(monkeypatch):
     clock._flush = Flush()
     clock._watched = False
     clock._spin = lambda cycles: done.append(f"spin {cycles}")
-    monkeypatch.setattr(cuda_calls, "_clocks", {False: clock, True: clock})
+    monkeypatch.setattr(device_clock, "_clocks", {False: clock, True: clock})
     monkeypatch.setattr(torch.cuda, "Event", lambda enable_timing: Event(done))
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: done.append("wait"))
     monkeypatch.setattr(device_clock.driver, "cuCtxResetPersistingL2Cache", lambda: done.append("reset") or (0,))
@@ -48,7 +48,7 @@ def log(monkeypatch):
 
 
 def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
-    results, clocks = cuda_calls.timed(
+    results, clocks = device_clock.timed(
         lambda x: log.append(f"call {x}") or -x, [(1,), (2,)], Clocking(clock="each", busy_ns=100)
     )
     assert results == [-1, -2]
@@ -61,7 +61,7 @@ def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
 
 def test_a_call_takes_its_parameters_before_anything_of_it_is_timed(log):
     prepare = [lambda: log.append("take 1"), lambda: log.append("take 2")]
-    _, clocks = cuda_calls.timed(
+    _, clocks = device_clock.timed(
         lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking(clock="each", busy_ns=100), prepare
     )
     assert clocks.each_ns == (12_500, 12_500)
@@ -72,26 +72,26 @@ def test_a_call_takes_its_parameters_before_anything_of_it_is_timed(log):
 
 
 def test_a_call_that_is_waited_for_is_not_prepared(log):
-    cuda_calls.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking(clock="waiting"))
+    device_clock.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking(clock="waiting"))
     assert log == ["wait", "call 1", "wait", "call 2", "wait"]
 
 
 def test_calls_that_are_only_checked_run_together(log):
-    cuda_calls.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking())
+    device_clock.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking())
     assert log == ["wait", "call 1", "call 2", "wait"]
 
 
 def test_a_device_that_cannot_reset_persisting_lines_is_an_error_unless_it_has_none(log, monkeypatch):
     monkeypatch.setattr(device_clock.driver, "cuCtxResetPersistingL2Cache", lambda: (device_clock.UNSUPPORTED,))
-    cuda_calls.clocked(lambda i: i, 1, Clocking(clock="each"))
+    device_clock.clocked(lambda i: i, 1, Clocking(clock="each"))
     broken = device_clock.driver.CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
     monkeypatch.setattr(device_clock.driver, "cuCtxResetPersistingL2Cache", lambda: (broken,))
     with pytest.raises(RuntimeError, match="could not be reset"):
-        cuda_calls.clocked(lambda i: i, 1, Clocking(clock="each"))
+        device_clock.clocked(lambda i: i, 1, Clocking(clock="each"))
 
 
 def test_what_another_stream_of_foreign_host_code_still_does_is_part_of_the_call(log, monkeypatch):
-    clock = cuda_calls.the_clock(watched=True)
+    clock = device_clock.the_clock(watched=True)
     clock._watched = True
     now, waits = [0], [0]
 
@@ -102,12 +102,12 @@ def test_what_another_stream_of_foreign_host_code_still_does_is_part_of_the_call
 
     monkeypatch.setattr(torch.cuda, "synchronize", wait)
     monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
-    _, clocks = cuda_calls.clocked(lambda i: i, 1, Clocking(clock="each"))
+    _, clocks = device_clock.clocked(lambda i: i, 1, Clocking(clock="each"))
     assert clocks.each_ns == (12_500 + 400_000,)
 
 
 def test_asking_an_idle_device_is_no_part_of_the_call(log, monkeypatch):
-    cuda_calls.the_clock(watched=True)._watched = True
+    device_clock.the_clock(watched=True)._watched = True
     now = [0]
 
     def wait():
@@ -115,5 +115,5 @@ def test_asking_an_idle_device_is_no_part_of_the_call(log, monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "synchronize", wait)
     monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
-    _, clocks = cuda_calls.clocked(lambda i: i, 1, Clocking(clock="each"))
+    _, clocks = device_clock.clocked(lambda i: i, 1, Clocking(clock="each"))
     assert clocks.each_ns == (12_500,)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kernelwright.evaluate.sides.domains import spec_of, with_domain
+from kernelwright.evaluate.sides.export import spec_of, with_domain
 from kernelwright.records.tensor import Domain
 
 

@@ -18,7 +18,7 @@ from kernelwright.evaluate.sandbox.messages.tools import (
     Trace,
     Traced,
 )
-from kernelwright.evaluate.sides import subject, traced
+from kernelwright.evaluate.sides import profile_target
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.task import Workload
@@ -50,8 +50,8 @@ SUBJECT = ModuleSubject(workload=WORKLOAD, candidate=CANDIDATE, init=INIT, devic
 
 
 def test_a_module_is_called_with_its_tunables_its_parameters_and_scalars():
-    result = subject.subject(SUBJECT)()
-    torch.manual_seed(subject.SEED)
+    result = profile_target.subject(SUBJECT)()
+    torch.manual_seed(profile_target.SEED)
     x, weight = torch.randn(3, 4), torch.randn(4)
     assert torch.allclose(result, x * weight * 1.5)
 
@@ -69,7 +69,7 @@ def test_a_module_is_called_with_its_tunables_its_parameters_and_scalars():
 )
 def test_inputs_are_of_their_domain(domain, dtype, admits):
     spec = TensorSpec(name="t", shape=(64, 9), dtype=dtype, domain=domain, bound=7 if domain is Domain.INDEX else None)
-    drawn = subject.draw(spec, "cpu")
+    drawn = profile_target.draw(spec, "cpu")
     assert (tuple(drawn.shape), str(drawn.dtype)) == ((64, 9), f"torch.{dtype}")
     assert admits(drawn)
 
@@ -87,12 +87,12 @@ def test_equal_launches_are_summed_and_only_the_devices_activities_count():
         "junk",
         {},
     ]
-    found = traced.summed(events)
+    found = profile_target.summed(events)
     assert [(e.name, e.us, e.count) for e in found] == [("k", 5.0, 2), ("Memset (Device)", 1.0, 1)]
 
 
 def test_a_trace_of_thousands_of_kernels_fits_one_message():
-    activities = traced.summed(event(f"{i:05}" + "k" * 5000) for i in range(2000))
+    activities = profile_target.summed(event(f"{i:05}" + "k" * 5000) for i in range(2000))
     assert len(Traced(calls=1, activities=activities).model_dump_json()) < 1 << 19
 
 
@@ -156,7 +156,7 @@ def test_the_target_is_started_in_the_jail_and_calls_the_candidate(child):
 def test_a_trace_without_a_device_is_an_answer_not_an_end(child):
     prepared(child)
     if torch.cuda.is_available():
-        assert child.ask(Trace()).calls == traced.TRACED_CALLS
+        assert child.ask(Trace()).calls == profile_target.TRACED_CALLS
     else:
         with pytest.raises(ChildRaisedError):
             child.ask(Trace())

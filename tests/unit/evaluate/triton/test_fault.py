@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.evaluate.triton.fault import LOG_CHARACTERS, Boundary, UnsupportedError, clip
-from kernelwright.evaluate.triton.module import load_module, private_path
+from kernelwright.evaluate.triton.model import load_module, private_path
 
 
 def run(tmp_path, text, kinds=None):

@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.evaluate.triton.fault import BuildError
-from kernelwright.evaluate.triton.module import define, integers, load_module, private_path
+from kernelwright.evaluate.triton.model import define, integers, load_module, private_path
 from kernelwright.records.candidate import Define
 
 TEXT = """# päge

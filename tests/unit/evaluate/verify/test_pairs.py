@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from kernelwright.evaluate.verify import places
-from kernelwright.evaluate.verify.pairs import Pairs
+from kernelwright.evaluate.verify.statistical import Pairs
 
 pytestmark = pytest.mark.usefixtures("seeded")
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from kernelwright.evaluate.backends import look
-from kernelwright.evaluate.profile import ncu, ncu_output, ncu_probe
+from kernelwright.evaluate.profile import ncu, ncu_output
 from kernelwright.records.check import Check
 
 
@@ -23,9 +23,7 @@ def _counters() -> Check:
     if tool is None:
         cure = "Install Nsight Compute, a part of the CUDA toolkit, and put `ncu` on PATH."
         return Check(name="counters", status="lost", detail="ncu is not here: kernels are only traced", cure=cure)
-    done = look.run(
-        [tool, "--csv", "--page", "raw", "--metrics", ncu_probe.METRIC, sys.executable, "-c", ncu_probe.PROBE]
-    )
+    done = look.run([tool, "--csv", "--page", "raw", "--metrics", ncu.METRIC, sys.executable, "-c", ncu.PROBE])
     output = ncu_output.read(done.stdout + done.stderr) if done else ncu_output.read("")
     refusal = ncu.refusal(output)
     if refusal:
@@ -36,7 +34,7 @@ def _counters() -> Check:
 
 
 def _for_whom(tool: str) -> Check:
-    params = Path(ncu_probe.ADMIN_ONLY)
+    params = Path(ncu.ADMIN_ONLY)
     if params.exists() and "RmProfilingAdminOnly: 1" in params.read_text(errors="replace"):
         told = f"{tool} counts for the administrator only: kernels with host code of their own are only traced"
         return Check(name="counters", status="lost", detail=told, cure=ncu.DENIED)

@@ -9,7 +9,7 @@ from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.python_extension.precompiled import precompile
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.spares import Spares
+from kernelwright.evaluate.sandbox.spawn import Spares
 from kernelwright.knowledge.hardware import Hardware, hardware
 
 LAUNCHER_JAIL = Jail(directory="/", memory_bytes=1 << 40)

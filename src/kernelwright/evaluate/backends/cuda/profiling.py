@@ -18,8 +18,8 @@ from kernelwright.errors import MachineError
 from kernelwright.evaluate.backends.cuda.profile_request import Request
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.profiles import FAILURES, read_gbps, told
-from kernelwright.evaluate.profile import ncu, ncu_output, trace
-from kernelwright.evaluate.profile.launches import Sum, chip_of, with_counters
+from kernelwright.evaluate.profile import ncu, ncu_output
+from kernelwright.evaluate.profile.launches import Sum, chip_of, seen_in, with_counters
 from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import (
@@ -214,7 +214,7 @@ class Profiler:
             if self._forks_trace:
                 raise
             traced = self._trace_in_new(request)
-        return self._sum(request, traced.calls).kernels(trace.seen_in(traced.activities))
+        return self._sum(request, traced.calls).kernels(seen_in(traced.activities))
 
     def _trace_in_fork(self, request: Request) -> Traced:
         with Opened(self._host.warm, self._ladder[0], TRACE_LIMIT_S) as child:
