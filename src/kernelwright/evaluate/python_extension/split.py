@@ -280,12 +280,6 @@ def _sides_of_declaration(seen: str) -> set[str]:
     return {"device"} if _DEVICE_LIBRARY.search(seen) else {"device", "host"}
 
 
-def _is_device_variable(item: Item, head: str) -> bool:
-    """Whether it declares memory of the device's, which the host has no name for."""
-    marked = "__constant__" in head or ("__device__" in head and item.kind == "declaration" and "(" not in head)
-    return marked and not re.search(r"\b(?:struct|class)\b", head)
-
-
 def _sides_of_function(head: str, seen: str) -> set[str]:
     if "__host__" in head and "__device__" in head:
         return {"device", "host"}

@@ -77,11 +77,7 @@ class Child:
     ended: bool = field(default=False)
 
     def ask(
-        self,
-        command: Command[R],
-        limit_s: float,
-        freeze: bool = True,
-        meanwhile: Meanwhile | None = None,
+        self, command: Command[R], limit_s: float, freeze: bool = True, meanwhile: Meanwhile | None = None
     ) -> Response[R]:
         """Put one question to the frozen child, continue it, and freeze it the moment it answers.
 

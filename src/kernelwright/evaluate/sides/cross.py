@@ -28,10 +28,7 @@ class CrossSide:
         if isinstance(found, Fault):
             return _told(found)
         described = CapturedPlans(
-            plans=found.plans,
-            unaligned_plans=found.unaligned_plans,
-            aligned_only=found.aligned_only,
-            facts=found.facts,
+            plans=found.plans, unaligned_plans=found.unaligned_plans, aligned_only=found.aligned_only, facts=found.facts
         )
         parts = (described.model_dump_json().encode(), *found.modules)
         data = b"".join(parts)

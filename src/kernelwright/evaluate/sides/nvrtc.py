@@ -173,10 +173,7 @@ def kernel_parameters(binary: bytes) -> dict[str, list[int]]:
 def _sections(binary: bytes) -> Iterator[tuple[str, bytes]]:
     if binary[:5] != b"\x7fELF\x02":
         raise ValueError("no 64-bit ELF file")
-    table, entry, count, names = (
-        struct.unpack_from("<Q", binary, 0x28)[0],
-        *struct.unpack_from("<HHH", binary, 0x3A),
-    )
+    table, entry, count, names = (struct.unpack_from("<Q", binary, 0x28)[0], *struct.unpack_from("<HHH", binary, 0x3A))
     headers = [struct.unpack_from("<IIQQQQ", binary, table + i * entry) for i in range(count)]
     text = headers[names][4]
     for name, _, _, _, offset, size in headers:

@@ -15,14 +15,7 @@ import torch
 import triton.language as tl
 from triton.runtime import interpreter
 
-from kernelwright.evaluate.triton.bfloat16 import (
-    atomic_add,
-    bits_handle,
-    convert,
-    from_bits,
-    is_bfloat16,
-    to_bits,
-)
+from kernelwright.evaluate.triton import bfloat16
 from kernelwright.evaluate.triton.fault import CandidateError, FaultKind, UnsupportedError
 from kernelwright.evaluate.triton.foreign import Array, Foreign, Handle
 from kernelwright.evaluate.triton.memory import Guard
@@ -40,7 +33,7 @@ def operand(side: Handle, precision: Foreign) -> Array:
     """One side of a product that accumulates in fp32, as fp32."""
     element = side.dtype.scalar
     if element.is_fp8():
-        return convert(side.data, element, tl.float32)
+        return bfloat16.convert(side.data, element, tl.float32)
     wide: Array = np.ascontiguousarray(side.data, dtype=np.float32)
     if element == tl.float32 and precision == interpreter._ir.INPUT_PRECISION.TF32:
         return np.asarray((wide.view(np.uint32) & TF32_MASK).view(np.float32))
@@ -77,8 +70,8 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
         dtype = ptrs.get_element_ty()
         if dtype != tl.bfloat16:
             return super().create_masked_load(ptrs, mask, other, *rest, **named)  # type: ignore[no-any-return]
-        fill = np.zeros(ptrs.data.shape, _U16) if other is None else to_bits(other.data)
-        return _new(from_bits(_native.load(ptrs.data, _flags(mask), fill, _U16)), dtype)
+        fill = np.zeros(ptrs.data.shape, _U16) if other is None else bfloat16.to_bits(other.data)
+        return _new(bfloat16.from_bits(_native.load(ptrs.data, _flags(mask), fill, _U16)), dtype)
 
     def create_masked_store(
         self, ptrs: Handle, value: Handle, mask: Handle | Array, *rest: object, **named: object
@@ -87,7 +80,7 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
         self.guard.store(ptrs, _flags(mask))
         if ptrs.get_element_ty() != tl.bfloat16:
             return super().create_masked_store(ptrs, value, mask, *rest, **named)
-        return _native.store(ptrs.data, to_bits(value.data), _flags(mask))
+        return _native.store(ptrs.data, bfloat16.to_bits(value.data), _flags(mask))
 
     def create_atomic_rmw(self, op: Foreign, ptr: Handle, value: Handle, mask: Handle, *rest: object) -> Foreign:
         """Read, modify and write, in bounds."""
@@ -96,7 +89,7 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
             return super().create_atomic_rmw(op, ptr, value, mask, *rest)
         if op != interpreter._ir.ATOMIC_OP.FADD:
             raise UnsupportedError("an atomic other than add on bfloat16 cannot be interpreted")
-        return _new(atomic_add(ptr.data, value.data, _flags(mask)), tl.bfloat16)
+        return _new(bfloat16.atomic_add(ptr.data, value.data, _flags(mask)), tl.bfloat16)
 
     def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, *rest: object) -> Foreign:
         """Compare and swap, in bounds."""
@@ -116,24 +109,24 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
 
     def create_bitcast(self, source: Handle, target: Foreign) -> Handle:
         """The same bits as another type."""
-        source = bits_handle(source)
-        if is_bfloat16(target):
-            return _new(from_bits(source.data.view(_U16)), tl.bfloat16)
+        source = bfloat16.bits_handle(source)
+        if bfloat16.is_bfloat16(target):
+            return _new(bfloat16.from_bits(source.data.view(_U16)), tl.bfloat16)
         return super().create_bitcast(source, target)  # type: ignore[no-any-return]
 
     def cast_impl(self, source: Handle, target: Foreign) -> Handle:
         """Casts that involve an integer, or between fp16, bf16, fp32 and fp64."""
-        if is_bfloat16(source.dtype) or is_bfloat16(target):
+        if bfloat16.is_bfloat16(source.dtype) or bfloat16.is_bfloat16(target):
             return _new(source.data.astype(interpreter._get_np_dtype(target.scalar)), target.scalar)
         return super().cast_impl(source, target)  # type: ignore[no-any-return]
 
     def create_fp_to_fp(self, source: Handle, target: Foreign, rounding: Foreign) -> Handle:
         """Casts with a rounding mode, or that involve float8."""
-        return _new(convert(source.data, source.dtype.scalar, target.scalar, rounding), target.scalar)
+        return _new(bfloat16.convert(source.data, source.dtype.scalar, target.scalar, rounding), target.scalar)
 
     def create_fabs(self, value: Handle) -> Handle:
         """The absolute value."""
-        if is_bfloat16(value.dtype):
+        if bfloat16.is_bfloat16(value.dtype):
             return _new(np.abs(value.data), tl.bfloat16)
         return super().create_fabs(value)  # type: ignore[no-any-return]
 

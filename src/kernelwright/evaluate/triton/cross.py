@@ -17,13 +17,7 @@ from triton.runtime.errors import TritonError
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.triton.cubin import LOG_KEY
-from kernelwright.evaluate.triton.device import (
-    Call,
-    CudaPretence,
-    RecordingDriver,
-    absent_gpu,
-    without_values,
-)
+from kernelwright.evaluate.triton.device import Call, CudaPretence, RecordingDriver, absent_gpu, without_values
 from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
 from kernelwright.evaluate.triton.model import (
     arguments_of,

@@ -5,8 +5,36 @@ from pathlib import Path
 import pytest
 
 from kernelwright.evaluate.profile import ncu
-from kernelwright.evaluate.profile.ncu import CUDAFORGE, METRICS, OF_COUNTERS, OF_KERNEL, wanted
+from kernelwright.evaluate.profile.ncu import METRICS, OF_COUNTERS, OF_KERNEL, wanted
 from kernelwright.records.profile import Counters, KernelProfile
+
+CUDAFORGE = {
+    "sm__cycles_active.avg": "cycles",
+    "sm__warps_active.avg.pct_of_peak_sustained_active": "occupancy_achieved",
+    "launch__occupancy_limit_blocks": "limit_blocks",
+    "launch__occupancy_limit_registers": "limit_registers",
+    "launch__occupancy_limit_shared_mem": "limit_shared",
+    "launch__registers_per_thread": "registers",
+    "sm__inst_executed.sum": "instructions",
+    "sm__inst_executed_pipe_fp32.avg.pct_of_peak_sustained_active": "fma_share",
+    "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active": "tensor_share",
+    "dram__bytes_read.sum": "dram_read_bytes",
+    "dram__bytes_write.sum": "dram_write_bytes",
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed": "dram_share",
+    "dram__bytes.sum.per_second": "dram_gbps",
+    "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed": "dram_share",
+    "l1tex__t_sector_hit_rate.pct": "l1_hit_share",
+    "l1tex__throughput.avg.pct_of_peak_sustained_active": "l1_share",
+    "lts__t_sector_hit_rate.pct": "l2_hit_share",
+    "lts__throughput.avg.pct_of_peak_sustained_active": "l2_share",
+    "smsp__warp_issue_stalled_memory_dependency_per_warp_active.pct": "stall_lg_throttle",
+    "smsp__warp_issue_stalled_short_scoreboard_per_warp_active.pct": "stall_short_scoreboard",
+    "smsp__warp_issue_stalled_long_scoreboard_per_warp_active.pct": "stall_long_scoreboard",
+    "smsp__warp_issue_stalled_barrier_per_warp_active.pct": "stall_barrier",
+    "smsp__warp_issue_stalled_branch_resolving_per_warp_active.pct": "stall_branch",
+    "smsp__sass_average_branch_targets_threads_uniform.pct": "uniform_branch_share",
+}
+"""CUDAForge's metrics under our names."""
 
 CHIPS = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)]
 PAGE = Path(__file__).parents[4] / "docs" / "profile.md"

@@ -4,16 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Base64Bytes, Field
 
-from kernelwright.evaluate.sandbox.messages.base import (
-    Command,
-    Count,
-    Done,
-    Figure,
-    Many,
-    Reply,
-    Text,
-    Whole,
-)
+from kernelwright.evaluate.sandbox.messages.base import Command, Count, Done, Figure, Many, Reply, Text, Whole
 from kernelwright.knowledge.hardware import Hardware
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
