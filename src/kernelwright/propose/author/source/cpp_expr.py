@@ -58,8 +58,10 @@ class CppScope(Scope):
         return repr(float(node.value)) + "f" * (not self.double)
 
     def count(self, node: Count) -> str:
-        """A constant of the file."""
-        return "NUMEL" if len(node.over) == 2 else "COLS" if node.over == (COL,) else "ROWS"
+        """A constant of the file, or of the call."""
+        if node.over == (COL,):
+            return "COLS"
+        return "rows" if len(node.over) == 1 else "numel" if self.plan.flat else "(rows * COLS)"
 
     def load(self, node: Load, tensor: Tensor, index: str | None) -> str:
         """An array element, as a float where it is a narrower one."""
