@@ -120,6 +120,11 @@ def sure_speedup(attempt: Attempt) -> float:
     return ratio.low if ratio else 0.0
 
 
+def beats_eager(attempt: Attempt, least: float) -> bool:
+    """Whether its speedup over eager is surely above `least`. What no clock compared with eager is not held back by it."""
+    return _eager(attempt) is None or sure_speedup(attempt) > least
+
+
 def _eager(attempt: Attempt) -> Ratio | None:
     found = attempt.evaluation
     versus = found.timing.against("eager") if isinstance(found, Measured) else None

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kernelwright.records.attempt import Attempt, fastest
+from kernelwright.records.attempt import Attempt, beats_eager, fastest
 from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Verified
 from kernelwright.records.measure import Verdict, Versus
-from kernelwright.records.run import Outcome, RunCard
+from kernelwright.records.run import Outcome, RunCard, least_speedup
 from kernelwright.report import words
 
 Standing = Literal["final", "search", "untimed", "failed", "nothing"]
@@ -44,7 +44,7 @@ def headline(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None
     if best is None:
         return _nothing(attempts, outcome)
     if isinstance(best.evaluation, Measured):
-        return _of_search(best, outcome)
+        return _of_search(card, best, outcome)
     return _untimed(card, best)
 
 
@@ -58,14 +58,16 @@ def sentence(versus: Versus) -> str:
     return f"{versus.verdict.capitalize()} than {name}: {words.times(ratio.median)}, {interval}."
 
 
-def _of_search(best: Attempt, outcome: Outcome | None) -> Headline:
+def _of_search(card: RunCard, best: Attempt, outcome: Outcome | None) -> Headline:
     assert isinstance(best.evaluation, Measured)
     why = _stopped(outcome)
     if outcome is not None and outcome.best is None:
         told = f"{why} What the search saw of it is no result."
         return Headline("failed", "The best kernel did not hold up", told, best)
     told = f"{why} This is a figure of the search, from a short measurement; it was not measured anew and is no result."
-    return Headline("search", f"Best so far: {_gain(best.evaluation)}", told, best)
+    so_far = _gain(best.evaluation)
+    title = f"PyTorch stays so far: {so_far}" if _stays(card, best) else f"Best so far: {so_far}"
+    return Headline("search", title, told, best)
 
 
 def _of_final(card: RunCard, final: Attempt) -> Headline:
@@ -77,6 +79,8 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
             f"The best kernel of the search was measured anew against its baselines{blocks}, with fresh "
             "inputs, and every verification case passed against fp64."
         )
+        if _stays(card, final):
+            return Headline("final", f"PyTorch stays: {_gain(found)}", f"{explanation} No drop-in was written.", final)
         return Headline("final", _sentence_case(_gain(found)), explanation, final)
     if isinstance(found, Verified | Compiled):
         return _untimed(card, final)
@@ -86,6 +90,11 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
         f"Measured anew, it came out {words.outcome(found.outcome)}. No speedup is claimed.",
         final,
     )
+
+
+def _stays(card: RunCard, best: Attempt) -> bool:
+    """Whether the best kernel is not faster by as much as the run asked for."""
+    return not beats_eager(best, least_speedup(card.config))
 
 
 def _untimed(card: RunCard, attempt: Attempt) -> Headline:

@@ -20,7 +20,7 @@ def test_a_final_measurement_is_claimed():
 def test_a_slower_final_is_called_slower():
     run = fake.long_run(3)
     told = headline(fake.card(), run, fake.ended(run[0], eager=0.8))
-    assert told.title.startswith("Slower than eager PyTorch")
+    assert told.title.startswith("PyTorch stays: slower than eager PyTorch")
     assert "0.80×" in told.title
 
 

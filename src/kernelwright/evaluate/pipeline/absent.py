@@ -17,6 +17,7 @@ from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Eval
 from kernelwright.records.measure import BuildFacts
 
 INTERPRET_LIMIT_S = 120.0
+NO_KERNELS = "library calls are forbidden, and it has 0 kernels of its own: PyTorch does it all"
 
 
 def absent_stages(trial: Trial, heard: Callable[[Callable[[], Evaluation]], Evaluation]) -> Evaluation:
@@ -42,6 +43,9 @@ def cross_compiled(trial: Trial) -> BuildFacts:
     over = limits.of_facts(trial.session.presented.task.source.limits, trial.candidate, trial.facts)
     if over is not None:
         raise OutcomeReached(over)
+    forbidden = trial.policy.library_calls == "forbid" and trial.candidate.language == "triton"
+    if forbidden and not trial.facts.kernels:
+        raise OutcomeReached(Refused(reason=NO_KERNELS))
     return trial.facts
 
 

@@ -11,7 +11,7 @@ from kernelwright import api
 from kernelwright.interfaces.cli.app import ERRORS, OUTPUT, suppliers_of
 from kernelwright.interfaces.cli.guard import interruptible
 from kernelwright.interfaces.cli.screen import Screen
-from kernelwright.interfaces.cli.words import figure_lines, verdict_line
+from kernelwright.interfaces.cli.words import figure_lines, verdict_line, work_line
 from kernelwright.records.policy import Policy
 
 
@@ -29,6 +29,9 @@ def check(  # noqa: PLR0913  a flag is a parameter
     ray_address: Annotated[
         str | None, typer.Option(help="Of a Ray cluster's head. Default: RAY_ADDRESS, or a new one here.")
     ] = None,
+    library_calls: Annotated[
+        Literal["report", "forbid"], typer.Option(help="forbid: refuse what leaves the work to PyTorch. On a GPU.")
+    ] = "report",
     quick: Annotated[bool, typer.Option("--quick", help="As short as in a search.")] = False,
     receipt: Annotated[Path | None, typer.Option(help="Write the verdict's receipt here.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
@@ -40,7 +43,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
         target=target,
         entry=entry,
         workspace_bytes=workspace_bytes,
-        policy=Policy(isolation=isolation),
+        policy=Policy(isolation=isolation, library_calls=library_calls),
         effort="search" if quick else "final",
         receipt=receipt,
         place=api.Place(execution, ray_address),
@@ -57,7 +60,8 @@ def check(  # noqa: PLR0913  a flag is a parameter
 def _show(summary: api.CheckSummary) -> None:
     OUTPUT.print(verdict_line(summary))
     OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
-    for line in figure_lines(summary):
-        OUTPUT.print(line)
+    for line in (work_line(summary), *figure_lines(summary)):
+        if line:
+            OUTPUT.print(line)
     for case in summary.errors:
         OUTPUT.print(f"case              {escape(case.regime)}: error {case.error:.3g}, allowed {case.allowed:.3g}")

@@ -49,6 +49,10 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     run_dir: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = Path("runs"),
     isolation: Annotated[str | None, typer.Option(help="auto, or strict: refuse a weaker sandbox.")] = None,
     final: Annotated[bool | None, typer.Option(help="Measure the best again with fresh inputs.")] = None,
+    min_speedup: Annotated[
+        float | None, typer.Option(min=0, help="Write a kernel only if it is surely faster than eager by more than this.")
+    ] = None,
+    keep_slower: Annotated[bool, typer.Option("--keep-slower", help="Write the best kernel however slow it is.")] = False,
     cache: Annotated[
         bool | None, typer.Option("--cache/--no-cache", help="Take over what earlier runs' searches found.")
     ] = None,
@@ -73,7 +77,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "cache": cache,
         "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
         "policy": _given(isolation=isolation),
-        "finals": _given(enabled=final),
+        "finals": _given(enabled=final, min_speedup=min_speedup, keep_slower=keep_slower or None),
         "execution": execution,
         "ray_address": ray_address,
     }
