@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -54,7 +54,7 @@ def main(arguments: argparse.Namespace) -> None:
     finally:
         court.close()
     for megabytes in MEGABYTES:
-        for case in cases((megabytes << 8, 1024)):
+        for case in _chosen(cases((megabytes << 8, 1024)), arguments.operations):
             for threads in THREADS:
                 key = f"{case.name}/{megabytes}/{threads}"
                 if key not in rows or any(name in key for name in arguments.only):
@@ -64,6 +64,10 @@ def main(arguments: argparse.Namespace) -> None:
     for row in slow:
         sys.stdout.write(f"{json.dumps(row)}\n")
     sys.stdout.write(f"{len(slow)} of {len(rows)} below {arguments.least}\n")
+
+
+def _chosen(found: Iterable[Case], words: Sequence[str]) -> Iterator[Case]:
+    return (case for case in found if not words or any(word in case.name for word in words))
 
 
 def _known(out: Path) -> dict[str, Row]:
@@ -135,6 +139,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", required=True)
     parser.add_argument("--least", type=float, default=0.9)
+    parser.add_argument("--operations", nargs="*", default=(), help="those with a word of these in their names")
     parser.add_argument("--only", nargs="*", default=())
     given = parser.parse_args()
     if not SAME_ALLOCATOR.items() <= os.environ.items():

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.propose.author.plan.pointwise import POINTWISE
-from kernelwright.records.graph import Argument, Infinity, OpGraph, OpNode, Ref, Value
+from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref, Value
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, DType, TensorSpec
 
 Shape = tuple[int, ...]
-MADE = frozenset({"scalar_tensor.default", "full.default", "full_like.default", "zeros_like.default", "ones_like.default"})
+MADE = frozenset(
+    {"scalar_tensor.default", "full.default", "full_like.default", "zeros_like.default", "ones_like.default"}
+)
 """They read nothing."""
 NUMBERS: dict[str, tuple[dict[str, float | str], ...]] = {
     "pow.Tensor_Scalar": tuple({"exponent": e} for e in (2.0, 3.0, 0.5, -0.5, -1.0, 2.5)),
@@ -82,7 +84,11 @@ def _case(name: str, numbers: dict[str, float | str], shape: Shape, dtype: DType
         given = tuple(Argument(name=k, value=v) for k, v in chosen.items())
         nodes += [OpNode(name="out", op="aten.where.ScalarOther", arguments=given, result=(), bytes=0, flops=0)]
     out = nodes[-1].name
-    label = name.replace(".", "_") + "".join(f"_{v}" for v in numbers.values()) + ("" if dtype == "float32" else f"_{dtype}")
+    label = (
+        name.replace(".", "_")
+        + "".join(f"_{v}" for v in numbers.values())
+        + ("" if dtype == "float32" else f"_{dtype}")
+    )
     task = Task(
         source=TaskSource(name=label, format="kernelbench", source=""),
         target=Target(kind="cpu", arch="native", present=True),

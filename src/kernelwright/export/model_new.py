@@ -1,8 +1,8 @@
 """A candidate as one self-contained Python file with a drop-in `ModelNew`, and the candidate back from such a file.
 
-A `cpp` candidate is embedded: compiled by the system's compiler on first use and kept in a private cache. A `triton` one
-of the built-in author is such a file already; what guards it is appended below a line that `unwrap` knows. Nothing is
-run here.
+A `cpp` candidate is embedded: compiled by the system's compiler on first use and kept in a private cache. A `triton`
+one of the built-in author is such a file already; what guards it is appended below a line that `unwrap` knows. Nothing
+is run here.
 """
 
 import ast
@@ -19,8 +19,8 @@ from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
 
 IMPORTS = (
-    "import ctypes", "import hashlib", "import math", "import os", "import shutil", "import subprocess", "import tempfile",
-    "from pathlib import Path", *GUARD_IMPORTS,
+    "import ctypes", "import hashlib", "import math", "import os", "import shutil", "import subprocess",
+    "import tempfile", "from pathlib import Path", *GUARD_IMPORTS,
 )  # fmt: skip
 CONSTANTS = ("NAME", "ENTRY", "FLAGS", "TAKES", "GIVES", "FREE", "WORKSPACE_BYTES", "SOURCE")
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC")
@@ -151,7 +151,7 @@ def _constants(task: Task, candidate: Candidate, found: Reference) -> str:
             *(f"    {flag!r}," for flag in flags),
             ")",
             f"WORKSPACE_BYTES = {candidate.workspace_bytes}",
-            f"FREE = {(free[1] if free else '')!r}  # what the source may define otherwise: a number of rows, or of elements",
+            f"FREE = {(free[1] if free else '')!r}  # what the source may define otherwise",
             *_tensors(task, candidate, free),
             f"SOURCE = r'''\n{candidate.source.rstrip()}\n'''",
         ]

@@ -44,7 +44,7 @@ def headline(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None
     if best is None:
         return _nothing(attempts, outcome)
     if isinstance(best.evaluation, Measured):
-        return _of_search(card, best, outcome)
+        return _of_search(best, outcome)
     return _untimed(card, best)
 
 
@@ -58,16 +58,14 @@ def sentence(versus: Versus) -> str:
     return f"{versus.verdict.capitalize()} than {name}: {words.times(ratio.median)}, {interval}."
 
 
-def _of_search(card: RunCard, best: Attempt, outcome: Outcome | None) -> Headline:
+def _of_search(best: Attempt, outcome: Outcome | None) -> Headline:
     assert isinstance(best.evaluation, Measured)
     why = _stopped(outcome)
     if outcome is not None and outcome.best is None:
         told = f"{why} What the search saw of it is no result."
         return Headline("failed", "The best kernel did not hold up", told, best)
     told = f"{why} This is a figure of the search, from a short measurement; it was not measured anew and is no result."
-    so_far = _gain(best.evaluation)
-    title = f"PyTorch stays so far: {so_far}" if _stays(card, best) else f"Best so far: {so_far}"
-    return Headline("search", title, told, best)
+    return Headline("search", f"Best so far: {_gain(best.evaluation)}", told, best)
 
 
 def _of_final(card: RunCard, final: Attempt) -> Headline:

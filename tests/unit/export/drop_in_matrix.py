@@ -55,7 +55,9 @@ def alike(a, b):
         return True
     near = LOOSE.get(a.dtype, 0)
     a, b = a.detach().double(), b.detach().double()
-    return bool(torch.allclose(a, b, rtol=near, atol=near * max(1.0, float(b.abs().nan_to_num().mean())), equal_nan=True))
+    return bool(
+        torch.allclose(a, b, rtol=near, atol=near * max(1.0, float(b.abs().nan_to_num().mean())), equal_nan=True)
+    )
 
 
 class Matrix:
@@ -76,7 +78,9 @@ class Matrix:
         old, new = self.pair()
         inputs = self.inputs if inputs is None else inputs
         with torch.set_grad_enabled(grad):
+            torch.manual_seed(7)
             wanted = outcome(lambda: call(change(old), *inputs))
+            torch.manual_seed(7)
             before = self.e.ModelNew.stats()["kernel"]
             ours = outcome(lambda: call(change(new), *inputs))
         used = self.e.ModelNew.stats()["kernel"] - before
@@ -141,7 +145,9 @@ class Matrix:
         for path, _ in list(old.named_modules())[1:]:
             for kind in ("forward", "forward_pre"):
                 heard = []
-                self.same(f"hook_{kind}_{path}", change=lambda m, p=path, k=kind, h=heard: listened(m, p, k, h), kernel=False)
+                self.same(
+                    f"hook_{kind}_{path}", change=lambda m, p=path, k=kind, h=heard: listened(m, p, k, h), kernel=False
+                )
                 self.report[f"hook_{kind}_{path}"]["right"] &= len(heard) == 2
         for path, name, value in numbers(old):
             self.same(f"set_{path}.{name}", change=lambda m, p=path, n=name, v=value: changed(m, p, n, v), kernel=False)
@@ -202,14 +208,18 @@ def faked(module, *inputs):
     fake = [mode.from_tensor(t) for t in inputs]
     with mode:
         found = module(*fake)
-    return [torch.empty(t.shape, dtype=t.dtype, device="meta") for t in (found if isinstance(found, tuple) else [found])]
+    return [
+        torch.empty(t.shape, dtype=t.dtype, device="meta") for t in (found if isinstance(found, tuple) else [found])
+    ]
 
 
 def faked_module(module, *inputs):
     with FakeTensorMode():
         fake = copy.deepcopy(module)
         found = fake(*(torch.empty(t.shape, dtype=t.dtype) for t in inputs))
-    return [torch.empty(t.shape, dtype=t.dtype, device="meta") for t in (found if isinstance(found, tuple) else [found])]
+    return [
+        torch.empty(t.shape, dtype=t.dtype, device="meta") for t in (found if isinstance(found, tuple) else [found])
+    ]
 
 
 def saved(module):

@@ -34,7 +34,11 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
 
 def _copy(result: OptimizeResult, output: Path) -> None:
     if result.kernel is None:
-        why = "PyTorch stays (--keep-slower writes it all the same)" if result.summary.pytorch_stays else "nothing right was found"
+        why = (
+            "PyTorch stays (--keep-slower writes it all the same)"
+            if result.summary.pytorch_stays
+            else "nothing right was found"
+        )
         ERRORS.print(f"[yellow]{why}:[/] {escape(str(output))} is not written")
         return
     _write(result.kernel, output)

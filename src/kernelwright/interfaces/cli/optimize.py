@@ -50,9 +50,12 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     isolation: Annotated[str | None, typer.Option(help="auto, or strict: refuse a weaker sandbox.")] = None,
     final: Annotated[bool | None, typer.Option(help="Measure the best again with fresh inputs.")] = None,
     min_speedup: Annotated[
-        float | None, typer.Option(min=0, help="Write a kernel only if it is surely faster than eager by more than this.")
+        float | None,
+        typer.Option(min=0, help="Write a kernel only if it is surely faster than eager by more than this."),
     ] = None,
-    keep_slower: Annotated[bool, typer.Option("--keep-slower", help="Write the best kernel however slow it is.")] = False,
+    keep_slower: Annotated[
+        bool, typer.Option("--keep-slower", help="Write the best kernel however slow it is.")
+    ] = False,
     cache: Annotated[
         bool | None, typer.Option("--cache/--no-cache", help="Take over what earlier runs' searches found.")
     ] = None,

@@ -13,7 +13,6 @@ from pointwise_cases import cases
 from test_families import FAMILIES
 
 from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.plan.pointwise import POINTWISE
 from kernelwright.propose.author.schedule.cpp import cpp_default
 from kernelwright.propose.author.source.cpp import write_cpp
 

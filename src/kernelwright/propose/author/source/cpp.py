@@ -269,7 +269,14 @@ def _mentions(body: str, name: str) -> bool:
     """Whether the body calls the helper, or names the constant."""
     if name.isupper():
         return name in body
-    calls = {"bfloat16": "_bfloat16(", "float16": "_float16(", "reduced": "\0", "tail": "\0", "bits": "\0", "line": "\0"}
+    calls = {
+        "bfloat16": "_bfloat16(",
+        "float16": "_float16(",
+        "reduced": "\0",
+        "tail": "\0",
+        "bits": "\0",
+        "line": "\0",
+    }
     return calls.get(name, f"fast::{name}(") in body
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kernelwright.propose.author.plan.expr import COL, ROW, Call, Const, Count, Expr, Load
 from kernelwright.propose.author.plan.plan import Tensor
@@ -40,7 +41,7 @@ class CppScope(Scope):
     """Whether numbers here are double, as in the last few operations on totals."""
 
     BINDING = {op: grip for op, grip in Scope.BINDING.items() if op != "where"} | {"rsqrt": 3}
-    GRIP = {op: grip for op, grip in Scope.GRIP.items() if op != "where"}
+    GRIP: ClassVar[dict[str, int]] = {op: grip for op, grip in Scope.GRIP.items() if op != "where"}
 
     def declare(self, name: str, text: str, node: Expr) -> None:
         """A constant."""

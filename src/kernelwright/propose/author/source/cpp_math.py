@@ -332,7 +332,8 @@ inline void stream_line(Line* to, const Line* from) { _mm_stream_si128(to, _mm_l
 )
 
 EVERY = (
-    MAX, MIN, WHERE, BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL, NORMAL_CDF, ERF, BFLOAT16, FLOAT16, AT, LINE, STREAM,
+    MAX, MIN, WHERE, BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL, NORMAL_CDF, ERF, BFLOAT16,
+    FLOAT16, AT, LINE, STREAM,
 )  # fmt: skip
 FUNCTIONS = {function.name: function for function in EVERY}
 
