@@ -39,8 +39,9 @@ BASE_FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPI
 BLOCKS, MORE_BLOCKS = {1: 9, 64: 5}, {1: 41, 64: 15}
 BLOCK_NS = 3_000_000
 HOW = (
-    "paired blocks of kernel and eager in one process, in alternating order; ratios are medians over pairs, eager's time"
-    " by the kernel's, both with the referee's allocator; wall: elapsed, cpu: CPU time of the process. The machine had other work at the time."
+    "paired blocks of kernel and eager in one process, in alternating order, both with the referee's allocator;"
+    " ratios are medians over pairs, eager's time by the kernel's; wall: elapsed, cpu: CPU time of the process."
+    " The machine had other work at the time."
 )
 
 

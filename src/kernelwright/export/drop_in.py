@@ -32,7 +32,7 @@ class ModelNew(_Guarded, Model):
     """A drop-in for Model: its kernel where it fits, Model's own answer elsewhere."""
 
     def forward(self, {signature}):
-        why = _changed(self){baked}
+{baked}        why = _changed(self){unless}
         tensors = () if why else {tensors}
         why = why or _unfit(tensors)
         return _told(why, tensors, super().forward({passed})) if why else _operator(*tensors)
@@ -60,8 +60,9 @@ def guarded(task: Task, found: Reference) -> str:
     """The class that lets the kernel answer only where it must give what the reference would."""
     conditions = " and ".join(_conditions(task, found))
     words = "arguments that are not the numbers that the kernel was made for"
-    baked_in = f' or ("" if {conditions} else "{words}")' if conditions else ""
-    return GUARDED.format(baked=baked_in, **_shared(task, found))
+    baked_in = f"        as_made = {conditions}\n" if conditions else ""
+    unless = f' or ("" if as_made else "{words}")' if conditions else ""
+    return GUARDED.format(baked=baked_in, unless=unless, **_shared(task, found))
 
 
 def part(name: str) -> str:

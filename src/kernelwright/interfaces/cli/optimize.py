@@ -20,6 +20,10 @@ Ranking = Annotated[
         show_default=False,
     ),
 ]
+Least = Annotated[
+    float | None, typer.Option(min=0, help="Write a kernel only if it is surely faster than eager by more than this.")
+]
+Slower = Annotated[bool, typer.Option("--keep-slower", help="Write the best kernel however slow it is.")]
 CAP = "a hard cap on what is answered; a try that timed out may be billed beside it"
 
 
@@ -49,13 +53,8 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     run_dir: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = Path("runs"),
     isolation: Annotated[str | None, typer.Option(help="auto, or strict: refuse a weaker sandbox.")] = None,
     final: Annotated[bool | None, typer.Option(help="Measure the best again with fresh inputs.")] = None,
-    min_speedup: Annotated[
-        float | None,
-        typer.Option(min=0, help="Write a kernel only if it is surely faster than eager by more than this."),
-    ] = None,
-    keep_slower: Annotated[
-        bool, typer.Option("--keep-slower", help="Write the best kernel however slow it is.")
-    ] = False,
+    min_speedup: Least = None,
+    keep_slower: Slower = False,
     cache: Annotated[
         bool | None, typer.Option("--cache/--no-cache", help="Take over what earlier runs' searches found.")
     ] = None,
