@@ -1,6 +1,7 @@
 # make demo    set up, then write, prove and time a kernel
-# make test    set up, then every test: the quick ones side by side, then those that need the machine alone
-# make check   format, lint, types, layers, sizes, and the README's table
+# make test    set up, then the tests: those that tolerate a neighbour two at a time, then those that compare times
+# make test-all  the same with the whole of each matrix (cheats, seeds, kills, faults, cards); before a release
+# make check   format, lint, types, layers, sizes, the README's table, and the API page
 # make clean   remove the environment, caches and runs
 PYTHON ?= python3.11
 VENV := .venv
@@ -8,8 +9,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
 COMPILER := gcc:gcc g++:g++
 BROWSER := chromium:chromium
+# What a file has started serves all its tests; the long files come first, as they are collected, and the unit tests fill the end.
+SIDE_BY_SIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test check clean packages-run packages-test
+.PHONY: demo test test-all check clean packages-run packages-test
 .DELETE_ON_ERROR:
 
 demo: | packages-run $(VENV)/.run
@@ -18,8 +21,17 @@ demo: | packages-run $(VENV)/.run
 	@for page in $$(ls -t runs/*/report.html | head -n 2); do echo "Report: $$page"; done
 
 test: | packages-test $(VENV)/.dev
-	$(BIN)/pytest tests/unit --numprocesses 2
-	$(BIN)/pytest tests --ignore=tests/unit
+	@echo "Lane 1 of 2: side by side"
+	$(BIN)/pytest tests $(SIDE_BY_SIDE) -m "not quiet and not matrix"
+	@echo "Lane 2 of 2: alone, for these compare times"
+	$(BIN)/pytest tests -m "quiet and not matrix"
+
+test-all: | packages-test $(VENV)/.dev
+	@echo "Lane 1 of 2: side by side"
+	$(BIN)/pytest tests $(SIDE_BY_SIDE) -m "not quiet" --junitxml=build/side-by-side.xml
+	@echo "Lane 2 of 2: alone, for these compare times"
+	$(BIN)/pytest tests -m quiet --junitxml=build/quiet.xml
+	$(BIN)/python .ci/matrix.py record build/side-by-side.xml build/quiet.xml
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -28,6 +40,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/sizes.py src bench .ci
 	$(BIN)/python bench/readme_table.py --check
+	$(BIN)/python .ci/api_page.py --check
 
 clean:
 	rm -rf $(VENV) runs build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

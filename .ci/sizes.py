@@ -1,11 +1,11 @@
-"""Fails when a module has more than 300 lines or a function more than 60: often a noun is missing there."""
+"""Fails when a module has more than 500 lines or a function more than 60: often a noun is missing there."""
 
 import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-MODULE_LINES = 300
+MODULE_LINES = 500
 FUNCTION_LINES = 60
 
 

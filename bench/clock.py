@@ -15,14 +15,16 @@ from pathlib import Path
 import torch
 from provenance import provenance
 
-from kernelwright.evaluate.compile import cpp
+from kernelwright.evaluate.backends.cpu.process import CppContestant, Loading
+from kernelwright.evaluate.backends.host import Host
+from kernelwright.evaluate.languages.artifact import Library
+from kernelwright.evaluate.languages.builder import Order
+from kernelwright.evaluate.languages.cpp import build as cpp
 from kernelwright.evaluate.pipeline.court import Court
-from kernelwright.evaluate.pipeline.machine import Machine
 from kernelwright.evaluate.profile import statistics
 from kernelwright.evaluate.profile.clock import MOST_CALLS, Contest, Entrant
 from kernelwright.evaluate.profile.inputs import FreshInputs, Stock
 from kernelwright.evaluate.sandbox.arena import Arena
-from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.policy import Policy
@@ -77,20 +79,20 @@ def main(out: Path, label: str | None) -> None:
     court, target = Court(note=lambda text: None), Target(kind="cpu", arch="native", present=True)
     rows = []
     try:
-        machine, origin = court.machine(target), provenance(court.environment(target))
+        host, origin = court.backend(target).host, provenance(court.environment(target))
         for trial in (t for t in CPU_TRIALS if label in (None, t.label)):
-            rows.append(_row(machine, trial))
+            rows.append(_row(host, trial))
             sys.stderr.write(json.dumps({k: v for k, v in rows[-1].items() if k != "judgements"}) + "\n")
             out.write_text(json.dumps({**origin, "rows": rows}) + "\n")
     finally:
         court.close()
 
 
-def _row(machine: Machine, trial: Trial) -> dict[str, object]:
+def _row(host: Host, trial: Trial) -> dict[str, object]:
     policy = Policy()
     judgements = []
     for slower, times in ((False, SAME), (True, SLOWER)):
-        with _pair(machine, trial, slower) as contest:
+        with _pair(host, trial, slower) as contest:
             for _ in range(times):
                 samples = contest.hold(trial.blocks, 60.0).us
                 found = statistics.versus(
@@ -117,10 +119,10 @@ def _rounded(samples: list[float]) -> list[float]:
 
 
 @contextmanager
-def _pair(machine: Machine, trial: Trial, slower: bool) -> Iterator[Contest]:
+def _pair(host: Host, trial: Trial, slower: bool) -> Iterator[Contest]:
     counts = (trial.count, int(trial.count * 1.05) >> 12 << 12 if slower else trial.count)
     spec = TensorSpec(name="x", shape=(max(counts) >> 10, 1024), dtype="float32")
-    with _open_cpu(machine, spec, counts, trial.work) as (sides, view):
+    with _open_cpu(host, spec, counts, trial.work) as (sides, view):
         places = tuple((DRAWS + n) * spec.nbytes for n in range(_spare(spec)))
         drawn = view(0, 0, DRAWS)
         fresh = FreshInputs([Stock(spec, drawn, 0, places)], view)
@@ -133,20 +135,19 @@ def _spare(spec: TensorSpec) -> int:
 
 
 @contextmanager
-def _open_cpu(machine: Machine, spec: TensorSpec, counts: tuple[int, int], work: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _open_cpu(host: Host, spec: TensorSpec, counts: tuple[int, int], work: int):  # type: ignore[no-untyped-def]  # noqa: ANN202
     arena = Arena([(DRAWS + _spare(spec)) * spec.nbytes])
     torch.frombuffer(arena.memory(0), dtype=torch.float32, count=DRAWS * spec.numel).normal_()
     sides = []
     for count in counts:
         defines = (Define(name="COUNT", value=count), Define(name="WORK", value=work))
         candidate = Candidate(language="cpp", source=CPP, entry="work", defines=defines)
-        library = cpp.build(machine.warm, candidate, 60.0)
-        assert isinstance(library, cpp.Library), library
-        side = Contestant(machine.warm.spawn("cpp", Jail(directory="/")), 30.0)
-        output = {"name": "out", "shape": [], "dtype": "float32"}
-        load = {"do": "load", "starts": arena.layout(), "outputs": [output], "workspace_bytes": 0, "entry": "work",
-                "threads": machine.device.cores}  # fmt: skip
-        side.ask(load, [arena.descriptor, library.descriptor])
+        library = cpp.build(Order(host.warm, candidate, 60.0))
+        assert isinstance(library, Library), library
+        output = TensorSpec(name="out", shape=(), dtype="float32")
+        side = CppContestant(host.warm.spawn("cpp", Jail(directory="/")), 30.0, [output])
+        how = Loading("work", host.device.cores)
+        side.load((arena.layout(), [arena.descriptor]), library.descriptor, how)
         library.close()
         sides.append(side)
 

@@ -20,12 +20,12 @@ import torch
 from provenance import provenance
 from pydantic import JsonValue
 
-from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.compile.triton import capture
-from kernelwright.evaluate.pipeline.contestant_cuda import PlanContestant
+from kernelwright.evaluate.backends.cuda.backend import CudaBackend
+from kernelwright.evaluate.backends.cuda.clock import LEAST_US
+from kernelwright.evaluate.backends.cuda.process import PlanContestant
+from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.languages.triton.build import capture
 from kernelwright.evaluate.pipeline.court import Court
-from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
-from kernelwright.evaluate.pipeline.timing import LEAST_US
 from kernelwright.evaluate.profile.clock import DEVICE, Contest, Entrant
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs, Stock
@@ -114,7 +114,7 @@ KERNELS = (
 class Stage:
     """The processes of one kernel: A, another of the same, and twins as they are made."""
 
-    machine: CudaMachine
+    backend: CudaBackend
     kernel: Kernel
     spec: TensorSpec
     arena: CudaArena
@@ -126,12 +126,12 @@ class Stage:
         defines = (Define(name="COUNT", value=kernel.count), Define(name="WORK", value=kernel.work))
         candidate = Candidate(language="triton", source=SOURCE, defines=defines)
         workload = Workload(inputs=(self.spec,), parameters=(), outputs=(out,))
-        program = capture(self.machine.warm, candidate, "", workload, self.machine.hardware, 60.0)
+        program = capture(self.backend.host.warm, candidate, "", workload, self.backend.machine.hardware, 60.0)
         if not isinstance(program, Program):
             raise TypeError(f"the kernel could not be captured: {program}")
-        side = PlanContestant(self.machine.spares("launcher").take(), 60.0, (out,))
+        side = PlanContestant(self.backend.machine.spares("launcher").take(), 60.0, (out,))
         self.sides.append(side)
-        side.load(program, {"sizes": self.arena.layout()}, self.arena.descriptors, 1)
+        side.load(program, (self.arena.layout(), self.arena.descriptors), 1)
         return side
 
     def judge(self, first: PlanContestant, second: PlanContestant, rule: Stopping, limit_s: float) -> "Judged":
@@ -139,7 +139,7 @@ class Stage:
         places = tuple((DRAWS + n) * self.spec.nbytes for n in range(DEVICE.most_calls))
         whole = self.spec.model_copy(update={"shape": (DRAWS, *self.spec.shape)})
         fresh = FreshInputs([Stock(self.spec, self.arena.tensor(0, 0, whole), 0, places)], self._view)
-        watch, begin = self.machine.watch(), time.perf_counter()
+        watch, begin = self.backend.clock.watch(), time.perf_counter()
         contest = Contest(
             [Entrant("eager", first, trusted=True), Entrant("candidate", second, trusted=True)],
             fresh.windows, lambda entrant, ran: None, lambda: None,
@@ -183,22 +183,22 @@ def main(out: Path, label: str | None) -> None:
     known = json.loads(out.read_text())["rows"] if out.exists() else []
     rows = {row["kernel"]: row for row in known}
     try:
-        machine, origin = court.machine(target), provenance(court.environment(target))
-        assert isinstance(machine, CudaMachine)
+        backend, origin = court.backend(target), provenance(court.environment(target))
+        assert isinstance(backend, CudaBackend)
         for kernel in (k for k in KERNELS if label in (None, k.label)):
             row = rows.setdefault(kernel.label, {"kernel": kernel.label, "twins": {}, "parts": {}})
-            for part in _parts(machine, kernel, row, begin + MOST_S):
+            for part in _parts(backend, kernel, row, begin + MOST_S):
                 sys.stderr.write(json.dumps({"kernel": kernel.label, **part}) + "\n")
                 out.write_text(json.dumps({**origin, "rows": list(rows.values())}) + "\n")
     finally:
         court.close()
 
 
-def _parts(machine: CudaMachine, kernel: Kernel, row: dict, until: float) -> Iterator[dict[str, JsonValue]]:  # type: ignore[type-arg]
+def _parts(backend: CudaBackend, kernel: Kernel, row: dict, until: float) -> Iterator[dict[str, JsonValue]]:  # type: ignore[type-arg]
     missing = [part for part in JUDGEMENTS if part not in row["parts"]]
     if not missing or time.monotonic() > until:
         return
-    with _open(machine, kernel) as stage:
+    with _open(backend, kernel) as stage:
         first = stage.side(kernel)
         for part in missing:
             if time.monotonic() > until:
@@ -251,11 +251,11 @@ def _twin(stage: Stage, first: PlanContestant, part: str, known: dict[str, JsonV
 
 
 @contextmanager
-def _open(machine: CudaMachine, kernel: Kernel) -> Iterator[Stage]:
+def _open(backend: CudaBackend, kernel: Kernel) -> Iterator[Stage]:
     count = kernel.count if kernel.knob == "work" else int(kernel.count * 1.1)
     spec = TensorSpec(name="x", shape=(-(-count // 1024), 1024), dtype="float32")
     arena = CudaArena([(DRAWS + DEVICE.most_calls) * spec.nbytes])
-    stage = Stage(machine, kernel, spec, arena)
+    stage = Stage(backend, kernel, spec, arena)
     try:
         for draw in range(DRAWS):
             arena.tensor(0, draw * spec.nbytes, spec).normal_()

@@ -8,19 +8,17 @@ counted in every jail with one part left out, which says what ncu needs here.
 import json
 import sys
 import time
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 from cuda.bindings import nvrtc
 
 from kernelwright.engine.target import find_gpu
-from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.pipeline.court import GPU_ENVIRONMENT, GPU_MODULES
-from kernelwright.evaluate.pipeline.machine_cuda import CudaMachine
-from kernelwright.evaluate.pipeline.profile_jail import Rung
-from kernelwright.evaluate.pipeline.profile_request import Request
-from kernelwright.evaluate.pipeline.profiling import Profiler
-from kernelwright.evaluate.pipeline.versions import versions
+from kernelwright.evaluate.backends.cuda.backend import ENVIRONMENT, MODULES, CudaBackend
+from kernelwright.evaluate.backends.cuda.profile_request import Request
+from kernelwright.evaluate.backends.cuda.profiling import LADDER, Profiler, Rung
+from kernelwright.evaluate.backends.host import common_versions
+from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.sandbox.cuda_arena import check
 from kernelwright.evaluate.sandbox.jail import LOST
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -146,31 +144,37 @@ def main(out: Path, ladder: bool) -> None:
         workload=Workload(inputs=(X,), parameters=(), outputs=(y,)),
         graph=OpGraph(inputs=("x",), parameters=(), nodes=(), outputs=()),
     )
-    here = partial(versions, task.target)
-    with Warm(modules=GPU_MODULES, environment=GPU_ENVIRONMENT) as warm:
-        machine = CudaMachine(warm, 1)
-        document: dict[str, object] = {"device": machine.device.name, "versions": here()}
+    with Warm(modules=MODULES, environment=ENVIRONMENT) as warm:
+        backend = CudaBackend(warm)
+        document: dict[str, object] = {"device": backend.host.device.name, "versions": _versions(backend)}
         if ladder:
-            document["jails"] = _jails(machine, task)
-        profiler = Profiler(machine, here)
+            document["jails"] = _jails(backend, task)
+        profiler = _profiler(backend)
         requests = {name: Request(task, _candidate(name)) for name in KERNELS}
         requests |= {name: _program(task, name, arch) for name in PROGRAMS}
         document["profiles"] = {name: _profiled(profiler, name, request) for name, request in requests.items()}
     out.write_text(json.dumps(document, indent=1) + "\n")
 
 
-def _jails(machine: CudaMachine, task: Task) -> dict[str, object]:
+def _jails(backend: CudaBackend, task: Task) -> dict[str, object]:
     """What becomes of one profile in each jail with one part left out, with none, and with all."""
     found: dict[str, object] = {}
-    here = partial(versions, task.target)
     for off in ((), *((part,) for part in (*LOST, "limits")), (*LOST, "limits")):
-        profiler = Profiler(machine, here, (Rung(off, "tried", foreign=True),))
+        profiler = _profiler(backend, (Rung(off, "tried", foreign=True),))
         start = time.perf_counter()
         profile = profiler.profile(Request(task, _candidate("coalesced")))
         told = {"tier": profile.tier, "notes": profile.notes, "seconds": round(time.perf_counter() - start, 1)}
         found[", ".join(off) or "full jail"] = told
         sys.stderr.write(f"without {', '.join(off) or 'nothing'}: {json.dumps(told)}\n")
     return found
+
+
+def _versions(backend: CudaBackend) -> dict[str, str]:
+    return {**common_versions(), **backend.versions()}
+
+
+def _profiler(backend: CudaBackend, ladder: Sequence[Rung] = LADDER) -> Profiler:
+    return Profiler(backend.host, backend.clock.ceiling_gbps, lambda: _versions(backend), ladder)
 
 
 def _program(task: Task, name: str, arch: str) -> Request:

@@ -1,4 +1,4 @@
-"""The strategies side by side, with the drill server as their proposer over real HTTP.
+"""The strategies side by side, with the mock LLM server as their proposer over real HTTP.
 
     python bench/strategies.py --target cuda --folder FOLDER --seconds 540 [--tasks fsr/relu ...] [--pack FILE]
 
@@ -21,7 +21,7 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.tasks.table import read_task
-from kernelwright.testing.drill import DrillServer, Faults
+from mock_llm import Faults, MockLLMServer
 
 MASTERED = (
     "sigmoid", "relu", "layer_norm", "mean_square_error", "categorical_cross_entropy", "reduction", "dot_product",
@@ -41,7 +41,7 @@ def main() -> None:
     admitted = asyncio.run(admit(files, asked.target))
     best = json.loads(asked.best.read_text()) if asked.best else {}
     # The address is part of the bench's plan: another port would be another bench.
-    with DrillServer(admitted, asked.seed, Faults(rate=asked.rate), best, asked.port) as server:
+    with MockLLMServer(admitted, asked.seed, Faults(rate=asked.rate), best, asked.port) as server:
         status = compare(asked, files, server)
         sys.stderr.write(f"served: {dict(server.counts)}\n")
     pack(asked.pack, asked.folder)
@@ -79,7 +79,7 @@ async def admit(files: list[Path], target: str) -> list[Task]:
         await evaluator.close()
 
 
-def compare(asked: argparse.Namespace, files: list[Path], server: DrillServer) -> int:
+def compare(asked: argparse.Namespace, files: list[Path], server: MockLLMServer) -> int:
     """`kernelwright bench` with this server as the model, interrupted when the time is over."""
     command = [sys.executable, "-m", "kernelwright", "bench", *map(str, files)]
     command += ["--strategies", asked.strategies, "--proposers", asked.proposers, "--seeds", asked.seeds]

@@ -13,6 +13,16 @@ FOUL = pytest.StashKey[list]()
 """Skips for another reason, as they are found."""
 
 
+@pytest.fixture(scope="session")
+def warm_referee():
+    """One worker for all tests of this process that do not ask for their own."""
+    from warm_referee import WarmReferee  # noqa: PLC0415  most tests need none
+
+    made = WarmReferee()
+    yield made
+    made.close()
+
+
 def pytest_configure(config):
     config.stash[FOUL] = []
 

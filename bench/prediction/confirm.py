@@ -1,7 +1,7 @@
 """Real runs with and without the predictor, on tasks that it never saw: seconds of the device to the same best.
 
-Decides the proposer: the author with scattered schedules who errs at the drill's rate, so that two runs of one seed meet the
-same proposals. A candidate is judged once for both. Resumable in its document, and ended by `--seconds`.
+The proposer is the author with scattered schedules and the mock server's rate of errors, so that two runs of one seed
+meet the same proposals. A candidate is judged once for both. Resumable in its document, and ended by `--seconds`.
 """
 
 import json
@@ -33,9 +33,9 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
 from kernelwright.reward.predictor.experience import Row, speed_of
 from kernelwright.reward.predictor.forest import ForestPredictor
-from kernelwright.search.best_of_n import BestOfNConfig
+from kernelwright.search.independent import BestOfNConfig
 from kernelwright.store.run import RunStore
-from kernelwright.testing.drill.faults import drawn
+from mock_llm.faults import drawn
 
 WITHIN = 0.02
 ARMS = ("without", "with")

@@ -1,6 +1,6 @@
 """The verbs that every interface calls, one function each, and a workbench for kernels that come from outside.
 
-Decides what each verb takes and gives. Refuses to know how anything is done or shown. Nothing here imports torch.
+Nothing here imports torch.
 """
 
 import asyncio
@@ -53,22 +53,29 @@ from kernelwright.engine.summary import (
     Figures,
     ProfileSummary,
     RunSummary,
+    speaker,
     summarize,
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
+from kernelwright.engine.target import CPU, resolve_target
 from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
 from kernelwright.engine.workbench import OUTSIDE, Workbench
 from kernelwright.engine.workbench_status import WorkbenchStatus
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
+from kernelwright.records.attempt import Attempt
 from kernelwright.records.check import Check
-from kernelwright.search.table import spelled
+from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
 from kernelwright.store.whole_file import write_whole
+from kernelwright.tasks.kernel_file import parse_text, read_kernel
+from kernelwright.tasks.table import read_task
 
 __all__ = [
     "ADMISSION",
+    "BASELINE",
+    "CPU",
     "DOES_NOT_HOLD",
     "OUTSIDE",
     "AdmissionRequest",
@@ -116,22 +123,30 @@ __all__ = [
     "Workbench",
     "WorkbenchStatus",
     "admit",
+    "begin",
     "bench",
+    "best_attempt",
     "check",
     "doctor",
     "learn",
     "list_runs",
+    "listed",
     "load_config",
     "open_workbench",
     "optimize",
+    "parse_text",
     "present",
     "profile",
     "read_crews",
+    "read_kernel",
     "read_models",
+    "read_task",
     "recheck",
     "report",
+    "resolve_target",
     "resume",
     "spelled",
+    "spellings",
     "verify",
     "write_whole",
 ]
@@ -144,7 +159,16 @@ def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> Op
         KernelwrightError: the run could not begin, or its folder cannot be written.
         KeyboardInterrupt: interrupted before the run began.
     """
-    return asyncio.run(session.begin(request, suppliers or Suppliers()))
+    return asyncio.run(begin(request, suppliers))
+
+
+async def begin(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
+    """The same for a caller with an event loop; cancelling it ends the search with the best so far.
+
+    Raises:
+        KernelwrightError: as `optimize`.
+    """
+    return await session.begin(request, suppliers or Suppliers())
 
 
 def resume(folder: Path, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -209,6 +233,16 @@ def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
 def doctor(suppliers: Suppliers | None = None) -> list[Check]:
     """What this machine can do, and the cure for what it cannot."""
     return list((suppliers or Suppliers()).examine())
+
+
+def best_attempt(folder: Path) -> Attempt | None:
+    """The attempt that speaks for a run: the final one, otherwise the best of the search; None: nothing was right.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    with closing(RunStore.open(folder)) as store:
+        return speaker(store.attempts(), store.outcome())
 
 
 def list_runs(runs: Path) -> list[RunSummary]:

@@ -5,15 +5,17 @@ measured), the cheat (it must be caught: the test says how), and the cheat with 
 must get through, or the defence would be decoration).
 """
 
+import tempfile
 from pathlib import Path
 
 import pytest
 from cheat_tasks import QUICK, TASKS
 
+from kernelwright.evaluate.backends.cpu.backend import CpuBackend, host_of
 from kernelwright.evaluate.pipeline import admit
-from kernelwright.evaluate.pipeline.judge import judge
-from kernelwright.evaluate.pipeline.machine import Machine
+from kernelwright.evaluate.pipeline.evaluate import evaluate_candidate
 from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.task import Target, TaskSource
 
@@ -46,14 +48,14 @@ class Bench:
     """Judges sources; what was admitted once is used again."""
 
     def __init__(self, warm):
-        self.warm, self.machine = warm, Machine(warm, 1)
+        self.backend = CpuBackend(host_of(warm, 1))
         self.sessions = {}
 
     def session(self, name, policy, source=None):
         key = name, frozenset(policy.disabled) & WITH_THE_SESSION
         if key not in self.sessions:
             text = TaskSource(name=name, format="kernelbench", source=source or TASKS[name])
-            self.sessions[key] = admit.open_session(self.warm, text, CPU, policy, print)
+            self.sessions[key] = admit.open_session(self.backend, text, CPU, policy, print)
         self.sessions[key].policy = policy
         return self.sessions[key]
 
@@ -62,7 +64,10 @@ class Bench:
         candidate = Candidate(
             language="cpp", source=PRELUDE + source, entry="kernel", defines=(Define(name="CHEAT", value=cheat),)
         )
-        return judge(lambda: self.session(name, policy, task_source), self.machine, candidate, policy, effort)
+        return self.evaluate(lambda: self.session(name, policy, task_source), candidate, policy, effort)
+
+    def evaluate(self, session, candidate, policy, effort="search"):
+        return evaluate_candidate(Trial(session().presented.task, session, candidate, policy, effort), self.backend)
 
     def close(self):
         for session in self.sessions.values():
@@ -104,10 +109,8 @@ def arms(bench, request):
 
 
 @pytest.fixture
-def outside(tmp_path):
-    """A directory of the host's that every user could write to."""
-    for path in (tmp_path, *tmp_path.parents):
-        if path.owner() == Path.home().owner() and path != Path(path.anchor):
-            path.chmod(path.stat().st_mode | 0o001)
-    tmp_path.chmod(0o777)
-    return tmp_path
+def outside():
+    """A directory of the host's that every user could write to; not pytest's, whose parents are closed by each run."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)

@@ -6,7 +6,6 @@ import pytest
 from cheat_tasks import QUICK
 
 from kernelwright.evaluate.pipeline import admit
-from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Target
 from kernelwright.tasks.kernelbench import read_kernelbench
@@ -29,10 +28,10 @@ def judged(bench):
         policy = QUICK.model_copy(update={"disabled": disabled})
         if name not in sessions:
             source = read_kernelbench(HONEST / f"{name}.py")
-            sessions[name] = admit.open_session(bench.warm, source, CPU, policy, print)
+            sessions[name] = admit.open_session(bench.backend, source, CPU, policy, print)
         source = f'{PRELUDE}extern "C" void kernel({arguments}) {{ {body} }}'
         candidate = Candidate(language="cpp", source=source, entry="kernel")
-        return judge(lambda: sessions[name], bench.machine, candidate, policy, effort)
+        return bench.evaluate(lambda: sessions[name], candidate, policy, effort)
 
     yield judged
     for session in sessions.values():

@@ -10,17 +10,20 @@ from pathlib import Path
 import pytest
 
 from kernelwright.evaluate.pipeline import admit
-from kernelwright.evaluate.pipeline.judge import judge
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.tasks.kernelbench import read_kernelbench
+from lanes import sampled
 
 CPU = Target(kind="cpu", arch="native", present=True)
 FOLDER = Path(__file__).parent / "honest"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.cpp"))
 ENTRY = re.compile(r'^extern "C" void (\w+)\(', re.MULTILINE)
 FLAGS = re.compile(r"^// flags: (.+)$", re.MULTILINE)
+LONG = ("dropout", "fast_math", "leading_sum", "long_mean", "product", "quantised", "row_maxima", "row_sum")
+"""Tasks that take several times as long as the others. Their kinds are met in every run as well: draws in `cheats`, sums in
+`divergence` and `variance`, largest ones in `best_row`, precisions in `half_scale` and `bfloat_product`."""
 QUICK = Policy(baselines=("eager",), run_limit_s=20, search_blocks=10, search_seconds=2)
 
 
@@ -31,10 +34,10 @@ def written(name):
     return (FOLDER / "prelude.h").read_text() + text, ENTRY.findall(text), tuple(flags[1].split()) if flags else ()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, lambda name: name not in LONG))
 def test_no_honest_kernel_is_refused(bench, name):
     source, entries, flags = written(name)
-    session = admit.open_session(bench.warm, read_kernelbench(FOLDER / f"{name}.py"), CPU, QUICK, lambda size: None)
+    session = admit.open_session(bench.backend, read_kernelbench(FOLDER / f"{name}.py"), CPU, QUICK, lambda size: None)
     try:
         found = {entry: judged(bench, session, source, entry, flags) for entry in entries}
     finally:
@@ -44,7 +47,7 @@ def test_no_honest_kernel_is_refused(bench, name):
 
 def judged(bench, session, source, entry, flags):
     candidate = Candidate(language="cpp", source=source, entry=entry, flags=flags)
-    return judge(lambda: session, bench.machine, candidate, QUICK, "search")
+    return bench.evaluate(lambda: session, candidate, QUICK)
 
 
 def test_there_are_at_least_sixty_over_many_tasks():

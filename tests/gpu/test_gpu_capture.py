@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.evaluate.compile.program import Program
-from kernelwright.evaluate.compile.triton import capture
+from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.languages.triton.build import capture
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
 from kernelwright.evaluate.triton.module import load_module, private_path

@@ -5,6 +5,7 @@ import secrets
 import shutil
 
 import pytest
+from bad_input import QUICK, Asked
 from ray_cluster import Nodes
 
 from kernelwright.execution import cluster
@@ -40,6 +41,14 @@ def ray_here(tmp_path_factory):
 def nodes(ray_here):
     """A head and two nodes on this machine. Of one module: they are never idle, and later tests take times."""
     made = Nodes()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def asked(warm_referee):
+    """The warm referee, asked from synchronous code under the policy of the tests of bad input."""
+    made = Asked(referee=warm_referee.under(QUICK))
     yield made
     made.close()
 

@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from endpoint_drill import BARE, config_of, play
+from endpoint_runs import BARE, config_of, play
 
 from kernelwright.engine.events import Event, Spent
 

@@ -13,8 +13,8 @@ from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import RunConfig, Sweep
 from kernelwright.engine.run import Parts, run
 from kernelwright.records.candidate import Tunable
-from kernelwright.search.best_of_n import BestOfNConfig
-from kernelwright.search.tritongym.config import TritonGymConfig
+from kernelwright.search.independent import BestOfNConfig
+from kernelwright.search.tritongym import TritonGymConfig
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import sample_card

@@ -25,15 +25,15 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_no_task_stops_the_rest_and_a_second_pass_is_free(folder):
+def test_no_task_stops_the_rest_and_a_second_pass_is_free(folder, warm_referee):
     request = AdmissionRequest(
         (folder / "tasks",), "cpu", policy=Policy(seeds=2), lines=folder / "lines.jsonl", limit_s=8
     )
-    found = admit(request)
+    found = admit(request, warm_referee.suppliers())
     assert {task.name: task.reason for task in found.tasks} == REASONS
     (fit,) = (task for task in found.tasks if task.fit)
     assert {"reference", "depends on x", "zeros fails", "duration", "redundancy"} <= {c.name for c in fit.checks}
     before = (folder / "lines.jsonl").read_bytes()
-    again = admit(request)
+    again = admit(request, warm_referee.suppliers())
     assert again.tasks == found.tasks
     assert (folder / "lines.jsonl").read_bytes() == before

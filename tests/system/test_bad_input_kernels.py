@@ -3,18 +3,11 @@
 from pathlib import Path
 
 import pytest
-from bad_input import AFFINE, GOOD, Asked
+from bad_input import AFFINE, GOOD
 
 
 def kernel(body, before=""):
     return f"{before}\n{GOOD.replace('{', '{ ' + body, 1)}"
-
-
-@pytest.fixture(scope="module")
-def asked():
-    made = Asked()
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +60,7 @@ def test_a_source_without_end(judge):
 
 
 def test_somebody_elses_files_are_not_compiled_in(judge, tmp_path):
-    secret = Path.home() / ".kernelwright-test-secret"
+    secret = Path.home() / ".kernelwright-kernels-secret"
     secret.write_text("a secret")
     try:
         for text in (f'#include "{secret}"', f'__asm__(".incbin \\"{secret}\\"");'):

@@ -1,16 +1,9 @@
 """Tasks that cannot be judged: refused with the reason and the cure, in one message; the next task is admitted."""
 
 import pytest
-from bad_input import AFFINE, Asked
+from bad_input import AFFINE
 
 from kernelwright.errors import TaskError
-
-
-@pytest.fixture(scope="module")
-def asked():
-    made = Asked()
-    yield made
-    made.close()
 
 
 def written(forward="return x * 3 + 1", inputs="torch.randn(64, 64)", init="", before="", argument="x"):

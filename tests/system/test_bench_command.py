@@ -16,6 +16,8 @@ from kernelwright.bench.plan import Plan
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LIMIT_S = 1500.0
 """Of the whole test, on a machine that does other things as well."""
+BRIEF = "[policy]\nfinal_baselines = []\nsearch_blocks = 4\nfinal_blocks = 4\n"
+"""Few samples: what is compared here is what stands in the journals."""
 NAIVE = """
 extern "C" void naive(const float* x, float* y) {
     for (int row = 0; row < 64; ++row) {
@@ -38,13 +40,14 @@ def folder(tmp_path):
         text = (EXAMPLES / f"{name}.py").read_text().replace("4096, 4096", "64, 64")
         (tmp_path / "tasks" / f"{name}.py").write_text(text)
     (tmp_path / "naive" / "softmax.cpp").write_text(NAIVE)
+    (tmp_path / "brief.toml").write_text(BRIEF)
     return tmp_path
 
 
 def begin(folder):
     command = [
         sys.executable, "-m", "kernelwright", "bench", "tasks", "--strategies", "best_of_n,tritongym", "--budget", "2",
-        "--target", "cpu", "--naive", "naive", "--run-dir", "bench", "--json",
+        "--target", "cpu", "--naive", "naive", "--run-dir", "bench", "--json", "--config", "brief.toml",
     ]  # fmt: skip
     return subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -61,7 +64,6 @@ def recorded(folder):
     return {name: cell for name, cell in found.items() if cell.steps}
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(LIMIT_S)
 def test_a_killed_bench_goes_on_with_its_half_finished_run(folder):
     first = begin(folder)

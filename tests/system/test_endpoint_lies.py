@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from endpoint_drill import BARE, SteadyServer, config_of, faults_of, hurried_model, play
+from endpoint_runs import BARE, SteadyServer, config_of, faults_of, hurried_model, play
 from rich.console import Console
 
 from kernelwright.engine.suppliers import Suppliers

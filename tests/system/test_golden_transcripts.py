@@ -10,16 +10,16 @@ import re
 from pathlib import Path
 
 import pytest
-from endpoint_drill import BARE, MODEL, TASK, SteadyServer, read
+from endpoint_runs import BARE, MODEL, TASK, SteadyServer, read
 from transcript import HANDICAP, transcript
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.session import play_in
 from kernelwright.records.evaluation import BuildFailed
 from kernelwright.records.profile import Ceilings, Profile
-from kernelwright.testing.drill import Faults
 from kernelwright.testing.samples import SECONDS, sample_evaluation
 from kernelwright.testing.scripted import ScriptedEvaluator
+from mock_llm import Faults
 
 GOLDEN = Path(__file__).parent / "golden"
 REWRITE = os.environ.get("REWRITE_SNAPSHOTS") == "1"

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from endpoint_drill import SCENARIOS, SteadyServer, asked_as, config_of, faults_of, play, read
+from endpoint_runs import SCENARIOS, SteadyServer, asked_as, config_of, faults_of, play, read
 from zygote import born
 
 from kernelwright.store.database import FILE

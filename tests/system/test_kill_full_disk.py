@@ -11,7 +11,7 @@ from kernelwright.interfaces.cli.main import invoke
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import scripted_suppliers
 
 disk = Path(sys.argv[1])
 task = disk / "abs.py"
@@ -51,4 +51,4 @@ def test_a_full_disk_ends_with_its_cure_and_the_run_goes_on(tmp_path):
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert "is full" in ended.stderr
-    assert "free some space, then go on with `kernelwright resume" in ended.stderr.replace("\n", " ")
+    assert "free some space, then continue with `kernelwright resume" in ended.stderr.replace("\n", " ")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from bad_input import AFFINE, Asked
+from bad_input import AFFINE
 
 DEEDS = {
     "fork": "fork()",
@@ -32,7 +32,7 @@ DEEDS = {
     "write to shared memory": 'open("/dev/shm/kernelwright-deed", O_CREAT | O_WRONLY, 0600)',
     "write to the kernel's settings": 'open("/proc/sys/kernel/core_pattern", O_WRONLY)',
     "read passwords": 'open("/etc/shadow", O_RDONLY)',
-    "read a home": f'open("{Path.home()}/.kernelwright-test-secret", O_RDONLY)',
+    "read a home": f'open("{Path.home()}/.kernelwright-deeds-secret", O_RDONLY)',
     "list a home": f'open("{Path.home()}", O_RDONLY | O_DIRECTORY)',
     "list others' folders": 'open("/tmp", O_RDONLY | O_DIRECTORY)',
     "reach the network": "connect(socket(AF_INET, SOCK_STREAM, 0), reinterpret_cast<sockaddr*>(&where), sizeof where)",
@@ -106,17 +106,15 @@ DEEDS
 
 
 @pytest.fixture(scope="module")
-def report():
-    secret = Path.home() / ".kernelwright-test-secret"
+def report(asked):
+    secret = Path.home() / ".kernelwright-deeds-secret"
     secret.write_text("a secret")
     lines = [
         f'    fprintf(stderr, "{name}: %s\\n", ({deed}) >= 0 ? "done" : "denied");' for name, deed in DEEDS.items()
     ]
-    asked = Asked()
     try:
         found = asked.judge(asked.admit(AFFINE), SOURCE.replace("DEEDS", "\n".join(lines)))
     finally:
-        asked.close()
         secret.unlink()
     assert (found.outcome, found.reason) == ("crashed", "aborted"), found
     assert "that is all" in found.log

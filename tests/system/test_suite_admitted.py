@@ -67,7 +67,7 @@ def test_all_of_it_is_fit_on_a_cpu():
     assert {f"{row['task']}.py" for row in rows} == set(FILES)
 
 
-def test_a_sample_is_admitted_at_its_small_size(tmp_path):
+def test_a_sample_is_admitted_at_its_small_size(tmp_path, warm_referee):
     paths = tuple(with_size(ROOT / "tasks" / f"{name}.py", "small") for name in SAMPLE)
-    found = api.admit(api.AdmissionRequest(paths, "cpu", lines=tmp_path / "admission.jsonl"))
+    found = api.admit(api.AdmissionRequest(paths, "cpu", lines=tmp_path / "admission.jsonl"), warm_referee.suppliers())
     assert {task.name: task.message for task in found.tasks} == {f"{Path(name).name}@small": "" for name in SAMPLE}

@@ -1,19 +1,19 @@
 """A run over HTTP as a text that a person can hold against a strategy's pseudocode, step by step.
 
-Decides what of a run's folder is told: who was asked, with which sections and how much of a conversation, what came back,
-what the referee said, and whether it is a new best. Refuses to tell what another prompt's wording would change.
+It says who was asked, with which sections and how much of a conversation, what came back, what the referee said, and
+whether it is a new best. Another wording of a prompt changes nothing in it.
 """
 
 import json
 import re
 
-from endpoint_drill import Found
+from endpoint_runs import Found
 
 from kernelwright.records.attempt import Attempt, Expansion, sure_speedup
 from kernelwright.records.chat import ChatReply, ChatRequest, Message, ToolCall
 from kernelwright.records.run import Turn
-from kernelwright.testing.drill.prompt import Prompt, blocks
-from kernelwright.testing.drill.prompt import Turn as Read
+from mock_llm.prompt import Prompt, blocks
+from mock_llm.prompt import Turn as Read
 
 DRAWN = re.compile(r"drill_missing_[0-9a-f]+")
 """A name that the drill draws for each kernel."""

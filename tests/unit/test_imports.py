@@ -16,6 +16,13 @@ import importlib, json, sys
 importlib.import_module(sys.argv[1])
 print(json.dumps(sorted({m.partition(".")[0] for m in sys.modules})))
 """
+LISTED = """
+import json, sys
+from kernelwright.interfaces.cli.main import invoke
+code = invoke(sys.argv[1:])
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+sys.exit(code)
+"""
 BLOCKED = """
 import sys
 
@@ -52,6 +59,23 @@ def test_nothing_heavy_is_loaded(name):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "absent"),
+    [
+        (["--help"], {"pydantic", "rich", "kernelwright.records", "kernelwright.interfaces.cli.optimize"}),
+        (["--version"], {"pydantic", "rich", "kernelwright.records", "kernelwright.interfaces.cli.optimize"}),
+        # typer reads the types of a verb's options with pydantic
+        (["runs", "--help"], {"rich.markdown", "kernelwright.records", "kernelwright.interfaces.cli.optimize"}),
+        # names the strategies, which only the program knows
+        (["optimize", "--help"], {"rich.markdown", "kernelwright.interfaces.cli.bench"}),
+    ],
+)
+def test_help_imports_neither_records_nor_other_verbs(arguments, absent):
+    done = python(LISTED, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert not ({"torch", "triton"} | absent) & set(json.loads(done.stderr))
+
+
+@pytest.mark.parametrize(
     "package", ["records", "search", "tasks", "reward", "feedback", "store", "report", "execution"]
 )
 def test_no_layer_below_the_referee_needs_torch(package):
@@ -68,7 +92,7 @@ def test_no_layer_below_the_referee_needs_torch(package):
         (["--help"], "doctor"),
         (["--version"], kernelwright.__version__),
         (["optimize", "--help"], "--strategy"),
-        (["doctor", "--help"], "Look at compilers"),
+        (["doctor", "--help"], "Check this machine's compilers"),
     ],
 )
 def test_the_command_speaks_where_torch_cannot_be_imported(arguments, said):

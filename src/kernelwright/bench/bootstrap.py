@@ -1,9 +1,9 @@
 """Intervals over tasks: bootstrap for means of speedups, Wilson's for shares.
 
-Decides the resampling (Efron and Tibshirani 1993, percentile intervals; tasks are drawn with replacement, and within each task
-its seeds, as in Davison and Hinkley 1997, 3.8), that equal samples give equal intervals (the generator is seeded by the
-number of tasks alone), and when there is no interval to give: below `FEWEST` tasks, and where no draw differs from
-another. The bootstrap cannot see what the sample does not show, so a width of zero would claim a certainty that nobody has.
+Percentile intervals (Efron and Tibshirani 1993): tasks are drawn with replacement, and within each task its seeds (as
+in Davison and Hinkley 1997, 3.8). The generator is seeded by the number of tasks alone, so equal samples give equal
+intervals. There is no interval below `FEWEST` tasks, nor where no draw differs from another: the bootstrap cannot see
+what the sample does not show, and a width of zero would claim a certainty that nobody has.
 """
 
 import math

@@ -1,6 +1,6 @@
-"""Reads what became of each cell from its run's journal; what never had one, from the list of failures.
+"""Reads what became of each cell from its run's journal, or from the list of failures if it never had one.
 
-Decides which status a stored run has. Writes nothing: a cell that ended is known from the disk alone.
+Nothing is written: the disk alone says which cells have ended.
 """
 
 from collections.abc import Mapping, Sequence

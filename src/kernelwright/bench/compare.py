@@ -1,7 +1,7 @@
-"""Compare: a comparison from what was asked to its page: the parts, the plan, the cells, the report.
+"""Compare: takes a comparison from the request to its page: the parts, the plan, the cells, the report.
 
-Decides what is settled before the first cell is run: a missing key, a plan that differs, what is left to do and what it is
-expected to cost. Refuses to know how a cell is run (`bench.runner`) and what is made of it (`bench.writing`).
+Before the first cell runs, it finds a missing key and a plan that differs, and says what is left to do and what that is
+expected to cost. `bench.runner` runs the cells, and `bench.writing` sums them up.
 """
 
 from contextlib import ExitStack

@@ -1,8 +1,8 @@
 """Crews: the models of a comparison, as its command line spells them.
 
-Decides which of them are compared. As for one run, `ROLE=MODEL` serves that role and one bare `MODEL` all the others, in every
-arm. Several bare ones are compared, each under its own name. `LABEL/ROLE=MODEL` serves a role of one crew alone, and
-`LABEL/default=MODEL` makes a crew under a name of one's choice. Refuses to know what a role does.
+As for one run, `ROLE=MODEL` serves that role and one bare `MODEL` all the others, in every arm. Several bare ones are
+compared, each under its own name. `LABEL/ROLE=MODEL` serves a role of one crew alone, and `LABEL/default=MODEL` makes a
+crew under a name of one's choice.
 """
 
 import re

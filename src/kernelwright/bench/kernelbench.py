@@ -1,7 +1,7 @@
 """A user's checkout of KernelBench as tasks: which files are problems, which are unfit, and in which precision.
 
-Decides by file names alone (`NN_Name.py` below `KernelBench/levelN/` or `levelN/`) and by the lists in `unfit.toml`.
-A precision is words appended to the task's text; the text itself is never run here.
+Only file names (`NN_Name.py` below `KernelBench/levelN/` or `levelN/`) and the lists in `unfit.toml` count. A precision
+is code appended to the task's text; the text itself is never run here.
 """
 
 import re

@@ -1,9 +1,8 @@
-"""Metrics: what is said of a set of cells, as pure functions of their records.
+"""Metrics: the figures for a set of cells, as pure functions of their records.
 
 Every figure is a mean over tasks, and within a task over its cells, so that a task with more seeds weighs no more than
-another. Every settled cell is in every figure: what was not admitted, was given up or got no answer is not solved, so that
-an arm cannot look better by failing where it is hard. Speedups are those of the finals. Refuses to know strategies by
-anything but the one question whether their attempts are independent.
+another. Every settled cell is in every figure: what was not admitted, was given up or got no answer is not solved, so
+that an arm cannot look better by failing where it is hard. Speedups are those of the finals.
 """
 
 import math
@@ -16,9 +15,6 @@ from kernelwright.bench.records import AtK, Baseline, CellFigures, CellResult, F
 
 P = (0.0, 0.5, 1.0, 1.5, 2.0)
 K = (1, 2, 5, 10, 20, 50)
-INDEPENDENT = frozenset({"direct", "best_of_n"})
-"""Strategies whose attempts know nothing of each other: only there does pass@k mean what it says. `tritongym:one_shot`
-asks that way too, but stops at the target: how many attempts it makes depends on what they brought, which biases pass@k."""
 BASELINES: tuple[Baseline, ...] = ("eager", "compile")
 
 Cells = Sequence[CellResult]

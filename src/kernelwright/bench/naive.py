@@ -1,10 +1,9 @@
-"""The naive kernels beside the tasks: each is judged once, as a final, and remembered.
+"""The naive kernels next to the tasks: each is judged once, as a final, and remembered.
 
-Decides which file belongs to a task: its name with an ending that the target can run. What it shows is how far a first
-kernel is from eager; a speedup over it is the ratio of two speedups over eager.
+A task's kernel has its name and an ending that the target can run. It shows how far a first kernel is from eager; a
+speedup over it is the ratio of two speedups over eager.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,13 +11,12 @@ from kernelwright.bench.records import Naive
 from kernelwright.engine.summary import figures_of, reason_of
 from kernelwright.errors import RefereeError, TaskError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.languages import languages_for
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Target, Task
 from kernelwright.store.lines import Lines
 from kernelwright.tasks.kernel_file import read_kernel
-
-SUFFIXES: Mapping[str, tuple[str, ...]] = {"cpu": (".cpp",), "cuda": (".cu", ".py")}
 
 REASON = 2000
 """Characters that are kept of why a naive kernel is not right."""
@@ -26,7 +24,8 @@ REASON = 2000
 
 def naive_file(folder: Path, name: str, target: Target) -> Path | None:
     """The naive kernel of a task; None where there is none."""
-    files = (folder / f"{name}{suffix}" for suffix in SUFFIXES[target.kind])
+    suffixes = sorted({each.suffix for each in languages_for(target.kind)})
+    files = (folder / f"{name}{suffix}" for suffix in suffixes)
     return next((file for file in files if file.is_file()), None)
 
 

@@ -1,6 +1,6 @@
 """The comparison's page: one file without scripts, like the report of a run, and as careful with what it shows.
 
-Decides the page's order and what a cell of the matrix says. Every name, reason and note on it is hostile text.
+Every name, reason and note on it is hostile text.
 """
 
 import base64
@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from kernelwright import __version__
 from kernelwright.bench import words
 from kernelwright.bench.charts import Bar, Line, curve_chart, mean_chart
 from kernelwright.bench.metrics import P
@@ -24,6 +23,7 @@ from kernelwright.bench.summary import best_arm, compared
 from kernelwright.report.charts.svg import NARROW, WIDE
 from kernelwright.report.html import style, templates
 from kernelwright.report.words import times
+from kernelwright.version import __version__
 
 COLOURS = 6
 HEAT = ((0.97, "h-slow"), (1.03, "h-even"), (1.5, "h-1"), (3.0, "h-2"), (math.inf, "h-3"))

@@ -1,7 +1,6 @@
-"""Plan: what a bench is, written once into its folder and held against the flags when it goes on.
+"""Plan: what a bench consists of, written once into its folder and compared with the flags when it continues.
 
-Decides what a cell is and in which order cells are run: seed by seed, so that a bench which is broken off has treated
-all alike. Refuses to know how a cell is run or what is made of it.
+Cells run seed by seed, so that a bench which is stopped early has treated all arms alike.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Runner: runs the cells of a plan one after another.
 
-Decides what goes on and what is done again: a run that is complete is read, a half-finished one is resumed, and a cell
-that fails is a row with its reason. A task is admitted once, by one evaluator for all cells. Cells never share the
-search cache: what a strategy would have had to measure, it measures, so that device seconds can be compared. A cell begins
-only where the whole of its cap is left of what all may spend together.
+A complete run is read, a half-finished one is resumed, and a cell that fails is a row with its reason. One evaluator
+serves all cells and admits a task once. Cells never share the search cache: what a strategy would have had to measure,
+it measures, so that device seconds can be compared. A cell begins only if its whole cap is left of the total.
 """
 
 import asyncio
@@ -78,7 +77,7 @@ class Runner:
         self._tasks: dict[str, Task | TaskError] = {}
         """Admitted, or why not."""
         self._seconds: list[float] = []
-        """Of the cells that were run by this command."""
+        """How long each cell took that this command ran."""
         self._known: dict[str, CellResult] = {}
         """What is known of every cell, by its name."""
 

@@ -1,7 +1,6 @@
-"""Suite: which tasks a bench is made of, and the plan that follows from them and the flags.
+"""Suite: which tasks a bench consists of, and the plan that follows from them and the flags.
 
-Decides names (two files of one name are told apart by their folders), the sample, and that a plan which is in the
-folder already is the one that holds.
+Two files of one name are told apart by their folders. A plan that is in the folder already is the one that holds.
 """
 
 import random
@@ -19,8 +18,8 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.records.base import identity
 from kernelwright.records.task import TaskSource
-from kernelwright.reward.table import REWARDS
-from kernelwright.search.table import spelled
+from kernelwright.reward.table import reward_names
+from kernelwright.search.table import spelled, strategy_of
 from kernelwright.store.whole_file import write_whole
 
 PLAN = "plan.json"
@@ -89,16 +88,17 @@ def _arms(request: BenchRequest) -> tuple[Arm, ...]:
 
 
 def _rewards_are_read(request: BenchRequest) -> None:
-    """Several rewards are worth a comparison only where something reads them: no strategy does.
+    """Several rewards are worth a comparison only where a strategy or a predictor reads them.
 
     Raises:
         UsageError: a reward is unknown, or nothing would tell several apart.
     """
-    _known("reward", request.rewards, tuple(REWARDS))
-    if len(request.rewards) > 1 and request.config.predictor is None:
+    _known("reward", request.rewards, reward_names())
+    blind = [name for name in request.strategies if not strategy_of(name).reads_reward]
+    if len(request.rewards) > 1 and blind and request.config.predictor is None:
         raise UsageError(
-            f"--rewards {','.join(request.rewards)}: nothing in these runs reads a reward, so that the arms would differ by "
-            "noise alone. Name one, or configure a predictor, which learns from it (docs/reward.md)"
+            f"--rewards {','.join(request.rewards)}: {', '.join(blind)} read no reward, so these arms would differ by noise "
+            "alone. Name one, or configure a predictor, which learns from it (docs/reward.md)"
         )
 
 

@@ -1,7 +1,4 @@
-"""Makes the comparison out of a plan, its cells and its naive kernels.
-
-Decides what is a row, which factors have a table of their own, and the labels that every figure must carry.
-"""
+"""Makes the comparison out of a plan, its cells and its naive kernels: rows, tables by factor, labels of figures."""
 
 import subprocess
 import tomllib
@@ -13,7 +10,7 @@ from pathlib import Path
 
 from kernelwright.bench import words
 from kernelwright.bench.curves import curves
-from kernelwright.bench.metrics import INDEPENDENT, figures, speedup
+from kernelwright.bench.metrics import figures, speedup
 from kernelwright.bench.plan import Arm, Plan
 from kernelwright.bench.records import (
     DRILL_LABEL,
@@ -27,9 +24,11 @@ from kernelwright.bench.records import (
     LevelFigures,
     Naive,
 )
+from kernelwright.devices import kinds
 from kernelwright.engine.config import RunConfig
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment
+from kernelwright.search.table import strategy_of
 
 _FACTORS: tuple[Factor, ...] = ("strategy", "proposer", "variant", "model", "reward")
 USUAL = "the usual one"
@@ -111,7 +110,7 @@ def _arms(plan: Plan, cells: Sequence[CellResult], naive: Mapping[str, float]) -
     for arm in plan.arms:
         own = [c for c in cells if c.cell.arm == arm]
         shared = [c for c in own if (c.cell.task, c.cell.seed) not in open_somewhere]
-        independent = arm.strategy in INDEPENDENT
+        independent = strategy_of(arm.strategy).independent
         rows.append(
             ArmFigures(
                 arm=arm,
@@ -185,7 +184,7 @@ def _short(plan: Plan, cells: Sequence[CellResult]) -> list[str]:
 def _circumstances(environment: Environment, policy: Policy) -> BenchCircumstances:
     device = environment.device
     return BenchCircumstances(
-        device=device.name if device.kind == "cuda" else f"{device.name}, {device.cores} cores",
+        device=device.name if kinds()[device.kind].gpu else f"{device.name}, {device.cores} cores",
         versions=environment.versions,
         isolation=environment.isolation,
         denied=environment.denied,

@@ -1,6 +1,6 @@
-"""Writes what a bench found: `bench.json` and `bench.html`, out of what lies on the disk.
+"""Writes what a bench found, from what is on the disk: `bench.json` and `bench.html`, each whole or not at all.
 
-Decides that both are written whole or not at all, and that a bench can be summed up at any time.
+A bench can be summed up at any time.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """Admission of a directory: every task is examined, and none of them stops the rest.
 
-Decides which files are tasks, that each is looked at once for the same source, versions and policy (the report file
-is continued, line by line), and what becomes of a task that hangs, that takes the worker with it or that the machine
-cannot hold: it is not fit, or not examined, and the next one is begun with a new worker.
+The report file grows line by line, and the same source, versions and policy are examined once. A task that hangs, takes
+the worker with it or does not fit the machine is not fit, or not examined, and the next one gets a new worker.
 """
 
 import asyncio

@@ -1,17 +1,15 @@
-"""The assignment: a task in the words of whoever has to write kernels for it from outside.
+"""The assignment: a task in words, for an external program that writes kernels for it.
 
-Decides what is told of the task and the device; a language's contract and signature are those of the prompts. Refuses to
-know who reads it.
+A language's contract and signature are those of the prompts.
 """
 
 from kernelwright.knowledge.hardware import Hardware, architectures, hardware
-from kernelwright.propose.llm.contract import contract
-from kernelwright.propose.llm.describe_task import describe_host
+from kernelwright.languages import language, names_for
+from kernelwright.propose.llm.sections import describe_host
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Language
 from kernelwright.records.limits import TaskLimits
+from kernelwright.records.names import LanguageName
 from kernelwright.records.run import RunCard
-from kernelwright.records.task import Task
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 RULES = (
@@ -49,20 +47,20 @@ class Assignment(Record):
     """Bytes that any kernel must move in one call."""
     memory_gbps: float | None
     """10^9 bytes a second that the device was measured to read; None where it was not."""
-    languages: tuple[Language, ...]
+    languages: tuple[LanguageName, ...]
     """What may be written; the first is usual."""
-    contracts: dict[Language, str]
+    contracts: dict[LanguageName, str]
     """Of each language, in short, with an example."""
     signature: str = ""
-    """Of the C++ function, on a CPU."""
+    """Of the function that is called, or the buffers of a launch plan, in the usual language."""
     hardware: Hardware | None = None
     rules: str = RULES
 
 
-def assign(card: RunCard, folder: str, trials: int, language: Language | None) -> Assignment:
+def assign(card: RunCard, folder: str, trials: int, written: LanguageName | None) -> Assignment:
     """The assignment of a run."""
     task, device = card.task, card.environment.device
-    offered = languages(task, language)
+    offered = (written,) if written else names_for(task.target.kind)
     return Assignment(
         task=task.name,
         target=task.target.name,
@@ -79,14 +77,7 @@ def assign(card: RunCard, folder: str, trials: int, language: Language | None) -
         compulsory_bytes=task.workload.compulsory_bytes,
         memory_gbps=device.memory_gbps,
         languages=offered,
-        contracts={name: contract(name) for name in offered},
-        signature=describe_host(task, "cpp").signature if "cpp" in offered else "",
+        contracts={name: language(name).contract for name in offered},
+        signature=describe_host(task, offered[0]).signature,
         hardware=hardware(task.target.arch) if task.target.arch in architectures() else None,
     )
-
-
-def languages(task: Task, language: Language | None = None) -> tuple[Language, ...]:
-    """What candidates for a task may be written in."""
-    if language is not None:
-        return (language,)
-    return ("cpp",) if task.target.kind == "cpu" else ("triton", "cuda", "cuda_host", "python")

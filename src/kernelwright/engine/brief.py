@@ -1,7 +1,7 @@
 """Makes the Brief that a proposer reads for one expansion.
 
-Decides the seed, and what is withheld in the control arm: there the proposer sees its first parent's
-source, and nothing from which the parent's fate could be told (not even the intent, the role or the best parent).
+In the control arm the proposer sees its first parent's source, and nothing that would reveal the parent's fate (not
+even the intent, the role or the best parent).
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,6 @@ from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.task import Task
-from kernelwright.search.tritongym.config import TritonGymConfig
 
 WITHHELD = "withheld"
 """The reason on the stand-in evaluation of a parent whose fate is not told."""
@@ -33,11 +32,10 @@ def make_brief(
     )
 
 
-def run_facts(config: RunConfig, spent: int, rewards: Sequence[float], best: Attempt | None) -> RunFacts:
-    """How a run stands that has told `spent` proposals; `rewards` are the parents'."""
-    most, strategy = config.budget.proposals, config.strategy
-    trials = strategy.trials(most) if isinstance(strategy, TritonGymConfig) else most
-    return RunFacts(trials, max(0, trials - spent), best.number if best is not None else None, tuple(rewards))
+def run_facts(config: RunConfig, spent: int, best: Attempt | None) -> RunFacts:
+    """How a run stands that has told `spent` proposals."""
+    trials = config.strategy.trials(config.budget.proposals)
+    return RunFacts(trials, max(0, trials - spent), best.number if best is not None else None)
 
 
 def expansion_seed(seed: int, expansion: int) -> int:
@@ -59,7 +57,7 @@ def withhold(brief: Brief) -> Brief:
         }
     )
     blank = tuple(_blank(parent) for parent in parents)
-    run = replace(brief.run, best=None, rewards=())
+    run = replace(brief.run, best=None)
     return replace(brief, expansion=expansion, parents=blank, feedback=(), run=run)
 
 

@@ -1,7 +1,4 @@
-"""Check: one kernel that a person wrote, judged, and where asked profiled.
-
-Decides on which device, and what is admitted, judged and profiled in which order. Refuses to know runs: nothing is stored.
-"""
+"""Check: judges one kernel that a person wrote, and profiles it on request. Nothing is stored."""
 
 import asyncio
 
@@ -10,10 +7,11 @@ from kernelwright.engine.receipts import issue
 from kernelwright.engine.request import CheckRequest, ProfileRequest
 from kernelwright.engine.summary import CheckSummary, ProfileSummary, check_of, profile_of
 from kernelwright.engine.suppliers import Suppliers
-from kernelwright.engine.target import resolve_target
+from kernelwright.engine.target import CPU, compiled_for, resolve_target
 from kernelwright.execution.executor import Place
 from kernelwright.export.model_new import unwrap
 from kernelwright.feedback.bottleneck import diagnose
+from kernelwright.languages import language
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Compiled, Measured, Verified
 from kernelwright.records.receipt import Claim
@@ -96,8 +94,10 @@ def _kernel(request: CheckRequest | ProfileRequest) -> Candidate:
     return exported or read_kernel(path, request.entry, request.workspace_bytes)
 
 
-def _target_for(name: str | None, language: str, place: Place | None = None) -> Target:
-    if name is None and language == "cpp":
-        return resolve_target("cpu")
+def _target_for(name: str | None, written: str, place: Place | None = None) -> Target:
+    """The target that is named; without a name the device that is here, if the language is for it."""
+    takes = language(written).targets
+    if name is None and takes == (CPU.kind,):
+        return CPU
     found = resolve_target(name, place)
-    return resolve_target("sm_90") if name is None and found.kind == "cpu" else found
+    return found if name is not None or found.kind in takes else compiled_for(takes[0])

@@ -1,8 +1,7 @@
-"""RunConfig: every dial of a run, as one frozen tree.
+"""RunConfig: every option of a run, as one frozen tree.
 
-A TOML file goes in, flags win over the file, and the resolved tree is stored on the run's card and
-checked when the run is resumed. Decides names, defaults and bounds; each part's dials live beside the
-part (`search`, `records.policy`, `engine.budget`).
+A TOML file goes in, flags override the file, and the resolved tree is stored on the run's card and checked when the run
+is resumed. Each part's options are next to the part (`search`, `records.policy`, `engine.budget`).
 """
 
 import tomllib
@@ -18,12 +17,11 @@ from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Language
 from kernelwright.records.limits import TaskLimits
+from kernelwright.records.names import LanguageName
 from kernelwright.records.policy import Policy
-from kernelwright.reward.table import REWARDS
-from kernelwright.search.table import StrategyConfig
-from kernelwright.search.tritongym.config import TritonGymConfig
+from kernelwright.reward.table import is_reward, reward_names
+from kernelwright.search.table import DEFAULT, AnyStrategy
 
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
@@ -60,7 +58,7 @@ class RunConfig(Record):
     """`author`, or `llm`; `llm:NAME` for another variant of the prompts."""
     models: dict[str, ModelConfig] = Field(default_factory=dict)
     """Which model serves which role; `default` serves those that are not named."""
-    language: Language | None = None
+    language: LanguageName | None = None
     """What is written; None: the proposer's choice for the target."""
     predictor: PredictorConfig | None = None
     """Ranks proposals before device time is spent; None: they are evaluated as they come."""
@@ -71,7 +69,7 @@ class RunConfig(Record):
     withhold_feedback: bool = False
     """The control arm: proposers see their parents' sources and nothing of what became of them."""
     budget: Budget = Budget()
-    strategy: StrategyConfig = TritonGymConfig()
+    strategy: AnyStrategy = DEFAULT
     sweep: Sweep = Sweep()
     finals: Finals = Finals()
     policy: Policy = Policy()
@@ -93,13 +91,13 @@ class RunConfig(Record):
             return given
         strategy = given.get("strategy")
         name = strategy.get("name") if isinstance(strategy, dict) else getattr(strategy, "name", None)
-        return {**given, "reward": name if isinstance(name, str) and name in REWARDS else DEFAULT_REWARD}
+        return {**given, "reward": name if isinstance(name, str) and is_reward(name) else DEFAULT_REWARD}
 
     @field_validator("reward")
     @classmethod
     def _reward_is_known(cls, name: str) -> str:
-        if name not in REWARDS:
-            raise ValueError(f"must be one of {', '.join(REWARDS)}")
+        if not is_reward(name):
+            raise ValueError(f"must be one of {', '.join(reward_names())}")
         return name
 
 

@@ -1,7 +1,6 @@
 """Crew: which model serves which role of a run.
 
-Decides how roles are given models on the command line, that `default` serves every role that none was named for, and that
-equal configurations share one client. Refuses to know what a role does.
+`default` serves every role that has no model of its own. Equal configurations share one client.
 """
 
 import asyncio

@@ -1,13 +1,10 @@
-"""Forecast: what the models of a run will cost, said before the first call.
+"""Forecast: what the models of a run will cost, estimated before the first call.
 
-Decides what a usual call is like, and how often a strategy asks which role. A guess for people, in round figures; what
-holds is the budget's hard caps.
+It multiplies usual calls by how often a strategy asks which role. It is a guess for people, in round figures; the
+budget's hard caps are what holds.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil
-from typing import NamedTuple
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.crew import asks_models, serving
@@ -16,15 +13,7 @@ from kernelwright.models.estimate import tokens_in
 from kernelwright.models.prices import cost, price_of
 from kernelwright.records.chat import Usage
 from kernelwright.records.task import Task, TaskSource
-from kernelwright.search.best_of_n import BestOfNConfig
-from kernelwright.search.cudaforge import CODER, JUDGE, CudaForgeConfig
-from kernelwright.search.direct import DirectConfig
-from kernelwright.search.frontend_midend import FRONTEND, MIDEND, FrontendMidendConfig
-from kernelwright.search.fsr import FsrConfig
-from kernelwright.search.table import StrategyConfig
-from kernelwright.search.tritongym.agent import AGENT
-from kernelwright.search.tritongym.config import TritonGymConfig
-from kernelwright.search.tritongym.reflective import REFLECTOR
+from kernelwright.search.strategy import ExpectedCalls
 
 FRAME_TOKENS = 2500
 """Of a usual prompt beside the task: rules, hardware, a kernel with what became of it."""
@@ -64,15 +53,6 @@ class Estimate:
         return f"${self.usd:.2f}" if self.usd else "free of charge"
 
 
-class _Asked(NamedTuple):
-    """How often a role is asked."""
-
-    role: str
-    calls: int
-    earlier: int = 0
-    """Tokens of an earlier conversation in its usual prompt."""
-
-
 def forecast(config: RunConfig, task: Task) -> str:
     """One sentence: calls, tokens and money if every proposal of the budget is asked for; empty where no model is asked."""
     expected = estimate(config, task)
@@ -86,46 +66,20 @@ def estimate(config: RunConfig, task: Task | TaskSource) -> Estimate:
     source = task.source if isinstance(task, Task) else task
     prompt = FRAME_TOKENS + tokens_in(source.source)
     dialogues = config.predictor.oversample if config.predictor else 1
-    roles = _roles(config.strategy, config.budget.proposals)
-    served = ((asked, serving(config.models, asked.role)) for asked in roles)
+    expected = config.strategy.expected_calls(config.budget.proposals)
+    served = ((asked, serving(config.models, asked.role)) for asked in expected if asked.calls)
     return sum((_of(asked, model, prompt, dialogues) for asked, model in served if model), Estimate())
 
 
-def _of(asked: _Asked, model: ModelConfig, prompt: int, dialogues: int) -> Estimate:
-    calls, price = asked.calls * dialogues, price_of(model)
-    usage = Usage(prompt=prompt + asked.earlier, completion=REPLY_TOKENS)
-    if calls and price is None:
+def _of(asked: ExpectedCalls, model: ModelConfig, prompt: int, dialogues: int) -> Estimate:
+    replies = AGENT_REPLIES if asked.tools else 1
+    calls, price = asked.calls * replies * dialogues, price_of(model)
+    exchange = REPLY_TOKENS if asked.tools else FRAME_TOKENS + REPLY_TOKENS
+    earlier = _earlier(asked.conversation * replies, exchange)
+    usage = Usage(prompt=prompt + earlier, completion=REPLY_TOKENS)
+    if price is None:
         return Estimate(calls, calls * usage.total, None, (model.name,))
-    return Estimate(calls, calls * usage.total, calls * cost(price, usage) if price else 0.0)
-
-
-def _roles(strategy: StrategyConfig, proposals: int) -> Iterator[_Asked]:
-    """Who is asked for that many kernels. An adviser may be asked before every kernel but the first."""
-    match strategy:
-        case BestOfNConfig(n=n) | DirectConfig(n=n):
-            yield _Asked(CODER, min(n or proposals, proposals))
-        case CudaForgeConfig(rounds=rounds):
-            made = min(rounds, proposals)
-            yield from (_Asked(CODER, made), _Asked(JUDGE, made - 1))
-        case FrontendMidendConfig(frontend_attempts=frontend, midend_attempts=midend):
-            first = min(frontend or ceil(proposals / 2), proposals)
-            left = proposals - first
-            yield from (_Asked(FRONTEND, first), _Asked(MIDEND, left if midend is None else min(midend, left)))
-        case FsrConfig(n=n, depth=depth, repair_limit=repairs):
-            made = min(n * depth * (1 + repairs), proposals)
-            yield _Asked(CODER, made, _earlier(ceil(made / n), FRAME_TOKENS + REPLY_TOKENS))
-        case TritonGymConfig(attempts=attempts):
-            yield from _workflow(strategy, min(attempts or proposals, proposals))
-
-
-def _workflow(strategy: TritonGymConfig, trials: int) -> Iterator[_Asked]:
-    if strategy.workflow == "agent":
-        replies = trials * AGENT_REPLIES
-        yield _Asked(AGENT, replies, _earlier(replies, REPLY_TOKENS))
-        return
-    yield _Asked(CODER, trials)
-    if strategy.workflow == "reflective":
-        yield _Asked(REFLECTOR, trials - 1)
+    return Estimate(calls, calls * usage.total, calls * cost(price, usage))
 
 
 def _earlier(exchanges: int, tokens: int) -> int:

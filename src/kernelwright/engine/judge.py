@@ -1,8 +1,7 @@
 """Judge: the referee, asked at most once for each question.
 
-Decides reuse (the same candidate under the same circumstances is known, also while it is still being
-evaluated; for a search also what earlier runs found) and the one retry after the referee itself broke.
-Refuses to know what a verdict is good for.
+The same candidate in the same environment is known, even while it is still being evaluated; a search also takes over
+what earlier runs found. If the referee itself breaks, it is asked once more.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""The mailbox: the proposer whose kernels come from outside the run, each with somebody who waits for the verdict.
-
-Decides which letter is being judged. Refuses to know who writes, and what a verdict says.
-"""
+"""The mailbox: the proposer whose kernels come from outside the run, each with somebody who waits for the verdict."""
 
 import asyncio
 from collections.abc import Sequence

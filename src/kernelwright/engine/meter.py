@@ -1,9 +1,8 @@
 """Meter: tokens and money as they are spent, so that a hard cap holds while calls are in flight.
 
-The ledger books what attempts cost in the order in which they are told; a cap must know sooner. Before each call
-its upper bound is set aside, and whatever the call did not use is free again. A call that lacks what others hold waits
-for them; once nothing is held, its reply is given less room, and where hardly anything is left the call is not made.
-Refuses to know what is asked.
+The ledger books what attempts cost in the order in which they are told; a cap must know sooner. Before each call its
+upper bound is set aside, and whatever the call did not use is free again. A call that lacks what others hold waits for
+them. Once nothing is held, its reply is given less room, and if hardly anything is left the call is not made.
 """
 
 import asyncio

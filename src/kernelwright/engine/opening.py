@@ -1,7 +1,4 @@
-"""Opening a run: what its request settles, and the task as the referee admits it, for the first time or again.
-
-Decides what must be known before a run's folder is made or a stored run goes on. Refuses to know who writes the kernels.
-"""
+"""Opening a run: what its request settles, and the task as the referee admits it, for the first time or again."""
 
 from typing import NamedTuple
 
@@ -30,7 +27,7 @@ def settle(request: OptimizeRequest) -> Settled:
     Raises:
         KernelwrightError: the file holds no task, or the target is unknown or absent.
     """
-    source = read_task(request.task)
+    source = request.task if isinstance(request.task, TaskSource) else read_task(request.task)
     config = wished(request.config, source.limits)
     return Settled(source, config, resolve_target(request.target or source.limits.arch or None, config.place))
 

@@ -1,7 +1,6 @@
 """Profiles: where attempts' time goes, each found once however many siblings ask.
 
-Decides that whoever asks first pays the device's time, and that what failed is tried again. Refuses to know what a
-profile means.
+Whoever asks first pays the device's time. What failed is tried again.
 """
 
 import asyncio

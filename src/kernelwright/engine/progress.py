@@ -26,7 +26,7 @@ from kernelwright.records.feedback import Feedback
 from kernelwright.records.run import Turn
 from kernelwright.records.spending import unbooked
 from kernelwright.records.task import Task
-from kernelwright.reward.table import REWARDS
+from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy
 
 RANKING = -1
@@ -57,7 +57,6 @@ class Progress:
         self._aids = aids or Aids()
         self._office = self._aids.office(self.attempts) if self._aids.office else None
         self._feedback: list[Feedback] = []
-        self._rewards: list[float] = []
         self._first_with: dict[str, int] = {}
         self._paid: set[str] = set()
 
@@ -78,8 +77,7 @@ class Progress:
         """What the proposer gets to read."""
         brief = make_brief(self._task, expansion, self.config.seed, self.attempts, self._feedback)
         desk = RunDesk(self._office, expansion.number) if self._office else BareDesk()
-        rewards = [self._rewards[parent] for parent in expansion.parents]
-        facts = run_facts(self.config, self.ledger.spent.proposals, rewards, self.best)
+        facts = run_facts(self.config, self.ledger.spent.proposals, self.best)
         brief = replace(brief, language=self.config.language, desk=desk, run=facts)
         return withhold(brief) if self.config.withhold_feedback else brief
 
@@ -124,22 +122,22 @@ class Progress:
         self._journal.say(turn)
         return tuple(r.proposal for r in ranked)
 
-    def take(self, expansion: Expansion, swept: Swept) -> tuple[Attempt, float]:
+    def take(self, expansion: Expansion, swept: Swept) -> tuple[Attempt, Feedback]:
         """Make the next attempt of a swept proposal; journal it with its reward before the strategy is told."""
         attempt = self._attempt(expansion, swept)
         parent = self.attempts[expansion.parents[0]] if expansion.parents else None
         replayed = self._journal.attempted(attempt)
-        reward = REWARDS[self.config.reward](attempt, parent, self.best)
+        before, best = (one.evaluation if one is not None else None for one in (parent, self.best))
+        reward = find_reward(self.config.reward, expansion.role)(attempt.evaluation, before, best)
         self._journal.told(attempt.number, reward)
-        feedback = describe(attempt, parent, self.best, self.config.target_us)
+        feedback = describe(attempt, parent, self.best, self.config.target_us, reward)
         self.attempts.append(attempt)
         self._feedback.append(feedback)
-        self._rewards.append(reward)
         self.ledger.charge(attempt.cost)
         if self._aids.predictor is not None:
             self._aids.predictor.learn(self._task, attempt, reward)
-        self._tell(attempt, feedback, reward, replayed)
-        return attempt, reward
+        self._tell(attempt, feedback, replayed)
+        return attempt, feedback
 
     def settle(self, expansion: Expansion, made: int) -> None:
         """End an expansion that yielded `made` attempts, and book what its dialogues cost beside them."""
@@ -173,14 +171,13 @@ class Progress:
             cost=cost,
         )
 
-    def _tell(self, attempt: Attempt, feedback: Feedback, reward: float, replayed: bool) -> None:
+    def _tell(self, attempt: Attempt, feedback: Feedback, replayed: bool) -> None:
         found = attempt.evaluation
         self._journal.emit(
             Judged(
                 attempt=attempt.number,
                 outcome=found.outcome,
                 feedback=feedback,
-                reward=reward,
                 latency_us=attempt.latency_us,
                 versus=found.timing.versus if isinstance(found, Measured) else (),
                 known=attempt.known,

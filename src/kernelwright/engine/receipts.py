@@ -1,6 +1,6 @@
 """Receipts of what was judged here: of one kernel, and of a run's winner.
 
-Decides what is claimed in them: what the records say, under the circumstances that were noted with them.
+They claim what the records say, in the environment that was noted with them.
 """
 
 from contextlib import suppress

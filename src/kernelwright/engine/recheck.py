@@ -1,8 +1,8 @@
-"""Recheck: a run's best, or all that it measured, judged again where something changed since.
+"""Recheck: a run's best, or all that it measured, judged again if something has changed since.
 
-Decides what is judged and in which order, that nothing is where nothing changed, and that an interrupted or
-unaffordable pass goes on where it stopped: each row is on the disk, in the run's folder, before the next is begun.
-The run itself is not touched: its figures were true under its circumstances.
+If nothing changed, nothing is judged. Each row is on the disk, in the run's folder, before the next is begun, so an
+interrupted or unaffordable pass continues where it stopped. The run itself is not touched: its figures were true in its
+environment.
 """
 
 import asyncio

@@ -9,6 +9,7 @@ from kernelwright.engine.suppliers import Shown
 from kernelwright.errors import KernelwrightError
 from kernelwright.execution.executor import Place
 from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.task import TaskSource
 
 INTERRUPTED = 130
 NOTHING_RIGHT = 1
@@ -20,7 +21,8 @@ PYTORCH_STAYS = 11
 class OptimizeRequest:
     """What is to be optimized, and how."""
 
-    task: Path
+    task: Path | TaskSource
+    """A file to read, or a task that was read."""
     target: str | None = None
     """`cpu`, `cuda` or an architecture; None: the GPU if there is one."""
     config: RunConfig = field(default_factory=RunConfig)
@@ -35,7 +37,7 @@ class CheckRequest:
     task: Path
     kernel: Path
     target: str | None = None
-    """None: the CPU for C++; for Triton the GPU, or `sm_90` through the interpreter where there is none."""
+    """None: the device here that the kernel's language is for, or else its usual architecture, compiled and interpreted."""
     entry: str | None = None
     workspace_bytes: int = 0
     policy: Policy = field(default_factory=Policy)

@@ -1,7 +1,7 @@
 """A run from its card to its outcome: search, finals, and an end for every way that a run can end.
 
-Decides what an interruption, a broken referee and a proposer that gives up leave behind: the best so
-far, with the reason, in a run that can be resumed.
+An interruption, a broken referee and a proposer that gives up leave the best so far behind, with the reason, in a run
+that can be resumed.
 """
 
 import asyncio
@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.crew import Crew
 from kernelwright.engine.desk import Office
-from kernelwright.engine.events import Finished, Listener, Phase, silent
+from kernelwright.engine.events import Finished, Listener, Phase, Warned, silent
 from kernelwright.engine.finals import play_finals
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.judge import Circumstances, Judge
 from kernelwright.engine.loop import search
+from kernelwright.engine.memory import fresh_strategy, remember
 from kernelwright.engine.meter import Meter
 from kernelwright.engine.predictor import Build, Predictor
 from kernelwright.engine.profiles import Profiles
@@ -28,10 +29,10 @@ from kernelwright.propose.proposer import Proposer
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.run import Outcome
 from kernelwright.records.task import Task
-from kernelwright.search.limits import Limits
-from kernelwright.search.table import make_strategy
+from kernelwright.search.strategy import Strategy
 from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.run import RunStore
+from kernelwright.store.strategy_state import StrategyStates
 
 INTERRUPTED = "Interrupted."
 
@@ -50,6 +51,8 @@ class Parts:
     """Where techniques are looked up."""
     cache: EvaluationCache | None = None
     """What earlier runs found; None: nothing is taken over and nothing is left for later ones."""
+    states: StrategyStates | None = None
+    """Where what the strategy learned is left for later runs; None: nowhere."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,12 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
     crew = parts.crew or Crew({}, make_model)
     aids = Aids(parts.predictor, _builder(task, config, parts), _office(task, config, parts, crew, journal))
     progress = Progress(task, config, journal, aids)
-    ending = await _end(config, parts, judge, progress, journal)
+    strategy = fresh_strategy(store, config)
+    ending = await _end(strategy, parts, judge, progress, journal)
+    if ending.outcome.complete and parts.states is not None:
+        trouble = remember(strategy, store, config, parts.states)
+        if trouble is not None:
+            journal.emit(Warned(text=trouble))
     store.finish(ending.outcome)
     journal.emit(Finished(outcome=ending.outcome))
     return ending
@@ -103,8 +111,8 @@ def _office(
     return office
 
 
-async def _end(config: RunConfig, parts: Parts, judge: Judge, progress: Progress, journal: Journal) -> Ending:
-    strategy = make_strategy(config.strategy, Limits(proposals=config.budget.proposals, target_us=config.target_us))
+async def _end(strategy: Strategy, parts: Parts, judge: Judge, progress: Progress, journal: Journal) -> Ending:
+    config = progress.config
     try:
         stopped = await search(strategy, parts.proposer, judge, progress)
         final = await _finals(config, judge, progress, journal)

@@ -1,7 +1,6 @@
-"""A session: a run from what was asked to what it leaves behind, new, gone on with, or as a cell of a comparison.
+"""A session: a run from its request to what it leaves behind, whether new, resumed, or a cell of a comparison.
 
-Decides how the parts are put together and what is written into a run's folder. Refuses to know who asked, and how
-anything is shown.
+It puts the parts together and writes the files of the run's folder.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -14,6 +13,7 @@ from kernelwright.engine.crew import open_crew
 from kernelwright.engine.events import Phase, Started
 from kernelwright.engine.forecast import forecast
 from kernelwright.engine.identity import config_of, must_fit, new_card
+from kernelwright.engine.memory import create_run
 from kernelwright.engine.opening import open_card, readmit, settle
 from kernelwright.engine.receipts import reissue, winner
 from kernelwright.engine.request import OptimizeRequest, OptimizeResult
@@ -46,7 +46,7 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
         card = await open_card(settled, parts.evaluator, suppliers.listener)
         if expected := forecast(settled.config, card.task):
             suppliers.listener(Phase(text=expected))
-        with closing(RunStore.create(request.runs / card.id, card)) as store:
+        with closing(create_run(request.runs / card.id, card, settled.config, parts.states)) as store:
             return await play(store, settled.config, parts, suppliers)
 
 
@@ -72,11 +72,11 @@ async def _resume(store: RunStore, suppliers: Suppliers) -> OptimizeResult:
 
 @asynccontextmanager
 async def _opened(config: RunConfig, suppliers: Suppliers) -> AsyncIterator[Parts]:
-    """The parts of a run with a referee and models of its own, which are closed in the end."""
+    """The parts of a run with a referee, models and memory of its own; a cell of a comparison shares no memory."""
     evaluator = suppliers.open_evaluator(config.policy, config.place)
     try:
         async with _assembled(config, evaluator, suppliers) as parts:
-            yield parts
+            yield replace(parts, states=suppliers.states())
     finally:
         await evaluator.close()
 

@@ -1,13 +1,11 @@
 """Does a recorded verdict still hold? Compares it with what was found here.
 
-Decides what holding means:
+It holds if
 
-- the outcome is the same one;
+- the outcome is the same;
 - on the seeds of the record, every error is within what is allowed (or wrong again, if it was wrong);
-- against each baseline the verdict is the same one, and on the same device the new interval does not lie more than
-  `DRIFT` below the recorded one. On another device a speedup is another question, and only its verdict counts.
-
-Refuses to know how any of it was measured.
+- against each baseline the verdict is the same, and on the same device the new interval does not lie more than `DRIFT`
+  below the recorded one. On another device a speedup is another question, and only its verdict counts.
 """
 
 from collections.abc import Sequence

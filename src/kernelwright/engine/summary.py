@@ -1,7 +1,6 @@
 """The figures that every interface shows, taken from the records: one place, so that all agree.
 
-Decides which attempt speaks for a run and under which names its figures appear. No figure is computed
-here that is not in a record.
+No figure is computed here that is not in a record.
 """
 
 from collections import Counter
@@ -9,7 +8,7 @@ from collections.abc import Sequence
 
 from kernelwright.records.attempt import Attempt, beats_eager
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Candidate, Language
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import (
     OUTCOMES,
     BuildFailed,
@@ -26,6 +25,7 @@ from kernelwright.records.evaluation import (
 )
 from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
+from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome, RunCard, least_speedup
 from kernelwright.records.spending import Spending, spending
@@ -50,7 +50,7 @@ class BestKernel(Figures):
     """The kernel that a run ends with."""
 
     attempt: int
-    language: Language
+    language: LanguageName
     final: bool
     """Measured again with fresh inputs; False: a figure of the search, which is not for publishing."""
     kernel: str
@@ -85,7 +85,7 @@ class CheckSummary(Figures):
     task: str
     target: Target
     device: str
-    language: Language
+    language: LanguageName
     outcome: str
     right: bool
     reason: str

@@ -1,6 +1,6 @@
-"""Suppliers: where the swappable parts come from. Tests and other programs give their own.
+"""Suppliers: where the replaceable parts come from. Tests and other programs give their own.
 
-Decides the defaults: the referee of this machine, the table of proposers, the HTML report.
+The defaults are the referee of this machine, the table of proposers, and the HTML report.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,6 +35,7 @@ from kernelwright.reward.predictor.experience import read_rows
 from kernelwright.store.cache import EvaluationCache, cache_file
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
+from kernelwright.store.strategy_state import StrategyStates, state_file
 
 Shown = Any
 """Whatever a rich console can print; rich itself belongs to the interfaces."""
@@ -69,6 +70,10 @@ def _cache() -> EvaluationCache | None:
     return EvaluationCache(cache_file())
 
 
+def _states() -> StrategyStates | None:
+    return StrategyStates(state_file())
+
+
 @dataclass(frozen=True)
 class Suppliers:
     """One function for each part."""
@@ -88,6 +93,8 @@ class Suppliers:
     examine: Callable[[], Sequence[Check]] = doctor.examine
     cache: Callable[[], EvaluationCache | None] = _cache
     """What earlier runs found; None: nothing is taken over or kept."""
+    states: Callable[[], StrategyStates | None] = _states
+    """What strategies remember between runs; None: each run begins anew."""
     library: Library = technique_cards
     """What a look-up of techniques finds."""
     listener: Listener = silent

@@ -1,7 +1,7 @@
 """The sweep of declared tunables: structure is compared with structure, not with luck in a constant.
 
-Every point is evaluated within the budget before the candidate is compared with others; each is a
-sample charged to device seconds. Decides which points are tried and which one stands for the candidate.
+Every point is evaluated within the budget before the candidate is compared with others; each is a sample charged to
+device seconds.
 """
 
 import random

@@ -1,19 +1,20 @@
 """Resolves the target that a person named, against the GPU that is here or not.
 
-Decides `cpu`, `cuda` or an architecture without importing torch: the driver is asked in a process of
-its own, which ends with its context and with whatever a broken driver does.
+Torch is not imported: the driver is asked in a process of its own, which ends with its context and with whatever a
+broken driver does.
 """
 
 import subprocess
 import sys
 from pathlib import Path
 
+from kernelwright.devices import Kind, facts, kind_of, kinds, understood
 from kernelwright.errors import MachineError, UsageError
 from kernelwright.execution.cluster import ask_a_gpu_s_node
 from kernelwright.execution.executor import Place
 from kernelwright.records.task import Target
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120")
+CPU = Target(kind="cpu", arch="native", present=True)
 _DEVICE_FILES = ("/dev/nvidiactl", "/dev/nvhost-ctrl-gpu", "/dev/dxg")
 _ASK_DRIVER = """
 import ctypes
@@ -32,22 +33,37 @@ def resolve_target(name: str | None, place: Place | None = None) -> Target:
 
     Raises:
         UsageError: no such target.
-        MachineError: `cuda` was asked for and no GPU is here; or the cluster does not answer.
+        MachineError: a kind of GPU was asked for and none is here; or the cluster does not answer.
     """
-    if name == "cpu":
-        return Target(kind="cpu", arch="native", present=True)
-    if name is not None and name != "cuda" and name not in ARCHITECTURES:
-        raise UsageError(f"target {name!r} must be cpu, cuda or one of {', '.join(ARCHITECTURES)}")
+    if name is not None:
+        name = understood(name)
+        if name not in kinds() and name not in facts():
+            timed = ", ".join(kind.name for kind in kinds().values() if kind.timed)
+            raise UsageError(f"target {name!r} must be {timed} or one of {', '.join(facts())}")
+    if name == CPU.name:
+        return CPU
     here = ask_a_gpu_s_node(place.address, find_gpu) if place and place.name == "ray" else find_gpu()
-    if name is None and here is None:
-        return Target(kind="cpu", arch="native", present=True)
-    if name == "cuda" and here is None:
-        raise MachineError(
-            "target 'cuda' needs an NVIDIA GPU and its driver, and none answers here: use --target cpu, "
-            "or --target sm_90 to compile for a GPU that is elsewhere (no times are claimed then)"
-        )
-    arch = here if name in (None, "cuda") and here is not None else str(name)
-    return Target(kind="cuda", arch=arch, present=arch == here)
+    if here is not None and name in (None, kind_of(here)):
+        return Target(kind=kind_of(here), arch=here, present=True)
+    if name is None:
+        return CPU
+    if name in kinds():
+        raise MachineError(_absent(kinds()[name]))
+    return Target(kind=kind_of(name), arch=name, present=name == here)
+
+
+def compiled_for(kind: str) -> Target:
+    """The usual target of a kind whose device is not here."""
+    return resolve_target(kinds()[kind].usual)
+
+
+def _absent(kind: Kind) -> str:
+    device = f"an {kind.vendor} GPU"
+    needs = f"{device} and its driver, and none answers here" if kind.timed else f"{device}, which cannot be used yet"
+    return (
+        f"target {kind.name!r} needs {needs}: use --target cpu, "
+        f"or --target {kind.usual} to compile for a GPU that is elsewhere (no times are claimed then)"
+    )
 
 
 def find_gpu() -> str | None:

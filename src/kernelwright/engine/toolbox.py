@@ -1,7 +1,7 @@
 """The toolbox: answers a model's calls of `compile`, `verify`, `profile` and `search`.
 
-Decides what each tool asks of the referee and how the answer reads. A call's arguments are a model's own text: whatever
-is wrong with them is an answer. Refuses to know dialogues and budgets: whoever calls logs the call and books its seconds.
+A call's arguments are a model's own text: whatever is wrong with them is an answer. The caller logs the call and books
+its seconds.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.feedback.describe import words_of
 from kernelwright.knowledge.search import card_words, search
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Candidate, Language
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ToolCall
 from kernelwright.records.evaluation import (
     Compiled,
@@ -27,6 +27,7 @@ from kernelwright.records.evaluation import (
     Verified,
     failed_to_build,
 )
+from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import KernelProfile, Profile
 from kernelwright.records.task import Target, Task
 from kernelwright.records.tools import (
@@ -69,7 +70,7 @@ class Toolbox:
     """The tools for one task. Safe to call concurrently: the evaluator queues what must be alone."""
 
     def __init__(
-        self, task: Task, evaluator: Evaluator, language: Language | None = None, library: Library = technique_cards
+        self, task: Task, evaluator: Evaluator, language: LanguageName | None = None, library: Library = technique_cards
     ) -> None:
         self._task, self._evaluator, self._language, self._library = task, evaluator, language, library
         self._builds = _Verdicts(lambda candidate: evaluator.build(task, candidate))
@@ -88,7 +89,7 @@ class Toolbox:
             found, seconds = ToolFault(error=str(error)), 0.0
         return ToolAnswer(found.model_dump_json(), seconds)
 
-    def read(self, code: str, language: Language | None = None) -> Candidate:
+    def read(self, code: str, language: LanguageName | None = None) -> Candidate:
         """The kernel in a text; its language is the named one, the run's, or what the text says.
 
         Raises:

@@ -1,7 +1,7 @@
 """The workbench: a run whose kernels come from outside, by a coding agent or any other program.
 
 It is the same run as any other: the loop asks, a mailbox answers with what is sent, the judge judges, everything is
-journaled, and the end is measured anew and gets its receipt. Decides what may be asked of such a run while it waits.
+journaled, and at the end the best is measured again and gets its receipt.
 """
 
 import asyncio
@@ -23,14 +23,16 @@ from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.feedback.describe import words_of
 from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Candidate, Language
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ToolCall
+from kernelwright.records.names import LanguageName
 from kernelwright.records.run import Turn, TurnKind
 from kernelwright.records.tools import EvaluateResult, ProfileResult, SearchArguments, SearchResult
+from kernelwright.search.outside import OutsideConfig
 from kernelwright.search.reading import works
 from kernelwright.store.run import RunStore
 
-OUTSIDE = "outside"
+OUTSIDE = OutsideConfig().name
 """The name of this proposer, and of its strategy, in a run's configuration."""
 
 WindUp = Callable[[RunStore, Ending], OptimizeResult]
@@ -55,7 +57,7 @@ class Workbench:
         self.assignment: Assignment = assign(store.card, str(store.folder), config.budget.proposals, config.language)
         self._running = asyncio.create_task(self._run())
 
-    async def check(self, code: str, language: Language | None = None, note: str = "") -> EvaluateResult:
+    async def check(self, code: str, language: LanguageName | None = None, note: str = "") -> EvaluateResult:
         """Judge a kernel as the run's next attempt.
 
         Raises:
@@ -65,7 +67,7 @@ class Workbench:
         return await self._judge(self._toolbox.read(code, language), note)
 
     async def profile(
-        self, code: str = "", attempt: int | None = None, language: Language | None = None
+        self, code: str = "", attempt: int | None = None, language: LanguageName | None = None
     ) -> ProfileResult:
         """Where the time of a kernel, or of an attempt, goes.
 
@@ -90,7 +92,7 @@ class Workbench:
         log(found)
         return found
 
-    async def submit(self, code: str = "", language: Language | None = None) -> OptimizeResult:
+    async def submit(self, code: str = "", language: LanguageName | None = None) -> OptimizeResult:
         """End the run: its best kernel is measured anew. `code` is judged first, if it was not yet.
 
         Raises:
@@ -183,7 +185,6 @@ class Workbench:
         return EvaluateResult.of(
             attempts[judged.attempt],
             judged.feedback,
-            reward=judged.reward,
             best=best_so_far(attempts),
             trials_left=self._left(attempts),
         )

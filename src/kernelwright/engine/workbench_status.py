@@ -1,7 +1,4 @@
-"""How far a run is, as whoever sends its kernels is told: a function of its attempts.
-
-Decides what a line of the history holds and which attempt is the best. Refuses to know whether the run goes on.
-"""
+"""How far a run is, for the program that sends its kernels: a function of its attempts."""
 
 from collections.abc import Sequence
 

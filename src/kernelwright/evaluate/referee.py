@@ -4,16 +4,34 @@ It turns calls into jobs and answers into records, and sees that all figures com
 every foreign line of code stay on the other side.
 """
 
-import json
 from collections.abc import Sequence
 
 from kernelwright import errors
+from kernelwright.evaluate.backends.table import needs_gpu
+from kernelwright.evaluate.jobs import (
+    A,
+    Admit,
+    Answered,
+    Build,
+    DescribeEnvironment,
+    Examine,
+    Failed,
+    Identify,
+    Job,
+    JobOfCandidate,
+    Judge,
+    Replay,
+    Request,
+    TakeProfile,
+    UnknownTask,
+    read_answer,
+)
 from kernelwright.execution.executor import Executor, Note, Place, Work, unheard
 from kernelwright.execution.table import make_executor
 from kernelwright.records.admission import Fitness
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import EVALUATION, Evaluation
+from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.profile import Profile
@@ -45,46 +63,38 @@ class Referee:
     async def admit(self, source: TaskSource, target: Target) -> Task:
         """See `Evaluator.admit`."""
         self._target, self._kin = target, _kin(source, target)
-        job = self._job(do="admit", source=source.model_dump_json(), target=target.model_dump_json())
-        return Task.model_validate_json(await self._ask(target, self._kin, job))
+        return await self._ask(target, self._kin, Admit(source=source, target=target))
 
     async def examine(self, source: TaskSource, target: Target) -> Fitness:
         """See `Evaluator.examine`."""
         self._target, self._kin = target, _kin(source, target)
-        job = self._job(do="examine", source=source.model_dump_json(), target=target.model_dump_json())
-        return Fitness.model_validate_json(await self._ask(target, self._kin, job))
+        return await self._ask(target, self._kin, Examine(source=source, target=target))
 
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """See `Evaluator.evaluate`."""
-        job = self._job(do="judge", task=task.model_dump_json(), candidate=candidate.model_dump_json(), effort=effort)
-        found = EVALUATION.validate_json(await self._ask(task.target, _kin(task.source, task.target), job))
+        how = "final" if effort == "final" else "search"
+        found = await self._of_task(task, Judge(task=task.id, candidate=candidate, effort=how))
         self._same_device(task.target, found.device)
         return found
 
     async def build(self, task: Task, candidate: Candidate) -> Evaluation:
         """See `Evaluator.build`."""
-        job = self._job(do="build", task=task.model_dump_json(), candidate=candidate.model_dump_json())
-        return EVALUATION.validate_json(await self._ask(task.target, _kin(task.source, task.target), job))
+        return await self._of_task(task, Build(task=task.id, candidate=candidate))
 
     async def profile(self, task: Task, candidate: Candidate, build: BuildFacts | None = None) -> Profile:
         """See `Evaluator.profile`."""
-        facts = build.model_dump_json() if build is not None else ""
-        job = self._job(do="profile", task=task.model_dump_json(), candidate=candidate.model_dump_json(), build=facts)
-        return Profile.model_validate_json(await self._ask(task.target, _kin(task.source, task.target), job))
+        return await self._of_task(task, TakeProfile(task=task.id, candidate=candidate, build=build))
 
     async def replay(self, task: Task, candidate: Candidate, seeds: Sequence[int]) -> Evaluation:
         """See `Evaluator.replay`."""
-        known = json.dumps(list(seeds))
-        job = self._job(do="replay", task=task.model_dump_json(), candidate=candidate.model_dump_json(), seeds=known)
-        found = EVALUATION.validate_json(await self._ask(task.target, _kin(task.source, task.target), job))
+        found = await self._of_task(task, Replay(task=task.id, candidate=candidate, seeds=seeds))
         self._same_device(task.target, found.device)
         return found
 
     async def environment(self, target: Target | None = None) -> Environment:
         """See `Evaluator.environment`."""
         where = target or self._target
-        job = self._job(do="environment", target=where.model_dump_json())
-        found = Environment.model_validate_json(await self._ask(where, self._kin, job))
+        found = await self._ask(where, self._kin, DescribeEnvironment(target=where))
         self._same_device(where, found.device.name)
         return found
 
@@ -93,13 +103,27 @@ class Referee:
         for executor in self._executors.values():
             await executor.close()
 
-    async def _ask(self, target: Target, kin: str, job: bytes) -> str:
-        answer = json.loads(await self._executor(target).submit(job, self._on_note, kin))
-        if answer.get("error") == "TaskError":
-            raise errors.TaskError(answer["message"], answer.get("reason", "unfit"))
-        if "error" in answer:
-            raise getattr(errors, answer["error"], errors.RefereeError)(answer["message"])
-        return str(answer["result"])
+    async def _of_task(self, task: Task, job: JobOfCandidate[A]) -> A:
+        return await self._ask(task.target, _kin(task.source, task.target), job, task)
+
+    async def _ask(self, target: Target, kin: str, job: Job[A], task: Task | None = None) -> A:
+        answer = await self._put(target, kin, job)
+        if isinstance(answer, UnknownTask):
+            answer = await self._put(target, kin, job, task)
+        if isinstance(answer, Failed):
+            raise answer.exception()
+        if isinstance(answer, UnknownTask):
+            raise errors.RefereeError("the worker does not know the task whose body it has been sent")
+        return answer.result
+
+    async def _put(
+        self, target: Target, kin: str, job: Job[A], body: Task | None = None
+    ) -> Answered[A] | Failed | UnknownTask:
+        request = self._request(job, body)
+        return read_answer(await self._executor(target).submit(request, self._on_note, kin), job)
+
+    def _request(self, job: Job[A], body: Task | None = None) -> bytes:
+        return Request(job=job, policy=self.policy, body=body).model_dump_json().encode()
 
     def _same_device(self, target: Target, device: str) -> None:
         """Figures of two devices are never put side by side, whatever the executor does."""
@@ -109,14 +133,11 @@ class Referee:
                 f"judged on {device!r}, and what it would be compared with on {first!r}: keep to nodes of one kind"
             )
 
-    def _job(self, **job: str) -> bytes:
-        return json.dumps({**job, "policy": self.policy.model_dump_json()}).encode()
-
     def _executor(self, target: Target) -> Executor:
         # On this machine one worker does both.
-        gpu = target.kind == "cuda" and target.present and self._place.name != "local"
+        gpu = needs_gpu(target) and self._place.name != "local"
         if gpu not in self._executors:
-            greeting = self._job(do="identity", target=target.model_dump_json())
+            greeting = self._request(Identify(target=target))
             self._executors[gpu] = make_executor(self._place, Work(ARGUMENTS, QUIET, gpu, greeting))
         return self._executors[gpu]
 

@@ -1,88 +1,138 @@
 """The worker: the grader's own process, started as `python -m kernelwright.evaluate.worker FD`.
 
-Reads jobs, runs the pipeline, answers with records as JSON. Decides nothing about kernels; keeps the sessions of the
-tasks that it has met, so that inputs, references and baselines are computed once.
+It reads jobs, runs the pipeline, and answers with records as JSON. It keeps the sessions of the tasks that it has met,
+so that inputs, references and baselines are computed once.
 """
 
-import json
 import os
 import socket
 import sys
+import threading
 import traceback
+from collections import OrderedDict
 
 from kernelwright import errors
+from kernelwright.evaluate.jobs import (
+    Admit,
+    Answered,
+    Build,
+    DescribeEnvironment,
+    Examine,
+    Failed,
+    Identify,
+    Judge,
+    Likeness,
+    Replay,
+    Request,
+    TakeProfile,
+    UnknownTask,
+    read_request,
+)
 from kernelwright.evaluate.pipeline.court import Court
-from kernelwright.evaluate.pipeline.versions import versions
 from kernelwright.execution import job as current
 from kernelwright.execution.channel import Channel
 from kernelwright.execution.desk import Desk
-from kernelwright.records.candidate import Candidate
-from kernelwright.records.measure import BuildFacts
-from kernelwright.records.policy import Effort, Policy
-from kernelwright.records.task import Target, Task, TaskSource
+from kernelwright.records.base import Record
+from kernelwright.records.task import Target, Task
+
+MOST_TASKS = 256
+"""Bodies that a worker keeps; the engine sends one again where it is missing."""
+
+
+class KnownTasks:
+    """The bodies of the tasks that this worker has met, by id, for jobs in several threads."""
+
+    def __init__(self) -> None:
+        self._bodies: OrderedDict[str, Task] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, task: Task) -> Task:
+        """Remember a task; the one that was not asked for longest is forgotten."""
+        with self._lock:
+            self._bodies[task.id] = task
+            self._bodies.move_to_end(task.id)
+            while len(self._bodies) > MOST_TASKS:
+                self._bodies.popitem(last=False)
+        return task
+
+    def of(self, request: Request, name: str) -> Task | None:
+        """The task of a request, by its body or its id.
+
+        Raises:
+            RefereeError: the body is of another task.
+        """
+        if request.body is not None:
+            if request.body.id != name:
+                raise errors.RefereeError(
+                    f"the job is of task {name}, and the body that came with it of {request.body.id}"
+                )
+            return self.keep(request.body)
+        with self._lock:
+            if name in self._bodies:
+                self._bodies.move_to_end(name)
+            return self._bodies.get(name)
 
 
 def main() -> None:
     """Answer jobs until the executor is gone."""
     with socket.socket(fileno=int(sys.argv[1])) as end:
-        court = Court(note=current.note)
+        court, tasks = Court(note=current.note), KnownTasks()
         try:
-            Desk(Channel(end), lambda payload: _answer(court, json.loads(payload)).encode()).serve()
+            Desk(Channel(end), lambda payload: _answer(court, tasks, payload).encode()).serve()
         finally:
             court.close()
 
 
-def _answer(court: Court, job: dict[str, str]) -> str:
+def _answer(court: Court, tasks: KnownTasks, payload: bytes) -> str:
     try:
-        return json.dumps({"result": _do(court, job)})
+        done = _do(court, tasks, read_request(payload))
+        return (done if isinstance(done, UnknownTask) else Answered(result=done)).model_dump_json()
     except current.JobCancelledError:
         raise
     except errors.TaskError as error:
-        return json.dumps({"error": "TaskError", "message": str(error), "reason": error.reason})
+        return Failed(error="TaskError", message=str(error), reason=error.reason).model_dump_json()
     except errors.KernelwrightError as error:
-        return json.dumps({"error": type(error).__name__, "message": str(error)})
+        return Failed(error=type(error).__name__, message=str(error)).model_dump_json()
     except OSError as error:
-        return json.dumps({"error": "MachineError", "message": f"the machine failed the referee: {error}"})
+        return Failed(error="MachineError", message=f"the machine failed the referee: {error}").model_dump_json()
     except Exception as error:  # noqa: BLE001 (the referee's own fault: told as such, never charged to a candidate)
         detail = "".join(traceback.format_exception(error))[-4000:]
-        return json.dumps({"error": "RefereeError", "message": f"the referee broke: {error!r}\n{detail}"})
+        return Failed(error="RefereeError", message=f"the referee broke: {error!r}\n{detail}").model_dump_json()
 
 
-def _do(court: Court, job: dict[str, str]) -> str:
-    policy = Policy.model_validate_json(job["policy"])
-    match job["do"]:
-        case "admit" | "examine":
-            source, target = TaskSource.model_validate_json(job["source"]), Target.model_validate_json(job["target"])
-            done = court.admit if job["do"] == "admit" else court.examine
-            return done(source, target, policy).model_dump_json()
-        case "environment":
-            return court.environment(Target.model_validate_json(job["target"])).model_dump_json()
-        case "identity":
-            return _identity(court, Target.model_validate_json(job["target"]))
-        case _:
-            return _of_candidate(court, job, policy)
+def _do(court: Court, tasks: KnownTasks, request: Request) -> Record:
+    match request.job:
+        case Admit(source=source, target=target):
+            return tasks.keep(court.admit(source, target, request.policy))
+        case Examine(source=source, target=target):
+            return court.examine(source, target, request.policy)
+        case DescribeEnvironment(target=target):
+            return court.environment(target)
+        case Identify(target=target):
+            return _likeness(court, target)
+        case of_candidate:
+            task = tasks.of(request, of_candidate.task)
+            return UnknownTask() if task is None else _of_candidate(court, task, request)
 
 
-def _of_candidate(court: Court, job: dict[str, str], policy: Policy) -> str:
-    do = job["do"]
-    if do not in ("judge", "build", "profile", "replay"):
-        raise errors.RefereeError(f"no job is called {do!r}")
-    task, candidate = Task.model_validate_json(job["task"]), Candidate.model_validate_json(job["candidate"])
-    if do == "build":
-        return court.build(task, candidate, policy).model_dump_json()
-    if do == "profile":
-        facts = BuildFacts.model_validate_json(job["build"]) if job["build"] else None
-        return court.profile(task, candidate, policy, facts).model_dump_json()
-    if do == "replay":
-        return court.replay(task, candidate, policy, json.loads(job["seeds"])).model_dump_json()
-    effort: Effort = "final" if job["effort"] == "final" else "search"
-    return court.judge(task, candidate, policy, effort).model_dump_json()
+def _of_candidate(court: Court, task: Task, request: Request) -> Record:
+    policy = request.policy
+    match request.job:
+        case Build(candidate=candidate):
+            return court.build(task, candidate, policy)
+        case TakeProfile(candidate=candidate, build=build):
+            return court.profile(task, candidate, policy, build)
+        case Replay(candidate=candidate, seeds=seeds):
+            return court.replay(task, candidate, policy, seeds)
+        case Judge(candidate=candidate, effort=effort):
+            return court.judge(task, candidate, policy, effort)
+        case other:
+            raise errors.RefereeError(f"no worker does the job {other.kind!r}")
 
 
-def _identity(court: Court, target: Target) -> str:
-    """What two workers must have in common for their figures to be compared."""
-    device = court.machine(target).device
-    return json.dumps({"device": device.name, "cores": device.cores, **versions(target)}, sort_keys=True)
+def _likeness(court: Court, target: Target) -> Likeness:
+    device = court.backend(target).host.device
+    return Likeness(device=device.name, cores=device.cores, versions=dict(sorted(court.versions(target).items())))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A Ray cluster: joined or started, asked how many workers it has room for, left as it was found.
+"""A Ray cluster: joined or started, asked how many workers it has room for, and left as it was found.
 
-Decides what room is: a GPU is one, and where workers need none, a node's processors together are one, since two that
-share them would disturb each other's clocks. Refuses to know jobs. Ray itself is imported when it is first needed.
+A GPU is room for one worker. Where workers need no GPU, a node's processors together are room for one, because two
+workers that share them would disturb each other's clocks. Ray itself is imported when it is first needed.
 """
 
 import contextlib
@@ -54,7 +54,7 @@ class Cluster:
 
     def __init__(self, address: str | None) -> None:
         self.address = address or os.environ.get("RAY_ADDRESS") or None
-        """Of its head; None: it is started here."""
+        """The address of its head; None: a cluster is started here."""
         self._ours = False
         self._lock = threading.Lock()
         self.ray: Ray = None

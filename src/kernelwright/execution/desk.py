@@ -1,7 +1,6 @@
-"""The desk: a worker's side of the channel. Each job in a thread of its own, answers in the order in which they come.
+"""The desk: a worker's side of the channel. Each job runs in a thread of its own; answers go out as they are ready.
 
-Decides how many jobs are done at once, whose a note is, and what becomes of a cancelled job. Refuses to know what a
-job says.
+It limits how many jobs run at once, assigns notes to their job, and ends cancelled jobs.
 """
 
 import contextlib

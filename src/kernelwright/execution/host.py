@@ -1,7 +1,6 @@
-"""The actor behind a Ray worker: runs on a node and keeps the very worker there that a machine of its own would have.
+"""The actor behind a Ray worker: keeps the same kind of worker on its node that a single machine would have.
 
-Decides nothing about jobs: what kills its worker is found out here (`execution.local`), what kills the actor or its
-node is the driver's to see.
+`execution.local` finds out here what kills its worker; the driver sees what kills the actor or its node.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """Jobs on this machine: one worker process with several jobs in flight, restarted when it dies.
 
-Decides whose fault a death is: the jobs that were in flight are suspects, and each of them is done once more with no
-other beside it. Refuses to know what a job means.
+When it dies, the jobs that were in flight become suspects, and each runs once more with no other job beside it.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The worker pool: keeps as many workers on a Ray cluster as it has room for, and asks them.
 
-Decides when a worker is ready (it has answered the greeting), which workers belong together (those that answered it as
-most of the first ones did), and when a node is left alone. Refuses to know which job goes where.
+A worker is ready once it has answered the greeting. Workers that answered it differently from most of the first ones
+get no jobs. A node that fails repeatedly is left alone.
 """
 
 import asyncio

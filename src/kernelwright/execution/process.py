@@ -1,7 +1,7 @@
 """A worker process and the jobs in flight at it, seen from the executor.
 
-Decides when a worker is ended: when its executor is closed, and when a job that was given up does not stop in time.
-Refuses to know what becomes of the other jobs then; they are told that the worker is lost, and whether on purpose.
+A worker is ended when its executor is closed, and when a job that was given up does not stop in time. Its other jobs
+are then told that the worker is lost, and whether on purpose.
 """
 
 import asyncio

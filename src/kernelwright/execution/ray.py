@@ -1,8 +1,8 @@
 """Jobs on a Ray cluster: as many workers as it has room for, each in an actor of its own.
 
-Decides what is done again: a job whose actor or node was lost, elsewhere and alone, a bounded number of times. What a
-job does to its own worker process is settled at its node, as on a single machine (`execution.local`); and a
-candidate's crash is a result here as everywhere.
+A job whose actor or node was lost runs again, elsewhere and alone, a bounded number of times. What a job does to its
+own worker process is settled at its node, as on a single machine (`execution.local`). A candidate's crash is a result
+here as everywhere.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Seats: the driver's view of its workers, and which of them gets the next job.
 
-Decides by kin (a worker that has met it), load, and suspicion (a job that lost a worker gets one for itself). Knows
-nothing of how a seat is reached.
+A worker that has met the job's task comes first, then the one with the least load. A job that lost a worker gets one
+for itself.
 """
 
 import asyncio

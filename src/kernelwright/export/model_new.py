@@ -14,6 +14,7 @@ from typing import Any
 from kernelwright.errors import ProposeError
 from kernelwright.export.drop_in import GUARD_IMPORTS, drop_in, guarded, part
 from kernelwright.export.reference import Reference, merged_imports, reference
+from kernelwright.languages import language
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
@@ -42,9 +43,10 @@ def wrap(task: Task, candidate: Candidate) -> str:
         ProposeError: the task's source has no usable `Model`, a name of it clashes with the file's own,
             or a tunable to be fixed is not in the source.
     """
-    if candidate.language in ("triton", "python"):
+    drop_in_as = language(candidate.language).drop_in
+    if drop_in_as == "itself":
         return _guarded_triton(task, candidate)
-    if candidate.language != "cpp":
+    if not drop_in_as:
         raise ProposeError(f"a {candidate.language} kernel cannot be written as a ModelNew file yet: use it as it is")
     found = reference(task.source.source)
     sections = [part("cpp"), part("guard"), guarded(task, found)]

@@ -1,7 +1,7 @@
 """The reference, cut out of a task's text so that a drop-in can carry it along.
 
-What `Model` and `get_init_inputs` need travels, and whatever defines nothing (a setting of torch). The text is parsed
-and never run.
+It keeps what `Model` and `get_init_inputs` need, and statements that define nothing (a setting of torch). The text is
+parsed and never run.
 """
 
 import ast

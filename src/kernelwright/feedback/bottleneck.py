@@ -1,7 +1,7 @@
-"""What holds a kernel back, from a profile of any tier, a measurement, or both: findings ranked by what they could give.
+"""What limits a kernel, from a profile of any tier, a measurement, or both: findings ranked by what a fix could save.
 
-Decides the ranking and the words. Where the facts are silent there is no finding and the word is `unknown`, never a
-guess. Pure: the same records give the same statement anywhere.
+Where the facts are silent there is no finding, and the word is `unknown`, never a guess. Pure: the same records give
+the same statement anywhere.
 """
 
 from collections.abc import Iterator

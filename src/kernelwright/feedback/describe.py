@@ -1,8 +1,7 @@
-"""Attempt to Feedback: what it taught, in words and in features.
+"""Turns an attempt into Feedback: what it taught, in words and in features.
 
-Decides the wording: the first words are the outcome's class as in TritonGym's loop (`Compilation Failed:`,
-`Functional Failure:`, `Success.`), then the evidence. Refuses to advise on techniques: that is for
-whoever reads it.
+The first words are the outcome's class as in TritonGym's loop (`Compilation Failed:`, `Functional Failure:`,
+`Success.`); the evidence follows. Advice on techniques does not belong here: that is for whoever reads it.
 """
 
 from kernelwright.feedback.bottleneck import bottleneck
@@ -26,15 +25,20 @@ LOG_CHARACTERS = 2000
 
 
 def describe(
-    attempt: Attempt, parent: Attempt | None, best: Attempt | None, target_us: float | None = None
+    attempt: Attempt,
+    parent: Attempt | None,
+    best: Attempt | None,
+    target_us: float | None = None,
+    reward: float = 0.0,
 ) -> Feedback:
     """What one attempt taught, seen beside its parent and the best attempt before it."""
     found = attempt.evaluation
     words = words_of(found, target_us, _beside(attempt, parent, best))
     if not isinstance(found, Measured):
-        return Feedback(attempt=attempt.number, words=words, works=isinstance(found, Verified))
+        return Feedback(attempt=attempt.number, reward=reward, words=words, works=isinstance(found, Verified))
     return Feedback(
         attempt=attempt.number,
+        reward=reward,
         words=words,
         works=True,
         speedup_best=_relative(attempt, best),

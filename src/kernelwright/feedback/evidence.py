@@ -1,7 +1,7 @@
 """The numbers behind a bottleneck, gathered from whatever there is: a profile of any tier, a measurement, or both.
 
-Decides which source wins where two have a figure: the referee's clock before a profiler's, a profiler's traffic before the
-compulsory one. Refuses to judge: that is for `call_limits` and `kernel_limits`.
+Where two sources have a figure, the referee's clock wins over a profiler's, and a profiler's traffic over the
+compulsory one. `call_limits` and `kernel_limits` judge the numbers.
 """
 
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ class Evidence:
 
     @cached_property
     def kernels(self) -> tuple[KernelProfile, ...]:
-        """Of the profile; the compiler's where there is none."""
+        """The profile's kernels; the compiler's where there is no profile."""
         if self.profile is not None and self.profile.kernels:
             return self.profile.kernels
         return tuple(KernelProfile.of(k) for k in self.measured.build.kernels) if self.measured else ()
 
     @property
     def ceilings(self) -> Ceilings:
-        """Of the profile; the bandwidth of the measurement where that has none."""
+        """The profile's ceilings; the measurement's bandwidth where the profile has none."""
         found = self.profile.ceilings if self.profile is not None else Ceilings()
         if found.read_gbps is None and self.measured is not None:
             found = found.model_copy(update={"read_gbps": self.measured.roofline.ceiling_gbps})

@@ -1,48 +1,49 @@
-"""Hardware facts: what a vendor says of an architecture, and the occupancy that follows from it.
+"""Hardware facts: what a vendor publishes about an architecture, and the occupancy that follows from it.
 
-Decides: which device stands for an architecture, and how many warps of a kernel fit on one of its
-multiprocessors. Refuses to know what was measured: ceilings of a real device come from the referee.
+Ceilings of a real device are measured, and come from the referee.
 """
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 from math import ceil
 
+from kernelwright.devices import facts
 from kernelwright.errors import MachineError
 from kernelwright.records.base import Record
-
-WARP = 32
-"""Threads of a warp, on every architecture here."""
-REGISTER_STEP = 8
-"""Registers for a thread are allocated in steps of this many (256 for a warp)."""
-SCHEDULERS = 4
-"""Each multiprocessor has four schedulers, each with a quarter of the registers."""
 
 
 class Hardware(Record):
     """One representative device of an architecture. Peaks are dense; None where it has no such unit."""
 
     arch: str
-    """`sm_75` … `sm_120`."""
+    """Such as `sm_90` or `gfx942`."""
+    kind: str
+    """The kind of device, such as `cuda`."""
     device: str
     """The device that the figures are of."""
     multiprocessors: int
+    schedulers: int
+    """Of one multiprocessor, each with an equal share of its registers."""
+    warp: int
+    """Threads of a warp."""
     warps: int
     """Most warps that are resident on one multiprocessor."""
     blocks: int
     """Most blocks that are resident on one multiprocessor."""
-    registers: int = 65536
+    registers: int
     """32-bit registers of one multiprocessor."""
-    registers_thread: int = 255
+    registers_thread: int
     """Most registers of one thread."""
+    register_step: int
+    """Registers for a thread are allocated in steps of this many."""
+    threads_block: int
+    """Most threads of one block."""
     shared_bytes: int
     """Shared memory of one multiprocessor, in bytes."""
     shared_bytes_block: int
     """Most shared memory that one block can ask for, in bytes."""
-    shared_granularity: int = 128
+    shared_granularity: int
     """Shared memory is allocated in steps of this many bytes."""
-    shared_reserved: int = 1024
+    shared_reserved: int
     """Bytes that the system keeps for itself in each block."""
     bandwidth_gbps: float
     """Theoretical memory bandwidth, 10^9 bytes a second."""
@@ -55,13 +56,15 @@ class Hardware(Record):
 
     @property
     def number(self) -> int:
-        """The architecture as compilers number it: 90 for `sm_90`."""
-        return int(self.arch.removeprefix("sm_"))
+        """The architecture as a number, such as 90 for `sm_90` and 0x942 for `gfx942`; no two have the same."""
+        return int(self.arch.removeprefix("sm_")) if self.arch.startswith("sm_") else int(self.arch[3:], 16)
 
     @property
     def capability(self) -> tuple[int, int]:
-        """Compute capability, major and minor."""
-        return divmod(self.number, 10)
+        """Compute capability, major and minor, as torch tells it: (9, 0) for `sm_90`, (9, 4) for `gfx942`."""
+        return (
+            divmod(self.number, 10) if self.arch.startswith("sm_") else (int(self.arch[3:-2]), int(self.arch[-2], 16))
+        )
 
 
 class BlockShape(Record):
@@ -75,8 +78,7 @@ class BlockShape(Record):
 
 @cache
 def _table() -> dict[str, Hardware]:
-    text = files("kernelwright.knowledge").joinpath("hardware.toml").read_text(encoding="utf-8")
-    return {arch: Hardware(arch=arch, **facts) for arch, facts in tomllib.loads(text).items()}
+    return {arch: Hardware.model_validate({"arch": arch, **row}) for arch, row in facts().items()}
 
 
 def architectures() -> tuple[str, ...]:
@@ -102,8 +104,9 @@ def resident_blocks(device: Hardware, block: BlockShape) -> int:
         return 0
     shared = ceil(block.shared_bytes / device.shared_granularity) * device.shared_granularity
     by_shared = device.shared_bytes // max(shared + device.shared_reserved, 1)
-    registers_warp = max(ceil(block.registers / REGISTER_STEP), 1) * REGISTER_STEP * WARP
-    warps_by_registers = device.registers // SCHEDULERS // registers_warp * SCHEDULERS
+    step, schedulers = device.register_step, device.schedulers
+    registers_warp = max(ceil(block.registers / step), 1) * step * device.warp
+    warps_by_registers = device.registers // schedulers // registers_warp * schedulers
     return min(device.blocks, device.warps // block.warps, by_shared, warps_by_registers // block.warps)
 
 

@@ -1,19 +1,18 @@
-"""Search over the techniques: words in, cards out, the likeliest first.
+"""Search over the techniques: words in, cards out, the likeliest first, the same on every machine.
 
-Okapi BM25 over the cards' words, written out here: the libraries that have it bring an index, SciPy or a model for
-what some thirty short texts do not need. Decides what matches and in which order, the same on every machine.
-Refuses to know who asks.
+Okapi BM25 over the cards' words, written out here: the libraries that have it bring an index, SciPy or a model for what
+some thirty short texts do not need.
 """
 
 import math
 import re
 from collections import Counter
-from typing import Literal
 
 from kernelwright.knowledge.techniques.library import techniques
+from kernelwright.languages import language
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import FENCES
 from kernelwright.records.feedback import BROADER, Bottleneck
+from kernelwright.records.names import KindName
 from kernelwright.records.technique import Gain, Technique
 
 SATURATION, LENGTH = 1.5, 0.75
@@ -41,7 +40,7 @@ class Hit(Record):
 
 def search(
     query: str,
-    target: Literal["cpu", "cuda"] | None = None,
+    target: KindName | None = None,
     bottleneck: Bottleneck | None = None,
     limit: int = 5,
 ) -> tuple[Hit, ...]:
@@ -65,7 +64,7 @@ def search(
 
 def card_words(technique: Technique) -> str:
     """A card in Markdown, for a model or a person."""
-    example, fence = technique.example, FENCES[technique.example.language]
+    example, fence = technique.example, language(technique.example.language).fence
     parts = [
         f"### {technique.title} (`{technique.name}`)",
         f"Eases: {', '.join(technique.bottlenecks)}. For: {', '.join(technique.targets)}, "

@@ -1,7 +1,6 @@
-"""Where an endpoint is: whether it is this house's own, and how its address may be shown.
+"""Where an endpoint is: whether it is local, and how its address may be shown.
 
-Decides which addresses need no key, which of them cost nothing, and refuses an address that holds a secret. Refuses to know
-what is spoken there.
+Some addresses need no key, and some of those cost nothing. An address that holds a secret is refused.
 """
 
 import ipaddress

@@ -1,7 +1,4 @@
-"""Answer: a reply as read from one provider's body, before it is priced.
-
-Decides what is counted when an endpoint does not count. Refuses to know providers and prices.
-"""
+"""Answer: a reply as read from one provider's body, before it is priced. Counts tokens where the endpoint does not."""
 
 from typing import NamedTuple, Protocol
 

@@ -1,7 +1,7 @@
-"""What a model's endpoint takes, found out by asking.
+"""What a model's endpoint accepts, found out by asking.
 
-Decides, from an endpoint's complaint, which parameter to leave out, rename or lower; remembers it for all later
-requests of that model. Refuses to know any model by name: lists of models are out of date before they are printed.
+An endpoint's complaint says which parameter to leave out, rename or lower; this is remembered for all later requests of
+that model. There is no list of models: such lists are out of date before they are printed.
 """
 
 import re
@@ -38,7 +38,7 @@ _BOUNDS = tuple(
         r"maximum[^.\d]{0,40}",
     )
 )
-"""Of whatever parameter a complaint is about."""
+"""Matches complaints about any parameter."""
 _BELOW = re.compile(rf"(?:less|smaller|lower) than {_NUMBER}", re.IGNORECASE)
 _WINDOW = re.compile(r"(?:maximum )?context (?:length|window)\D{1,12}(\d+)", re.IGNORECASE)
 _ASKED = (

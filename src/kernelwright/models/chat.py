@@ -1,7 +1,7 @@
 """The ChatModel protocol: a request in, a reply out.
 
-A model retries what is worth retrying, drops what its endpoint refuses, and counts tokens and money of each
-call. It refuses to know roles, prompts, budgets and what its reply is used for.
+A model retries what is worth retrying, drops what its endpoint refuses, and counts tokens and money of each call. It
+knows no role, prompt or budget.
 """
 
 from typing import Protocol

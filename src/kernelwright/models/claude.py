@@ -1,7 +1,7 @@
 """Anthropic's models, through the official SDK; an extra.
 
-Decides where it is and which key it gets. Sampling parameters go in the body as they are: newer SDKs have no name for
-them, and newer models refuse them, which is found out by asking.
+Sampling parameters go in the body as they are: newer SDKs have no name for them, and newer models refuse them, which is
+found out by asking.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""The wire format of Anthropic's Messages.
-
-Decides how a request becomes JSON, with the system's words apart and tools as blocks, and what its JSON says. Refuses
-to know connections.
-"""
+"""The wire format of Anthropic's Messages: the system's words apart, tools as blocks."""
 
 import json
 from collections.abc import Sequence

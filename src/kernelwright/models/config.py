@@ -1,20 +1,18 @@
-"""ModelConfig: which model serves a role, and how it is asked.
+"""ModelConfig: which model serves a role, and how it is asked. A command line spells it `provider:name@base_url`.
 
-Decides the spelling on the command line, `provider:name@base_url`. Holds the name of the variable that has the
-key, never the key.
+It holds the name of the variable that has the key, never the key.
 """
 
-from typing import Literal, get_args
-
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from kernelwright.errors import UsageError
 from kernelwright.models.address import checked
+from kernelwright.plugins import plugin_names
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatRequest
 
-Provider = Literal["openai", "anthropic", "huggingface", "replay"]
-PROVIDERS: tuple[Provider, ...] = get_args(Provider)
+PROVIDERS = ("openai", "anthropic", "huggingface", "replay")
+"""The built-in ones; a plug-in's name is one too."""
 DEFAULT = "default"
 """The role that stands for every role without a model of its own."""
 
@@ -22,7 +20,7 @@ DEFAULT = "default"
 class ModelConfig(Record):
     """One model."""
 
-    provider: Provider = "openai"
+    provider: str = "openai"
     """`openai` is any endpoint that speaks its protocol; `replay` answers from a run that was recorded."""
     name: str
     """The model's name at its endpoint; a folder for `huggingface`, a run's folder for `replay`."""
@@ -33,21 +31,38 @@ class ModelConfig(Record):
     temperature: float | None = Field(default=None, ge=0)
     """None: the role's own."""
     max_tokens: int = Field(default=16384, ge=1)
-    """Of one reply."""
+    """The longest reply, in tokens."""
     concurrency: int = Field(default=4, ge=1)
     """Requests in flight at once."""
     retries: int = Field(default=6, ge=0)
-    """After a refused connection, a timeout, 408, 409, 429 or 5xx."""
+    """How often to try again after a refused connection, a timeout, 408, 409, 429 or 5xx."""
     timeout_s: float = Field(default=300.0, gt=0)
-    """Of one try."""
+    """How long one try may take."""
     capped: bool = False
     """The run has a cap on tokens or money: an endpoint that takes no limit of a reply is an error. Set by the run."""
+
+    @field_validator("provider")
+    @classmethod
+    def _provider_is_known(cls, name: str) -> str:
+        if not is_provider(name):
+            raise ValueError(f"must be one of {', '.join(provider_names())}")
+        return name
 
     def within(self, request: ChatRequest) -> ChatRequest:
         """The request as this model is asked: what is configured wins over what a role would like."""
         temperature = request.temperature if self.temperature is None else self.temperature
         room = min(request.max_tokens, self.max_tokens)
         return request.model_copy(update={"temperature": temperature, "max_tokens": room})
+
+
+def is_provider(name: str) -> bool:
+    """Whether models of that provider can be asked; a plug-in is not imported for that."""
+    return name in PROVIDERS or name in plugin_names("models")
+
+
+def provider_names() -> tuple[str, ...]:
+    """Every provider, plug-ins' included."""
+    return tuple(dict.fromkeys((*PROVIDERS, *plugin_names("models"))))
 
 
 def read_model(text: str) -> ModelConfig:
@@ -58,9 +73,8 @@ def read_model(text: str) -> ModelConfig:
     """
     provider, _, rest = text.partition(":")
     name, _, url = rest.partition("@http")
-    found = next((known for known in PROVIDERS if known == provider), None)
-    if found is None or not name:
+    if not name or not is_provider(provider):
         raise UsageError(
-            f"model {text!r} is not PROVIDER:NAME or PROVIDER:NAME@URL, with a provider of {', '.join(PROVIDERS)}"
+            f"model {text!r} is not PROVIDER:NAME or PROVIDER:NAME@URL, with a provider of {', '.join(provider_names())}"
         )
-    return ModelConfig(provider=found, name=name, base_url=checked(f"http{url}") if url else None)
+    return ModelConfig(provider=provider, name=name, base_url=checked(f"http{url}") if url else None)

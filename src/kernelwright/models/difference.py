@@ -1,7 +1,4 @@
-"""How a request differs from what was recorded, in words for whoever replays it.
-
-Decides which recorded request is the nearest, and that the first difference is told. Refuses to know what counts as the same.
-"""
+"""How a request differs from what was recorded, in words: the first difference from the nearest recorded request."""
 
 import json
 from collections.abc import Sequence

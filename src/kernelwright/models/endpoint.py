@@ -1,7 +1,6 @@
-"""Endpoint: a model behind HTTP, whatever its protocol.
+"""Endpoint: a model behind HTTP, whatever its protocol; a `Dialect` composes requests and reads replies.
 
-Decides how often and when a request is tried, what is learned from a refusal, and what an empty answer becomes. Refuses
-to know any protocol: a `Dialect` composes and reads. No exception leaves here but ModelError, raised outside of any
+It retries, learns from refusals, and passes on empty answers. Only ModelError leaves here, raised outside of any
 handler, so that it drags along no request and no key.
 """
 
@@ -22,9 +21,9 @@ from kernelwright.models.secret import Secret
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
 
 EMPTY_RETRIES = 2
-"""Of an empty answer, before it is passed on as it is."""
+"""How often an empty answer is asked for again before it is passed on as it is."""
 MOST_LESSONS = 8
-"""Of one call."""
+"""How many refusals one call may learn from."""
 LEAST_ROOM = 0.5
 """Share of the room for a reply that must be left to ask again after an answer that was paid for and is of no use."""
 

@@ -1,7 +1,6 @@
-"""Tokens before anybody counted them.
+"""Estimates tokens from bytes, for a budget's gate and not for a bill.
 
-Decides the ratio of bytes to tokens. Refuses to load a tokenizer: every model has another, and the figure is for a
-budget's gate, not for a bill.
+There is no tokenizer: every model has another one.
 """
 
 import json
@@ -14,7 +13,7 @@ BYTES_A_TOKEN = 3.0
 FEWEST_BYTES_A_TOKEN = 2.0
 """For the upper bound: denser than any source code."""
 MESSAGE_TOKENS = 8
-"""Of a message's own marks in a chat template, at most."""
+"""The most tokens that a chat template adds to a message."""
 
 
 def tokens_in(text: str, bytes_a_token: float = BYTES_A_TOKEN) -> int:

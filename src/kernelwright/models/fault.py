@@ -1,7 +1,6 @@
-"""Fault: what went wrong with one try, as plain data.
+"""Fault: what went wrong with one try, as plain data: whether to retry, whether it is an answer after all, what to say.
 
-Decides which faults are worth a retry, which are an answer after all, and what a person is told. Refuses to keep
-the SDK's exception: that one holds the request and with it the key.
+It does not keep the SDK's exception, which holds the request and with it the key.
 """
 
 from collections.abc import Mapping
@@ -39,7 +38,7 @@ class Fault(NamedTuple):
     elsewhere: str = ""
     """Where it redirects to."""
     characters: int = 0
-    """Of an answer that came and could not be read: it was probably paid for."""
+    """Length of an answer that came and could not be read: it was probably paid for."""
 
 
 def refused(status: int, headers: Mapping[str, str], text: str) -> Fault:
@@ -108,7 +107,7 @@ def is_too_long(fault: Fault) -> bool:
 
 
 def explain(fault: Fault, variable: str) -> str:
-    """What happened and the cure, without any secret."""
+    """What happened and how to fix it, without any secret."""
     words = fault.complaint.words[:MOST_WORDS].rstrip(". ")
     said = f" It says: {words}." if words else ""
     match fault:

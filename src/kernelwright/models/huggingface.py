@@ -1,7 +1,7 @@
 """A local checkpoint of Hugging Face's format, in this process, through transformers; an extra.
 
-Decides how a dialogue becomes tokens, and greedy or sampled. Loads nothing before the first request, nothing from a
-hub, no pickled weights and no code that comes with a checkpoint. One request runs at a time, in a thread of its own.
+It loads nothing before the first request, nothing from a hub, no pickled weights and no code that comes with a
+checkpoint. One request runs at a time, in a thread of its own.
 """
 
 import asyncio

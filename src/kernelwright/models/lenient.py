@@ -1,8 +1,4 @@
-"""JSON that others wrote, taken as far as it makes sense.
-
-Decides what stands for a value that is missing, or is of another kind than it should be, and how deep anything may be
-nested. Refuses to know any format.
-"""
+"""Reads JSON that others wrote, as far as it makes sense: defaults for missing or odd values, a limit on nesting."""
 
 import json
 

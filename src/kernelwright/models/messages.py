@@ -1,6 +1,6 @@
 """Dialogues for endpoints and templates that do not take every kind of message.
 
-Decides how a system message, a tool's call and its result are said in plain messages. Refuses to know who needs it.
+A system message, a tool's call and its result become plain messages.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Any endpoint that speaks OpenAI's Chat Completions, through the official SDK.
 
-Decides where it is and which key it gets. The SDK only sends: retries are ours, so that they are counted, and redirects
-are not followed, so that neither the key nor the prompt goes where nobody sent it.
+The SDK only sends. Retries are ours, so that they are counted. Redirects are not followed, so that neither the key nor
+the prompt goes where nobody sent it.
 """
 
 from collections.abc import Mapping

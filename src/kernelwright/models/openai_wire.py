@@ -1,7 +1,6 @@
 """The wire format of OpenAI's Chat Completions, as OpenAI and its many imitators write it.
 
-Decides how a request becomes JSON and what may be believed of the JSON that comes back: imitators leave things out, and
-put others in their place. Refuses to know connections.
+Imitators leave things out and put others in their place, so replies are read with care.
 """
 
 import re

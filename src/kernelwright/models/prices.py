@@ -1,7 +1,7 @@
 """What tokens cost: a table of prices, and the arithmetic.
 
-Decides which row of the table is a model's. Refuses to guess: a model without a row has no price, and says so.
-Prices age; the user's own file, named by KERNELWRIGHT_PRICES, comes before ours.
+Nothing is guessed: a model without a row has no price, and says so. Prices age; the user's own file, named by
+KERNELWRIGHT_PRICES, comes before ours.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Recorded conversations, answered again.
 
-Decides which recorded reply a request gets: one that was given to the same messages, with the same tools and seed. Room and
-temperature were the recorded model's own and what its budget left, and are not compared. Refuses to answer what was
-never asked, and writes nothing: a run's journal is a record, and so is any file of such lines.
+A request gets the reply that was given to the same messages, with the same tools and seed. Room and temperature are not
+compared: they were the recorded model's own and what its budget left. What was never asked has no answer. Nothing is
+written here: a run's journal is a record, and so is any file of such lines.
 """
 
 from collections import defaultdict

@@ -1,7 +1,6 @@
-"""Retries: how long to wait between two tries.
+"""How long to wait between two tries: exponential with jitter, or longer if the endpoint asks for it, within bounds.
 
-Decides the wait: exponential with jitter, or longer where the endpoint asks for it, within bounds. Refuses to know what is
-retried; `fault.worth_retrying` says that.
+`fault.worth_retrying` says what to retry.
 """
 
 import asyncio

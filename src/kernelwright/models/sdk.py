@@ -1,7 +1,7 @@
 """One request through an official SDK, and what its exceptions mean.
 
-OpenAI's and Anthropic's SDKs are generated from one template and name their exceptions alike, so that one reading serves
-both. Refuses to know what is asked and how the reply is read.
+OpenAI's and Anthropic's SDKs are generated from one template and name their exceptions alike, so one reading serves
+both.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Secret: a key that can be used and cannot be shown.
 
-Decides which environment variable the key comes from, and takes the key out of any text. Refuses to be printed,
-pickled or compared, so that it reaches neither logs nor workers.
+It comes from an environment variable, and can be taken out of any text. It cannot be printed, pickled or compared, so
+it reaches neither logs nor workers.
 """
 
 import logging

@@ -1,8 +1,4 @@
-"""Thoughts and tool calls that stand in the text of a reply.
-
-Decides what of a text is reasoning, and reads calls that a model wrote as text since its server does not. Refuses to
-know any server.
-"""
+"""Reasoning and tool calls within the text of a reply, where a server does not separate them itself."""
 
 import json
 import re

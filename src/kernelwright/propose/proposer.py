@@ -10,8 +10,8 @@ from typing import Protocol
 
 from kernelwright.propose.desk import BareDesk, Desk
 from kernelwright.records.attempt import Attempt, Expansion, Proposal
-from kernelwright.records.candidate import Language
 from kernelwright.records.feedback import Feedback
+from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 
 
@@ -22,11 +22,9 @@ class RunFacts:
     trials: int = 1
     """Attempts that the run may make, all together."""
     left: int = 1
-    """Of them, those that were not told yet."""
+    """How many of them were not told yet."""
     best: int | None = None
     """The best attempt so far; None: nothing was right, or feedback is withheld."""
-    rewards: tuple[float, ...] = ()
-    """One for each parent; empty when feedback is withheld."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Brief:
     """One for each parent; empty when feedback is withheld."""
     seed: int
     """Fixed by the run and the expansion, so that a resumed run proposes the same."""
-    language: Language | None = None
+    language: LanguageName | None = None
     """What to write; None: the proposer's own choice for the target."""
     desk: Desk = field(default_factory=BareDesk)
     """Where models and tools are asked."""

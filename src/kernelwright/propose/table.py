@@ -1,11 +1,14 @@
 """Every proposer by name. To add one: a module with a class, and a line here.
 
-`NAME:VARIANT` picks one of a proposer's variants, such as other prompts.
+`NAME:VARIANT` picks one of a proposer's variants, such as other prompts. A distribution of somebody else brings a
+proposer by an entry point (docs/plugins.md).
 """
 
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from kernelwright.errors import UsageError
+from kernelwright.plugins import load_plugin, plugin_names
 from kernelwright.propose.author.author import Author
 from kernelwright.propose.llm.render import variants
 from kernelwright.propose.llm.writer import LLM
@@ -20,17 +23,21 @@ VARIED: Mapping[str, Callable[[str], Proposer]] = {"llm": LLM}
 
 
 def make_proposer(name: str) -> Proposer:
-    """The proposer of that name: `author`, `llm` or `llm:VARIANT`.
+    """The proposer of that name: `author`, `llm` or `llm:VARIANT`, or a plug-in's.
 
     Raises:
-        UsageError: there is no such proposer or variant.
+        UsageError: there is no such proposer or variant, or the plug-in that brings it is broken.
     """
     plain, colon, variant = name.partition(":")
-    if plain not in PROPOSERS or (colon and plain not in VARIED):
+    if plain in PROPOSERS and (not colon or plain in VARIED):
+        return VARIED[plain](variant) if colon else PROPOSERS[plain]()
+    make = load_plugin("proposers", name) if plain not in PROPOSERS else None
+    if make is None:
         raise UsageError(f"proposer {name!r} must be one of {', '.join(proposer_names())}")
-    return VARIED[plain](variant) if colon else PROPOSERS[plain]()
+    return cast("Proposer", make())
 
 
 def proposer_names() -> tuple[str, ...]:
     """Every name that `make_proposer` takes."""
-    return (*PROPOSERS, *(f"{name}:{variant}" for name in VARIED for variant in variants()))
+    varied = (f"{name}:{variant}" for name in VARIED for variant in variants())
+    return tuple(dict.fromkeys((*PROPOSERS, *varied, *plugin_names("proposers"))))

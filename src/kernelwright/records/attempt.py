@@ -9,8 +9,7 @@ from pydantic import Field
 
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Evaluation, Measured
-from kernelwright.records.measure import Ratio
+from kernelwright.records.evaluation import Evaluation, Measured, speedup_over_eager
 
 Intent = Literal["seed", "repair", "improve", "apply-technique"]
 
@@ -82,7 +81,7 @@ class Attempt(Record):
     """Position in the run, from 0."""
     expansion: Expansion
     proposal: Proposal
-    """With its tunables fixed at the point that `evaluation` is about."""
+    """The proposal, with its tunables fixed at the point that `evaluation` is about."""
     evaluation: Evaluation
     known: int | None = None
     """The attempt whose evaluation this is, when the same candidate was met before."""
@@ -110,22 +109,16 @@ def fastest(attempts: "list[Attempt] | tuple[Attempt, ...]") -> Attempt | None:
 
 def speedup(attempt: Attempt) -> float:
     """Median speedup over eager; 0.0 for whatever was not measured."""
-    ratio = _eager(attempt)
+    ratio = speedup_over_eager(attempt.evaluation)
     return ratio.median if ratio else 0.0
 
 
 def sure_speedup(attempt: Attempt) -> float:
     """Lower bound of the speedup over eager; 0.0 for whatever was not measured."""
-    ratio = _eager(attempt)
+    ratio = speedup_over_eager(attempt.evaluation)
     return ratio.low if ratio else 0.0
 
 
 def beats_eager(attempt: Attempt, least: float) -> bool:
     """Whether its speedup over eager is surely above `least`. What no clock compared with eager is not held back by it."""
-    return _eager(attempt) is None or sure_speedup(attempt) > least
-
-
-def _eager(attempt: Attempt) -> Ratio | None:
-    found = attempt.evaluation
-    versus = found.timing.against("eager") if isinstance(found, Measured) else None
-    return versus.speedup if versus else None
+    return speedup_over_eager(attempt.evaluation) is None or sure_speedup(attempt) > least

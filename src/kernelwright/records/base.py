@@ -1,7 +1,6 @@
 """The base of every record, and the one identity function.
 
-Decides: records are frozen, closed and plain data; identity is the hash of canonical JSON of every
-field that changes behaviour. Refuses to know any particular noun.
+Records are frozen, closed and plain data. Identity is the hash of canonical JSON of every field that changes behaviour.
 """
 
 import hashlib

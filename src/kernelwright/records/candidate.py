@@ -1,12 +1,7 @@
 """Candidate: one proposed kernel, as text. It is never executed outside a candidate process.
 
-`cpp`: one C++17 file with an `extern "C"` function `entry`, whose arguments are pointers in this
-order: input tensors, parameters and buffers in state_dict order, outputs, and last a workspace
-pointer when `workspace_bytes` is not zero. Every dimension is a constant of the source; pointers are
-aligned to their element only. `triton`: the file *is* the `ModelNew` module.
-`cuda`: plain `__global__` kernels with a launch plan in words (docs/candidate.md). `cuda_host`: a `.cu` file
-whose `extern "C"` host function launches its kernels; pointers as in `cpp`, last the stream. `python`: a `ModelNew`
-module that builds its own extension with `load_inline`, as KernelBench's candidates do.
+What a source must keep is its language's contract, `evaluate/languages/<name>/contract.md`. A Triton candidate *is* the
+`ModelNew` module; of C++ the function `entry` is called; a `cuda` source has a launch plan in words (docs/candidate.md).
 
 A tunable is a constant that the source leaves open: a macro under `#ifndef` in C++, a module-level
 integer in Triton. The engine sets it through `at`.
@@ -15,30 +10,11 @@ integer in Triton. The engine sets it through `at`.
 import itertools
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Literal
 
+from kernelwright.languages import language
 from kernelwright.records.base import Record, identity
+from kernelwright.records.names import LanguageName
 from kernelwright.records.recipe import Recipe
-from kernelwright.records.tensor import DType
-
-Language = Literal["cpp", "triton", "cuda", "cuda_host", "python"]
-
-SUFFIXES: dict[Language, str] = {"cpp": ".cpp", "triton": ".py", "cuda": ".cu", "cuda_host": ".cu", "python": ".py"}
-"""File ending by language."""
-FENCES: dict[Language, str] = {
-    "cpp": "cpp",
-    "triton": "python",
-    "cuda": "cuda",
-    "cuda_host": "cuda",
-    "python": "python",
-}
-"""How a Markdown block of this language is tagged."""
-C_TYPES: dict[DType, str] = {
-    "float64": "double", "float32": "float", "float16": "_Float16", "bfloat16": "std::uint16_t",
-    "int64": "std::int64_t", "int32": "std::int32_t", "int16": "std::int16_t", "int8": "std::int8_t",
-    "uint8": "std::uint8_t", "bool": "bool",
-}  # fmt: skip
-"""What a pointer to a tensor points to in `cpp`; bfloat16 as its bits."""
 
 
 class Define(Record):
@@ -58,11 +34,11 @@ class Tunable(Record):
 class Candidate(Record):
     """One kernel and how to build it."""
 
-    language: Language
+    language: LanguageName
     source: str
     entry: str = "ModelNew"
     flags: tuple[str, ...] = ()
-    """Compiler flags beside the referee's own (C++ and CUDA C++); an allow-list is enforced."""
+    """Compiler flags besides the referee's own (C++ and CUDA C++); an allow-list is enforced."""
     workspace_bytes: int = 0
     tunables: tuple[Tunable, ...] = ()
     defines: tuple[Define, ...] = ()
@@ -78,7 +54,7 @@ class Candidate(Record):
     @property
     def suffix(self) -> str:
         """File ending of the source."""
-        return SUFFIXES[self.language]
+        return language(self.language).suffix
 
     def at(self, defines: tuple[Define, ...]) -> "Candidate":
         """The same kernel with its tunables fixed: nothing is left open."""

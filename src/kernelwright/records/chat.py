@@ -1,6 +1,6 @@
 """Chat: what goes to a language model and what comes back, as plain data.
 
-Decides the words that every provider's messages are translated into. Refuses to know any provider, prompt or price.
+Every provider translates its messages into these records.
 """
 
 from typing import Literal
@@ -95,4 +95,4 @@ class ChatReply(Record):
     usd: float | None = None
     """None: the price of this model is not known."""
     seconds: float = 0.0
-    """Of the call, retries included."""
+    """How long the call took, retries included."""

@@ -1,8 +1,7 @@
 """Comparator: how one output of a candidate is told right from wrong, a closed union.
 
-Decides what can be asked for. `calibrated` is for what rounding may change, `exact` for bits, `set` for outputs of
-which several are right (ties, an order that nobody promised), `statistical` for outputs that are random on purpose.
-Refuses to know how a comparison is made: that is `evaluate/verify`.
+`calibrated` is for what rounding may change, `exact` for bits, `set` for outputs of which several are right (ties, an
+order that nobody promised), `statistical` for outputs that are random on purpose. `evaluate/verify` does the comparing.
 """
 
 from typing import Annotated, Literal

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from kernelwright.records.base import Record
-from kernelwright.records.measure import Accuracy, BuildFacts, Roofline, Timing
+from kernelwright.records.measure import Accuracy, BuildFacts, Ratio, Roofline, Timing
 from kernelwright.records.promotion import Promotion
 
 Stage = Literal["compile", "load", "verify", "measure", "promote"]
@@ -147,6 +147,7 @@ Evaluation = Annotated[
     Refused | BuildFailed | Crashed | TimedOut | Incorrect | Suspect | Compiled | Verified | Measured,
     Field(discriminator="outcome"),
 ]
+"""What the referee found of one kernel: exactly one of nine outcomes, of which only `Measured` has a time."""
 EVALUATION: TypeAdapter[Evaluation] = TypeAdapter(Evaluation)
 """Reads an Evaluation back from JSON."""
 
@@ -170,8 +171,14 @@ def is_right(evaluation: Evaluation) -> bool:
     return isinstance(evaluation, Measured | Verified)
 
 
+def speedup_over_eager(evaluation: Evaluation) -> Ratio | None:
+    """Eager's time by the kernel's, with its interval; None for whatever was not measured."""
+    versus = evaluation.timing.against("eager") if isinstance(evaluation, Measured) else None
+    return versus.speedup if versus else None
+
+
 def merit(evaluation: Evaluation) -> tuple[int, float]:
     """Orders evaluations: the better outcome first, then the larger lower bound of the speedup over eager."""
     outcome = "build_failed" if failed_to_build(evaluation) else evaluation.outcome
-    versus = evaluation.timing.against("eager") if isinstance(evaluation, Measured) else None
-    return -OUTCOMES.index(outcome), versus.speedup.low if versus else 0.0
+    speedup = speedup_over_eager(evaluation)
+    return -OUTCOMES.index(outcome), speedup.low if speedup else 0.0

@@ -41,9 +41,15 @@ class Statement(Record):
 
 
 class Feedback(Record):
-    """What one attempt taught. Made by `feedback/` from the attempt, its parent and the best so far."""
+    """What one attempt taught: its reward, and words and features that say why.
+
+    The reward is a number to search or train by; the words are for a reader. Made by `feedback/` from the attempt, its
+    parent and the best so far.
+    """
 
     attempt: int
+    reward: float = 0.0
+    """By the run's reward function; higher is better. 0.0 outside a run."""
     words: str
     """For a reader: outcome, numbers, what to look at. Starts with the outcome's class."""
     works: bool

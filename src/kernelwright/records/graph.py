@@ -1,12 +1,27 @@
 """The OpGraph: what the reference computes, as ATen operations with shapes, bytes and flops.
 
-Decides nothing: a worker makes it (`evaluate.admit`), proposers and floors read it. It needs no torch.
+A worker makes it (`evaluate.admit`); proposers and floors read it. It needs no torch.
 """
 
+import re
 from typing import Literal
 
 from kernelwright.records.base import Record
 from kernelwright.records.tensor import TensorSpec
+
+FAMILIES = {
+    "attention": r"attention",
+    "convolution": r"conv",
+    "contraction": r"^(b?mm|baddbmm|add(mm|mv|bmm)|matmul|linear|dot|vdot|mv|einsum|_scaled_mm)",
+    "sorting": r"sort|topk|kthvalue|median|mode$|unique",
+    "scan": r"^_?(log)?cum",
+    "indexing": r"gather|scatter|index|embedding|take|bincount|histc",
+    "pooling": r"pool",
+    "loss": r"loss|cross_entropy|kl_div",
+    "normalisation": r"_norm|softmax|^renorm",
+    "reduction": r"^(nan)?(sum|mean)|^(prod|a?max|a?min|aminmax|arg(max|min)|any|all|std|var|norm|logsumexp)(_|$)|vector_norm",
+}
+"""Families of operations by their names in ATen, the most telling one first."""
 
 
 class Ref(Record):
@@ -59,6 +74,14 @@ class OpGraph(Record):
     nodes: tuple[OpNode, ...]
     outputs: tuple[str, ...]
     """Names of nodes (or of inputs passed through) that the reference returns, in order."""
+
+    @property
+    def family(self) -> str:
+        """What kind of work this is: the first of FAMILIES that any operation belongs to, or `pointwise`."""
+        names = {node.op.split(".")[1] for node in self.nodes if node.op.count(".") > 1}
+        return next(
+            (family for family, marks in FAMILIES.items() if any(map(re.compile(marks).search, names))), "pointwise"
+        )
 
     def behind(self, name: str) -> tuple[OpNode, ...]:
         """A node and all nodes that it depends on, the last one first."""

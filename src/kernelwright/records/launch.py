@@ -1,8 +1,7 @@
-"""LaunchPlan: what a launcher must do to compute a task's outputs once, as data: no host code of the candidate's is left.
+"""LaunchPlan: what a launcher must do to compute a task's outputs once, as data. It has no host code of the candidate.
 
-Decides what such a plan can say: memory by name, numbers, tensor maps, and launches in order. Whoever makes one (a
-description in CUDA C++, Triton's launches captured) has worked out every grid and every number for the task's shapes.
-Refuses to know how device code was compiled.
+A plan consists of memory by name, numbers, tensor maps, and launches in order. Whoever makes one (a description in CUDA
+C++, Triton's launches captured) has worked out every grid and every number for the task's shapes.
 """
 
 from typing import Annotated, Literal
@@ -51,7 +50,7 @@ class TensorMap(Record):
     """The driver's CUtensorMapDataType."""
     shape: tuple[int, ...]
     strides_bytes: tuple[int, ...]
-    """Of every dimension but the innermost."""
+    """Strides of every dimension but the innermost."""
     box: tuple[int, ...]
     swizzle: int = 0
     """The driver's CUtensorMapSwizzle."""

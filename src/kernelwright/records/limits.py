@@ -1,32 +1,35 @@
-"""Limits: what a task's author allows beside the right result, and what the author hopes for.
+"""Limits: what a task's author requires besides the right result, and what the author hopes for.
 
-Decides what can be said. A limit only tightens: nothing in it can widen what the referee's policy allows. Refuses to know how
-one is held: that is the referee's (`evaluate/pipeline/limits.py`).
+A limit only tightens: nothing in it can widen what the referee's policy allows. `evaluate/session/limits.py` enforces
+them.
 """
 
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
+from kernelwright.devices import facts
 from kernelwright.records.base import Record
+from kernelwright.records.names import ArchName
 
 NOTE_CHARACTERS = 500
 NOTES = 32
 
-Arch = Literal["", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120"]
+MOST_REGISTERS = max(int(row["registers_thread"]) for row in facts().values())
+"""Of one thread, on any architecture."""
 Bytes = Annotated[int, Field(ge=0)]
 
 
 class TaskLimits(Record):
-    """Of the hardware and of the means; everything may be left out."""
+    """Limits on hardware and means; each may be left out."""
 
-    arch: Arch = ""
+    arch: ArchName = ""
     """The GPU that the kernel is for, such as `sm_86`. The default of --target; on another one the task is refused."""
     workspace_bytes: Bytes | None = None
     """Most device memory that a kernel may ask the referee for beside its results."""
     shared_bytes: Bytes | None = None
     """Most shared memory of one block, static and dynamic."""
-    registers: Annotated[int, Field(ge=1, le=255)] | None = None
+    registers: Annotated[int, Field(ge=1, le=MOST_REGISTERS)] | None = None
     """Most registers of one thread, as the compiler counts them."""
     library_calls: Literal["", "forbid"] = ""
     """`forbid`: a final counts only where its own kernels take the time, whatever the policy says."""

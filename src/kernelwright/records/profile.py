@@ -1,7 +1,7 @@
 """Profile: what a profiler saw of one candidate on one workload. One schema for every tier; what is missing is None.
 
-Decides our own stable names of hardware counters, with their units; `docs/profile.md` has ncu's names for them. Refuses
-to know how a figure was taken, and what it means: the first is `evaluate/profile`, the second `feedback/bottleneck`.
+Hardware counters have our own stable names, with their units; `docs/profile.md` has ncu's names for them.
+`evaluate/profile` takes the figures, and `feedback/bottleneck.py` says what they mean.
 """
 
 from typing import Literal
@@ -97,9 +97,9 @@ class KernelProfile(Record):
     launches: int | None = None
     """In one call."""
     duration_us: float | None = None
-    """Of all its launches in one call together."""
+    """Time of all its launches in one call together."""
     share: float | None = None
-    """Of the call's device time, 0 to 1."""
+    """Share of the call's device time, 0 to 1."""
     grid: Dim3 | None = None
     """Blocks."""
     block: Dim3 | None = None
@@ -166,7 +166,7 @@ class Profile(Record):
     device: str
     """Name of the device, or the architecture that was compiled for."""
     multiprocessors: int | None = None
-    """Of the device; None on a CPU."""
+    """How many the device has; None on a CPU."""
     kernels: tuple[KernelProfile, ...] = ()
     """In the order of their share, the largest first; the compiler's order where there are no times."""
     device_us: float | None = None

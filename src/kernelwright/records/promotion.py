@@ -1,7 +1,7 @@
-"""Promotion: what a new best went through before it was believed. Values only.
+"""Promotion: how a new best was audited before it was believed. Values only.
 
-Decides what a probe can end as. A failed probe ends the evaluation as another outcome, so that a `Promotion` that is kept
-has none; what was not run says why.
+A failed probe ends the evaluation as another outcome, so a `Promotion` that is kept has none. A probe that did not run
+says why.
 """
 
 from typing import Literal

@@ -1,8 +1,7 @@
 """Receipt: a verdict with everything that is needed to reach it again, anywhere.
 
-Decides what a receipt holds, and the hash over all of it. The hash catches a receipt that was edited, by accident or
-by somebody in a hurry; it is no signature, and whoever edits a receipt can compute it anew. What a receipt is worth
-is what `kernelwright verify` measures. Refuses to know files and machines.
+The hash over all of it catches a receipt that was edited, by accident or by somebody in a hurry. It is not a signature:
+whoever edits a receipt can compute it again. What a receipt is worth is what `kernelwright verify` measures.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
 
 RECEIPT_VERSION = 1
-"""Of the fields below; a receipt of another one is refused."""
+"""The version of the fields below; a receipt of another version is refused."""
 
 
 class Claim(Record):

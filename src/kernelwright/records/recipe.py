@@ -1,7 +1,7 @@
-"""Recipe: how a `cuda` candidate's kernels are to be launched, in expressions over shapes and tunables.
+"""Recipe: how to launch a `cuda` candidate's kernels, in expressions over shapes and tunables.
 
-Decides what an author can say. The referee works out a `LaunchPlan` from it for the shapes of a workload
-(`evaluate/compile/recipe.py`); here an expression is text that nobody has looked at. docs/candidate.md has the language.
+The referee works out a `LaunchPlan` from it for the shapes of a workload (`evaluate/languages/cuda/recipe.py`); here an
+expression is unchecked text. docs/candidate.md has the language.
 """
 
 from typing import Annotated

@@ -5,17 +5,18 @@ from typing import Literal
 from pydantic import JsonValue
 
 from kernelwright.records.attempt import Attempt
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, identity
+from kernelwright.records.names import KindName
 from kernelwright.records.task import Task
 
 
 class Device(Record):
     """The device that was measured, and its ceilings, measured by the referee in the same run."""
 
-    kind: Literal["cpu", "cuda"]
+    kind: KindName
     name: str
     cores: int
-    """Hardware threads on cpu, multiprocessors on cuda."""
+    """Hardware threads of a CPU, multiprocessors of a GPU."""
     memory_gbps: float | None = None
     """Read bandwidth measured over data larger than the last cache; None when it was not measured."""
     cache_bytes: int = 0
@@ -27,7 +28,7 @@ class Environment(Record):
 
     device: Device
     versions: dict[str, str]
-    """Of python, torch, triton, compilers, driver, kernelwright."""
+    """Versions of python, torch, triton, compilers, driver, kernelwright."""
     isolation: tuple[str, ...]
     """Parts of the sandbox in force."""
     denied: tuple[str, ...] = ()
@@ -56,7 +57,7 @@ class Turn(Record):
     text: str
     """A request, a reply, a call or a profile as JSON; a result and a diagnosis as they are."""
     prompt: str = ""
-    """Of a prompt: the id of the request as its writer asked it."""
+    """For a prompt: the id of the request as its writer asked it."""
     device_s: float = 0.0
     """Device seconds that a profile or a tool took."""
 
@@ -71,6 +72,13 @@ class RunCard(Record):
     environment: Environment
     config: dict[str, JsonValue]
     """The resolved configuration."""
+    state: str = ""
+    """Hash of what its strategy had learned in earlier runs; empty: nothing."""
+
+
+def state_id(state: JsonValue) -> str:
+    """The hash of a strategy's state; empty for None."""
+    return "" if state is None else identity("strategy state", {"state": state})
 
 
 def least_speedup(config: dict[str, JsonValue]) -> float:

@@ -1,6 +1,6 @@
-"""Spending: what the dialogues of a run cost, by role.
+"""Spending: what the dialogues of a run cost, by role, added up from the journal.
 
-Decides how tokens and money are added up from the journal. An unknown price stays unknown in every sum.
+An unknown price stays unknown in every sum.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ class Spending(Record):
     usd: float | None
     """None: the price of a call is not known."""
     seconds: float
-    """Of waiting for the model, summed over calls."""
+    """Seconds of waiting for the model, summed over calls."""
 
 
 def spending(turns: Iterable[Turn]) -> tuple[Spending, ...]:

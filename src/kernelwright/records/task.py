@@ -13,6 +13,7 @@ from kernelwright.records.base import Record, identity
 from kernelwright.records.comparator import Calibrated, Comparator, DeclaredComparator
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.limits import TaskLimits
+from kernelwright.records.names import KindName
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 WORDS = 20_000
@@ -23,15 +24,15 @@ Words = Annotated[str, StringConstraints(max_length=WORDS)]
 class Target(Record):
     """What the kernel is for, and whether that device is here to be timed."""
 
-    kind: Literal["cpu", "cuda"]
+    kind: KindName
     arch: str
-    """`native` on cpu; `sm_80` … `sm_120` on cuda."""
+    """`native` on cpu; such as `sm_90` on cuda, `gfx942` on hip."""
     present: bool
     """False: kernels are compiled and interpreted, and no time is claimed."""
 
     @property
     def name(self) -> str:
-        """What a person calls it: `cpu`, `cuda` or the architecture that is not here."""
+        """What a person calls it: the kind, or the architecture that is not here."""
         return self.kind if self.present else self.arch
 
 
@@ -53,13 +54,13 @@ class TaskSource(Record):
     domains: tuple[DeclaredDomain, ...] = ()
     comparators: tuple[DeclaredComparator, ...] = ()
     description: Words = ""
-    """What is wanted, in words. Read by proposers only."""
+    """What is wanted, in words. Only proposers read it."""
     host: Words = ""
-    """The code around the kernel, as it will be called. Read by proposers only."""
+    """The code around the kernel, as it will be called. Only proposers read it."""
     limits: TaskLimits = TaskLimits()
 
     def identity_fields(self) -> dict[str, JsonValue]:
-        """Every field but the name. What was left empty is left out: a task without it is the one that it always was."""
+        """Every field but the name. Empty fields are left out, so that a new optional field changes no task's identity."""
         fields: dict[str, JsonValue] = self.model_dump(mode="json", exclude={"name"})
         empty = {"description": "", "host": "", "limits": TaskLimits().model_dump(mode="json")}
         return {name: value for name, value in fields.items() if name not in empty or value != empty[name]}
@@ -92,7 +93,7 @@ class Task(Record):
     workload: Workload
     graph: OpGraph
     comparators: tuple[Comparator, ...] = ()
-    """One an output, as declared or inferred; without any, all are calibrated."""
+    """One for each output, as declared or inferred; without any, all are calibrated."""
 
     @property
     def name(self) -> str:

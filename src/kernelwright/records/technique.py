@@ -1,16 +1,15 @@
-"""Technique: one way to make a kernel faster, with an example that the referee has judged.
-
-Decides what a card of the knowledge base says. Refuses to know where cards come from and how they are found.
-"""
+"""Technique: one way to make a kernel faster, with an example that the referee has judged."""
 
 import re
 from typing import Literal
 
 from pydantic import Field
 
+from kernelwright.languages import language
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import SUFFIXES, Define, Language
+from kernelwright.records.candidate import Define
 from kernelwright.records.feedback import Bottleneck
+from kernelwright.records.names import KindName, LanguageName
 
 Payoff = Literal["faster", "slower", "no difference"]
 
@@ -37,7 +36,7 @@ class Gain(Record):
 class Example(Record):
     """A task and two right kernels for it: without the technique, and with it and nothing else changed."""
 
-    language: Language
+    language: LanguageName
     task: str
     """The reference, as a task file in KernelBench's format."""
     before: str
@@ -48,7 +47,7 @@ class Example(Record):
     @property
     def suffix(self) -> str:
         """File ending of both kernels."""
-        return SUFFIXES[self.language]
+        return language(self.language).suffix
 
     @property
     def task_on_device(self) -> str:
@@ -64,8 +63,8 @@ class Technique(Record):
 
     name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     title: str = Field(min_length=1)
-    targets: tuple[Literal["cpu", "cuda"], ...] = Field(min_length=1)
-    languages: tuple[Language, ...] = Field(min_length=1)
+    targets: tuple[KindName, ...] = Field(min_length=1)
+    languages: tuple[LanguageName, ...] = Field(min_length=1)
     """In which it can be written; the example is in one of them."""
     bottlenecks: tuple[Bottleneck, ...] = Field(min_length=1)
     """What it eases, the likeliest first."""

@@ -1,7 +1,7 @@
 """Tools: what a model may call, with the JSON Schema of its arguments and of its answers.
 
-Decides names, bounds and the words that a model reads. Refuses to know who answers: `compile`, `verify`, `profile` and
-`search` are answered at once (`engine/toolbox.py`); `evaluate` and `submit` are attempts of a run.
+`compile`, `verify`, `profile` and `search` are answered at once (`engine/toolbox.py`); `evaluate` and `submit` are
+attempts of a run.
 """
 
 from collections.abc import Mapping
@@ -9,13 +9,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from kernelwright.languages import names
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Language
 from kernelwright.records.chat import ToolSpec
 from kernelwright.records.evaluation import OUTCOMES, Measured
 from kernelwright.records.feedback import Bottleneck, Feedback, Finding
 from kernelwright.records.measure import CaseError, KernelFacts, Versus
+from kernelwright.records.names import LanguageName, OneOf
 from kernelwright.records.profile import Tier
 
 CODE_CHARACTERS = 200_000
@@ -27,12 +28,13 @@ ToolName = Literal["compile", "verify", "evaluate", "profile", "search", "submit
 
 
 LanguageChoice = Annotated[
-    Literal["auto", Language],
+    str,
+    OneOf("auto", *names()),
     Field(description="Which contract the source follows; auto: told by the source and the target."),
 ]
 
 
-def named(choice: LanguageChoice) -> Language | None:
+def named(choice: LanguageChoice) -> LanguageName | None:
     """The language, where the caller named one."""
     return None if choice == "auto" else choice
 
@@ -108,10 +110,8 @@ class EvaluateResult(Record):
     trials_left: int | None = None
 
     @classmethod
-    def of(
-        cls, attempt: Attempt, feedback: Feedback, *, reward: float | None, best: int | None, trials_left: int
-    ) -> "EvaluateResult":
-        """The verdict on an attempt. The reward, the best attempt and the trials left are its run's."""
+    def of(cls, attempt: Attempt, feedback: Feedback, *, best: int | None, trials_left: int) -> "EvaluateResult":
+        """The verdict on an attempt. The best attempt and the trials left are its run's."""
         found = attempt.evaluation
         return cls(
             attempt=attempt.number,
@@ -122,7 +122,7 @@ class EvaluateResult(Record):
             versus=found.timing.versus if isinstance(found, Measured) else (),
             roofline=feedback.roofline,
             bottleneck=feedback.bottleneck,
-            reward=reward,
+            reward=feedback.reward,
             best=best,
             known=attempt.known,
             trials_left=trials_left,

@@ -9,9 +9,9 @@ from collections import Counter
 
 from markupsafe import Markup
 
-from kernelwright import __version__
 from kernelwright.records.admission import REASON_MEANING, Admission
 from kernelwright.report.html import style, templates
+from kernelwright.version import __version__
 
 
 def render(admission: Admission) -> str:

@@ -1,7 +1,6 @@
-"""Dialogues for the report: what was said behind each candidate, each message once.
+"""Dialogues for the report: what was said about each candidate, each message once.
 
-Decides which messages are new: a conversation that is kept repeats all of itself in every request. Refuses to know
-what was meant.
+A kept conversation repeats all of itself in every request, so only messages that are new in a request are taken.
 """
 
 from collections.abc import Sequence

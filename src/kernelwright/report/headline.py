@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kernelwright.languages import language
 from kernelwright.records.attempt import Attempt, beats_eager, fastest
 from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Verified
 from kernelwright.records.measure import Verdict, Versus
@@ -98,12 +99,12 @@ def _stays(card: RunCard, best: Attempt) -> bool:
 def _untimed(card: RunCard, attempt: Attempt) -> Headline:
     found = attempt.evaluation
     target = card.task.target.name
-    language = words.LANGUAGE[attempt.proposal.candidate.language]
+    title = language(attempt.proposal.candidate.language).title
     if isinstance(found, Verified):
         explanation = f"Built for {target} and found right ({found.how}). It never ran there; no time is claimed."
-        return Headline("untimed", f"{language} kernel for {target}: verified, not timed", explanation, attempt)
+        return Headline("untimed", f"{title} kernel for {target}: verified, not timed", explanation, attempt)
     explanation = f"Built for {target}, which is not here. It never ran; neither correctness nor time is claimed."
-    return Headline("untimed", f"{language} kernel for {target}: compiled, not run", explanation, attempt)
+    return Headline("untimed", f"{title} kernel for {target}: compiled, not run", explanation, attempt)
 
 
 def _nothing(attempts: Sequence[Attempt], outcome: Outcome | None) -> Headline:

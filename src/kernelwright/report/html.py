@@ -1,7 +1,7 @@
-"""The HTML report: one file without scripts that needs no network and treats all it shows as hostile text.
+"""The HTML report: one file without scripts that needs no network and treats everything it shows as hostile text.
 
-Decides the page's order and its security policy: nothing may load, and the one style sheet is named by its
-hash. Takes records only; whoever holds the store hands them over.
+The page's security policy loads nothing and names its one style sheet by hash. It takes records only; whoever holds the
+store passes them in.
 """
 
 import base64
@@ -14,7 +14,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kernelwright import __version__
+from kernelwright.languages import languages
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.measure import Ratio
 from kernelwright.records.run import Outcome, RunCard, Turn
@@ -31,6 +31,7 @@ from kernelwright.report.dialogues import dialogues, is_drill
 from kernelwright.report.headline import Headline, headline, sentence
 from kernelwright.report.rows import reason, rows
 from kernelwright.report.source import SOURCE_LIMIT, highlighted, plain
+from kernelwright.version import __version__
 
 TEXT_LIMIT = 4000
 """Characters of a note, a reason or a name; logs and sources have limits of their own."""
@@ -138,7 +139,7 @@ def templates() -> Environment:
         shares=shares,
         meaning=words.OUTCOME_MEANING,
         baseline=words.BASELINE,
-        language=words.LANGUAGE,
+        titles={each.name: each.title for each in languages()},
         source_limit=SOURCE_LIMIT,
         wide=WIDE,
         half=HALF,

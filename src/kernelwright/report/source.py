@@ -8,9 +8,9 @@ import difflib
 from markupsafe import Markup, escape
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import CppLexer, PythonLexer
+from pygments.lexers import get_lexer_by_name
 
-from kernelwright.records.candidate import Language
+from kernelwright.languages import language
 from kernelwright.report import words
 
 LOG_LIMIT = 16_000
@@ -18,19 +18,17 @@ SOURCE_LIMIT = 120_000
 """Characters that are shown; the store keeps the whole."""
 HIGHLIGHT_LIMIT = 200_000
 """Characters; a longer source is shown without colours."""
-C_LIKE = ("cpp", "cuda", "cuda_host")
-"""Languages that a compiler of C++ reads."""
 DIFF_LINES = 1500
 LINE_LIMIT = 2000
 """Characters of one line of a difference."""
 
 
-def highlighted(source: str, language: Language | None) -> Markup:
+def highlighted(source: str, written: str | None) -> Markup:
     """`source` with a span for each token and each line; `None` stands for Python."""
     text = words.visible(source).rstrip("\n")
     if len(text) > HIGHLIGHT_LIMIT:
         return _lines(str(escape(words.clip(text, HIGHLIGHT_LIMIT))))
-    lexer = CppLexer(stripnl=False) if language in C_LIKE else PythonLexer(stripnl=False)
+    lexer = get_lexer_by_name(language(written).lexer if written else "python", stripnl=False)
     return _lines(highlight(text, lexer, HtmlFormatter(nowrap=True)).rstrip("\n"))
 
 

@@ -1,7 +1,4 @@
-"""Numbers and hostile text into words for people, the same in the terminal and in the HTML report.
-
-Decides units, rounding and what each outcome is called. Refuses to decide what is shown where.
-"""
+"""Numbers and hostile text as words for people, the same in the terminal and in the HTML report."""
 
 import math
 import unicodedata
@@ -25,10 +22,6 @@ BASELINE: dict[str, str] = {
     "compile_max": "torch.compile (max-autotune)",
     "graph": "a CUDA graph of eager",
 }
-
-LANGUAGE: dict[str, str] = {
-    "cpp": "C++", "triton": "Triton", "cuda": "CUDA C++", "cuda_host": "CUDA C++", "python": "CUDA C++ in Python",
-}  # fmt: skip
 
 SIDE: dict[str, str] = {
     "candidate": "this kernel",

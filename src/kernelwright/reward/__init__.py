@@ -1,1 +1,1 @@
-"""Named rewards: pure functions of an attempt and its context."""
+"""Named rewards: pure functions of an evaluation and its context."""

@@ -1,7 +1,6 @@
 """The frontend agent's reward: is it right? Speed earns it nothing, so that it never gambles correctness for it."""
 
-from kernelwright.records.attempt import Attempt
-from kernelwright.records.evaluation import Compiled, Crashed, Incorrect, Measured, TimedOut, Verified
+from kernelwright.records.evaluation import Compiled, Crashed, Evaluation, Incorrect, Measured, TimedOut, Verified
 
 RIGHT = 1.0
 UNKNOWN = 0.5
@@ -10,9 +9,9 @@ COMPILES = 0.2
 """It compiles and is wrong."""
 
 
-def frontend(attempt: Attempt, parent: Attempt | None, best: Attempt | None) -> float:
+def frontend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
     """1 if it is right; 0.5 if it was only compiled; 0.2 if it compiles and is wrong; else 0, suspects too."""
-    match attempt.evaluation:
+    match evaluation:
         case Measured() | Verified():
             return RIGHT
         case Compiled():

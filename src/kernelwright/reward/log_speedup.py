@@ -2,19 +2,18 @@
 
 import math
 
-from kernelwright.records.attempt import Attempt, speedup
-from kernelwright.records.evaluation import Compiled, Measured, Verified
+from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Verified, speedup_over_eager
 
 DOES_NOT_WORK = -4.0
 """As bad as sixteen times slower than eager."""
 
 
-def log_speedup(attempt: Attempt, parent: Attempt | None, best: Attempt | None) -> float:
+def log_speedup(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
     """log2 of the median speedup over eager, no lower than -4; -4 unless it is right; 0 if not timed."""
-    match attempt.evaluation:
+    match evaluation:
         case Measured():
-            ratio = speedup(attempt)
-            return max(DOES_NOT_WORK, math.log2(ratio)) if ratio > 0 else 0.0
+            ratio = speedup_over_eager(evaluation)
+            return max(DOES_NOT_WORK, math.log2(ratio.median)) if ratio and ratio.median > 0 else 0.0
         case Verified() | Compiled():
             return 0.0
     return DOES_NOT_WORK

@@ -1,31 +1,31 @@
-"""cudaforge: a Coder writes, a Judge turns what was found into one step, round by round until the goal is met.
+"""cudaforge: a Coder writes, a Judge turns the findings into one next step, round by round until the goal is met.
 
-The closed loop of CUDAForge. What does not compile goes straight back to the Coder; what is wrong, and what is right, goes
-to the Judge first, in the words ERROR, SUCCESS or CORRECT. No dialogue is remembered: each round sees one kernel
-and what became of it. Decides whose turn it is and which kernel is edited; refuses to know profiles and advice.
+The closed loop of CUDAForge. What does not compile goes straight back to the Coder; what is wrong, and what is right,
+goes to the Judge first, in the words ERROR, SUCCESS or CORRECT. No dialogue is remembered: each round sees one kernel
+and what became of it.
 
 The best starts at infinity: the first correct kernel is a SUCCESS, however slow. A kernel that failed is repaired
-itself, whatever `edit` says: an error can be mended only in the source that has it.
+itself, whatever `edit` says: an error can be fixed only in the source that has it.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from kernelwright.records.attempt import Attempt, Expansion
-from kernelwright.records.base import Record
 from kernelwright.records.evaluation import Compiled, failed_to_build, merit
-from kernelwright.search.limits import Limits
 from kernelwright.search.reading import failure, is_kernel, runtime, same_kernel, within, works
-from kernelwright.search.serial import Serial
+from kernelwright.search.rounds import Serial
+from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, StrategyConfig
 
-CODER = "coder"
 JUDGE = "judge"
 
 
-class CudaForgeConfig(Record):
+class CudaForgeConfig(StrategyConfig):
     """How long, how fast, and which kernel is edited."""
+
+    variant: ClassVar[str] = "edit"
 
     name: Literal["cudaforge"] = "cudaforge"
     rounds: int = Field(default=10, ge=1)
@@ -35,13 +35,26 @@ class CudaForgeConfig(Record):
     edit: Literal["best", "current"] = "best"
     """What is edited after a correct kernel that is no new best: the best one, or, as the paper has it, that one."""
 
+    def trials(self, proposals: int) -> int:
+        """The rounds, as far as the budget goes."""
+        return min(self.rounds, proposals)
+
+    def expected_calls(self, proposals: int) -> tuple[ExpectedCalls, ...]:
+        """The Judge may be asked before every kernel but the first."""
+        rounds = self.trials(proposals)
+        return ExpectedCalls(role=CODER, calls=rounds), ExpectedCalls(role=JUDGE, calls=rounds - 1)
+
+    def make(self, limits: Limits) -> "CudaForge":
+        """A fresh strategy."""
+        return CudaForge(self, limits)
+
 
 class CudaForge(Serial):
     """See the module."""
 
     def __init__(self, config: CudaForgeConfig, limits: Limits) -> None:
         super().__init__(limits)
-        self._rounds = min(config.rounds, limits.proposals)
+        self._rounds = config.trials(limits.proposals)
         self._goal_us = limits.target_us if config.goal_us is None else config.goal_us
         self._edits_best = config.edit == "best"
         self._current: Attempt | None = None

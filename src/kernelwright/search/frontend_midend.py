@@ -1,12 +1,11 @@
 """frontend_midend: one agent makes it right, another makes it fast, as in a compiler's stack.
 
-The frontend proposes and repairs until a kernel is verified. From then on the mid-end edits the best verified kernel, one
-edit at a time; an edit that breaks it or does not speed it up is dropped, and the next one starts from the best again.
-Nothing ever goes back to the frontend. Each has its own role, so its own model and prompt, and its own share of the attempts
-(tokens and money have one cap for both); `reward.frontend_midend` pays each for its own work. Decides whose turn it is;
-refuses to know what was edited.
+The frontend proposes and repairs until a kernel is verified. From then on the mid-end edits the best verified kernel,
+one edit at a time; an edit that breaks it or does not speed it up is dropped, and the next one starts from the best
+again. The search never returns to the frontend. Each has its own role, so its own model and prompt, and its own share
+of the attempts (tokens and money have one cap for both). `reward.frontend_midend` pays each for its own work.
 
-No dialogue is kept: each agent is a policy of what stands in the prompt, so that a small trained one can serve.
+No dialogue is kept: each agent acts only on what its prompt says, so that a small trained one can serve.
 """
 
 from collections.abc import Sequence
@@ -15,17 +14,16 @@ from typing import Literal
 from pydantic import Field
 
 from kernelwright.records.attempt import Attempt, Expansion
-from kernelwright.records.base import Record
 from kernelwright.records.evaluation import merit
-from kernelwright.search.limits import Limits
 from kernelwright.search.reading import failure, is_kernel, runtime, within, works
-from kernelwright.search.serial import Serial
+from kernelwright.search.rounds import Serial
+from kernelwright.search.strategy import ExpectedCalls, Limits, StrategyConfig
 
 FRONTEND = "frontend"
 MIDEND = "midend"
 
 
-class FrontendMidendConfig(Record):
+class FrontendMidendConfig(StrategyConfig):
     """The two shares."""
 
     name: Literal["frontend_midend"] = "frontend_midend"
@@ -34,13 +32,33 @@ class FrontendMidendConfig(Record):
     midend_attempts: int | None = Field(default=None, ge=0)
     """The mid-end's edits at most. None: whatever the frontend has left of the budget."""
 
+    def frontend_trials(self, proposals: int) -> int:
+        """The frontend's share of a budget."""
+        return min(self.frontend_attempts or (proposals + 1) // 2, proposals)
+
+    def trials(self, proposals: int) -> int:
+        """Both shares; the mid-end may have what the frontend leaves of its own."""
+        if self.midend_attempts is None:
+            return proposals
+        return min(self.frontend_trials(proposals) + self.midend_attempts, proposals)
+
+    def expected_calls(self, proposals: int) -> tuple[ExpectedCalls, ...]:
+        """As if the frontend spent its whole share."""
+        first = self.frontend_trials(proposals)
+        midend = self.trials(proposals) - first
+        return ExpectedCalls(role=FRONTEND, calls=first), ExpectedCalls(role=MIDEND, calls=midend)
+
+    def make(self, limits: Limits) -> "FrontendMidend":
+        """A fresh strategy."""
+        return FrontendMidend(self, limits)
+
 
 class FrontendMidend(Serial):
     """See the module."""
 
     def __init__(self, config: FrontendMidendConfig, limits: Limits) -> None:
         super().__init__(limits)
-        self._frontend_limit = min(config.frontend_attempts or (limits.proposals + 1) // 2, limits.proposals)
+        self._frontend_limit = config.frontend_trials(limits.proposals)
         self._midend_limit = limits.proposals if config.midend_attempts is None else config.midend_attempts
         self._target_us = limits.target_us
         self._frontend = 0

@@ -1,26 +1,27 @@
 """fsr: rounds of N candidates; three verifiers in order; repair until one passes; the fastest seeds the next round.
 
 Feature Search and Reinforcement, the loop of CUDA-LLM. Each round is sorted by compilation, then function, then
-latency. While none passes, the candidate that came furthest is repaired, its dialogue kept; as soon as one passes, the
-fastest of that round seeds the next performance round. Decides rounds, repairs and depth; refuses to know prompts and tests.
+latency. While none passes, the candidate that came furthest is repaired, its dialogue kept. As soon as one passes, the
+fastest of that round seeds the next performance round.
 
-The paper repairs without end. Here a round is given up after `repair_limit` repairs in a row: the next one starts from the
-fastest of the last round that had one, or with fresh seeds where there is none.
+The paper repairs without end. Here a round is given up after `repair_limit` repairs in a row. The next one starts from
+the fastest of the last round that had one, or with fresh seeds if there is none.
 """
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Literal
 
 from pydantic import Field
 
 from kernelwright.records.attempt import Attempt, Expansion
 from kernelwright.records.base import Record
-from kernelwright.search.limits import Limits
 from kernelwright.search.reading import best_of, compiles, is_kernel, runtime, within, works
-from kernelwright.search.serial import Serial
+from kernelwright.search.rounds import Rounds
+from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, StrategyConfig
 
 
-class FsrConfig(Record):
+class FsrConfig(StrategyConfig):
     """How wide, how deep, how patient."""
 
     name: Literal["fsr"] = "fsr"
@@ -31,6 +32,22 @@ class FsrConfig(Record):
     """Rounds, the first one included; repairs do not count."""
     repair_limit: int = Field(default=3, ge=0)
     """Most repairs in a row before a round is given up."""
+    requests: Literal["shared", "separate"] = "shared"
+    """`shared`: one request asks for a round's N candidates. `separate`: N requests, as many in flight as `in_flight` allows,
+    so that one candidate is judged while another is still being written."""
+
+    def trials(self, proposals: int) -> int:
+        """Every round with every repair, as far as the budget goes."""
+        return min(self.n * self.depth * (1 + self.repair_limit), proposals)
+
+    def expected_calls(self, proposals: int) -> tuple[ExpectedCalls, ...]:
+        """One conversation goes on from round to round."""
+        calls = self.trials(proposals)
+        return (ExpectedCalls(role=CODER, calls=calls, conversation=ceil(calls / self.n)),)
+
+    def make(self, limits: Limits) -> "Fsr":
+        """A fresh strategy."""
+        return Fsr(self, limits)
 
 
 class Round(Record):
@@ -72,7 +89,7 @@ def verify(depth: int, repair: int, attempts: Sequence[Attempt]) -> Round:
     )
 
 
-class Fsr(Serial):
+class Fsr(Rounds):
     """See the module."""
 
     def __init__(self, config: FsrConfig, limits: Limits) -> None:
@@ -86,8 +103,13 @@ class Fsr(Serial):
         self._best: Attempt | None = None
         self.rounds: list[Round] = []
 
-    def _next(self, number: int) -> Expansion:
+    def _round(self, number: int) -> Sequence[Expansion]:
         n = self._config.n
+        if self._config.requests == "shared":
+            return [self._expansion(number, n)]
+        return [self._expansion(number + place, 1) for place in range(n)]
+
+    def _expansion(self, number: int, n: int) -> Expansion:
         if self._furthest is not None:
             parents, hint = (self._furthest.number,), self._complaint()
             return Expansion(number=number, intent="repair", parents=parents, hint=hint, count=n, dialogue="kept")
@@ -109,7 +131,7 @@ class Fsr(Serial):
             f"of its round. Latency: {runtime(fastest)}. Optimise its performance."
         )
 
-    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
+    def _learn_round(self, asked: Sequence[Expansion], made: Sequence[Attempt]) -> None:
         found = verify(self._depth, self._repair, made)
         self.rounds.append(found)
         passed = [a for a in made if a.number in found.passed]

@@ -1,31 +1,40 @@
 """outside: kernels come from outside the run, one after another, as a coding agent or a person sends them.
 
-Decides only what each is counted as: a first kernel, the repair of a wrong one, or the next step from a right one. Ends
-when an expansion is closed without a kernel: whoever sends them is done.
+Each counts as a first kernel, the repair of a wrong one, or the next step from a right one. The search ends when an
+expansion closes without a kernel: the sender is done.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from kernelwright.records.attempt import Attempt, Expansion
-from kernelwright.records.base import Record
-from kernelwright.search.limits import Limits
 from kernelwright.search.reading import works
-from kernelwright.search.serial import Serial
+from kernelwright.search.rounds import Serial
+from kernelwright.search.strategy import ExpectedCalls, Limits, StrategyConfig
 
 DONE = "Whoever sends the kernels is done."
 
 
-class OutsideConfig(Record):
-    """It has no dials."""
+class OutsideConfig(StrategyConfig):
+    """It has no options."""
+
+    listed: ClassVar[bool] = False
 
     name: Literal["outside"] = "outside"
+
+    def expected_calls(self, proposals: int) -> tuple[ExpectedCalls, ...]:
+        """No model of the run is asked."""
+        return ()
+
+    def make(self, limits: Limits) -> "Outside":
+        """A fresh strategy."""
+        return Outside(limits)
 
 
 class Outside(Serial):
     """Each kernel's parent is the attempt before it."""
 
-    def __init__(self, config: OutsideConfig, limits: Limits) -> None:
+    def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
         self._latest: Attempt | None = None
         self._done = False

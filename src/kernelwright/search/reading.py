@@ -1,7 +1,7 @@
-"""Reading: what an attempt's outcome means to a strategy.
+"""What an attempt's outcome means to a strategy.
 
-Decides which outcomes count as compiled and as working, which of two attempts stands higher, and how a failure is named in a
-few words. Refuses to know what the source says: an empty one is no kernel, and that is all.
+Which outcomes count as compiled and as working, which of two attempts stands higher, and what a failure is called in a few
+words. Strategies compare attempts by `merit`, not by the reward: see docs/strategy.md.
 """
 
 from collections.abc import Iterable, Sequence

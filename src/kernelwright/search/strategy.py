@@ -1,25 +1,86 @@
-"""The Strategy protocol: where to look next.
+"""What a strategy is: a configuration that describes it, and an object that says where to look next.
 
-A strategy returns Expansions and is told Attempts with their rewards. It sees records and nothing else:
-no source's meaning, no model, prompt, compiler or device. It must be deterministic given its seed and
-what it was told, since a resumed run rebuilds it by asking and telling again.
+A strategy asks for proposals, is told what became of each, and says when it is done. It sees records and nothing else: no
+model, prompt, compiler or device. What it asks may depend on its configuration, on the state it began with and on what it
+was told, since a resumed run rebuilds it by asking and telling again.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
+
+from pydantic import Field, JsonValue
 
 from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.base import Record
+from kernelwright.records.feedback import Feedback
+
+CODER: str = Expansion.model_fields["role"].default
+"""The role that writes kernels unless an expansion names another."""
+
+
+class Limits(Record):
+    """What a strategy may know of the run around it."""
+
+    proposals: int = Field(ge=1)
+    """The run's budget of proposals."""
+    target_us: float | None = None
+    """Call time that is good enough; None: as fast as possible."""
+
+
+class ExpectedCalls(Record):
+    """How often a role is asked, at most."""
+
+    role: str
+    calls: int = Field(ge=0)
+    """Requests for a kernel, or for advice on one."""
+    conversation: int = Field(default=1, ge=1)
+    """How many of them follow each other in one conversation; 1: each begins anew."""
+    tools: bool = False
+    """Whether each may take several replies, because the model calls tools before it answers."""
+
+
+class StrategyConfig(Record, ABC):
+    """A strategy's options, and what is known of it before it runs. A subclass gives `name` one literal value."""
+
+    variant: ClassVar[str] = ""
+    """The option that a command line may name after a colon (`tritongym:agent` sets `workflow`); empty: none."""
+    listed: ClassVar[bool] = True
+    """Whether people choose it by name; not if it belongs to one door of the program."""
+    independent: ClassVar[bool] = False
+    """Whether its attempts know nothing of each other and their number is fixed: only then does pass@k mean what it says.
+    `tritongym:one_shot` stops at the target, so how many attempts it makes depends on what they brought."""
+    reads_reward: ClassVar[bool] = False
+    """Whether the reward decides where it looks next."""
+
+    name: str
+
+    def trials(self, proposals: int) -> int:
+        """The most attempts it makes on a budget of so many proposals."""
+        return proposals
+
+    def expected_calls(self, proposals: int) -> tuple[ExpectedCalls, ...]:
+        """Who is asked how often if it makes all its trials."""
+        return (ExpectedCalls(role=CODER, calls=self.trials(proposals)),)
+
+    @abstractmethod
+    def make(self, limits: Limits) -> "Strategy":
+        """A fresh strategy."""
 
 
 class Strategy(Protocol):
-    """Ask and tell. `tell` comes once for each attempt, then `closed` for its expansion; several may be in flight."""
+    """Ask and tell. Several expansions may be in flight; they are told in the order in which they were asked.
+
+    An expansion's attempts are told one by one, then it is closed; only then is the next one's first attempt told. So a
+    strategy with several expansions in flight goes the same way however long each of them took.
+    """
 
     def ask(self, room: int) -> Sequence[Expansion]:
         """At most `room` expansions. Empty while attempts are in flight means wait; otherwise, finished."""
         ...
 
-    def tell(self, attempt: Attempt, reward: float) -> None:
-        """Learn from one attempt."""
+    def tell(self, attempt: Attempt, feedback: Feedback) -> None:
+        """Learn from one attempt; the feedback has its reward, and why it failed in words."""
         ...
 
     def closed(self, expansion: Expansion) -> None:
@@ -29,3 +90,38 @@ class Strategy(Protocol):
     def finished(self) -> str | None:
         """Why the search is over (a target reached, nothing left); None while it goes on."""
         ...
+
+    def state(self) -> JsonValue:
+        """What a later run should begin with: what this one began with and what it has learned. None: nothing."""
+        return None
+
+    def restore(self, state: JsonValue) -> None:
+        """Begin with what earlier runs left; called at most once, before the first `ask`.
+
+        Raises:
+            UsageError: another version of the strategy left it.
+        """
+        del state  # most strategies have no memory
+
+    def merge(self, stored: JsonValue, begun: JsonValue, ended: JsonValue) -> JsonValue:
+        """What to store where a run began with `begun`, ended with `ended`, and others have stored `stored` meanwhile."""
+        return add_learned(stored, begun, ended)
+
+
+def add_learned(stored: JsonValue, begun: JsonValue, ended: JsonValue) -> JsonValue:
+    """`stored` and what changed from `begun` to `ended`: numbers are added up, objects key by key, other values replaced.
+
+    So a state of sums and counts loses nothing, whichever of two runs ends first; means and lists would.
+    """
+    if isinstance(ended, dict):
+        old, first = (value if isinstance(value, dict) else {} for value in (stored, begun))
+        return {**old, **{key: add_learned(old.get(key), first.get(key), value) for key, value in ended.items()}}
+    if ended == begun and stored is not None:
+        return stored
+    if isinstance(ended, bool) or not isinstance(ended, int | float):
+        return ended
+    return _number(stored) + (ended - _number(begun))
+
+
+def _number(value: JsonValue) -> int | float:
+    return value if isinstance(value, int | float) else 0

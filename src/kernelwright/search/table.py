@@ -1,40 +1,94 @@
-"""The table of strategies. To add one: write `search/<name>.py` and add its two lines here."""
+"""The table of strategies. To add one: write `search/<name>.py` and add its configuration here.
 
-from collections.abc import Callable
-from typing import Annotated
+A distribution of somebody else brings one by an entry point that names its configuration (docs/plugins.md).
+"""
 
-from pydantic import Field, JsonValue
+from collections.abc import Mapping
+from typing import Annotated, cast, get_args
+
+from pydantic import BeforeValidator, JsonValue, SerializeAsAny
 
 from kernelwright.errors import UsageError
-from kernelwright.search.best_of_n import BestOfN, BestOfNConfig
-from kernelwright.search.cudaforge import CudaForge, CudaForgeConfig
-from kernelwright.search.direct import Direct, DirectConfig
-from kernelwright.search.frontend_midend import FrontendMidend, FrontendMidendConfig
-from kernelwright.search.fsr import Fsr, FsrConfig
-from kernelwright.search.limits import Limits
-from kernelwright.search.outside import Outside, OutsideConfig
-from kernelwright.search.strategy import Strategy
-from kernelwright.search.tritongym.config import TritonGymConfig
-from kernelwright.search.tritongym.table import make_tritongym
+from kernelwright.plugins import load_plugin, plugin_names
+from kernelwright.search.cudaforge import CudaForgeConfig
+from kernelwright.search.frontend_midend import FrontendMidendConfig
+from kernelwright.search.fsr import FsrConfig
+from kernelwright.search.independent import BestOfNConfig, DirectConfig
+from kernelwright.search.outside import OutsideConfig
+from kernelwright.search.strategy import StrategyConfig
+from kernelwright.search.tritongym import TritonGymConfig
 
-StrategyConfig = Annotated[
-    BestOfNConfig | CudaForgeConfig | DirectConfig | FrontendMidendConfig | FsrConfig | OutsideConfig | TritonGymConfig,
-    Field(discriminator="name"),
-]
-"""The configuration of any strategy; `name` says which."""
+_CONFIGS: tuple[type[StrategyConfig], ...] = (
+    DirectConfig,
+    FsrConfig,
+    CudaForgeConfig,
+    TritonGymConfig,
+    FrontendMidendConfig,
+    BestOfNConfig,
+    OutsideConfig,
+)
+STRATEGIES: dict[str, type[StrategyConfig]] = {config.model_fields["name"].default: config for config in _CONFIGS}
+"""Every built-in strategy's configuration by its name, in the order in which they are shown."""
 
-STRATEGIES: dict[str, Callable[..., Strategy]] = {
-    "best_of_n": BestOfN,
-    "cudaforge": CudaForge,
-    "direct": Direct,
-    "frontend_midend": FrontendMidend,
-    "fsr": Fsr,
-    "outside": Outside,
-    "tritongym": make_tritongym,
-}
+DEFAULT: StrategyConfig = TritonGymConfig()
+"""The strategy of a run that names none."""
+BASELINE = DirectConfig().name
+"""What a comparison of strategies with language models adds: answers without any feedback."""
 
-VARIANTS: dict[str, str] = {"tritongym": "workflow", "cudaforge": "edit"}
-"""The dial that a strategy's name may be spelled with on a command line: `tritongym:agent`, `cudaforge:current`."""
+
+def _chosen(given: object) -> object:
+    """The configuration that a setting's `name` says."""
+    if not isinstance(given, Mapping):
+        return given
+    config = _found(str(given.get("name")))
+    if config is None:
+        raise ValueError(f"name must be one of {', '.join(_names())}")
+    return config.model_validate(given)
+
+
+def _found(name: str) -> type[StrategyConfig] | None:
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    return cast("type[StrategyConfig] | None", load_plugin("strategies", name, _is_config))
+
+
+def _is_config(part: object) -> bool:
+    return isinstance(part, type) and issubclass(part, StrategyConfig)
+
+
+def _names() -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*STRATEGIES, *plugin_names("strategies"))))
+
+
+AnyStrategy = Annotated[SerializeAsAny[StrategyConfig], BeforeValidator(_chosen)]
+"""A field for the configuration of any strategy; `name` says which."""
+
+
+def listed() -> tuple[str, ...]:
+    """The built-in names that people may choose."""
+    return tuple(name for name, config in STRATEGIES.items() if config.listed)
+
+
+def spellings() -> tuple[str, ...]:
+    """Every built-in name, with each of its variants where it has any, as a command line spells them."""
+    return tuple(f"{name}:{v}" if v else name for name, config in STRATEGIES.items() for v in _variants(config))
+
+
+def _variants(config: type[StrategyConfig]) -> tuple[str, ...]:
+    return get_args(config.model_fields[config.variant].annotation) if config.variant else ("",)
+
+
+def strategy_of(text: str) -> type[StrategyConfig]:
+    """The configuration of a strategy as a command line spells it.
+
+    Raises:
+        UsageError: there is no such strategy.
+    """
+    name = text.partition(":")[0]
+    config = _found(name)
+    if config is None:
+        raise UsageError(f"strategy {name!r} must be one of {', '.join(_names())}")
+    return config
 
 
 def spelled(text: str) -> dict[str, JsonValue]:
@@ -44,13 +98,8 @@ def spelled(text: str) -> dict[str, JsonValue]:
         UsageError: there is no such strategy, or its name takes no variant.
     """
     name, colon, variant = text.partition(":")
-    if name not in STRATEGIES:
-        raise UsageError(f"strategy {name!r} must be one of {', '.join(STRATEGIES)}")
-    if colon and name not in VARIANTS:
-        raise UsageError(f"strategy {text!r}: only {' and '.join(VARIANTS)} take a variant after a colon")
-    return {"name": name, VARIANTS[name]: variant} if colon else {"name": name}
-
-
-def make_strategy(config: StrategyConfig, limits: Limits) -> Strategy:
-    """A fresh strategy."""
-    return STRATEGIES[config.name](config, limits)
+    option = strategy_of(text).variant
+    if colon and not option:
+        taking = " and ".join(known for known, config in STRATEGIES.items() if config.variant)
+        raise UsageError(f"strategy {text!r}: only {taking} take a variant after a colon")
+    return {"name": name, option: variant} if colon else {"name": name}

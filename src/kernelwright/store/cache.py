@@ -1,13 +1,13 @@
 """The search cache: evaluations of earlier runs, kept in one file of this user.
 
-Decides what may be kept: verdicts on what a kernel is, made with every defence in force. A suspect is examined anew,
-since a verdict of suspicion must be one's own; crashes, time limits and times that came out blurred are not kept either,
-since a full or busy machine causes them, and a repeat costs little beside calling a good kernel dead or slow for ever.
-Refuses to know runs: whoever asks passes a key, and decides that it is a search that asks.
+It keeps only verdicts about the kernel itself, made with every defence in force. A suspect is examined again, because
+each run must form its own suspicion. Crashes, time limits and blurred times are not kept either: a full or busy machine
+causes them, and repeating one costs little compared with calling a good kernel dead or slow for ever. The caller passes
+the key and ensures that it is a search that asks.
 
-Many processes may read and write at once; a write that is killed half-way never happened (SQLite's WAL). A file that
-is full, corrupt or not writable is a trouble to tell, never an error: what it held is judged anew.
-Not covered: a cache directory on a network file system, where SQLite's locks may not work.
+Many processes may read and write at once; a write that is killed half-way never happened (SQLite's WAL). A file that is
+full, corrupt or not writable is a trouble to report, never an error: its contents are judged again. Not covered: a
+cache directory on a network file system, where SQLite's locks may not work.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from kernelwright.records.evaluation import EVALUATION, Evaluation, Measured
 KEPT = ("measured", "verified", "compiled", "incorrect", "build_failed", "refused")
 """Outcomes that a later run may take over."""
 MOST_BYTES = 512 << 20
-"""Of the file; beyond it the oldest tenth of the rows goes."""
+"""The largest size of the file; beyond it the oldest tenth of the rows goes."""
 BUSY_MS = 5000
 _JUDGES = ("evaluate", "records")
 """Packages whose code decides verdicts."""
@@ -49,7 +49,7 @@ def cache_file() -> Path:
 
 
 class EvaluationCache:
-    """Evaluations by key. After the first trouble it holds and keeps nothing more, and `trouble` says why."""
+    """Evaluations by key. After the first trouble it neither finds nor keeps anything more, and `trouble` says why."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

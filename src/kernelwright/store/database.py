@@ -1,10 +1,8 @@
-"""One SQLite file, opened so that a commit survives `kill -9`, with every failure as a StoreError.
+"""One SQLite file, opened so that a commit survives `kill -9`, with every failure as a StoreError. It knows no table.
 
-Decides the file's durability, its lock and its error messages. Refuses to know any table.
-
-A commit in WAL mode with `synchronous=FULL` is on the disk before `write` returns, so neither a killed
-process nor a power cut loses it. One process writes (a lock that ends with the process); any number
-may read meanwhile. Not covered: a file system without working `fsync` or `flock`, as some network ones.
+A commit in WAL mode with `synchronous=FULL` is on the disk before `write` returns, so neither a killed process nor a
+power cut loses it. One process writes (a lock that ends with the process); any number may read meanwhile. Not covered:
+a file system without working `fsync` or `flock`, as some network ones.
 """
 
 import fcntl
@@ -33,8 +31,10 @@ class Database:
         self._lock = lock
 
     @classmethod
-    def create(cls, folder: Path, card: str) -> Self:
-        """A new journal that holds the card, made under another name and renamed: it is whole or not there.
+    def create(cls, folder: Path, card: str, state: str | None = None) -> Self:
+        """A new journal that holds the card and the strategy's state, if it has one.
+
+        It is made under another name and renamed, so it is whole or not there.
 
         Raises:
             StoreError: the folder already holds a run, or cannot be written.
@@ -53,6 +53,8 @@ class Database:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(SCHEMA)
                 connection.execute("INSERT INTO card VALUES (0, ?)", (card,))
+                if state is not None:
+                    connection.execute("INSERT INTO state VALUES (0, ?)", (state,))
                 connection.commit()
             draft.rename(path)
         return cls.open(folder, writing=True)
@@ -150,7 +152,7 @@ def _explained(folder: Path) -> Iterator[None]:
 def _cure(folder: Path, reason: str) -> str:
     if "full" in reason or "No space" in reason or "disk I/O" in reason:
         return (
-            f"the disk that holds {folder} is full ({reason}): free some space, then go on with "
+            f"the disk that holds {folder} is full ({reason}): free some space, then continue with "
             f"`kernelwright resume {folder}`; every attempt finished so far is kept"
         )
     if any(word in reason for word in ("malformed", "not a database", "no such table", "encrypted")):

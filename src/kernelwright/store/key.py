@@ -1,7 +1,6 @@
-"""The evaluation's identity: under which circumstances a verdict may be used again.
+"""The evaluation's identity: when two evaluations are the same question, so that a verdict may be used again.
 
-Decides what makes two evaluations the same question. A device's measured ceilings are left out: they
-are answers, and differ a little each time they are measured.
+A device's measured ceilings are left out: they are answers, and differ a little each time they are measured.
 """
 
 from kernelwright.records.base import identity

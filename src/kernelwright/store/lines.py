@@ -1,8 +1,7 @@
 """Lines: an append-only file of records, one JSON line each, for work that may be interrupted and continued.
 
-Decides that a line is on the disk before `append` returns, that the torn last line of a killed writer is left out,
-and that one process writes at a time. Refuses to know what the lines mean. Not covered: a file system without
-working `fsync` or `flock`.
+A line is on the disk before `append` returns. The torn last line of a killed writer is left out. One process writes at
+a time. Not covered: a file system without working `fsync` or `flock`.
 """
 
 import errno

@@ -1,25 +1,25 @@
 """RunStore: the journal of one run, in the words of the records.
 
-Decides what is written and in which order it is read back. Refuses to know why: strategies, proposers
-and evaluators are strangers here. Rows are only ever added; an identical question asked again is a
-numbered sample of its evaluation, never an overwritten one.
+Rows are only ever added. An identical question asked again is a numbered sample of its evaluation, never an overwritten
+one.
 
-    folder/run.sqlite    card, expansions, proposals, evaluations, attempts, tells, turns, events, outcomes
+    folder/run.sqlite    card, state, expansions, proposals, evaluations, attempts, tells, turns, events, outcomes
     folder/report.html   written by the report
 """
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Self, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Expansion, Proposal
 from kernelwright.records.base import Record
 from kernelwright.records.evaluation import EVALUATION, Evaluation
-from kernelwright.records.run import Outcome, RunCard, Turn
+from kernelwright.records.run import Outcome, RunCard, Turn, state_id
 from kernelwright.store.database import Database
 
 R = TypeVar("R", bound=Record)
@@ -43,13 +43,14 @@ class RunStore:
         self.card = self._card()
 
     @classmethod
-    def create(cls, folder: Path, card: RunCard) -> Self:
-        """A new run, open for writing.
+    def create(cls, folder: Path, card: RunCard, state: JsonValue = None) -> Self:
+        """A new run, open for writing; `state` is what its strategy begins with, and the card has its hash.
 
         Raises:
             StoreError: the folder already holds a run, or cannot be written.
         """
-        return cls(Database.create(folder, card.model_dump_json()))
+        body = json.dumps(state) if state is not None else None
+        return cls(Database.create(folder, card.model_dump_json(), body))
 
     @classmethod
     def open(cls, folder: Path, *, writing: bool = False) -> Self:
@@ -64,6 +65,18 @@ class RunStore:
     def folder(self) -> Path:
         """Where the run lives."""
         return self._database.folder
+
+    def state(self) -> JsonValue:
+        """What the strategy began with; None: nothing.
+
+        Raises:
+            StoreError: it is not what the card says.
+        """
+        bodies = self._bodies("state")
+        found: JsonValue = json.loads(bodies[0]) if bodies else None
+        if state_id(found) != self.card.state:
+            raise StoreError(f"the run at {self.folder} is corrupt: its strategy's state is not the card's")
+        return found
 
     def attempts(self) -> list[Attempt]:
         """Every attempt, in order."""

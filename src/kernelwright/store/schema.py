@@ -1,15 +1,14 @@
-"""The tables of a run's journal, and the triggers that keep them append-only.
+"""The tables of a run's journal, and the triggers that keep them append-only, even at the `sqlite3` prompt.
 
-Decides what is a row and that no row is ever changed: even a hand at the `sqlite3` prompt is refused.
-Every body is a record's JSON; the columns beside it are there to be looked up by. Refuses to know
-what the rows mean.
+Every body is a record's JSON; the other columns are there for look-ups.
 """
 
-VERSION = 1
-"""Of this schema, in SQLite's `user_version`; a run of another version is refused."""
+VERSION = 2
+"""The version of this schema, in SQLite's `user_version`; a run of another version is refused."""
 
 _TABLES = {
     "card": "id INTEGER PRIMARY KEY CHECK (id = 0), body TEXT NOT NULL",
+    "state": "id INTEGER PRIMARY KEY CHECK (id = 0), body TEXT NOT NULL",
     "expansions": "number INTEGER PRIMARY KEY, body TEXT NOT NULL",
     "proposals": "expansion INTEGER PRIMARY KEY REFERENCES expansions, body TEXT NOT NULL",
     "evaluations": "key TEXT NOT NULL, sample INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (key, sample)",

@@ -1,7 +1,7 @@
-"""A text's file: written whole or not at all, so that a full disk or a killed process leaves the one that was there.
+"""Writes a text's file whole or not at all, so that a full disk or a killed process leaves the old file intact.
 
-Decides where the draft lies, and that what is no plain file (a link, a pipe, a terminal) is written where it is.
-Refuses to know what the text means. Not covered: a machine that loses power.
+The draft lies next to its place. What is not a plain file (a link, a pipe, a terminal) is written directly. Not
+covered: a machine that loses power.
 """
 
 import contextlib

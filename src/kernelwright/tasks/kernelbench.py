@@ -1,7 +1,7 @@
 """Reader of KernelBench-format files: `Model`, `get_inputs`, `get_init_inputs`, as they are.
 
-Decides whether a file can be such a task, by its syntax tree alone: the text is never run here. Optional
-module-level literals state by position what cannot be inferred: domains of inputs, comparators of outputs:
+The syntax tree alone says whether a file can be such a task; the text is never run here. Optional module-level literals
+state by position what cannot be inferred: domains of inputs, comparators of outputs:
 
     DOMAINS = {0: "probability", 1: ("index", 10)}
     COMPARATORS = {0: ("set", {"of": "scores", "dim": -1}), 1: "statistical"}

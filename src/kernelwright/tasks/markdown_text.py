@@ -1,6 +1,6 @@
 """Splits a markdown task into its parts: title and sentences, `## Reference`, `## Host context`, `## Limits`.
 
-Decides what is a heading and what is code: a line within a fence is never a heading. Refuses to know what the parts mean.
+A line within a fence is never a heading.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Reads the launch plan that a `.cu` file carries in its comment `/* kernelwright … */`: TOML into a Recipe.
 
-Decides what the plan is called and where it stands. Refuses to know shapes and devices: expressions stay text. Nothing
-is run.
+Expressions stay text: shapes and devices are unknown here. Nothing is run.
 """
 
 import re
@@ -11,11 +10,10 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from kernelwright.errors import UsageError
+from kernelwright.languages import COMMENTS, plan_in
 from kernelwright.records.candidate import Tunable
 from kernelwright.records.recipe import Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace
 
-_PLAN = re.compile(r"/\*+[ \t]*kernelwright[ \t]*\n(.*?)(\*/|\Z)", re.DOTALL)
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?(-?\d+)\)?[ \t]*$"
     r"|\bconstexpr[ \t]+(?:static[ \t]+)?(?:unsigned|int|size_t|u?int\d+_t)(?:[ \t]+int)?[ \t]+(\w+)[ \t]*=[ \t]*(\d+)[ \t]*;",
@@ -36,24 +34,13 @@ class Plan(NamedTuple):
     flags: tuple[str, ...]
 
 
-def has_plan(source: str) -> bool:
-    """Whether a source carries a launch plan."""
-    return _plan(source) is not None
-
-
-def _plan(source: str) -> str | None:
-    """The first plan's text; None where there is none, or its comment is never closed."""
-    match = _PLAN.search(source)
-    return match[1] if match and match[2] else None
-
-
 def read_plan(source: str) -> Plan:
     """The launch plan in a source.
 
     Raises:
         UsageError: there is none, or it says something that cannot be; the message says the cure.
     """
-    text = _plan(source)
+    text = plan_in(source)
     if text is None:
         raise UsageError("the file has no comment /* kernelwright … */ with a launch plan")
     try:
@@ -132,7 +119,7 @@ def _tunables(table: Table) -> tuple[Tunable, ...]:
 def _macros(source: str) -> dict[str, str]:
     """Macros and constants that the source defines as one integer, and never as another."""
     found: dict[str, set[str]] = {}
-    for macro, value, constant, number in _DEFINE.findall(_COMMENT.sub(" ", source)):
+    for macro, value, constant, number in _DEFINE.findall(COMMENTS["c"].sub(" ", source)):
         found.setdefault(macro or constant, set()).add(value or number)
     return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
 

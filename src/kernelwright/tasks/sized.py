@@ -1,12 +1,12 @@
 """Task paths that name a size: `relu.py@large` is the file `relu.py` at another of the sizes that it lists itself.
 
-Decides how such a path is split and which text results. The file says, at module level, in literals:
+The file says, at module level, in literals:
 
     SIZES = {"small": {"n": 4096}, "medium": {"n": 65536}, "large": {"n": 16777216}}
     SIZE = SIZES["medium"]
 
-The one word between the brackets is replaced, by its place in the syntax tree, so that the source stays complete in itself
-and every other line what its author wrote. Nothing is run.
+The one word between the brackets is replaced, by its place in the syntax tree, so that the source stays complete in
+itself and every other line what its author wrote. Nothing is run.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """Reader of text tasks: a sentence, a reference, the host code around it and hardware limits, in TOML or markdown.
 
-Decides that a reference must be there, since nothing could be judged without one, and that names are known: a key that would
-be passed over could be a limit that somebody relies on. Everything in such a file is data: limits only tighten what the
+A reference is required, because nothing could be judged without one. Unknown keys are errors, because a key that is
+ignored could be a limit that somebody relies on. Everything in such a file is data: limits only tighten what the
 referee allows, and the words are for proposers. Nothing is run.
 """
 

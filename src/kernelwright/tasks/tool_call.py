@@ -1,7 +1,4 @@
-"""A tool call's arguments into what its schema says, or one sentence on what is wrong with them.
-
-They are a model's own text. Refuses to know who answers the call.
-"""
+"""Turns a tool call's arguments, which are a model's own text, into a record, or into one sentence on what is wrong."""
 
 from pydantic import ValidationError
 
@@ -10,7 +7,7 @@ from kernelwright.records.chat import ToolCall
 from kernelwright.records.tools import ARGUMENTS, CODE_CHARACTERS, CodeArguments, SearchArguments
 
 ARGUMENTS_CHARACTERS = 8 * CODE_CHARACTERS
-"""Of a call's arguments as JSON: a code whose every character is escaped, and no more."""
+"""The longest arguments of a call as JSON: a code with every character escaped, and no more."""
 
 
 def read_arguments(call: ToolCall) -> CodeArguments | SearchArguments:

@@ -1,1 +1,1 @@
-"""Public fakes: a scripted proposer and a scripted evaluator."""
+"""Public fakes, for whoever tests a strategy, a proposer or a model of their own: nothing here compiles or needs a key."""

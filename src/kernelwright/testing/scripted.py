@@ -1,8 +1,8 @@
 """Scripted parts: a proposer and an evaluator that play a run from a seed, without any compiler.
 
-Decides outcomes by the seed and the candidate alone, so that a run can be repeated, killed and resumed
-and still be the same run. The candidates' source is one number, its quality: a better parent with
-feedback leads to better children, so that strategies can be seen to learn.
+Outcomes depend on the seed and the candidate alone, so that a run can be repeated, killed and resumed and still be the
+same run. The candidates' source is one number, its quality: a better parent with feedback leads to better children, so
+that strategies can be seen to learn.
 """
 
 import asyncio
@@ -13,17 +13,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from kernelwright.engine.events import Listener, silent
+from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import RefereeError, TaskError
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.candidate import Candidate, Tunable
+from kernelwright.records.check import Check
 from kernelwright.records.evaluation import OUTCOMES, Evaluation
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Effort
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
+from kernelwright.store.cache import EvaluationCache
 from kernelwright.testing.samples import (
     sample_environment,
     sample_evaluation,
@@ -165,3 +169,23 @@ class ScriptedEvaluator:
         if self.log is not None:
             with self.log.open("a") as file:
                 file.write(line)
+
+
+def scripted_suppliers(
+    evaluator: ScriptedEvaluator | None = None,
+    proposer: ScriptedProposer | None = None,
+    listener: Listener = silent,
+    cache: EvaluationCache | None = None,
+) -> Suppliers:
+    """Every part scripted; the kernel's file and the page say what they were made from."""
+    return Suppliers(
+        evaluator=lambda policy, place, note: evaluator or ScriptedEvaluator(outcomes=("measured",)),
+        proposer=lambda name: proposer or ScriptedProposer(),
+        wrap=lambda task, candidate: f"# {task.name}\n{candidate.source}",
+        render=lambda card, attempts, outcome, turns: f"<p>{card.id}: {len(attempts)} attempts</p>",
+        present=lambda card, attempts, outcome, turns: f"{card.id}: {len(attempts)} attempts",
+        examine=lambda: [Check(name="compiler", status="ok", detail="scripted")],
+        cache=lambda: cache,
+        states=lambda: None,
+        listener=listener,
+    )

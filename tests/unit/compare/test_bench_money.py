@@ -6,9 +6,8 @@ import pytest
 
 from kernelwright import api
 from kernelwright.models.config import ModelConfig
-from kernelwright.testing.scripted import ScriptedEvaluator
+from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 from kernelwright.testing.scripted_chat import AskingProposer, ScriptedModel
-from kernelwright.testing.suppliers import scripted_suppliers
 
 
 @pytest.fixture

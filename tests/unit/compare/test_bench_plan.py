@@ -8,6 +8,7 @@ from kernelwright.bench.suite import PLAN, make_plan, settle_plan
 from kernelwright.engine.config import load_config
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.models.config import ModelConfig
+from kernelwright.search.strategy import StrategyConfig
 from kernelwright.testing.samples import SOURCE
 
 MODEL, OTHER = ModelConfig(name="one"), ModelConfig(name="two")
@@ -69,7 +70,7 @@ def test_a_sample_is_the_same_each_time_and_stated(request_for):
     [
         ({"strategies": ("nonsense",)}, "'nonsense' must be one of .*best_of_n"),
         ({"strategies": ()}, "no strategy"),
-        ({"strategies": ("tritongym:nonsense",)}, "strategy.tritongym.workflow"),
+        ({"strategies": ("tritongym:nonsense",)}, "strategy.workflow"),
         ({"rewards": ("nonsense",)}, "'nonsense' must be one of"),
         ({"seeds": (1, 1)}, "named twice"),
     ],
@@ -79,9 +80,12 @@ def test_flags_that_cannot_work_are_named(request_for, fields, said):
         make_plan(request_for(**fields))
 
 
-def test_several_rewards_are_refused_where_nothing_reads_one(request_for):
-    with pytest.raises(UsageError, match="nothing in these runs reads a reward"):
+def test_several_rewards_are_refused_where_nothing_reads_one(request_for, monkeypatch):
+    with pytest.raises(UsageError, match="best_of_n, tritongym read no reward"):
         make_plan(request_for(rewards=("tritongym", "log_speedup")))
+    monkeypatch.setattr(StrategyConfig, "reads_reward", True)
+    assert len(make_plan(request_for(rewards=("tritongym", "log_speedup"))).plan.arms) == 4
+    monkeypatch.undo()
     learned = load_config(None, {"predictor": {}})
     assert len(make_plan(request_for(rewards=("tritongym", "log_speedup"), config=learned)).plan.arms) == 4
 

@@ -15,8 +15,7 @@ from kernelwright.bench.records import DRILL_LABEL, Comparison, Failure
 from kernelwright.errors import MachineError, ModelError, ProposeError, RefereeError, StoreError, UsageError
 from kernelwright.store.lines import open_lines
 from kernelwright.store.run import RunStore
-from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
 
 
 class Admitting(ScriptedEvaluator):

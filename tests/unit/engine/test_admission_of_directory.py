@@ -8,8 +8,7 @@ from kernelwright.engine.admission import AdmissionRequest, admit
 from kernelwright.errors import MachineError, RefereeError, StoreError, TaskError, UsageError
 from kernelwright.records.admission import REASON_MEANING, Reason
 from kernelwright.testing.samples import SOURCE
-from kernelwright.testing.scripted import ScriptedEvaluator
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 
 class Fateful(ScriptedEvaluator):

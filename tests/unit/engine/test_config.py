@@ -4,8 +4,8 @@ import pytest
 
 from kernelwright.engine.config import RunConfig, load_config, merge
 from kernelwright.errors import UsageError
-from kernelwright.search.best_of_n import BestOfNConfig
 from kernelwright.search.frontend_midend import FrontendMidendConfig
+from kernelwright.search.independent import BestOfNConfig
 
 
 @pytest.fixture

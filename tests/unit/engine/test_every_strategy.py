@@ -4,13 +4,14 @@ import pytest
 
 from kernelwright.propose.author.author import Author
 from kernelwright.records.evaluation import OUTCOMES
+from kernelwright.search.table import spelled, spellings
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
 
 STRATEGIES = [
-    {"name": "direct"}, {"name": "cudaforge"}, {"name": "cudaforge", "edit": "current"},
-    {"name": "fsr", "n": 3}, {"name": "frontend_midend"},
-    *({"name": "tritongym", "workflow": w} for w in ("refine", "one_shot", "reflective", "evolutionary", "agent")),
-]  # fmt: skip
+    *(spelled(text) for text in spellings()),
+    {"name": "fsr", "n": 3},
+    {"name": "fsr", "n": 3, "requests": "separate"},
+]
 each_strategy = pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: "-".join(map(str, s.values())))
 
 

@@ -4,17 +4,11 @@ import pytest
 
 from kernelwright.engine.config import load_config
 from kernelwright.engine.forecast import AGENT_REPLIES, Estimate, estimate, forecast
+from kernelwright.search.table import spelled, spellings, strategy_of
 from kernelwright.testing.samples import sample_task
 
 PRICES = '["cheap"]\ninput = 1.0\noutput = 1.0\n["dear"]\ninput = 100.0\noutput = 100.0\n'
-EVERY = (
-    {"name": "best_of_n"},
-    {"name": "cudaforge"},
-    {"name": "direct"},
-    {"name": "frontend_midend"},
-    {"name": "fsr"},
-    *({"name": "tritongym", "workflow": w} for w in ("refine", "one_shot", "reflective", "evolutionary", "agent")),
-)
+EVERY = [spelled(text) for text in spellings() if strategy_of(text).listed]
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,7 @@ from kernelwright.errors import RefereeError, StoreError, TaskError
 from kernelwright.records.recheck import Recheck
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import sample_card, sample_environment
-from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
 
 
 class Elsewhere(ScriptedEvaluator):

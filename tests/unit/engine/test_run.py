@@ -57,7 +57,7 @@ def test_a_proposer_that_repeats_itself_still_stops(play):
 def test_the_reward_is_what_the_strategy_was_told(play):
     played = play(reward="log_speedup", **FOUR)
     rewards = [tell.reward for tell in played.store.tells()]
-    assert rewards == [event.reward for event in played.of("judged")]
+    assert rewards == [event.feedback.reward for event in played.of("judged")]
     assert len(set(rewards)) > 1
 
 

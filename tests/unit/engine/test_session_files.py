@@ -5,8 +5,7 @@ import pytest
 from kernelwright.engine.run import Ending
 from kernelwright.engine.session import wind_up, write_experience, write_report
 from kernelwright.errors import StoreError
-from kernelwright.testing.scripted import ScriptedEvaluator
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 FOUR = {"budget": {"proposals": 4}}
 

@@ -21,6 +21,11 @@ CPU = Target(kind="cpu", arch="native", present=True)
         ("sm_90", "sm_90", Target(kind="cuda", arch="sm_90", present=True)),
         ("sm_90", "sm_80", Target(kind="cuda", arch="sm_80", present=False)),
         ("sm_90", "cpu", CPU),
+        (None, "CPU", CPU),
+        ("sm_90", "sm_90a", Target(kind="cuda", arch="sm_90", present=True)),
+        (None, "gfx942", Target(kind="hip", arch="gfx942", present=False)),
+        ("sm_90", "gfx90a:sramecc+:xnack-", Target(kind="hip", arch="gfx90a", present=False)),
+        ("sm_91", None, Target(kind="cuda", arch="sm_91", present=True)),
     ],
 )
 def test_a_name_becomes_a_target(monkeypatch, here, name, found):
@@ -32,6 +37,12 @@ def test_cuda_without_a_gpu_has_its_cure(monkeypatch):
     monkeypatch.setattr(target, "find_gpu", lambda: None)
     with pytest.raises(MachineError, match="--target cpu"):
         target.resolve_target("cuda")
+
+
+def test_a_kind_that_cannot_be_used_yet_has_its_cure(monkeypatch):
+    monkeypatch.setattr(target, "find_gpu", lambda: "sm_90")
+    with pytest.raises(MachineError, match=r"AMD.*cannot be used yet.*--target gfx942"):
+        target.resolve_target("hip")
 
 
 def test_an_unknown_target_names_the_known_ones():

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from kernelwright.evaluate.backends.cpu.backend import CpuBackend, host_of
 from kernelwright.evaluate.sandbox.spawn import Warm
 
 PRELOADED = ("kernelwright.evaluate.sides.reference", "kernelwright.evaluate.sides.tool", "torch._dynamo")
@@ -17,6 +18,12 @@ def warm():
         patch.setenv("SECRET_KEY", "hunter2")
         with Warm(PRELOADED) as parent:
             yield parent
+
+
+@pytest.fixture(scope="session")
+def backend(warm):
+    """This machine's CPU, with the one warm parent."""
+    return CpuBackend(host_of(warm, 1))
 
 
 @pytest.fixture

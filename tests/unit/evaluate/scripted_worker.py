@@ -1,4 +1,7 @@
-"""A worker that answers every job with what the environment variable ANSWERS has for it; started as a script."""
+"""A worker that answers every job with what the environment variable ANSWERS has for it; started as a script.
+
+It knows no task, and asks for the body of each.
+"""
 
 import json
 import os
@@ -9,6 +12,8 @@ from kernelwright.execution import job
 from kernelwright.execution.channel import Channel
 from kernelwright.execution.desk import Desk
 
+UNKNOWN = {"kind": "unknown_task"}
+
 
 def main() -> None:
     end = socket.socket(fileno=int(sys.argv[1]))
@@ -16,11 +21,11 @@ def main() -> None:
 
     def answer(payload):
         asked = json.loads(payload)
-        job.note(json.dumps(sorted(asked)))
-        found = answers[asked["do"]]
+        job.note(json.dumps([*sorted(asked["job"]), asked["body"] is not None]))
+        found = answers[asked["job"]["kind"]]
         if found is None:
             os._exit(1)
-        return json.dumps(found).encode()
+        return json.dumps(UNKNOWN if "task" in asked["job"] and not asked["body"] else found).encode()
 
     Desk(Channel(end), answer).serve()
 

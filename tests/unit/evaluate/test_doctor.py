@@ -11,6 +11,9 @@ import pytest
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate import doctor
+from kernelwright.evaluate.backends import look
+from kernelwright.evaluate.backends.cpu import doctor as cpu
+from kernelwright.evaluate.backends.cuda import doctor as cuda
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import LOST
 
@@ -43,7 +46,7 @@ def test_this_machine_is_fit_and_torch_is_not_imported_here():
     said = json.loads(done.stdout)
     checks = {c["name"]: c for c in said["checks"]}
     assert said["loaded"] == []
-    wanted = {"python", "torch", "numpy", "triton", "gpu", "c++ compiler", "openmp", "disk"}
+    wanted = {"python", "torch", "numpy", "triton", "gpu", "amd gpu", "c++ compiler", "openmp", "disk"}
     assert wanted | {f"sandbox: {part}" for part in LOST} <= set(checks)
     for name in ("python", "torch", "numpy", "triton", "c++ compiler", "openmp"):
         assert checks[name]["status"] == "ok", checks[name]
@@ -56,14 +59,14 @@ def test_this_machine_is_fit_and_torch_is_not_imported_here():
 
 
 def test_without_a_compiler(programs):
-    (check,) = doctor._compilers()
+    (check,) = cpu.checks()
     assert (check.name, check.status) == ("c++ compiler", "missing")
     assert "g++" in check.cure
 
 
 def test_a_compiler_that_does_not_work(programs):
     programs("g++", "echo internal compiler error >&2; exit 1")
-    (check,) = doctor._compilers()
+    (check,) = cpu.checks()
     assert check.status == "missing"
     assert "internal compiler error" in check.detail
 
@@ -74,7 +77,7 @@ def test_a_compiler_without_openmp(programs):
         "g++",
         f'case "$*" in *-fopenmp*) echo cannot find -lgomp >&2; exit 1;; esac\nPATH=/usr/bin:/bin exec {real} "$@"',
     )
-    compiler, openmp = doctor._compilers()
+    compiler, openmp = cpu.checks()
     assert compiler.status == "ok"
     assert openmp.status == "missing"
     assert "cannot find -lgomp" in openmp.detail
@@ -82,9 +85,9 @@ def test_a_compiler_without_openmp(programs):
 
 
 def test_a_compiler_that_never_ends(programs, monkeypatch):
-    monkeypatch.setattr(doctor, "LIMIT_S", 0.2)
+    monkeypatch.setattr(look, "LIMIT_S", 0.2)
     programs("g++", "exec /bin/sleep 1000")
-    (check,) = doctor._compilers()
+    (check,) = cpu.checks()
     assert check.status == "missing"
 
 
@@ -92,7 +95,7 @@ def test_a_compiler_that_never_ends(programs, monkeypatch):
 
 
 def test_without_a_gpu_the_cpu_remains(programs):
-    check = doctor._gpu()
+    check = cuda._gpu()
     assert check.status == "lost"
     assert "sm_90" in check.detail
 
@@ -101,16 +104,16 @@ def test_a_gpu_is_told_with_its_architecture_and_driver(programs):
     programs(
         "nvidia-smi", "echo 'NVIDIA H200, 9.0, 143771 MiB, 570.86.15'; echo 'NVIDIA H200, 9.0, 143771 MiB, 570.86.15'"
     )
-    check = doctor._gpu()
+    check = cuda._gpu()
     assert check.status == "ok"
     assert check.detail.count("NVIDIA H200 (sm_90, 143771 MiB), driver 570.86.15") == 2
 
 
 @pytest.mark.parametrize("text", ["echo 'Driver/library version mismatch'; exit 18", "exit 0", "exec /bin/sleep 1000"])
 def test_a_driver_that_does_not_answer(programs, monkeypatch, text):
-    monkeypatch.setattr(doctor, "LIMIT_S", 0.5)
+    monkeypatch.setattr(look, "LIMIT_S", 0.5)
     programs("nvidia-smi", text)
-    check = doctor._gpu()
+    check = cuda._gpu()
     assert check.status == "lost"
     assert "nvidia-smi failed" in check.detail
     assert "driver" in check.cure
@@ -119,7 +122,7 @@ def test_a_driver_that_does_not_answer(programs, monkeypatch, text):
 def test_a_package_that_is_not_here_or_broken(tmp_path, monkeypatch):
     (tmp_path / "broken_package.py").write_text("raise OSError('libcudart.so.13: cannot open shared object file')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    absent, broken = doctor._package("nowhere.bindings"), doctor._package("broken_package", "lost")
+    absent, broken = look.package("nowhere.bindings"), look.package("broken_package", "lost")
     assert absent.status == "missing"
     assert "No module named 'nowhere'" in absent.detail
     assert "pip install nowhere-bindings" in absent.cure
@@ -131,8 +134,8 @@ def test_a_package_that_is_not_here_or_broken(tmp_path, monkeypatch):
 def test_triton_and_the_bindings_are_needed_where_a_gpu_is(programs, monkeypatch, gpu, lack):
     if gpu:
         programs("nvidia-smi", "echo 'NVIDIA L4, 8.9, 23034 MiB, 570.1'")
-    monkeypatch.setattr(doctor, "_run", told_by(doctor._run, without={"triton", "cuda.bindings"}))
-    checks = {c.name: c for c in doctor._packages()}
+    monkeypatch.setattr(look, "run", told_by(look.run, without={"triton", "cuda.bindings"}))
+    checks = {c.name: c for c in (*doctor._packages(), *cuda.checks())}
     assert checks["torch"].status == "ok"
     assert checks["triton"].status == lack
     assert ("cuda.bindings" in checks) == ("counters" in checks) == gpu
@@ -158,12 +161,12 @@ echo '"0","probe","(32, 1, 1)","(1, 1, 1)","900"'"""
     ],
 )
 def test_counters_are_asked_for_really(programs, monkeypatch, tmp_path, ncu, status, cure):
-    monkeypatch.setattr(doctor, "LIMIT_S", 0.5)
+    monkeypatch.setattr(look, "LIMIT_S", 0.5)
     monkeypatch.setattr("kernelwright.evaluate.profile.ncu.PLACES", ())
     monkeypatch.setattr("kernelwright.evaluate.profile.ncu_probe.ADMIN_ONLY", str(tmp_path / "params"))
     if ncu is not None:
         programs("ncu", ncu)
-    check = doctor._counters()
+    check = cuda._counters()
     assert (check.name, check.status) == ("counters", status)
     assert cure in check.cure
 
@@ -172,7 +175,7 @@ def test_counters_for_the_administrator_only_are_half_a_thing(programs, monkeypa
     (tmp_path / "params").write_text("ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n")
     monkeypatch.setattr("kernelwright.evaluate.profile.ncu_probe.ADMIN_ONLY", str(tmp_path / "params"))
     programs("ncu", COUNTED)
-    check = doctor._counters()
+    check = cuda._counters()
     assert check.status == "lost"
     assert "administrator only" in check.detail
 

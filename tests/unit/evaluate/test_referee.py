@@ -8,6 +8,7 @@ import pytest
 
 from kernelwright import errors
 from kernelwright.evaluate import referee
+from kernelwright.evaluate.jobs import Answered, UnknownTask, read_request
 from kernelwright.evaluate.referee import Referee
 from kernelwright.execution.executor import Place
 from kernelwright.records.candidate import Candidate
@@ -19,12 +20,24 @@ from kernelwright.testing.samples import BUILD, sample_environment, sample_profi
 WORKER = Path(__file__).with_name("scripted_worker.py")
 TASK = sample_task()
 CANDIDATE = Candidate(language="cpp", source="x")
+
+
+def answered(record):
+    return {"kind": "answered", "result": record.model_dump(mode="json")}
+
+
+def failed(name, message):
+    return {"kind": "failed", "error": name, "message": message}
+
+
 RIGHT = {
-    "admit": {"result": TASK.model_dump_json()},
-    "judge": {"result": Refused(reason="scripted").model_dump_json()},
-    "profile": {"result": sample_profile().model_dump_json()},
-    "environment": {"result": sample_environment().model_dump_json()},
+    "admit": answered(TASK),
+    "judge": answered(Refused(reason="scripted")),
+    "profile": answered(sample_profile()),
+    "environment": answered(sample_environment()),
 }
+BODY = (False, True)
+"""Of the two requests of a job whose task the worker does not know: whether the task's body comes along."""
 
 
 @pytest.fixture
@@ -62,19 +75,19 @@ def test_answers_become_records_and_notes_are_passed_on(play):
     assert task.id == TASK.id
     assert found == Refused(reason="scripted")
     assert environment == sample_environment()
-    assert json.loads(notes[1]) == ["candidate", "do", "effort", "policy", "task"]
+    assert [json.loads(note) for note in notes[1:3]] == [["candidate", "effort", "kind", "task", has] for has in BODY]
 
 
 @pytest.mark.parametrize("build", [None, BUILD])
 def test_a_profile_is_asked_for_with_or_without_a_build(play, build):
     notes = []
     assert play(lambda judge: judge.profile(TASK, CANDIDATE, build), RIGHT, on_note=notes.append) == sample_profile()
-    assert json.loads(notes[0]) == ["build", "candidate", "do", "policy", "task"]
+    assert [json.loads(note) for note in notes] == [["build", "candidate", "kind", "task", has] for has in BODY]
 
 
 @pytest.mark.parametrize("name", ["TaskError", "MachineError", "RefereeError", "UsageError"])
 def test_an_error_is_raised_as_what_it_is(play, name):
-    answers = {"judge": {"error": name, "message": "the cure"}}
+    answers = {"judge": failed(name, "the cure")}
     with pytest.raises(getattr(errors, name), match="the cure") as raised:
         play(judged, answers)
     assert type(raised.value).__name__ == name
@@ -82,7 +95,7 @@ def test_an_error_is_raised_as_what_it_is(play, name):
 
 def test_an_error_that_nobody_knows_is_the_referee_s(play):
     with pytest.raises(errors.RefereeError, match="odd"):
-        play(judged, {"judge": {"error": "Nonsense", "message": "odd"}})
+        play(judged, {"judge": failed("Nonsense", "odd")})
 
 
 def test_a_worker_that_dies_is_the_referee_s_trouble_and_the_next_question_is_answered(play):
@@ -109,14 +122,15 @@ def test_jobs_of_one_task_are_kin_and_say_whether_they_need_a_gpu(monkeypatch):
 
     class Scripted:
         async def submit(self, job, on_note, kin):
-            asked.append((json.loads(job)["do"], kin))
-            return json.dumps(RIGHT[json.loads(job)["do"]]).encode()
+            request = json.loads(job)
+            asked.append((request["job"]["kind"], kin))
+            return json.dumps(RIGHT[request["job"]["kind"]]).encode()
 
         async def close(self):
             made.append("closed")
 
     def make(place, work):
-        made.append((place.name, work.gpu, json.loads(work.greeting)["do"]))
+        made.append((place.name, work.gpu, json.loads(work.greeting)["job"]["kind"]))
         return Scripted()
 
     monkeypatch.setattr(referee, "make_executor", make)
@@ -131,12 +145,12 @@ def test_jobs_of_one_task_are_kin_and_say_whether_they_need_a_gpu(monkeypatch):
 
     gpu = Target(kind="cuda", arch="sm_90", present=True)
     asyncio.run(scene(Place("ray"), gpu))
-    assert made == [("ray", True, "identity"), "closed"]
+    assert made == [("ray", True, "identify"), "closed"]
     assert [do for do, _ in asked] == ["admit", "judge", "environment"]
     assert len({kin for _, kin in asked}) == 1
     asyncio.run(scene(Place("ray"), gpu.model_copy(update={"present": False})))
     asyncio.run(scene(Place(), gpu))
-    assert [used for used in made if used != "closed"][1:] == [("ray", False, "identity"), ("local", False, "identity")]
+    assert [used for used in made if used != "closed"][1:] == [("ray", False, "identify"), ("local", False, "identify")]
     assert len({kin for _, kin in asked}) == 2
 
 
@@ -149,5 +163,52 @@ def test_figures_of_two_devices_are_not_put_side_by_side(play):
             await judge.evaluate(TASK, CANDIDATE)
         return environment
 
-    answers = {**RIGHT, "judge": {"result": judged_there.model_dump_json()}}
+    answers = {**RIGHT, "judge": answered(judged_there)}
     assert play(scene, answers) == sample_environment()
+
+
+def test_a_body_is_sent_to_the_worker_that_asks_for_it_and_to_no_other(monkeypatch):
+    knows, bodies = [], []
+
+    class Scripted:
+        async def submit(self, job, on_note, kin):
+            request = read_request(job)
+            bodies.append(request.body)
+            if request.body is not None:
+                knows.append(request.body.id)
+            found = Answered(result=Refused(reason="scripted")) if request.job.task in knows else UnknownTask()
+            return found.model_dump_json().encode()
+
+    monkeypatch.setattr(referee, "make_executor", lambda place, work: Scripted())
+    other = TASK.model_copy(update={"source": TASK.source.model_copy(update={"source": "other"})})
+
+    async def scene():
+        judge = Referee()
+        for task in (TASK, TASK, other, TASK):
+            assert await judge.evaluate(task, CANDIDATE) == Refused(reason="scripted")
+        knows.clear()  # as a worker that was started anew
+        await judge.evaluate(TASK, CANDIDATE)
+
+    asyncio.run(scene())
+    assert bodies == [None, TASK, None, None, other, None, None, TASK]
+
+
+def test_a_worker_that_asks_for_a_body_again_and_again_is_broken(play):
+    with pytest.raises(errors.RefereeError, match="does not know the task whose body"):
+        play(judged, {"judge": {"kind": "unknown_task"}})
+
+
+@pytest.mark.parametrize(
+    ("answer", "field"),
+    [
+        ({}, "kind"),
+        ({"kind": "dance"}, "kind"),
+        ([], "object"),
+        ({"kind": "answered", "result": {"outcome": "refused"}}, r"answered\.result\.refused\.reason"),
+        ({"kind": "answered", "result": TASK.model_dump(mode="json")}, r"answered\.result"),
+        ({"kind": "failed", "error": "TaskError"}, r"failed\.message"),
+    ],
+)
+def test_a_malformed_answer_is_told_with_its_job_and_field(play, answer, field):
+    with pytest.raises(errors.RefereeError, match=f"answer to the job Judge.*{field}"):
+        play(judged, {"judge": answer})

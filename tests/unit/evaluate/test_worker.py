@@ -2,47 +2,63 @@
 
 import errno
 import json
+import re
 import socket
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from kernelwright import errors
 from kernelwright.evaluate import worker
-from kernelwright.evaluate.pipeline.turn import Turn
+from kernelwright.evaluate.backends.host import Turn
+from kernelwright.evaluate.jobs import (
+    Admit,
+    Build,
+    DescribeEnvironment,
+    Examine,
+    Identify,
+    Judge,
+    Likeness,
+    Replay,
+    Request,
+    TakeProfile,
+    UnknownTask,
+    read_answer,
+)
+from kernelwright.evaluate.worker import KnownTasks
 from kernelwright.execution.channel import Channel
 from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import EVALUATION, Refused
+from kernelwright.records.evaluation import Refused
 from kernelwright.records.policy import Policy
-from kernelwright.records.profile import Profile
-from kernelwright.records.run import Environment
-from kernelwright.records.task import Target, Task
+from kernelwright.records.task import Target
 from kernelwright.testing.samples import BUILD, sample_environment, sample_profile, sample_task
 
 TASK = sample_task()
 FITNESS = Fitness(checks=(Checked(name="duration", status="passed", figure="1 us"),))
-POLICY = Policy(seeds=3).model_dump_json()
+POLICY = Policy(seeds=3)
+CPP = {"task": TASK.id, "candidate": Candidate(language="cpp", source="x")}
 JOBS = {
-    "admit": {"source": TASK.source.model_dump_json(), "target": TASK.target.model_dump_json()},
-    "examine": {"source": TASK.source.model_dump_json(), "target": TASK.target.model_dump_json()},
-    "replay": {
-        "task": TASK.model_dump_json(),
-        "candidate": Candidate(language="cpp", source="x").model_dump_json(),
-        "seeds": "[1, 2]",
-    },
-    "judge": {
-        "task": TASK.model_dump_json(),
-        "candidate": Candidate(language="cpp", source="x").model_dump_json(),
-        "effort": "final",
-    },
-    "profile": {
-        "task": TASK.model_dump_json(),
-        "candidate": Candidate(language="cpp", source="x").model_dump_json(),
-        "build": BUILD.model_dump_json(),
-    },
-    "environment": {"target": TASK.target.model_dump_json()},
+    "admit": Admit(source=TASK.source, target=TASK.target),
+    "examine": Examine(source=TASK.source, target=TASK.target),
+    "replay": Replay(**CPP, seeds=(1, 2)),
+    "judge": Judge(**CPP, effort="final"),
+    "build": Build(**CPP),
+    "profile": TakeProfile(**CPP, build=BUILD),
+    "environment": DescribeEnvironment(target=TASK.target),
 }
+RESULTS = {
+    "admit": TASK,
+    "examine": FITNESS,
+    "replay": Refused(reason="scripted"),
+    "judge": Refused(reason="scripted"),
+    "build": Refused(reason="scripted"),
+    "profile": sample_profile(),
+    "environment": sample_environment(),
+}
+KNOWN = KnownTasks()
+KNOWN.keep(TASK)
 
 
 class ScriptedCourt:
@@ -66,6 +82,9 @@ class ScriptedCourt:
     def replay(self, task, candidate, policy, seeds):
         return self._said(Refused(reason="scripted"), task, candidate, policy, seeds)
 
+    def build(self, task, candidate, policy):
+        return self._said(Refused(reason="scripted"), task, candidate, policy)
+
     def judge(self, task, candidate, policy, effort):
         return self._said(Refused(reason="scripted"), task, candidate, policy, effort)
 
@@ -79,72 +98,113 @@ class ScriptedCourt:
         self.closed = True
 
 
-def answer(court, do, **more):
-    return json.loads(worker._answer(court, {"do": do, "policy": POLICY, **JOBS.get(do, {}), **more}))
+def request(kind, **more):
+    return Request(job=JOBS[kind], policy=POLICY, **more).model_dump_json().encode()
 
 
-def test_each_job_is_answered_with_its_record():
+def answer(court, kind, tasks=KNOWN, **more):
+    return read_answer(worker._answer(court, tasks, request(kind, **more)).encode(), JOBS[kind])
+
+
+@pytest.mark.parametrize("kind", JOBS)
+def test_each_job_is_answered_with_its_record(kind):
+    assert answer(ScriptedCourt(), kind).result == RESULTS[kind]
+
+
+def test_the_court_is_asked_for_what_the_job_says():
     court = ScriptedCourt()
-    assert Task.model_validate_json(answer(court, "admit")["result"]).id == TASK.id
-    assert EVALUATION.validate_json(answer(court, "judge")["result"]) == Refused(reason="scripted")
-    assert Environment.model_validate_json(answer(court, "environment")["result"]) == sample_environment()
-    assert Profile.model_validate_json(answer(court, "profile")["result"]) == sample_profile()
-    assert Fitness.model_validate_json(answer(court, "examine")["result"]) == FITNESS
-    assert EVALUATION.validate_json(answer(court, "replay")["result"]) == Refused(reason="scripted")
-    admitted, judged, asked, profiled, examined, replayed = court.asked
-    assert examined == admitted
-    assert replayed[3] == [1, 2]
-    assert admitted == (TASK.source, TASK.target, Policy(seeds=3))
-    assert judged[0].id == TASK.id
-    assert judged[2:] == (Policy(seeds=3), "final")
+    for kind in JOBS:
+        answer(court, kind)
+    admitted, examined, replayed, judged, built, profiled, asked = court.asked
+    assert admitted == examined == (TASK.source, TASK.target, POLICY)
+    assert {each[0].id for each in (replayed, judged, built, profiled)} == {TASK.id}
+    assert replayed[2:] == (POLICY, (1, 2))
+    assert judged[2:] == (POLICY, "final")
+    assert built[1:] == (CPP["candidate"], POLICY)
+    assert profiled[2:] == (POLICY, BUILD)
     assert asked == (Target(kind="cpu", arch="native", present=True),)
-    assert profiled[2:] == (Policy(seeds=3), BUILD)
 
 
-def test_a_profile_needs_no_build():
-    court = ScriptedCourt()
-    answer(court, "profile", build="")
-    assert court.asked[0][-1] is None
+def test_a_task_that_is_not_known_is_asked_for_once():
+    court, tasks = ScriptedCourt(), KnownTasks()
+    assert answer(court, "judge", tasks) == UnknownTask()
+    assert answer(court, "judge", tasks, body=TASK).result == RESULTS["judge"]
+    assert answer(court, "replay", tasks).result == RESULTS["replay"]
+    assert len(court.asked) == 2
 
 
-@pytest.mark.parametrize(("said", "meant"), [("final", "final"), ("search", "search"), ("quick", "search")])
-def test_only_final_means_final(said, meant):
-    court = ScriptedCourt()
-    answer(court, "judge", effort=said)
-    assert court.asked[0][-1] == meant
+def test_a_task_that_was_admitted_here_is_known():
+    tasks = KnownTasks()
+    answer(ScriptedCourt(), "admit", tasks)
+    assert answer(ScriptedCourt(), "profile", tasks).result == RESULTS["profile"]
+
+
+def test_the_tasks_that_were_not_asked_for_longest_are_forgotten(monkeypatch):
+    monkeypatch.setattr(worker, "MOST_TASKS", 2)
+    tasks, court = KnownTasks(), ScriptedCourt()
+    others = [TASK.model_copy(update={"source": TASK.source.model_copy(update={"source": str(n)})}) for n in range(2)]
+    for task in (TASK, others[0]):
+        tasks.keep(task)
+    answer(court, "judge", tasks)
+    tasks.keep(others[1])
+    assert answer(court, "judge", tasks).result == RESULTS["judge"]
+    assert list(tasks._bodies) == [others[1].id, TASK.id]
+
+
+def test_a_body_of_another_task_is_the_referee_s_trouble():
+    other = TASK.model_copy(update={"source": TASK.source.model_copy(update={"source": "other"})})
+    told = answer(ScriptedCourt(), "judge", KnownTasks(), body=other)
+    assert told.error == "RefereeError"
+    assert other.id in told.message
 
 
 @pytest.mark.parametrize("kind", [errors.TaskError, errors.MachineError, errors.RefereeError, errors.UsageError])
-@pytest.mark.parametrize("do", JOBS)
-def test_errors_of_ours_keep_their_name_and_message(do, kind):
-    told = answer(ScriptedCourt(kind("what, and the cure")), do)
-    assert (told["error"], told["message"]) == (kind.__name__, "what, and the cure")
-    assert told.get("reason") == ("unfit" if kind is errors.TaskError else None)
+@pytest.mark.parametrize("job", JOBS)
+def test_errors_of_ours_keep_their_name_and_message(job, kind):
+    told = answer(ScriptedCourt(kind("what, and the cure")), job)
+    assert (type(told.exception()), str(told.exception())) == (kind, "what, and the cure")
 
 
 def test_a_task_s_class_of_refusal_crosses_over():
-    assert answer(ScriptedCourt(errors.TaskError("random", "random")), "examine")["reason"] == "random"
+    assert answer(ScriptedCourt(errors.TaskError("random", "random")), "examine").exception().reason == "random"
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOMEM])
 def test_what_the_machine_denies_is_the_machine_s(number):
     told = answer(ScriptedCourt(OSError(number, "no more of it")), "judge")
-    assert told["error"] == "MachineError"
-    assert "no more of it" in told["message"]
+    assert told.error == "MachineError"
+    assert "no more of it" in told.message
 
 
 @pytest.mark.parametrize("error", [RuntimeError("broken"), ZeroDivisionError("broken"), KeyError("broken")])
 def test_anything_else_is_the_referee_s_and_never_the_candidate_s(error):
     told = answer(ScriptedCourt(error), "judge")
-    assert told["error"] == "RefereeError"
-    assert "broken" in told["message"]
-    assert "test_worker.py" in told["message"], "the place is told"
+    assert told.error == "RefereeError"
+    assert "broken" in told.message
+    assert "test_worker.py" in told.message, "the place is told"
 
 
-def test_an_unknown_job_and_one_that_cannot_be_read_are_told():
-    assert "no job is called 'dance'" in answer(ScriptedCourt(), "dance")["message"]
-    assert answer(ScriptedCourt(), "judge", task="{}")["error"] == "RefereeError"
-    assert answer(ScriptedCourt(), "judge", policy="{}", candidate="[]")["error"] == "RefereeError"
+@pytest.mark.parametrize(
+    ("payload", "field"),
+    [
+        (b"", "EOF"),
+        (b"[]", "object"),
+        (b"{}", "job"),
+        (b'{"job": {"kind": "dance"}, "policy": {}}', "job: .*dance"),
+        (b'{"job": {"kind": "judge", "task": "", "effort": "quick"}, "policy": {}}', r"job\.judge\.candidate"),
+        (b'{"job": {"kind": "identify", "target": {}}, "policy": {}}', r"job\.identify\.target\.kind"),
+        (request("judge").replace(b'"seeds":3', b'"seeds":0'), r"policy\.seeds"),
+        (request("judge").replace(b'"final"', b'"quick"'), r"job\.judge\.effort"),
+    ],
+)
+def test_what_is_no_job_is_told_with_its_field(payload, field):
+    told = read_answer(worker._answer(ScriptedCourt(), KNOWN, payload).encode(), JOBS["judge"])
+    assert told.error == "RefereeError"
+    assert re.search(f"^job: .*{field}", told.message), told.message
+
+
+def test_an_error_s_text_crosses_over_whatever_it_is_made_of():
+    assert answer(ScriptedCourt(errors.RefereeError("half a pair: \ud800")), "judge").message == "half a pair: ?"
 
 
 class Loop:
@@ -163,8 +223,8 @@ class Loop:
         self.thread = threading.Thread(target=worker.main)
         self.thread.start()
 
-    def ask(self, number, do):
-        self.channel.write(b"J", number, json.dumps({"do": do, "policy": POLICY, **JOBS.get(do, {})}).encode())
+    def ask(self, number, kind):
+        self.channel.write(b"J", number, request(kind) if kind in JOBS else b"no job")
 
     def end_it(self):
         self.end.close()
@@ -192,7 +252,7 @@ def test_the_loop_answers_until_the_executor_is_gone_and_closes_the_court(loop):
         at.ask(number, do)
         kind, job, payload = at.channel.read()
         assert (kind, job) == (b"R", number)
-        assert ("error" in json.loads(payload)) == (do == "dance")
+        assert json.loads(payload)["kind"] == ("failed" if do == "dance" else "answered")
     assert at.end_it()
     assert at.court.closed
 
@@ -248,13 +308,18 @@ def test_a_cancelled_job_that_waits_for_its_turn_is_given_up_while_the_other_goe
     assert at.channel.read()[:2] == (b"R", 1)
 
 
-def test_workers_are_alike_when_device_and_versions_are(monkeypatch):
-    monkeypatch.setattr(worker, "versions", lambda target: {"torch": "1"})
-
+def test_workers_are_alike_when_device_and_versions_are():
     class Machines(ScriptedCourt):
-        def machine(self, target):
-            return type("M", (), {"device": sample_environment().device.model_copy(update={"memory_gbps": 7.0})})
+        def backend(self, target):
+            device = sample_environment().device.model_copy(update={"memory_gbps": 7.0})
+            return SimpleNamespace(host=SimpleNamespace(device=device))
 
-    told = json.loads(answer(Machines(), "identity", target=JOBS["environment"]["target"])["result"])
-    device = sample_environment().device
-    assert told == {"device": device.name, "cores": device.cores, "torch": "1"}
+        def versions(self, target):
+            return {"torch": "1"}
+
+    job, device = Identify(target=TASK.target), sample_environment().device
+    payload = Request(job=job, policy=POLICY).model_dump_json().encode()
+    said = worker._answer(Machines(), KNOWN, payload)
+    assert read_answer(said.encode(), job).result == Likeness(
+        device=device.name, cores=device.cores, versions={"torch": "1"}
+    )

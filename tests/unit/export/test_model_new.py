@@ -192,7 +192,6 @@ def test_a_triton_candidate_is_a_drop_in(tmp_path):
     expected(judged(wrap(wanted, candidate(wanted)), tmp_path, TRITON_INTERPRET="1"), other_shape=1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])
 def test_torch_compile_around_it_survives(kind, tmp_path):
     wanted = task(kind)

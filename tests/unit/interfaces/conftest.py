@@ -6,8 +6,7 @@ import pytest
 
 from kernelwright.interfaces.cli.main import invoke
 from kernelwright.testing.samples import SOURCE
-from kernelwright.testing.scripted import ScriptedEvaluator
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 
 class Said:

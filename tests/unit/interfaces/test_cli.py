@@ -11,6 +11,7 @@ import pytest
 
 from kernelwright.engine.identity import config_of
 from kernelwright.errors import ProposeError
+from kernelwright.interfaces.cli.main import VERBS, command
 from kernelwright.records.evaluation import BuildFailed
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
@@ -18,6 +19,7 @@ from kernelwright.testing.samples import sample_evaluation
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
 
 CPU = ("--target", "cpu")
+COMMAND = Path(sys.executable).with_name("kernelwright")
 KERNEL = 'extern "C" void f(const float* x, float* y) {}\n'
 
 
@@ -108,7 +110,7 @@ def test_a_broken_referee_keeps_the_run_and_says_how_to_go_on(kernelwright, task
     said = kernelwright("optimize", task, *CPU, evaluator=ScriptedEvaluator(breaks=99))
     assert said.code == 6
     (run,) = (tmp_path / "runs").iterdir()
-    assert f"go on with: kernelwright resume runs/{run.name}" in said.err
+    assert f"continue with: kernelwright resume runs/{run.name}" in said.err
     assert kernelwright("resume", run).code == 0
 
 
@@ -245,7 +247,7 @@ INTERRUPT = """
 import os, signal, sys, threading
 from kernelwright.interfaces.cli.main import invoke
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import scripted_suppliers
 
 class Interrupts(ScriptedEvaluator):
     async def evaluate(self, *arguments):
@@ -266,12 +268,12 @@ def test_ctrl_c_ends_with_the_best_so_far(task, tmp_path):
     assert ended.returncode == 128 + signal.SIGINT, ended.stderr
     assert '"stopped": "Interrupted."' in ended.stdout
     assert '"latency_us": null' not in ended.stdout
-    assert "go on with: kernelwright resume runs/" in ended.stderr
+    assert "continue with: kernelwright resume runs/" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.parametrize(
-    "module", ["kernelwright", "kernelwright.interfaces.cli.main", "kernelwright.testing.suppliers"]
+    "module", ["kernelwright", "kernelwright.interfaces.cli.main", "kernelwright.testing.scripted"]
 )
 def test_importing_loads_no_torch(module):
     code = f"import sys, {module}; sys.exit(any(m in sys.modules for m in ('torch', 'triton', 'matplotlib')))"
@@ -296,3 +298,31 @@ def test_help_names_every_verb_and_the_exit_codes(kernelwright):
     for word in ("optimize", "check", "profile", "resume", "report", "runs", "doctor", "130 interrupted"):
         assert word in said.out.replace("\n", " ")
     assert kernelwright("--version").out.startswith("kernelwright ")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verbs_help_begins_with_its_line_in_the_list(verb):
+    assert command(verb).help.split("\n\n")[0] == VERBS[verb]
+
+
+def test_every_option_says_what_it_does():
+    parameters = [parameter for verb in VERBS for parameter in command(verb).params]
+    assert len(parameters) > 80
+    for parameter in parameters:
+        assert len(parameter.help.split()) >= 3, parameter.name
+        assert parameter.help.endswith((".", ")")), parameter.name
+
+
+def test_a_misspelled_verb_is_answered_with_the_nearest(kernelwright):
+    said = kernelwright("optimise", "task.py")
+    assert (said.code, said.out) == (2, "")
+    assert "Did you mean 'optimize'?" in said.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("kernelwright re", ["recheck", "resume", "report"]), ("kernelwright runs --js", ["--json"])]
+)
+def test_the_shell_completes_verbs_and_their_options(typed, offered):
+    asked = {"_KERNELWRIGHT_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    ended = subprocess.run([COMMAND], env=os.environ | asked, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout.split()) == (0, offered), ended.stderr

@@ -84,7 +84,7 @@ def test_several_models_are_compared(kernelwright, tasks, tmp_path):
         (("--kernelbench", "kb"), "either a directory of tasks or --kernelbench"),
         (("--strategies", "nonsense"), "must be one of"),
         (("--seeds", "0,1"), "begun with another plan"),
-        (("--rewards", "tritongym,log_speedup"), "reads a reward"),
+        (("--rewards", "tritongym,log_speedup"), "read no reward"),
         (("--max-usd-total", "3"), "needs --max-usd"),
     ],
 )

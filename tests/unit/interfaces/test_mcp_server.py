@@ -15,8 +15,7 @@ from kernelwright.interfaces.mcp.server import make_server
 from kernelwright.interfaces.mcp.service import Settings
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE
-from kernelwright.testing.scripted import ScriptedEvaluator
-from kernelwright.testing.suppliers import scripted_suppliers
+from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 TOOLS = {"load_task", "check_kernel", "profile_kernel", "search_techniques", "submit", "status"}
 

@@ -9,7 +9,8 @@ KIB = 1024
 
 
 def test_every_architecture_is_listed_and_consistent():
-    assert architectures() == ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120")
+    nvidia = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")
+    assert architectures() == (*nvidia, "gfx90a", "gfx942")
     for arch in architectures():
         device = hardware(arch)
         assert device.shared_bytes_block <= device.shared_bytes
@@ -24,10 +25,22 @@ def test_unknown_architecture_names_the_known_ones():
 
 
 @pytest.mark.parametrize(
-    ("arch", "capability"), [("sm_75", (7, 5)), ("sm_90", (9, 0)), ("sm_100", (10, 0)), ("sm_120", (12, 0))]
+    ("arch", "capability"),
+    [
+        ("sm_75", (7, 5)),
+        ("sm_90", (9, 0)),
+        ("sm_100", (10, 0)),
+        ("sm_120", (12, 0)),
+        ("gfx90a", (9, 0)),
+        ("gfx942", (9, 4)),
+    ],
 )
 def test_capability(arch, capability):
     assert hardware(arch).capability == capability
+
+
+def test_no_two_architectures_have_one_number():
+    assert len({hardware(arch).number for arch in architectures()}) == len(architectures())
 
 
 @pytest.mark.parametrize(
@@ -50,6 +63,12 @@ def test_capability(arch, capability):
         ("sm_89", BlockShape(warps=1, registers=24), 24 / 48),
         ("sm_75", BlockShape(warps=4, registers=64), 1.0),
         ("sm_75", BlockShape(warps=4, registers=64, shared_bytes=32 * KIB), 8 / 32),
+        ("gfx942", BlockShape(warps=4, registers=64), 1.0),
+        ("gfx942", BlockShape(warps=4, registers=65), 28 / 32),  # seven wavefronts on each of four units
+        ("gfx942", BlockShape(warps=4, registers=512), 4 / 32),
+        ("gfx90a", BlockShape(warps=4, registers=513), 0.0),
+        ("gfx90a", BlockShape(warps=4, registers=32, shared_bytes=32 * KIB), 8 / 32),
+        ("gfx90a", BlockShape(warps=4, registers=32, shared_bytes=32 * KIB + 1), 4 / 32),
     ],
 )
 def test_occupancy(arch, block, expected):

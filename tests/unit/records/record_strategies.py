@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from kernelwright import records
 from kernelwright.records.base import Record
 from kernelwright.records.graph import Leaf
+from kernelwright.records.names import OneOf
 
 NAMES = [m.name for m in pkgutil.iter_modules(records.__path__)]
 MODULES = [importlib.import_module(f"kernelwright.records.{n}") for n in NAMES]
@@ -75,6 +76,8 @@ def plain(kind, bounds):
         return st.none()
     if kind is bool:
         return st.booleans()
+    if kind is str and (choices := [bound.names for bound in bounds if isinstance(bound, OneOf)]):
+        return st.sampled_from(choices[0])
     if kind is str:
         pattern = limit(bounds, object, "pattern")
         least = limit(bounds, annotated_types.MinLen, "min_length")

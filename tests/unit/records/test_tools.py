@@ -73,8 +73,8 @@ def test_arguments_out_of_bounds_are_refused(record, arguments):
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_an_attempt_of_every_outcome_can_be_told(outcome):
     attempt = sample_attempt(3, outcome)
-    feedback = Feedback(attempt=3, words="words", works=outcome in ("measured", "verified"))
-    told = EvaluateResult.of(attempt, feedback, reward=0.5, best=2, trials_left=6)
+    feedback = Feedback(attempt=3, reward=0.5, words="words", works=outcome in ("measured", "verified"))
+    told = EvaluateResult.of(attempt, feedback, best=2, trials_left=6)
     assert (told.attempt, told.outcome, told.words) == (3, outcome, "words")
     assert (told.reward, told.best, told.trials_left) == (0.5, 2, 6)
     assert (told.latency_us is not None) == bool(told.versus) == (outcome == "measured")

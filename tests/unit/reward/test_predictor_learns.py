@@ -12,7 +12,7 @@ from kernelwright.records.measure import Ratio
 from kernelwright.reward.predictor.experience import Row, Told, read_rows, row_of, speed_of, text_of
 from kernelwright.reward.predictor.features import features
 from kernelwright.reward.predictor.forest import ForestPredictor, centred, worth
-from kernelwright.reward.table import OF_SPEED, REWARDS
+from kernelwright.reward.table import OF_SPEED, find_reward
 from kernelwright.testing.samples import sample_evaluation, sample_task
 
 TASK, BUILT = sample_task(), sample_evaluation("compiled")
@@ -144,7 +144,7 @@ def test_a_reward_of_speed_is_learned_as_the_speed(preset):
 
 @pytest.mark.parametrize("name", sorted(OF_SPEED))
 def test_a_reward_of_speed_pays_the_faster_more(name):
-    paid = [REWARDS[name](attempt("x", speedup=speed), None, None) for speed in (0.2, 0.9, 1.1, 5.0)]
+    paid = [find_reward(name)(attempt("x", speedup=speed).evaluation, None, None) for speed in (0.2, 0.9, 1.1, 5.0)]
     assert paid == sorted(set(paid))
 
 

@@ -3,9 +3,10 @@
 import pytest
 
 import kernelwright.reward
+from kernelwright.errors import UsageError
 from kernelwright.records.evaluation import OUTCOMES, Crashed, TimedOut
-from kernelwright.reward.table import REWARDS
-from kernelwright.testing.samples import sample_attempt
+from kernelwright.reward.table import REWARDS, ByRole, find_reward
+from kernelwright.testing.samples import sample_evaluation
 
 
 @pytest.mark.parametrize(
@@ -14,18 +15,17 @@ from kernelwright.testing.samples import sample_attempt
      ("suspect", -5), ("compiled", 0), ("verified", 0), ("measured", 200)],
 )  # fmt: skip
 def test_tritongym_rewards_every_outcome(outcome, reward):
-    assert REWARDS["tritongym"](sample_attempt(0, outcome, 2.0), None, None) == pytest.approx(reward)
+    assert find_reward("tritongym")(sample_evaluation(outcome, 2.0), None, None) == pytest.approx(reward)
 
 
 @pytest.mark.parametrize("evaluation", [Crashed(stage="compile", reason="-"), TimedOut(stage="compile", limit_s=1)])
 def test_a_compiler_that_dies_is_a_kernel_that_does_not_compile(evaluation):
-    attempt = sample_attempt().model_copy(update={"evaluation": evaluation})
-    assert REWARDS["tritongym"](attempt, None, None) == -10
+    assert find_reward("tritongym")(evaluation, None, None) == -10
 
 
 @pytest.mark.parametrize(("speedup", "reward"), [(4.0, 2.0), (1.0, 0.0), (0.5, -1.0), (1e-9, -4.0)])
 def test_log_speedup_is_the_same_step_for_each_doubling(speedup, reward):
-    assert REWARDS["log_speedup"](sample_attempt(0, "measured", speedup), None, None) == pytest.approx(reward)
+    assert find_reward("log_speedup")(sample_evaluation("measured", speedup), None, None) == pytest.approx(reward)
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,12 @@ def test_log_speedup_is_the_same_step_for_each_doubling(speedup, reward):
      ("compiled", 0.5), ("verified", 1), ("measured", 1)],
 )  # fmt: skip
 def test_the_frontend_is_paid_for_what_is_right(outcome, reward):
-    assert REWARDS["frontend"](sample_attempt(0, outcome, 9.0), None, None) == reward
+    assert find_reward("frontend")(sample_evaluation(outcome, 9.0), None, None) == reward
 
 
 @pytest.mark.parametrize("evaluation", [Crashed(stage="compile", reason="-"), TimedOut(stage="compile", limit_s=1)])
 def test_a_compiler_that_dies_earns_the_frontend_nothing(evaluation):
-    attempt = sample_attempt().model_copy(update={"evaluation": evaluation})
-    assert REWARDS["frontend"](attempt, None, None) == 0
+    assert find_reward("frontend")(evaluation, None, None) == 0
 
 
 @pytest.mark.parametrize(
@@ -49,30 +48,39 @@ def test_a_compiler_that_dies_earns_the_frontend_nothing(evaluation):
      ("build_failed", 9.0, 0.0), ("suspect", 9.0, 0.0), ("verified", 9.0, 0.1), ("compiled", 9.0, 0.1)],
 )  # fmt: skip
 def test_the_mid_end_is_paid_for_the_speedup_over_its_parent(outcome, speedup, reward):
-    parent = sample_attempt(0, "measured", 2.0)
-    assert REWARDS["midend"](sample_attempt(1, outcome, speedup), parent, None) == pytest.approx(reward)
+    parent = sample_evaluation("measured", 2.0)
+    assert find_reward("midend")(sample_evaluation(outcome, speedup), parent, None) == pytest.approx(reward)
 
 
-@pytest.mark.parametrize("parent", [None, sample_attempt(0, "verified")])
+@pytest.mark.parametrize("parent", [None, sample_evaluation("verified")])
 def test_beside_a_parent_without_a_time_nothing_was_gained(parent):
-    assert REWARDS["midend"](sample_attempt(1, "measured", 2.5), parent, None) == 1.0
+    assert find_reward("midend")(sample_evaluation("measured", 2.5), parent, None) == 1.0
 
 
 def test_each_of_the_pair_is_paid_for_its_own_work():
-    parent, child = sample_attempt(0, "measured", 2.0), sample_attempt(1, "measured", 4.0)
-    by_midend = child.model_copy(update={"expansion": child.expansion.model_copy(update={"role": "midend"})})
-    assert REWARDS["frontend_midend"](child, parent, None) == 1.0
-    assert REWARDS["frontend_midend"](by_midend, parent, None) == pytest.approx(2.0)
+    parent, child = sample_evaluation("measured", 2.0), sample_evaluation("measured", 4.0)
+    assert find_reward("frontend_midend", "frontend")(child, parent, None) == 1.0
+    assert find_reward("frontend_midend", "midend")(child, parent, None) == pytest.approx(2.0)
+
+
+def test_the_midend_is_paid_nothing_for_what_it_broke():
+    assert find_reward("frontend_midend", "midend")(sample_evaluation("incorrect"), None, None) == 0.0
+
+
+def test_an_unknown_reward_is_named_with_those_that_there_are():
+    with pytest.raises(UsageError, match="reward 'speed' must be one of frontend, frontend_midend, log_speedup"):
+        find_reward("speed")
 
 
 @pytest.mark.parametrize("name", REWARDS)
 def test_no_wrong_kernel_earns_as_much_as_a_right_one(name):
-    scores = {o: REWARDS[name](sample_attempt(0, o, 2.0), None, None) for o in OUTCOMES}
+    scores = {o: find_reward(name)(sample_evaluation(o, 2.0), None, None) for o in OUTCOMES}
     wrong = max(scores[o] for o in ("refused", "build_failed", "crashed", "timed_out", "incorrect", "suspect"))
     assert wrong < scores["compiled"] <= scores["verified"] <= scores["measured"]
     assert scores["compiled"] < scores["measured"]
 
 
 def test_the_table_holds_every_reward(modules_of):
-    assert modules_of(kernelwright.reward) - {"table", "predictor"} == set(REWARDS)
-    assert all(reward.__name__ == name for name, reward in REWARDS.items())
+    alone = {name: reward for name, reward in REWARDS.items() if not isinstance(reward, ByRole)}
+    assert modules_of(kernelwright.reward) - {"table", "predictor"} == set(alone)
+    assert all(reward.__name__ == name for name, reward in alone.items())

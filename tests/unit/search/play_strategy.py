@@ -3,14 +3,22 @@
 `measured 2 as 0` is the candidate of attempt 0, met again; `empty` is an answer without a kernel, which the referee refuses.
 """
 
+import json
+from pathlib import Path
+
 from pydantic import TypeAdapter
 
+from kernelwright.feedback.describe import describe
 from kernelwright.records.candidate import Candidate
-from kernelwright.search.limits import Limits
-from kernelwright.search.table import StrategyConfig, make_strategy
+from kernelwright.reward.table import find_reward
+from kernelwright.search.strategy import Limits
+from kernelwright.search.table import AnyStrategy
 from kernelwright.testing.samples import sample_attempt
 
-CONFIG = TypeAdapter(StrategyConfig)
+CONFIG = TypeAdapter(AnyStrategy)
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.json"))
+TRACES = {path.stem: json.loads(path.read_text()) for path in GOLDEN}
+"""What each strategy asks after which outcomes, and with which configuration."""
 
 
 class Player:
@@ -18,7 +26,7 @@ class Player:
 
     def __init__(self, config, **limits):
         limits = Limits(**({"proposals": 12} | limits))
-        self.strategy = make_strategy(CONFIG.validate_python(config), limits)
+        self.strategy = CONFIG.validate_python(config).make(limits)
         self.room = limits.proposals
         self.attempts, self.asked = [], []
 
@@ -37,7 +45,7 @@ class Player:
         for word in words:
             attempt = self._attempt(expansion, word)
             self.attempts.append(attempt)
-            self.strategy.tell(attempt, 0.0)
+            self.strategy.tell(attempt, feedback_of(attempt))
         self.strategy.closed(expansion)
         self.room -= max(1, len(words))
 
@@ -61,3 +69,8 @@ class Player:
         known = int(twin) if twin else None
         new = {"expansion": expansion, "proposal": proposal, "evaluation": evaluation, "known": known}
         return made.model_copy(update=new)
+
+
+def feedback_of(attempt):
+    """What the engine would tell beside it."""
+    return describe(attempt, None, None, reward=find_reward("tritongym")(attempt.evaluation, None, None))

@@ -2,20 +2,17 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from play_strategy import Player
+from play_strategy import TRACES, Player
 
 from kernelwright.records.evaluation import OUTCOMES
+from kernelwright.search.table import spelled, spellings
 
 CONFIGS = [
-    {"name": "best_of_n"},
-    {"name": "direct"},
-    {"name": "cudaforge"},
-    {"name": "cudaforge", "edit": "current"},
-    {"name": "fsr"},
+    *(spelled(text) for text in spellings()),
+    *(trace["config"] for trace in TRACES.values()),
     {"name": "fsr", "n": 2, "depth": 2, "repair_limit": 0},
-    {"name": "frontend_midend"},
+    {"name": "fsr", "n": 3, "requests": "separate"},
     {"name": "frontend_midend", "frontend_attempts": 3, "midend_attempts": 0},
-    *({"name": "tritongym", "workflow": w} for w in ("refine", "one_shot", "reflective", "evolutionary", "agent")),
 ]
 FATES = st.one_of(
     st.sampled_from([*OUTCOMES, "empty", "crashed@compile", "timed_out@compile"]),

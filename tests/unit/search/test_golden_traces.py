@@ -4,22 +4,15 @@ A file of `golden/` is read by hand first: `asks` has the fields of an expansion
 outcomes in `play_strategy`'s words, `ends` the last words (null: the budget ends it, not the strategy).
 """
 
-import json
-from pathlib import Path
-
 import pytest
-from play_strategy import Player
+from play_strategy import TRACES, Player
 
 from kernelwright.records.attempt import Expansion
-from kernelwright.search.table import STRATEGIES
-from kernelwright.search.tritongym.table import WORKFLOWS
-
-GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.json"))
+from kernelwright.search.table import STRATEGIES, spellings
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
-def test_a_strategy_asks_as_its_pseudocode_does(path):
-    trace = json.loads(path.read_text())
+@pytest.mark.parametrize("trace", TRACES.values(), ids=TRACES)
+def test_a_strategy_asks_as_its_pseudocode_does(trace):
     player = Player(trace["config"], **trace["limits"])
     for number, turn in enumerate(trace["turns"]):
         assert player.ask() == Expansion(number=number, **turn["asks"]), f"turn {number}"
@@ -28,7 +21,10 @@ def test_a_strategy_asks_as_its_pseudocode_does(path):
     assert player.strategy.finished() == trace["ends"]
 
 
-def test_every_strategy_and_every_workflow_has_a_trace():
-    configs = [json.loads(path.read_text())["config"] for path in GOLDEN]
-    assert {config["name"] for config in configs} == set(STRATEGIES)
-    assert {c.get("workflow", "refine") for c in configs if c["name"] == "tritongym"} == set(WORKFLOWS)
+def test_every_strategy_and_every_variant_has_a_trace():
+    assert {spelling(trace["config"]) for trace in TRACES.values()} == set(spellings())
+
+
+def spelling(settings):
+    config = STRATEGIES[settings["name"]](**settings)
+    return f"{config.name}:{getattr(config, config.variant)}" if config.variant else config.name

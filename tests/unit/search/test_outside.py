@@ -3,16 +3,18 @@
 import pytest
 
 from kernelwright.records.attempt import Expansion
-from kernelwright.search.limits import Limits
-from kernelwright.search.outside import DONE, Outside, OutsideConfig
+from kernelwright.records.feedback import Feedback
+from kernelwright.search.outside import DONE, Outside
+from kernelwright.search.strategy import Limits
 from kernelwright.testing.samples import sample_attempt
 
 SEED = Expansion(number=0, intent="seed")
+FEEDBACK = Feedback(attempt=0, words="", works=False)
 
 
 @pytest.fixture
 def outside():
-    return Outside(OutsideConfig(), Limits(proposals=9))
+    return Outside(Limits(proposals=9))
 
 
 def test_it_waits_until_the_one_before_is_closed(outside):
@@ -33,7 +35,7 @@ def test_it_waits_until_the_one_before_is_closed(outside):
 )
 def test_the_next_is_a_child_of_the_latest(outside, outcome, intent):
     outside.ask(1)
-    outside.tell(sample_attempt(0, outcome), 0.0)
+    outside.tell(sample_attempt(0, outcome), FEEDBACK)
     outside.closed(SEED)
     assert outside.finished() is None
     assert outside.ask(1) == [Expansion(number=1, intent=intent, parents=(0,))]
@@ -41,7 +43,7 @@ def test_the_next_is_a_child_of_the_latest(outside, outcome, intent):
 
 def test_an_expansion_without_a_kernel_is_the_end(outside):
     outside.ask(1)
-    outside.tell(sample_attempt(0), 0.0)
+    outside.tell(sample_attempt(0), FEEDBACK)
     outside.closed(SEED)
     (second,) = outside.ask(1)
     outside.closed(second)

@@ -1,20 +1,15 @@
 """Strategies ask and tell as their pages say, and are a function of what they were told."""
 
 import pytest
-from play_strategy import CONFIG, Player
+from play_strategy import CONFIG, Player, feedback_of
 
-import kernelwright.search
-import kernelwright.search.tritongym
 from kernelwright.records.attempt import Expansion
-from kernelwright.search.limits import Limits
-from kernelwright.search.table import STRATEGIES, make_strategy
-from kernelwright.search.tritongym.table import WORKFLOWS
-
-PARTS = {"limits", "reading", "serial", "strategy", "table"}
+from kernelwright.search.strategy import Limits
+from kernelwright.search.table import STRATEGIES, listed, spellings
 
 
 def make(config, **limits):
-    return make_strategy(CONFIG.validate_python(config), Limits(**limits))
+    return CONFIG.validate_python(config).make(Limits(**limits))
 
 
 @pytest.mark.parametrize("name", ["best_of_n", "direct"])
@@ -37,7 +32,8 @@ def test_pass_at_k_is_failed_when_none_works():
 def test_shots_in_flight_when_the_target_is_met_are_the_last():
     strategy = make({"name": "tritongym", "workflow": "one_shot"}, proposals=9, target_us=50.0)
     assert len(strategy.ask(2)) == 2
-    strategy.tell(Player({"name": "direct"})._attempt(Expansion(number=0, intent="seed"), "measured 2"), 0.0)
+    attempt = Player({"name": "direct"})._attempt(Expansion(number=0, intent="seed"), "measured 2")
+    strategy.tell(attempt, feedback_of(attempt))
     assert strategy.ask(2) == []
 
 
@@ -110,7 +106,7 @@ def test_a_log_as_long_as_a_book_is_a_line_in_the_hint():
     attempt = player._attempt(player.asked[0], "build_failed")
     log = "note: nothing\n" + "x.cu(3): error: " + "y" * 9999
     evaluation = attempt.evaluation.model_copy(update={"log": log})
-    player.strategy.tell(attempt.model_copy(update={"evaluation": evaluation}), 0.0)
+    player.strategy.tell(attempt.model_copy(update={"evaluation": evaluation}), feedback_of(attempt))
     player.strategy.closed(player.asked[0])
     hint = player.ask().hint
     assert hint.startswith("Fix compilation error: x.cu(3): error: yyy")
@@ -165,11 +161,16 @@ def test_parents_are_drawn_by_the_seed_of_the_configuration():
     assert len(set(firsts)) > 5
 
 
-def test_the_table_holds_every_strategy_and_its_configuration(modules_of):
-    assert modules_of(kernelwright.search) - PARTS == set(STRATEGIES)
-    for name in STRATEGIES:
-        assert make({"name": name}, proposals=1).ask(1)
+def test_every_strategy_in_the_table_makes_itself_and_says_what_it_needs():
+    for name, config in STRATEGIES.items():
+        made = config()
+        assert made.name == name
+        assert made.make(Limits(proposals=1)).ask(1)
+        assert 1 <= made.trials(7) <= 7
+        assert bool(made.expected_calls(7)) == config.listed
 
 
-def test_the_table_holds_every_workflow(modules_of):
-    assert modules_of(kernelwright.search.tritongym) - {"config", "table", "tally", "trials"} == set(WORKFLOWS)
+def test_people_choose_all_but_what_belongs_to_one_door():
+    assert set(STRATEGIES) - set(listed()) == {"outside"}
+    assert {text.partition(":")[0] for text in spellings()} == set(STRATEGIES)
+    assert {"cudaforge:best", "cudaforge:current", "tritongym:agent", "fsr"} <= set(spellings())

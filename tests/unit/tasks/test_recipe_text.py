@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from kernelwright.errors import UsageError
+from kernelwright.languages import language_of
 from kernelwright.records.candidate import Candidate, Tunable
-from kernelwright.tasks.kernel_file import language_of, parse_kernel, read_kernel
+from kernelwright.tasks.kernel_file import parse_kernel, read_kernel
 
-KERNELS = Path(__file__).parents[1] / "evaluate/compile/cuda_kernels"
+KERNELS = Path(__file__).parents[1] / "evaluate/languages/cuda_kernels"
 PLAN = """/* kernelwright
 {}
 */
@@ -87,7 +88,7 @@ def test_a_plan_that_cannot_be_read_is_told_with_its_cure(text, said):
     ],
 )
 def test_the_language_is_what_the_file_says(source, suffix, language):
-    assert language_of(source, suffix) == language
+    assert language_of(source, suffix).name == language
 
 
 def test_kernels_without_a_plan_are_told_to_have_one(tmp_path):

@@ -2,9 +2,9 @@
 
 import pytest
 
+from kernelwright.devices import facts
 from kernelwright.engine.admission import gather
 from kernelwright.engine.config import RunConfig, wished
-from kernelwright.engine.target import ARCHITECTURES
 from kernelwright.errors import TaskError
 from kernelwright.records.limits import TaskLimits
 from kernelwright.records.task import WORDS
@@ -174,4 +174,7 @@ def test_a_goal_is_the_default_and_no_more(write):
 
 
 def test_every_architecture_can_be_asked_for():
-    assert set(TaskLimits.model_fields["arch"].annotation.__args__) == {"", *ARCHITECTURES}
+    assert [TaskLimits(arch=arch).arch for arch in ("", *facts())] == ["", *facts()]
+    assert TaskLimits(arch="sm_90a").arch == "sm_90"
+    with pytest.raises(ValueError, match="sm_75"):
+        TaskLimits(arch="sm_1")

@@ -1,1 +1,1 @@
-"""The only place that composes the stages: admit a task, judge a candidate."""
+"""The only place that composes the stages: admit a task, evaluate a candidate."""

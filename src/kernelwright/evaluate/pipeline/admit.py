@@ -1,147 +1,82 @@
-"""Admission: may this task be judged at all, and what is it as data.
+"""Admission: can this task be judged at all, and what is it as data?
 
-Decides what is refused: a reference that fails, changes its inputs or its state, is random, is not finite, ignores an
-input, or is met by a trivial answer (zeros, ones, a constant, a slice of an input, the input itself, its mean).
+A reference is refused if it fails, changes its inputs or its state, is random, is not finite, ignores an input, or is
+met by a trivial answer (zeros, ones, a constant, a slice of an input, the input itself, its mean).
 """
 
 import os
-from collections.abc import Callable
-from pathlib import Path
 
 import torch
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.pipeline.cases import Case
-from kernelwright.evaluate.pipeline.contestant_cuda import CudaContestant
-from kernelwright.evaluate.pipeline.expectations import draws_of
-from kernelwright.evaluate.pipeline.limits import refuse_elsewhere
-from kernelwright.evaluate.pipeline.presented import Presented
+from kernelwright.evaluate.backends.backend import Backend, CloseOldest
+from kernelwright.evaluate.backends.reference import LIMIT_S
 from kernelwright.evaluate.pipeline.rules import comparators
-from kernelwright.evaluate.pipeline.session import Session
-from kernelwright.evaluate.pipeline.session_cuda import CudaSession
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
-from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
-from kernelwright.evaluate.sandbox.spawn import Warm
-from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.evaluate.triton.reduce import Reduction
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
+from kernelwright.evaluate.sandbox.messages.calls import ExportGraph, LoadTask, TaskLoaded
+from kernelwright.evaluate.session.cases import Case, Presented
+from kernelwright.evaluate.session.expectations import draws_of
+from kernelwright.evaluate.session.limits import refuse_elsewhere
+from kernelwright.evaluate.session.session import Session
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
-from kernelwright.records.graph import OpGraph
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource, Workload
-from kernelwright.records.tensor import Scalar, TensorSpec
+from kernelwright.records.tensor import TensorSpec
 
 COPIES = ("clone", "view", "contiguous", "alias", "detach", "reshape", "permute", "transpose", "_to_copy", "to.")
 PROBES = ("zeros", "ones", "a constant", "an input's slice", "the input itself", "an input's mean")
 """Trivial answers that must fail."""
-LIMIT_S = 180.0
 
 
-Room = Callable[[int], None]
-"""Asked for so many bytes of device memory, closes what nobody needs."""
-
-
-def open_session(warm: Warm, source: TaskSource, target: Target, policy: Policy, room: Room) -> Session:
+def open_session(
+    backend: Backend, source: TaskSource, target: Target, policy: Policy, close_oldest: CloseOldest
+) -> Session:
     """Run the reference, describe it, and admit it.
 
     Raises:
         TaskError: it cannot be judged, with the reason and the cure.
     """
-    refuse_elsewhere(source, target)
-    reference = _reference(warm, target, policy)
+    refuse_elsewhere(source, target, backend.is_gpu)
+    reference = backend.reference(policy)
+    process = reference.process
     try:
-        task, init = _describe(reference, source, target)
-        session = _session(Presented(task, init, ""), reference, policy, room)
+        task, init = _describe(process, source, target)
+        session = reference.open(Presented(task, init, ""), close_oldest)
         if "admission" not in policy.disabled:
             _refuse_independent(session)
             _refuse_trivial(session)
-        reference.trusted = f"the reference of {source.name!r}"
-        job.kept(reference.child)
+        process.trusted = f"the reference of {source.name!r}"
+        job.kept(process.child)
     except ChildRaisedError as error:
-        reference.close()
+        process.close()
         raise TaskError(f"the reference of {source.name!r} raised:\n{_last_lines(error.log)}", "raises") from None
     except ChildGoneError as error:
-        reference.close()
+        process.close()
         raise TaskError(
             f"the reference of {source.name!r} {error.reason}. A reference may not write to its inputs, which are "
             f"read-only, nor need more memory than the policy's limit. {_last_lines(error.log)}",
             "dies",
         ) from None
+    except TamperedError as error:
+        process.close()
+        raise TaskError(f"the reference of {source.name!r} tampers with its process: {error}", "dies") from None
     except ChildSlowError:
         raise TaskError(
             f"the reference of {source.name!r} took longer than {LIMIT_S:.0f} s; make its inputs smaller",
             "slow",
         ) from None
     except TaskError:
-        reference.close()
+        process.close()
         raise
     return session
 
 
-def _reference(warm: Warm, target: Target, policy: Policy) -> Contestant:
-    on_gpu = target.kind == "cuda" and target.present
-    jail = reference_jail(policy, on_gpu)
-    if on_gpu:
-        return CudaContestant(warm.spawn("reference_cuda", jail), LIMIT_S)
-    return Contestant(warm.spawn("reference", jail), LIMIT_S)
-
-
-def _session(presented: Presented, reference: Contestant, policy: Policy, room: Room) -> Session:
-    task = presented.task
-    if task.target.present and task.target.kind == "cuda":
-        assert isinstance(reference, CudaContestant)
-        return CudaSession(task, reference, policy, presented, room)
-    if task.target.present:
-        return Session(task, reference, policy, presented)
-    answer = reference.ask({"do": "reduce", "workload": task.workload.model_dump(mode="json")})
-    reduction = Reduction.model_validate(answer["reduction"])
-    small = task.model_copy(update={"workload": reduction.workload})
-    return Session(small, reference, policy, Presented(task, answer["init"], reduction.description))
-
-
-def reference_jail(policy: Policy, on_gpu: bool) -> Jail:
-    """The reference may start a compiler and keep what torch.compile built; otherwise it is confined as a candidate."""
-    cache = cache_directory()
-    if os.getuid() == 0:
-        # A run on a host that denied another user may have left files of root's there.
-        for path in (cache, *cache.rglob("*")):
-            if path.lstat().st_uid == 0:
-                os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
-    environment = {
-        "TORCHINDUCTOR_CACHE_DIR": str(cache),
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
-        # Its own probing of instruction sets takes ten seconds and finds what the compiler's -march=native knows.
-        "TORCHINDUCTOR_VEC_ISA_OK": "1",
-        "TRITON_CACHE_DIR": str(cache / "triton"),
-        "USER": "kernelwright",
-    }
-    return Jail(
-        directory="/",
-        writable=(str(cache),),
-        may_execute=True,
-        # The CUDA driver reserves address space for all of the memory that it could ever see.
-        memory_bytes=1 << 40 if on_gpu else policy.memory_bytes * 2,
-        tmpfs_bytes=1 << 30,
-        environment=environment,
-    )
-
-
-def cache_directory() -> Path:
-    """Where compiled baselines are kept between runs; only references' processes write there."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelwright" / "inductor"
-    base.mkdir(parents=True, exist_ok=True)
-    return base
-
-
 def _describe(reference: Contestant, source: TaskSource, target: Target) -> tuple[Task, str | None]:
-    answer = reference.ask({"do": "load", "source": source.source, "threads": len(os.sched_getaffinity(0))})
-    _refuse_unfit(answer, source)
-    workload = Workload(
-        inputs=tuple(_input(i, d) for i, d in enumerate(answer["inputs"])),
-        parameters=tuple(TensorSpec.model_validate(p) for p in answer["parameters"]),
-        outputs=tuple(TensorSpec.model_validate(o) for o in answer["outputs"]),
-    )
+    loaded = reference.ask(LoadTask(source=source.source, threads=len(os.sched_getaffinity(0))))
+    _refuse_unfit(loaded, source)
+    workload = Workload(inputs=loaded.inputs, parameters=loaded.parameters, outputs=loaded.outputs)
     declared = {d.position: d for d in source.domains}
     inputs = tuple(
         i.model_copy(update={"domain": declared[n].domain, "bound": declared[n].bound or i.bound})
@@ -149,29 +84,25 @@ def _describe(reference: Contestant, source: TaskSource, target: Target) -> tupl
         else i
         for n, i in enumerate(workload.inputs)
     )
-    graph = OpGraph.model_validate_json(reference.ask({"do": "graph"})["graph"])
+    graph = reference.ask(ExportGraph()).graph
     workload = workload.model_copy(update={"inputs": inputs})
     rules = comparators(source, workload, graph)
-    return Task(source=source, target=target, workload=workload, graph=graph, comparators=rules), answer["init"]
+    return Task(source=source, target=target, workload=workload, graph=graph, comparators=rules), loaded.init
 
 
-def _input(position: int, data: Message) -> TensorSpec | Scalar:
-    return Scalar.model_validate(data) if "value" in data else TensorSpec.model_validate(data)
-
-
-def _refuse_unfit(answer: Message, source: TaskSource) -> None:
+def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:
     name = source.name
-    if answer["mutates_inputs"]:
+    if loaded.mutates_inputs:
         raise TaskError(
             f"the reference of {name!r} writes to its inputs: have forward work on a clone of them", "mutates_inputs"
         )
-    if answer["mutates_state"]:
+    if loaded.mutates_state:
         raise TaskError(
             f"the reference of {name!r} changes its own parameters or buffers; call .eval() in __init__",
             "mutates_state",
         )
     declared = {d.position for d in source.comparators if isinstance(d.comparator, Statistical)}
-    random = {i for i, differs in enumerate(answer["random"]) if differs}
+    random = {i for i, differs in enumerate(loaded.random) if differs}
     if random - declared:
         which = ", ".join(f'{i}: "statistical"' for i in sorted(random))
         raise TaskError(
@@ -185,7 +116,7 @@ def _refuse_unfit(answer: Message, source: TaskSource) -> None:
             f"COMPARATORS of {name!r} declares output {min(declared - random)} statistical, and two calls on the same "
             "inputs give the same: leave it out, and the output is compared value by value"
         )
-    if not answer["finite"]:
+    if not loaded.finite:
         raise TaskError(f"the reference of {name!r} gives NaN or infinity on its own inputs", "not_finite")
 
 

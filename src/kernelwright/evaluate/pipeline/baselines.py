@@ -4,38 +4,65 @@ In a search on a GPU, eager is timed beside every candidate: it must run anyway,
 The other baselines are timed in the first contest on a task, or were in an earlier run's; after that a candidate's
 speedup over one of them is its own speedup over eager times the known ratio, with an interval for which both must hold,
 and marked as cached. The search's figures are never published; a final times everybody anew.
+
+What is known lies on disk, for one task, device and set of versions. What cannot be read is measured again; what cannot be
+written is done without.
 """
 
-from collections.abc import Sequence
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from kernelwright.evaluate.pipeline.machine import Machine
-from kernelwright.evaluate.pipeline.session import Session
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.profile import statistics
 from kernelwright.evaluate.profile.stopping import Stopping, schedule
+from kernelwright.evaluate.sandbox.messages.calls import Prepare
+from kernelwright.evaluate.session.session import Session
+from kernelwright.records.base import identity
 from kernelwright.records.measure import BaselineName, Ratio, Versus
 from kernelwright.records.policy import Effort, Policy
-from kernelwright.records.task import Target
+from kernelwright.records.run import Device
+from kernelwright.records.task import Task
 
-ON_GPU_ONLY = ("compile_max", "graph")
+COMPILE_LIMIT_S = 600.0
+FORM = 1
+"""Raised whenever baselines are timed in another way."""
+Ratios = dict[BaselineName, Ratio]
+_KNOWN: TypeAdapter[Ratios] = TypeAdapter(Ratios)
 
 
-def asked(policy: Policy, effort: Effort, target: Target) -> tuple[BaselineName, ...]:
-    """The baselines that a judgement of this effort names."""
+def asked(policy: Policy, effort: Effort, clock: Clock) -> tuple[BaselineName, ...]:
+    """The baselines that an evaluation of this effort names, of those that there are on this device."""
     names = [*policy.baselines, *(policy.final_baselines if effort == "final" else ())]
-    return tuple(n for n in dict.fromkeys(names) if target.kind == "cuda" or n not in ON_GPU_ONLY)
+    return tuple(n for n in dict.fromkeys(names) if n in clock.baselines)
 
 
-def made(
-    machine: Machine, session: Session, names: Sequence[BaselineName]
-) -> tuple[list[BaselineName], tuple[str, ...]]:
+def made(session: Session, names: Sequence[BaselineName]) -> tuple[list[BaselineName], tuple[str, ...]]:
     """Those that are ready to be timed, and of the others why they are not."""
-    why = {name: machine.prepare(session, name) for name in names}
+    why = {name: _prepare(session, name) for name in names}
     return [n for n in names if not why[n]], tuple(f"{n}: {told}" for n, told in why.items() if told)
 
 
-def to_time(session: Session, names: Sequence[BaselineName], effort: Effort) -> list[BaselineName]:
+def _prepare(session: Session, variant: BaselineName) -> str:
+    """Make a baseline ready, once for a session: why it cannot be made, or nothing.
+
+    Takes minutes where the compiler's cache is cold.
+    """
+    if variant not in session.prepared and variant != "eager":
+        windows = [session.cases[0].offsets[: len(session.inputs)]]
+        prepared = session.reference.ask(Prepare(variant=variant, calls=windows), limit_s=COMPILE_LIMIT_S)
+        if variant == "compile":
+            session.reference.compute(windows, variant, COMPILE_LIMIT_S)
+        session.prepared[variant] = prepared.missing
+    return session.prepared.get(variant, "")
+
+
+def to_time(session: Session, names: Sequence[BaselineName], effort: Effort, clock: Clock) -> list[BaselineName]:
     """Those that must be timed beside this candidate."""
-    cached = effort == "search" and session.policy.cached_baselines and session.task.target.kind == "cuda"
+    cached = effort == "search" and session.policy.cached_baselines and clock.keeps_baselines
     return [n for n in names if not cached or n not in session.known]
 
 
@@ -59,3 +86,31 @@ def through_eager(
     found = statistics.through(eager, known)
     verdict = statistics.verdict(found, rule.effect(samples["eager"]) * effect_times)
     return Versus(baseline=name, speedup=found, verdict=verdict, cached=True)
+
+
+def place_on_disk(task: Task, device: Device, versions: Mapping[str, str], policy: Policy) -> Path:
+    """The file for a task on a device, with everything that can change how its baselines compare."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    same = device.model_dump(mode="json", exclude={"memory_gbps"})
+    rule: JsonValue = {"confidence": policy.confidence, "blocks": policy.search_blocks}
+    known: dict[str, JsonValue] = {
+        "form": FORM, "task": task.id, "device": same, "versions": dict(versions), "rule": rule
+    }  # fmt: skip
+    return Path(base, "kernelwright", "baselines", f"{identity('baselines', known)}.json")
+
+
+def load(file: Path) -> Ratios:
+    """How many times eager's time each baseline took; empty when there is nothing legible."""
+    try:
+        return _KNOWN.validate_json(file.read_bytes())
+    except (OSError, ValidationError):
+        return {}
+
+
+def store(file: Path, known: Ratios) -> None:
+    """Keep it; whole or not at all."""
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        made = file.with_suffix(f".{os.getpid()}")
+        made.write_bytes(_KNOWN.dump_json(known, indent=1))
+        made.replace(file)

@@ -1,13 +1,12 @@
-"""Whether a time can be believed: the floor below it, what it cost in all, and what the clock outside says.
-
-Decides which of these a candidate must meet. Refuses to know how it was timed.
-"""
+"""Whether a time can be believed: the floor below it, what it cost in all, and what the clock outside says."""
 
 from statistics import median
 
-from kernelwright.evaluate.pipeline.trial import Trial
+from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.profile.clock import Samples
 from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.evaluation import Suspect
 from kernelwright.records.measure import Roofline, Timing
 
@@ -16,8 +15,6 @@ HIDDEN_SHARE = 0.25
 BLUR_NS = 250_000
 """On a device, nanoseconds of each call that the clock outside cannot tell from preparing it: flush, spin, waiting. A time
 under four times this much may be up to this much longer than the device's events say."""
-MODELS = ("triton", "python")
-"""Languages whose candidates are modules with parameters of their own."""
 AMORTISED, FREE_CPU_S = 3.0, 2.0
 """A candidate may cost this many times what its samples tell, and this much more: its start, a busy machine."""
 MORE_SHARE, MORE_US = 0.15, 50.0
@@ -25,29 +22,28 @@ MORE_SHARE, MORE_US = 0.15, 50.0
 kernel wakes a process, and what is in a cache then, differs by up to two thirds of that between honest processes."""
 
 
-def _roofline(trial: Trial, latency_us: float, again: bool = False) -> Roofline:
-    task, machine = trial.session.task, trial.machine
+def _roofline(trial: Trial, clock: Clock, latency_us: float, again: bool = False) -> Roofline:
+    task = trial.session.task
     size = task.workload.compulsory_bytes
-    ceiling_gbps = machine.ceiling_gbps(size, again)
+    ceiling_gbps = clock.ceiling_gbps(size, again)
     return Roofline(
         bytes=size,
         flops=task.graph.flops,
         achieved_gbps=size / latency_us / 1e3,
         ceiling_gbps=ceiling_gbps,
-        floor_us=machine.floor_us(size, task.graph.flops),
+        floor_us=clock.floor_us(size, task.graph.flops),
     )
 
 
-def placed(trial: Trial, contestant: Contestant, samples: Samples, timing: Timing) -> Roofline | Suspect:
+def placed(trial: Trial, clock: Clock, contestant: Contestant, samples: Samples, timing: Timing) -> Roofline | Suspect:
     """Where it stands between floor and ceiling, or why its time cannot be believed."""
     disabled = trial.policy.disabled
-    roofline = _roofline(trial, timing.latency_us)
+    roofline = _roofline(trial, clock, timing.latency_us)
     for _ in range(2):
         if timing.latency_us < roofline.floor_us:
-            roofline = _roofline(trial, timing.latency_us, again=True)
+            roofline = _roofline(trial, clock, timing.latency_us, again=True)
     found = None if "floor" in disabled else _below_floor(roofline, timing.latency_us)
-    # A GPU's candidate compiles in its own process, so its processor time says nothing.
-    if trial.session.task.target.kind == "cpu" and "whole_cost" not in disabled:
+    if clock.cpu_time_tells and "whole_cost" not in disabled:
         found = found or _hidden_work(contestant, samples)
     return found or doubted(trial, samples) or roofline
 
@@ -57,7 +53,7 @@ def doubted(trial: Trial, samples: Samples) -> Suspect | None:
     # The launcher's clock is the referee's own.
     if trial.tier == 1 or "outside_clock" in trial.policy.disabled:
         return batched(samples)
-    return batched(samples) or clock_disagrees(samples, copies=trial.candidate.language in MODELS)
+    return batched(samples) or clock_disagrees(samples, copies=BUILDERS[trial.candidate.language].MODULE)
 
 
 def _below_floor(roofline: Roofline, latency_us: float) -> Suspect | None:

@@ -6,23 +6,23 @@ with the reason. They meet candidates through `Subject` alone: a process that co
 
 import itertools
 import secrets
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 
-from kernelwright.evaluate.pipeline.cases import Case
-from kernelwright.evaluate.pipeline.load import Load
-from kernelwright.evaluate.pipeline.session import Session
+from kernelwright.evaluate.backends.instruments import NotRunError, Offsets
 from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
+from kernelwright.evaluate.session.cases import Case
+from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.regimes import Regime
 from kernelwright.records.tensor import Domain, TensorSpec
 
 RERUNS = 20
 PERTURBATIONS = 8
-Offsets = tuple[int, ...]
 Results = list[torch.Tensor]
 
 
@@ -32,10 +32,6 @@ class ProbeFailedError(Exception):
     def __init__(self, because: str, evidence: str) -> None:
         super().__init__(evidence)
         self.because, self.evidence = because, evidence
-
-
-class NotRunError(Exception):
-    """The probe does not apply here, or its tool is missing; str is the reason."""
 
 
 class Subject:
@@ -65,8 +61,8 @@ class Scene:
 
     session: Session
     subject: Subject
-    workers: int = 2
-    """Threads that keep the machine busy."""
+    busy: Sequence[Callable[[], None]] = ()
+    """As `Clock.busy`."""
 
     @property
     def certain(self) -> list[int]:
@@ -112,7 +108,7 @@ def races(scene: Scene) -> str:
     """Many identical runs on a busy machine."""
     scene.must_have_outputs()
     case = scene.session.present(scene.session.cases[0])
-    with Load(scene.session.device, scene.workers):
+    with _busy(scene.busy):
         first, differing = scene.subject.compute([case.offsets])[0], 0
         for number in range(RERUNS + 1):
             # The first one is as likely as any other to be the wrong one.
@@ -239,14 +235,14 @@ def _contents(session: Session, at: Offsets, of: Offsets, exchanged: bool = Fals
         place.copy_(new)
         if exchanged:
             source.copy_(old)
-    _settle()
+    session.memory.settle()
     try:
         yield
     finally:
         for (place, source), (old, new) in zip(places, kept, strict=True):
             source.copy_(new)
             place.copy_(old)
-        _settle()
+        session.memory.settle()
 
 
 def _changeable(spec: TensorSpec) -> bool:
@@ -263,12 +259,12 @@ def _changed(session: Session, index: int, offset: int) -> Iterator[str]:
     where = secrets.randbelow(spec.numel)
     before = flat[where].clone()
     flat[where] = after = _other(before, spec)
-    _settle()
+    session.memory.settle()
     try:
         yield f"{spec.name}[{where}] became {after.item():.6g} instead of {before.item():.6g}"
     finally:
         flat[where] = before
-        _settle()
+        session.memory.settle()
 
 
 def _other(value: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
@@ -281,7 +277,21 @@ def _other(value: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
     return (value.float() * 8 + 8).to(value.dtype)
 
 
-def _settle() -> None:
-    """On a device the changes are only queued; another process is about to read."""
-    if torch.cuda.is_initialized():
-        torch.cuda.synchronize()
+@contextmanager
+def _busy(jobs: Sequence[Callable[[], None]]) -> Iterator[None]:
+    """Repeat these pieces of work meanwhile, a thread each."""
+    over = threading.Event()
+
+    def repeat(job: Callable[[], None]) -> None:
+        while not over.is_set():
+            job()
+
+    threads = [threading.Thread(target=repeat, args=(job,), daemon=True) for job in jobs]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()

@@ -1,22 +1,19 @@
-"""Promotion: a new best is probed before it is believed. A stage of its own, timed and reported apart.
+"""The new-best audit: a new best is probed before it is believed. A stage of its own, timed and reported separately.
 
-Decides which probes are made, in which order, and which outcome a failed one becomes. Instruments that a target has not
-(launches that can be left out, a profiler, compute-sanitizer) are None, and their probes say so.
+Instruments that a target lacks (launches that can be left out, a profiler, compute-sanitizer) are None, and their
+probes say so.
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
 
-import torch
-
+from kernelwright.evaluate.backends.backend import Loaded
+from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.backends.instruments import Ablatable, Instruments, NotRunError
 from kernelwright.evaluate.pipeline import probes
-from kernelwright.evaluate.pipeline.probes import NotRunError, Offsets, ProbeFailedError, Scene, Subject
-from kernelwright.evaluate.pipeline.sanitizer import Sanitized
-from kernelwright.evaluate.pipeline.trial import Trial
+from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene, Subject
+from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Refused, Suspect
-from kernelwright.records.policy import Effort
 from kernelwright.records.promotion import Probe, ProbeName, Promotion
 
 OWN_SHARE = 0.99
@@ -28,56 +25,17 @@ UNTOLD = (
 )
 
 
-class Ablatable(Protocol):
-    """A candidate whose kernels can be left out."""
-
-    def launches(self) -> Sequence[str]:
-        """Names of the kernels of one call, a launch each, in order."""
-        ...
-
-    def without(self, launches: Sequence[int], offsets: Offsets) -> list[torch.Tensor]:
-        """Results of one call with these launches left out; results are poisoned beforehand."""
-        ...
-
-
-@dataclass
-class Instruments:
-    """What this target has besides a process that computes."""
-
-    ablatable: Ablatable | None = None
-    device_times: Callable[[], Mapping[str, float]] | None = None
-    """Microseconds of each kernel that ran on the device during one call, by name."""
-    own_kernels: Sequence[str] = ()
-    run_source: Callable[[], str] | None = None
-    """Runs the candidate's own host code where the referee's launcher stood for it so far; what it saw."""
-    sanitize: Callable[[str], Sanitized] | None = None
-    """Runs `memcheck` or `racecheck`. Raises NotRunError where the tool is missing."""
-    absent: Mapping[str, str] = field(default_factory=dict)
-    """Why a probe is not made here, by its name."""
-
-
-ON_THE_CPU = Instruments(
-    absent={
-        "ablation": "a C++ candidate is one function: it has no launches to leave out",
-        "own_share": "a C++ candidate runs on no device of its own",
-        "memcheck": "compute-sanitizer looks at GPUs",
-        "racecheck": "compute-sanitizer looks at GPUs",
-    }
-)
-
-
-def promoted(
-    trial: Trial, outcome: Evaluation, effort: Effort, subject: Subject, instruments: Instruments
-) -> Evaluation:
+def promoted(trial: Trial, clock: Clock, loaded: Loaded, outcome: Evaluation) -> Evaluation:
     """The outcome of a final, probed if it was measured; any other outcome as it is.
 
     Raises:
         as `Contestant.run`.
     """
-    if effort != "final" or not isinstance(outcome, Measured):
+    if trial.effort != "final" or not isinstance(outcome, Measured):
         return outcome
     with trial.timed("promote"):
-        return promote(trial, outcome, Scene(trial.session, subject, trial.machine.device.cores), instruments)
+        subject = Subject(loaded.process, loaded.give)
+        return promote(trial, outcome, Scene(trial.session, subject, clock.busy()), loaded.instruments())
 
 
 def promote(trial: Trial, measured: Measured, scene: Scene, instruments: Instruments) -> Evaluation:

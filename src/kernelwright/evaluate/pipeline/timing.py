@@ -6,24 +6,22 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate.backends.backend import Loaded
+from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.plausible import doubted, placed
-from kernelwright.evaluate.pipeline.timed_results import TimedResults
-from kernelwright.evaluate.pipeline.trial import Trial, wrong
-from kernelwright.evaluate.pipeline.witness import TimedOutputWrongError, Witness
-from kernelwright.evaluate.profile.clock import DEVICE, OUTSIDE, Calls, Contest, Entrant, Samples
+from kernelwright.evaluate.pipeline.timed_results import TimedOutputWrongError, TimedResults, Witness
+from kernelwright.evaluate.profile.clock import Calls, Contest, Entrant, Samples
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs
 from kernelwright.evaluate.profile.stopping import Stopping
 from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.messages.calls import TellPrecision
+from kernelwright.evaluate.session.trial import Trial, wrong
 from kernelwright.evaluate.verify.regimes import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
-from kernelwright.records.measure import BaselineName, BuildFacts, Side, Timing
-from kernelwright.records.policy import Effort
+from kernelwright.records.measure import BaselineName, Side, Timing
 
-LEAST_US = {1: 0.2, 2: 0.25}
-"""Smallest difference that is told, by tier. Processes of one and the same kernel were seen to differ by up to 0.25 us; most
-of that is what starting any kernel takes in them, which is known and evened out where nobody can lie about it."""
 AGAIN = 2
 """Further contests that a suspicion must survive."""
 DECOYS = 3
@@ -45,38 +43,40 @@ class Held:
     """What starting a kernel takes: in the quickest process where all can be trusted, else in eager's."""
 
 
-def time_candidate(trial: Trial, contestant: Contestant, build: BuildFacts, effort: Effort) -> Evaluation:
+def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     """Measured, or why the time cannot be believed.
 
     Raises:
         as `Contestant.run`.
     """
     try:
-        held = _hold(trial, contestant, effort)
-        contestant.rest()
+        held = _hold(trial, clock, loaded.process)
+        loaded.process.rest()
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
-    timing = _timing(trial, held, effort)
-    roofline = placed(trial, contestant, held.samples, timing)
+    timing = _timing(trial, clock, held)
+    roofline = placed(trial, clock, loaded.process, held.samples, timing)
     if isinstance(roofline, Suspect):
         return roofline
-    return Measured(build=build, accuracy=trial.accuracy, timing=timing, roofline=roofline)
+    return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
 
 
-def _hold(trial: Trial, contestant: Contestant, effort: Effort) -> Held:
-    session, policy = trial.session, trial.policy
+def _hold(trial: Trial, clock: Clock, contestant: Contestant) -> Held:
+    session, policy, effort = trial.session, trial.policy, trial.effort
     fresh = _fresh(trial)
     session.load_parameters(session.timed_parameters())
-    asked = baselines.asked(policy, effort, session.task.target)
-    here = baselines.to_time(session, asked, effort)
-    timed, missing = baselines.made(trial.machine, session, here)
+    asked = baselines.asked(policy, effort, clock)
+    here = baselines.to_time(session, asked, effort, clock)
+    timed, missing = baselines.made(session, here)
     names = [n for n in asked if n in timed or n not in here]
-    rule, on_device = _rule(trial, effort, timed), session.task.target.kind == "cuda"
+    rule = _rule(trial, clock, timed)
     witness = Witness(trial, session.reference, TimedResults(session))
-    contest = _contest(witness, contestant, fresh, rule)
+    contest = _contest(witness, clock, contestant, fresh, rule)
     try:
-        samples = _held(trial, contest, rule.most, policy.final_seconds if effort == "final" else policy.search_seconds)
-        waiting = _waiting_us(contest, fresh, samples.calls, witness) if on_device else {}
+        samples = _held(
+            trial, clock, contest, rule.most, policy.final_seconds if effort == "final" else policy.search_seconds
+        )
+        waiting = _waiting_us(contest, fresh, samples.calls, witness) if clock.on_device else {}
         witness.finish()
     finally:
         session.forget_parameters()
@@ -94,14 +94,14 @@ def _fresh(trial: Trial) -> FreshInputs:
     return fresh
 
 
-def _held(trial: Trial, contest: Contest, blocks: int, limit_s: float) -> Samples:
+def _held(trial: Trial, clock: Clock, contest: Contest, blocks: int, limit_s: float) -> Samples:
     """The contest; held anew, twice at most, while its clocks are at odds: on a busy machine those of an honest kernel are."""
     samples = contest.hold(blocks, limit_s)
     for _ in range(AGAIN):
         if doubted(trial, samples) is None:
             break
         # What was seen of the device belongs to the contest that is dropped.
-        contest.watch = trial.machine.watch()
+        contest.watch = clock.watch()
         samples = contest.hold(blocks, limit_s)
     return samples
 
@@ -116,22 +116,21 @@ def _waiting_us(contest: Contest, fresh: FreshInputs, calls: int, witness: Witne
     return contest.waiting_us(calls)
 
 
-def _rule(trial: Trial, effort: Effort, timed: Sequence[BaselineName]) -> Stopping:
-    policy, final = trial.policy, effort == "final"
+def _rule(trial: Trial, clock: Clock, timed: Sequence[BaselineName]) -> Stopping:
+    policy, final = trial.policy, trial.effort == "final"
     return Stopping(
         baselines=timed,
         most=policy.final_blocks if final else policy.search_blocks,
         confidence=policy.confidence,
         minimum_effect=policy.minimum_effect,
         precision=policy.final_precision if final else policy.search_precision,
-        least_us=LEAST_US[trial.tier] if trial.session.device == "cuda" else 0.0,
+        least_us=clock.least_us.get(trial.tier, 0.0),
         clear="goes on" if final else "stops",
     )
 
 
-def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule: Stopping) -> Contest:
-    trial, session = witness.trial, witness.trial.session
-    on_device = session.task.target.kind == "cuda"
+def _contest(witness: Witness, clock: Clock, contestant: Contestant, fresh: FreshInputs, rule: Stopping) -> Contest:
+    trial, session, on_device = witness.trial, witness.trial.session, clock.on_device
 
     def put(calls: int, there: int) -> Calls:
         """Fresh inputs for these calls, among as many as will lie there."""
@@ -157,15 +156,14 @@ def _contest(witness: Witness, contestant: Contestant, fresh: FreshInputs, rule:
         round_over=witness.compare,
         most_calls=min(session.most_calls(), session.layout.spare),
         inside=on_device or "outside_clock" in trial.policy.disabled,
-        pace=DEVICE if on_device else OUTSIDE,
+        pace=clock.pace,
         settled=rule.enough,
-        watch=trial.machine.watch(),
+        watch=clock.watch(),
     )
 
 
-def _timing(trial: Trial, held: Held, effort: Effort) -> Timing:
-    session, samples, rule = trial.session, held.samples, held.rule
-    on_device = session.task.target.kind == "cuda"
+def _timing(trial: Trial, clock: Clock, held: Held) -> Timing:
+    session, samples, rule, on_device = trial.session, held.samples, held.rule, clock.on_device
     sides = [
         Side.model_validate({"name": n, "samples_us": tuple(v), "call_us": held.waiting_us.get(n)})
         for n, v in samples.us.items()
@@ -185,7 +183,7 @@ def _timing(trial: Trial, held: Held, effort: Effort) -> Timing:
         call_us=held.waiting_us.get("candidate"),
         launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
-        precision=str(session.reference.ask({"do": "flags"})["precision"]),
+        precision=session.reference.ask(TellPrecision()).flags,
         missing=held.missing,
-        final=effort == "final",
+        final=trial.effort == "final",
     )

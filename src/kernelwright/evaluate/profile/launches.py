@@ -1,8 +1,7 @@
 """Launches that a profiler saw, summed up by kernel; and whose kernels they are.
 
-Decides which kernels are the candidate's own: those that its source or its launch plan declares, unless the name is one
-that a library uses. A kernel that calls itself as ATen does is counted as ATen's: the doubt is never in its favour.
-Refuses to know which profiler saw them.
+The candidate's own kernels are those that its source or its launch plan declares, unless the name is one that a library
+uses. A kernel that calls itself as ATen does is counted as ATen's: a doubt never counts in the candidate's favour.
 """
 
 import re
@@ -10,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.errors import MachineError
-from kernelwright.knowledge.hardware import WARP, BlockShape, Hardware, hardware, resident_blocks
+from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, resident_blocks
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.launch import Dim3, LaunchPlan
 from kernelwright.records.profile import Counters, KernelProfile
@@ -135,7 +134,7 @@ class Sum:
         """With the occupancy and the waves that follow from its shape and needs."""
         if self.chip is None or kernel.block is None or kernel.registers is None:
             return kernel
-        warps = -(-kernel.block[0] * kernel.block[1] * kernel.block[2] // WARP)
+        warps = -(-kernel.block[0] * kernel.block[1] * kernel.block[2] // self.chip.warp)
         shape = BlockShape(warps=warps, registers=kernel.registers, shared_bytes=kernel.shared_bytes or 0)
         blocks = resident_blocks(self.chip, shape)
         if not blocks or kernel.grid is None:

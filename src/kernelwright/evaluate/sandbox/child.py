@@ -1,7 +1,6 @@
 """One single-use process: asked, frozen, measured from outside, killed.
 
-Decides when a child is stopped and continued, and that its clock is ours. Refuses to know what it computes: a reply is
-bytes from a process that may lie.
+Its clock is ours. A reply is bytes from a process that may lie.
 """
 
 import contextlib
@@ -11,13 +10,17 @@ import shutil
 import signal
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic
 
+from kernelwright.errors import RefereeError
 from kernelwright.evaluate.sandbox import kernel, wire
+from kernelwright.evaluate.sandbox.messages.base import Answer, Command, Question, R, UnreadableError, read_answer
+from kernelwright.evaluate.sandbox.messages.sides import SIDES, Status
 
-Meanwhile = Callable[[socket.socket], wire.Message | None]
+Meanwhile = Callable[[socket.socket], bytes | None]
 STOP_S, STOP_TRIES = 0.5, 10
 """Seconds that a stop may take, which is microseconds unless the machine is busy or the child works against it."""
 DYING_S = 5.0
@@ -41,10 +44,10 @@ class ChildMovedError(Exception):
 
 
 @dataclass
-class Reply:
+class Response(Generic[R]):
     """An answer, with the time between the question and it, on the grader's clock."""
 
-    message: wire.Message
+    answer: Answer[R]
     outside_ns: int
     cpu_ns: int
     """Processor time of all its threads since the question before."""
@@ -54,6 +57,8 @@ class Reply:
 class Child:
     """One single-use process, frozen whenever the grader is not waiting for it."""
 
+    side: str
+    """Which of `SIDES` it is."""
     control: socket.socket
     status: socket.socket
     log: int
@@ -73,12 +78,11 @@ class Child:
 
     def ask(
         self,
-        message: wire.Message,
+        command: Command[R],
         limit_s: float,
-        descriptors: Sequence[int] = (),
         freeze: bool = True,
         meanwhile: Meanwhile | None = None,
-    ) -> Reply:
+    ) -> Response[R]:
         """Put one question to the frozen child, continue it, and freeze it the moment it answers.
 
         `meanwhile` is told the socket as soon as the child runs, and gives back an answer that came before its time. The
@@ -89,18 +93,22 @@ class Child:
             ChildGoneError: it ended first.
             ChildSlowError: it was killed at `limit_s`.
             ChildMovedError: it has run since it was frozen; it has been killed.
+            MalformedError: it answered what our own code there does not answer.
+            RefereeError: no child of its kind takes this command.
         """
+        if not isinstance(command, SIDES[self.side]):
+            raise RefereeError(f"the side {self.side!r} takes no command {command.name!r}")
         self.must_have_stood_still()
         self.frozen = False
         self.serial = secrets.randbits(48)
         self.control.settimeout(limit_s)
         try:
-            wire.send(self.control, {**message, "serial": self.serial}, descriptors)
+            wire.send(self.control, Question(serial=self.serial, command=command), command.files)
             start = time.perf_counter_ns()
             self._signal(signal.SIGCONT)
-            answer = meanwhile(self.control) if meanwhile else None
-            if answer is None:
-                answer, _ = wire.receive(self.control)
+            data = meanwhile(self.control) if meanwhile else None
+            if data is None:
+                data, _ = wire.packet(self.control)
             if freeze:
                 self._freeze()
             outside = time.perf_counter_ns() - start
@@ -110,10 +118,12 @@ class Child:
         except (EOFError, OSError):
             raise ChildGoneError(self._obituary(), self.tail()) from None
         except ValueError as error:
-            self.kill()
-            raise ChildGoneError(f"sent something that is no answer: {error}", self.tail()) from None
+            raise self._babbled(error) from None
         before, self.cpu_ns = self.cpu_ns, self._cpu_ns()
-        return Reply(answer, outside, self.cpu_ns - before)
+        try:
+            return Response(read_answer(data, command), outside, self.cpu_ns - before)
+        except UnreadableError as error:
+            raise self._babbled(error) from None
 
     def tail(self, limit: int = 8000) -> str:
         """The end of what it printed."""
@@ -145,6 +155,10 @@ class Child:
         self.status.close()
         os.close(self.log)
         shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _babbled(self, error: ValueError) -> ChildGoneError:
+        self.kill()
+        return ChildGoneError(f"sent something that is no answer: {error}", self.tail())
 
     def _gone(self) -> bool:
         """Whether it has ended; the first process of a namespace ends after all others in it."""
@@ -209,7 +223,7 @@ class Child:
         Raises:
             EOFError: it is the last one, or the keeper is gone.
         """
-        status = int(str(wire.receive(self.status)[0]["status"]))
+        status = wire.receive(self.status, Status).code
         if not os.WIFSTOPPED(status):
             self.code = status
             raise EOFError
@@ -217,7 +231,7 @@ class Child:
 
     def _obituary(self) -> str:
         self.status.settimeout(5.0)
-        with contextlib.suppress(EOFError, OSError, ValueError, KeyError):
+        with contextlib.suppress(EOFError, OSError, ValueError):
             while self.code is None:
                 self._heard()
         if self.code is None:

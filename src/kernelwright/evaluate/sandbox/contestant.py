@@ -1,15 +1,13 @@
 """The grader's view of a child that computes results: put calls to it, read what it left in its own memory.
 
-Decides what counts as an answer. Addresses, shapes and times come from a process that may lie: an address is only
-read, a shape only compared, and the time that counts is the grader's own.
+Addresses, shapes and times come from a process that may lie: an address is only read, a shape only compared, and the
+time that counts is the grader's own.
 """
 
 import ctypes
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import cast
 
 import torch
 
@@ -21,11 +19,11 @@ from kernelwright.evaluate.sandbox.child import (
     ChildMovedError,
     ChildSlowError,
     Meanwhile,
-    Reply,
+    Response,
 )
+from kernelwright.evaluate.sandbox.messages.base import Answer, Command, MalformedError, R
+from kernelwright.evaluate.sandbox.messages.calls import Found, Run, RunInTurn
 from kernelwright.evaluate.sandbox.turns import Turns
-from kernelwright.evaluate.sandbox.wire import Message
-from kernelwright.records.tensor import ITEM_BYTES, DType
 
 GUARD = 4096
 """Bytes of the zone before and behind a result that nobody may write to."""
@@ -44,25 +42,6 @@ class ChildRaisedError(Exception):
 
 class TamperedError(Exception):
     """The answer is not one that our own code in the child gives."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """A result as the child describes it."""
-
-    address: int
-    dtype: DType
-    shape: tuple[int, ...]
-
-    @property
-    def numel(self) -> int:
-        """Number of elements."""
-        return prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return self.numel * ITEM_BYTES[self.dtype]
 
 
 @dataclass(frozen=True)
@@ -100,34 +79,14 @@ class Ran:
                 raise TamperedError(f"two results of one sample share the memory at {start:#x}")
 
 
-def whole(value: object, least: int = 0) -> int:
-    """A number of an answer, in the range of honest ones: no arithmetic of ours overflows on it.
+def of_all(results: tuple[tuple[Found, ...], ...], calls: int) -> tuple[tuple[Found, ...], ...]:
+    """The results, which must be those of so many calls.
 
     Raises:
-        ValueError: it is none.
+        TamperedError: they are not.
     """
-    if not isinstance(value, int) or not least <= value < 1 << 62:
-        raise ValueError(f"{str(value)[:40]!r} is no number from {least} on")
-    return value
-
-
-def legible(value: object) -> str:
-    """Text of an answer as it can be stored: half a surrogate pair, which JSON can spell, cannot be."""
-    return str(value).encode(errors="replace").decode()
-
-
-def found_in(answer: Message, calls: int) -> tuple[tuple[Found, ...], ...]:
-    """The results that an answer describes, one list a call; an address of -1 says that there is none.
-
-    Raises:
-        KeyError, TypeError, ValueError: it does not describe as many.
-    """
-    results = tuple(
-        tuple(Found(whole(a, -1), cast("DType", legible(d)), tuple(map(whole, shape))) for a, d, shape in call)
-        for call in answer["results"]
-    )
     if len(results) != calls:
-        raise ValueError(f"{calls} calls were asked for and {len(results)} answered")
+        raise TamperedError(f"malformed answer: {calls} calls were asked for and {len(results)} answered")
     return results
 
 
@@ -141,21 +100,25 @@ class Contestant:
         """Whether an answer must name its question; only a test of the defence lets another pass."""
         self.busy_ns = 0
         """How long its device is kept busy before a timed call, so that host work does not show; a CPU has none."""
+        self.watched = False
+        """Whether the device's clock looks for work on other streams; for all sides of a contest alike."""
+        self.guarded_in_time = True
+        """Whether there are guards around results that are timed, and time to look at them."""
         self.calls = 0
         """How often it has been asked to compute."""
         self.trusted = ""
         """Set for an admitted reference: what it is called when its failure is the referee's own."""
 
-    def ask(self, message: Message, descriptors: Sequence[int] = (), limit_s: float | None = None) -> Message:
+    def ask(self, command: Command[R], limit_s: float | None = None) -> R:
         """Put a question.
 
         Raises:
             ChildGoneError, ChildSlowError: as `Child.ask`.
             ChildRaisedError: foreign code raised.
-            TamperedError: the answer belongs to no question of ours.
-            RefereeError: any of these, of a trusted side.
+            TamperedError: the answer belongs to no question of ours, or is none of our code's.
+            RefereeError: any of these, of a trusted side; or a side that takes no such command.
         """
-        return self._put(message, descriptors, limit_s).message
+        return self._put(command, limit_s)[0]
 
     def ready(self, calls: int) -> None:
         """Prepare for this many calls before there are inputs: a side whose results it allocates itself does nothing."""
@@ -167,13 +130,17 @@ class Contestant:
             as `ask`.
         """
         self.calls += len(calls)
-        message: Message = {"do": "run", "calls": [list(c) for c in calls], "variant": variant}
-        reply = self._put(message, (), None)
-        try:
-            inside, beside = max(1, whole(reply.message["ns"])), self._beside_ns(reply)
-        except (KeyError, TypeError, ValueError) as error:
-            raise TamperedError(f"malformed answer: {error!r}") from None
-        return Ran(self._answered(reply, len(calls)), max(1, reply.outside_ns - beside), inside, reply.cpu_ns)
+        ran, response = self._put(Run(calls=calls, variant=variant))
+        outside_ns = max(1, response.outside_ns - self._believed(ran.beside_ns))
+        return Ran(of_all(ran.results, len(calls)), outside_ns, max(1, ran.ns), response.cpu_ns)
+
+    def compute(self, calls: Sequence[Sequence[int]], variant: str, limit_s: float) -> None:
+        """Have it compute a variant for the first time, which may take as long as its compiler does.
+
+        Raises:
+            as `ask`.
+        """
+        self.ask(Run(calls=calls, variant=variant), limit_s)
 
     def take_parameters(self, offsets: Sequence[int]) -> None:
         """Make it ready for calls with the parameters at these offsets, where it does not read them there."""
@@ -191,40 +158,31 @@ class Contestant:
             as `ask`.
         """
         self.calls += len(calls)
-        turns = Turns(self.child.pid, [list(c) for c in calls])
-        message: Message = {"do": "in_turn", "count": len(calls), "variant": variant, "idle": idle}
-        reply = self._put(message, (), None, turns.hand_over)
-        results = () if idle else self._answered(reply, len(calls))
-        return Ran(results, max(1, reply.outside_ns - self._beside_ns(reply)), 1, reply.cpu_ns)
+        turns = Turns(self.child.pid, calls)
+        command = RunInTurn(count=len(calls), variant=variant, idle=idle)
+        ran, response = self._put(command, meanwhile=turns.hand_over)
+        results = () if idle else of_all(ran.results, len(calls))
+        return Ran(results, max(1, response.outside_ns - self._believed(ran.beside_ns)), 1, response.cpu_ns)
 
     def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
         """As `run`, with every result waited for before the next call: on a CPU there is no other way."""
         return self.run(calls, checked=False, variant=variant)
 
-    def _answered(self, reply: Reply, calls: int) -> tuple[tuple[Found, ...], ...]:
-        try:
-            return found_in(reply.message, calls)
-        except (KeyError, TypeError, ValueError) as error:
-            raise TamperedError(f"malformed answer: {error!r}") from None
-
     def _put(
-        self,
-        message: Message,
-        descriptors: Sequence[int],
-        limit_s: float | None,
-        meanwhile: Meanwhile | None = None,
-    ) -> Reply:
+        self, command: Command[R], limit_s: float | None = None, meanwhile: Meanwhile | None = None
+    ) -> tuple[R, Response[R]]:
         try:
-            reply = self.child.ask(message, limit_s or self.limit_s, descriptors, self.freeze, meanwhile)
-            self._check(reply.message)
+            response = self.child.ask(command, limit_s or self.limit_s, self.freeze, meanwhile)
+            return self._checked(response.answer), response
         except ChildMovedError as error:
             raise TamperedError(str(error)) from None
-        except (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError) as error:
+        except (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, MalformedError) as error:
             if self.trusted:
                 log = getattr(error, "log", "")
                 raise RefereeError(f"{self.trusted} failed: {error!r} {log[-2000:]}") from error
+            if isinstance(error, MalformedError):
+                raise TamperedError(f"malformed answer: {error}") from None
             raise
-        return reply
 
     def read(self, found: Found) -> torch.Tensor:
         """Copy a result from the frozen child.
@@ -241,7 +199,7 @@ class Contestant:
             TamperedError: there is no such memory.
         """
         result = torch.empty(sum(count for _, count in parts), dtype=getattr(torch, found.dtype))
-        item = ITEM_BYTES[found.dtype]
+        item = found.item_bytes
         self._copy([(found.address + first * item, count * item) for first, count in parts], result.data_ptr())
         return result
 
@@ -266,15 +224,17 @@ class Contestant:
         """End the child."""
         self.child.close()
 
-    def _beside_ns(self, reply: Reply) -> int:
+    def _believed(self, beside_ns: int) -> int:
         """How long a trusted side took to be given the parameters of its calls, which others read where they lie."""
-        return whole(reply.message.get("beside_ns", 0)) if self.trusted else 0
+        return beside_ns if self.trusted else 0
 
-    def _check(self, answer: Message) -> None:
-        if self.serials and answer.get("serial") != self.child.serial:
-            raise TamperedError(f"answer {answer.get('serial')!r} came for another question than ours")
-        if "error" in answer:
-            raise ChildRaisedError(legible(answer["error"]), legible(answer.get("log", ""))[-LOG:])
+    def _checked(self, answer: Answer[R]) -> R:
+        if self.serials and answer.serial != self.child.serial:
+            raise TamperedError(f"answer {answer.serial} came for another question than ours")
+        if answer.reply is None:
+            assert answer.raised is not None, "an answer has one of them"
+            raise ChildRaisedError(answer.raised.error, answer.raised.log[-LOG:])
+        return answer.reply
 
     def _copy(self, pieces: Sequence[tuple[int, int]], into: int) -> None:
         try:

@@ -1,7 +1,4 @@
-"""The grader's handle on the warm parent, which forks its single-use children.
-
-Decides what environment and which user a child is born with. Refuses to know what a child computes.
-"""
+"""The grader's handle on the warm parent, which forks its single-use children with their environment and user."""
 
 import os
 import secrets
@@ -18,6 +15,7 @@ from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.sandbox import wire
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
+from kernelwright.evaluate.sandbox.messages.sides import Birth, Born, Confined, Warmed
 from kernelwright.execution import job
 
 if TYPE_CHECKING:
@@ -71,8 +69,8 @@ class Warm:
         self._socket = ours
         ours.settimeout(120)
         try:
-            wire.receive(ours)
-        except (EOFError, OSError) as error:
+            wire.receive(ours, Warmed)
+        except (EOFError, OSError, ValueError) as error:
             self._process.kill()
             _, log = self._process.communicate()
             self._process = None
@@ -101,15 +99,14 @@ class Warm:
         # Its own open file description in append mode: the child cannot seek over what it printed.
         appended = os.open(f"/proc/self/fd/{log}", os.O_WRONLY | os.O_APPEND)
         placed = jail.model_copy(update={"directory": str(directory), "user": user})
-        order: wire.Message = {"side": side, "jail": placed.model_dump(mode="json")}
         try:
             with self._turn:
-                wire.send(self._socket, order, [theirs.fileno(), appended, keeper.fileno()])
+                wire.send(self._socket, Birth(side=side, jail=placed), [theirs.fileno(), appended, keeper.fileno()])
             status.settimeout(30)
-            born, _ = wire.receive(status)
+            born = wire.receive(status, Born)
             control.settimeout(30)
-            confined, _ = wire.receive(control)
-        except (EOFError, OSError) as error:
+            confined = wire.receive(control, Confined)
+        except (EOFError, OSError, ValueError) as error:
             said = os.pread(log, 2000, 0).decode(errors="replace")
             control.close()
             status.close()
@@ -119,8 +116,7 @@ class Warm:
             theirs.close()
             keeper.close()
             os.close(appended)
-        pid, group = int(str(born["pid"])), int(str(born["group"]))
-        return at_work(Child(control, status, log, directory, pid, group, tuple(confined["denied"])))
+        return at_work(Child(side, control, status, log, directory, born.pid, born.group, confined.denied))
 
     def close(self) -> None:
         """End the warm parent and with it every child."""

@@ -12,7 +12,7 @@ import socket
 import struct
 from collections.abc import Sequence
 
-from kernelwright.evaluate.sandbox import kernel, wire
+from kernelwright.evaluate.sandbox import kernel
 
 LIMIT = 1 << 16
 """Largest packet in bytes."""
@@ -47,11 +47,12 @@ class Turns:
         self.done = 0
         """Calls that are said to be done."""
 
-    def hand_over(self, control: socket.socket) -> wire.Message | None:
+    def hand_over(self, control: socket.socket) -> bytes | None:
         """All calls, one after the other; an answer that comes before the last one ends it, and is given back.
 
         Raises:
-            EOFError, TimeoutError, ValueError: as `wire.receive`.
+            EOFError, TimeoutError: as `wire.packet`.
+            ValueError: it answered with something else than numbers.
         """
         for packet in self._packets:
             control.send(packet)
@@ -59,7 +60,7 @@ class Turns:
             if not heard:
                 raise EOFError
             if heard[:1] == b"{":
-                return wire.read(heard)
+                return heard
             self.look(unpacked(heard))
             self.done += 1
         return None

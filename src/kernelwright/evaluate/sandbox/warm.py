@@ -13,9 +13,10 @@ import sys
 import traceback
 
 from kernelwright.evaluate.sandbox import kernel, wire
-from kernelwright.evaluate.sandbox.jail import Jail, enter, leave_namespaces
+from kernelwright.evaluate.sandbox.jail import enter, leave_namespaces
+from kernelwright.evaluate.sandbox.messages.sides import Birth, Born, Confined, Status, Warmed
 
-SIDES = {
+MODULES = {
     "reference": "kernelwright.evaluate.sides.reference",
     "cpp": "kernelwright.evaluate.sides.cpp",
     "cross": "kernelwright.evaluate.sides.cross",
@@ -28,7 +29,7 @@ SIDES = {
     "nvrtc": "kernelwright.evaluate.sides.nvrtc",
     "extension": "kernelwright.evaluate.sides.extension",
 }
-"""Which module serves a child of each kind; it has `serve(control, denied)`."""
+"""Which module serves a child of each kind; it has `serve(control)`."""
 
 SLOW = ("torch", "numpy")
 
@@ -41,43 +42,43 @@ def main() -> None:
         importlib.import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    wire.send(grader, {"warm": os.getpid()})
+    wire.send(grader, Warmed(pid=os.getpid()))
     while True:
         try:
-            order, descriptors = wire.receive(grader, 3)
+            data, descriptors = wire.packet(grader, 3)
         except EOFError:
             return
         if os.fork() == 0:
             grader.close()
-            _keep(str(order["side"]), Jail.model_validate(order["jail"]), descriptors)
+            _keep(Birth.model_validate_json(data), descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
 
 
-def _keep(side: str, jail: Jail, descriptors: list[int]) -> None:
+def _keep(birth: Birth, descriptors: list[int]) -> None:
     """The keeper: leads the process group, lives outside the new process namespace, reports pid and end."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     control, log, status = descriptors
-    isolated = leave_namespaces(jail)
+    isolated = leave_namespaces(birth.jail)
     child = os.fork()
     if child == 0:
         os.close(status)
-        _become_child(side, jail, isolated, control, log)
+        _become_child(birth, isolated, control, log)
     for descriptor in (control, log):
         os.close(descriptor)
     report = socket.socket(fileno=status)
-    wire.send(report, {"pid": child, "group": os.getpid()})
+    wire.send(report, Born(pid=child, group=os.getpid()))
     while True:
         # The kernel tells of a stop when the last thread has stopped.
         _, code = os.waitpid(child, os.WUNTRACED)
-        wire.send(report, {"status": code})
+        wire.send(report, Status(code=code))
         if not os.WIFSTOPPED(code):
             os._exit(0)
 
 
-def _become_child(side: str, jail: Jail, isolated: bool, control: int, log: int) -> None:
+def _become_child(birth: Birth, isolated: bool, control: int, log: int) -> None:
     code = 70
     try:
         with open(os.devnull) as nothing:  # noqa: PTH123 (a descriptor is wanted)
@@ -86,11 +87,11 @@ def _become_child(side: str, jail: Jail, isolated: bool, control: int, log: int)
         os.dup2(log, 2)
         os.close(log)
         kernel.exit_on_abort()
-        denied = enter(jail, isolated)
+        denied = enter(birth.jail, isolated)
         grader = socket.socket(fileno=control)
         # Said before there is any foreign code that could say it.
-        wire.send(grader, {"denied": denied})
-        importlib.import_module(SIDES[side]).serve(grader, denied)
+        wire.send(grader, Confined(denied=denied))
+        importlib.import_module(MODULES[birth.side]).serve(grader)
         code = 0
     except BaseException:  # noqa: BLE001 (last line of a forked child: it may not run its parent's code)
         traceback.print_exc()

@@ -13,53 +13,63 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.calls import (
+    Described,
+    DescribeInputs,
+    Found,
+    LibraryLoaded,
+    LoadLibrary,
+    Ran,
+    RanInTurn,
+    RunInTurn,
+    RunPlaced,
+)
 from kernelwright.evaluate.sides import session
-from kernelwright.evaluate.sides.memory import ArenaView, tensor_specs
+from kernelwright.evaluate.sides.memory import ArenaView
 
 
 class CppSide:
     """State of this process: the function and where its arguments are."""
 
-    def __init__(self, denied: list[str], control: socket.socket) -> None:
-        self._denied, self._control = denied, control
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
         self._kept: list[torch.Tensor] = []
 
-    def load(self, message: Message) -> Message:
+    def load(self, command: LoadLibrary) -> LibraryLoaded:
         """Map the arena, allocate the pool and open the library; its constructors run here."""
-        arena, library_file = message["descriptors"]
-        self._view = ArenaView(arena, message["starts"], bool(message.get("private")))
-        self._pool = torch.empty(int(message["pool_bytes"]), dtype=torch.uint8)
-        self._workspace_bytes = int(message["workspace_bytes"])
-        torch.set_num_threads(int(message["threads"]))
+        arena, library_file = command.files
+        self._view = ArenaView(arena, command.starts, command.private)
+        self._pool = torch.empty(command.pool_bytes, dtype=torch.uint8)
+        self._workspace_bytes = command.workspace_bytes
+        torch.set_num_threads(command.threads)
         path = Path("kernel.so").absolute()
         with path.open("wb") as file:
             os.sendfile(file.fileno(), library_file, 0, os.fstat(library_file).st_size)
         pool = self._pool.data_ptr()
         library = ctypes.CDLL(str(path))
         try:
-            self._function = getattr(library, str(message["entry"]))
+            self._function = getattr(library, command.entry)
         except AttributeError:
-            raise LookupError(f'no function {message["entry"]!r}: define it, and as extern "C"') from None
+            raise LookupError(f'no function {command.entry!r}: define it, and as extern "C"') from None
         self._function.restype = None
-        count = len(self._view.starts) + int(message["outputs"]) + (self._workspace_bytes > 0)
+        count = len(self._view.starts) + command.outputs + (self._workspace_bytes > 0)
         self._function.argtypes = [ctypes.c_void_p] * count
-        return {"denied": list(self._denied), "pool": pool}
+        return LibraryLoaded(pool=pool)
 
-    def run(self, message: Message) -> Message:
+    def run(self, command: RunPlaced) -> Ran:
         """Call the function once for every list of offsets, with results where `outs` says."""
         calls = [
             [*(self._view.address(i, o) for i, o in enumerate(offsets)), *outs]
-            for offsets, outs in zip(message["calls"], message["outs"], strict=True)
+            for offsets, outs in zip(command.calls, command.outs, strict=True)
         ]
         self._kept = []
         start = time.perf_counter_ns()
         for pointers in calls:
             self._function(*pointers, *self._workspace())
         inside = time.perf_counter_ns() - start
-        return {"ns": inside}
+        return Ran(ns=inside)
 
-    def in_turn(self, message: Message) -> Message:
+    def in_turn(self, command: RunInTurn) -> RanInTurn:
         """The same for calls that the grader hands over one by one."""
         self._kept = []
         inputs = len(self._view.starts)
@@ -69,14 +79,14 @@ class CppSide:
             self._function(*pointers, *self._workspace())
             return []
 
-        session.in_turn(self._control, int(message["count"]), compute)
-        return {}
+        session.in_turn(self._control, command.count, compute)
+        return RanInTurn()
 
-    def inputs(self, message: Message) -> Message:
+    def inputs(self, command: DescribeInputs) -> Described:
         """Where the windows at these offsets lie in this process, for the grader to look for changes."""
-        specs = tensor_specs(message, "tensors")
-        places = [self._view.address(i, int(o)) for i, o in enumerate(message["offsets"])]
-        return {"results": [[[a, s.dtype, list(s.shape)] for a, s in zip(places, specs, strict=True)]]}
+        places = [self._view.address(i, o) for i, o in enumerate(command.offsets)]
+        found = [Found(address=a, dtype=s.dtype, shape=s.shape) for a, s in zip(places, command.tensors, strict=True)]
+        return Described(tensors=found)
 
     def _workspace(self) -> list[int]:
         if not self._workspace_bytes:
@@ -86,7 +96,13 @@ class CppSide:
         return [memory.data_ptr()]
 
 
-def serve(control: socket.socket, denied: list[str]) -> None:
-    """Answer `load`, `run`, `in_turn` and `inputs`."""
-    side = CppSide(denied, control)
-    session.serve(control, {name: getattr(side, name) for name in ("load", "run", "in_turn", "inputs")})
+def serve(control: socket.socket) -> None:
+    """Answer until the grader is gone."""
+    side = CppSide(control)
+    handlers: session.Handlers = {
+        LoadLibrary: side.load,
+        RunPlaced: side.run,
+        RunInTurn: side.in_turn,
+        DescribeInputs: side.inputs,
+    }
+    session.serve(control, handlers)

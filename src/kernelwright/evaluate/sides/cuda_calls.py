@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from kernelwright.evaluate.sandbox.cuda_arena import LINE, CudaView
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.calls import Clocked, Clocking, Found
 from kernelwright.evaluate.sides import device_clock
 from kernelwright.evaluate.sides.device_clock import DeviceClock, Enqueue
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
@@ -16,30 +16,28 @@ _clocks: dict[bool, DeviceClock] = {}
 def timed(
     function: Callable[..., object],
     calls: Sequence[Sequence[object]],
-    how: Message,
+    how: Clocking,
     prepare: Sequence[Callable[[], None]] = (),
-) -> tuple[list[object], Message]:
+) -> tuple[list[object], Clocked]:
     """Results of `function` on each call's arguments, with the times that the grader's question asks for."""
     return clocked(lambda i: function(*calls[i]), len(calls), how, prepare)
 
 
 def clocked(
-    enqueue: Enqueue, calls: int, how: Message, prepare: Sequence[Callable[[], None]] = ()
-) -> tuple[list[object], Message]:
-    """Results and times by `how["clock"]`: `each` call by itself, `waiting` after every call, or `none`.
+    enqueue: Enqueue, calls: int, how: Clocking, prepare: Sequence[Callable[[], None]] = ()
+) -> tuple[list[object], Clocked]:
+    """Results, and times as `how` says.
 
-    `overhead` times as `each` does, with a kernel that does nothing in the place of every call. Where each call is timed by
-    itself, `prepare` has what is done before it, outside its time: its parameters are taken.
+    Where each call is timed by itself, `prepare` has what is done before it, outside its time: its parameters are taken.
     """
     torch.cuda.synchronize()
-    clock = how.get("clock", "none")
-    if clock in ("each", "overhead"):
-        device = the_clock(bool(how.get("watched")))
-        device.off = how.get("off", ())
-        if clock == "overhead":
+    if how.clock in ("each", "overhead"):
+        device = the_clock(how.watched)
+        device.off = how.off
+        if how.clock == "overhead":
             enqueue, prepare = device_clock.nothing, ()
-        return device.each(enqueue, calls, int(how["busy_ns"]), prepare)
-    return device_clock.waiting(enqueue, calls) if clock == "waiting" else device_clock.together(enqueue, calls)
+        return device.each(enqueue, calls, how.busy_ns, prepare)
+    return device_clock.waiting(enqueue, calls) if how.clock == "waiting" else device_clock.together(enqueue, calls)
 
 
 def the_clock(watched: bool) -> DeviceClock:
@@ -49,9 +47,9 @@ def the_clock(watched: bool) -> DeviceClock:
     return _clocks[watched]
 
 
-def publish(outbox: CudaView, results: Sequence[Sequence[torch.Tensor]], capacity: int) -> list[list[list[object]]]:
+def publish(outbox: CudaView, results: Sequence[Sequence[torch.Tensor]], capacity: int) -> list[list[Found]]:
     """Copy results into the outbox; each is described by its offset there, -1 where it did not fit."""
-    described: list[list[list[object]]] = []
+    described: list[list[Found]] = []
     offset = 0
     for call in results:
         described.append([])
@@ -61,7 +59,8 @@ def publish(outbox: CudaView, results: Sequence[Sequence[torch.Tensor]], capacit
             if fits and tensor.numel():
                 spec = TensorSpec.model_validate({"name": "", "shape": tuple(tensor.shape), "dtype": dtype})
                 outbox.tensor(0, offset, spec).copy_(tensor)
-            described[-1].append([offset if fits else -1, dtype, list(tensor.shape)])
+            address = offset if fits else -1
+            described[-1].append(Found(address=address, dtype=dtype, shape=tuple(tensor.shape)))
             offset += -(-size // LINE) * LINE
     torch.cuda.synchronize()
     return described

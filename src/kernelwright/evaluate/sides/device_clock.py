@@ -21,7 +21,7 @@ from statistics import median
 import torch
 from cuda.bindings import driver
 
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.calls import Clocked
 
 Enqueue = Callable[[int], object]
 
@@ -56,7 +56,7 @@ class DeviceClock:
 
     def each(
         self, enqueue: Enqueue, calls: int, busy_ns: int, prepare: Sequence[Callable[[], None]] = ()
-    ) -> tuple[list[object], Message]:
+    ) -> tuple[list[object], Clocked]:
         """What the calls computed, and nanoseconds: on the device of each, of the host's longest queueing, of `prepare`."""
         cycles = round(busy_ns * CYCLES_PER_NS)
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -82,7 +82,7 @@ class DeviceClock:
             end.synchronize()
             left = self._left_ns() if watched else 0
             times.append(round(start.elapsed_time(end) * 1e6) + left)
-        return results, {"ns": sum(times), "each_ns": times, "queued_ns": queued, "beside_ns": beside}
+        return results, Clocked(ns=sum(times), each_ns=times, queued_ns=queued, beside_ns=beside)
 
     def _left_ns(self) -> int:
         """How long the device goes on, where that is more than asking an idle one takes."""
@@ -114,22 +114,22 @@ def _everywhere() -> Callable[[int], None]:
     return spin
 
 
-def together(enqueue: Enqueue, calls: int) -> tuple[list[object], Message]:
+def together(enqueue: Enqueue, calls: int) -> tuple[list[object], Clocked]:
     """What the calls computed, one after the other without preparation; for verifying, which needs no time."""
     begin = time.perf_counter_ns()
     results = [enqueue(i) for i in range(calls)]
     torch.cuda.synchronize()
-    return results, {"ns": time.perf_counter_ns() - begin}
+    return results, Clocked(ns=time.perf_counter_ns() - begin)
 
 
-def waiting(enqueue: Enqueue, calls: int) -> tuple[list[object], Message]:
+def waiting(enqueue: Enqueue, calls: int) -> tuple[list[object], Clocked]:
     """As a program calls that needs each result: the device is waited for after every call."""
     begin = time.perf_counter_ns()
     results = []
     for i in range(calls):
         results.append(enqueue(i))
         torch.cuda.synchronize()
-    return results, {"ns": time.perf_counter_ns() - begin}
+    return results, Clocked(ns=time.perf_counter_ns() - begin)
 
 
 def nothing(index: int) -> None:

@@ -6,17 +6,30 @@ its context with it. Results go where the grader says, in memory that it poisone
 
 import os
 import socket
+from collections.abc import Sequence
 
 import torch
 from cuda.bindings import driver
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView, check
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.evaluate.sandbox.messages.calls import (
+    ChoosePlan,
+    Chosen,
+    Clocked,
+    Clocking,
+    Described,
+    DescribeInputs,
+    LaunchPlans,
+    LoadProgram,
+    Offsets,
+    Open,
+    ProgramLoaded,
+)
 from kernelwright.evaluate.sides import session
 from kernelwright.evaluate.sides.cuda_calls import clocked, publish, the_clock
 from kernelwright.evaluate.sides.launch_plan import Bound, Places, bind
-from kernelwright.evaluate.sides.memory import tensor_specs
 from kernelwright.records.launch import LaunchPlan
 
 BUSY_NS = 50_000
@@ -30,56 +43,54 @@ TRIES = 7
 class LauncherSide:
     """State of this process: modules, plans, buffers."""
 
-    def open(self, message: Message) -> Message:
+    def open(self, command: Open) -> Done:
         """Create the context, before there is anything to launch."""
         torch.cuda.init()
         torch.zeros(1, device="cuda")
         the_clock(watched=False)
-        return {}
+        return Done()
 
-    def load(self, message: Message) -> Message:
+    def load(self, command: LoadProgram) -> ProgramLoaded:
         """Map the arena and the results, load the binaries, and look up every kernel of every plan.
 
         A plan that cannot be launched here is left out; the answer says why, and is an error if none is left.
         """
-        count = len(message["sizes"])
-        *mapped, outbox = message["descriptors"][: count + 1]
-        self._view = CudaView(mapped, message["sizes"], writable=False)
-        self._copies = CopiedView(self._view) if message.get("private") else None
-        self._tensors = tensor_specs(message, "tensors") if message.get("private") else []
-        self._outbox_bytes = int(message["outbox"])
+        count = len(command.sizes)
+        *mapped, outbox = command.files[: count + 1]
+        self._view = CudaView(mapped, command.sizes, writable=False)
+        self._copies = CopiedView(self._view) if command.private else None
+        self._tensors = command.private
+        self._outbox_bytes = command.outbox
         self._outbox = CudaView([outbox], [self._outbox_bytes], writable=True)
-        self._output_bytes = [int(n) for n in message["output_bytes"]]
-        self._inputs = int(message["inputs"])
-        self._modules = [_module(d) for d in message["descriptors"][count + 1 :]]
+        self._output_bytes = command.output_bytes
+        self._inputs = command.inputs
+        self._modules = [_module(d) for d in command.files[count + 1 :]]
         self._faults: list[str] = []
-        self._bound = [self._tried_to_bind(d) for d in message["plans"]]
-        self._unaligned = {b.plan.label: b for d in message["unaligned_plans"] if (b := self._tried_to_bind(d))}
+        self._bound = [self._tried_to_bind(p) for p in command.plans]
+        self._unaligned = {b.plan.label: b for p in command.unaligned_plans if (b := self._tried_to_bind(p))}
         if not any(self._bound):
             raise RuntimeError(self._faults[0])
         self._chosen = next(i for i, b in enumerate(self._bound) if b)
-        return {"faults": self._faults, "launchable": [b is not None for b in self._bound]}
+        return ProgramLoaded(faults=self._faults, launchable=[b is not None for b in self._bound])
 
-    def choose(self, message: Message) -> Message:
+    def choose(self, command: ChoosePlan) -> Chosen:
         """Time every plan on one call and keep the fastest. Several calls, and the smallest of each."""
         times: list[float] = []
         for index, bound in enumerate(self._bound):
             self._chosen = index
-            times.append(float("inf") if bound is None else self._timed(message))
+            times.append(float("inf") if bound is None else self._timed(command))
         self._chosen = times.index(min(times))
-        return {"chosen": self._chosen, "us": [round(t, 3) for t in times]}
+        return Chosen(index=self._chosen, us=[round(t, 3) for t in times])
 
-    def run(self, message: Message) -> Message:
+    def run(self, command: LaunchPlans) -> Clocked:
         """Launch once for every list of offsets; results are in the outbox."""
         stream = torch.cuda.current_stream().cuda_stream
-        left_out = message.get("left_out", ())
-        places = [self._places(*call) for call in zip(message["calls"], message["outs"], strict=True)]
-        calls = [self._for(p).call(p, left_out) for p in places]
-        _, clocks = clocked(lambda i: calls[i](stream), len(calls), message)
-        return {**clocks, "results": []}
+        places = [self._places(*call) for call in zip(command.calls, command.outs, strict=True)]
+        calls = [self._for(p).call(p, command.left_out) for p in places]
+        _, times = clocked(lambda i: calls[i](stream), len(calls), command.how)
+        return times
 
-    def _tried_to_bind(self, described: Message) -> Bound | None:
-        plan = LaunchPlan.model_validate(described)
+    def _tried_to_bind(self, plan: LaunchPlan) -> Bound | None:
         try:
             return bind(plan, self._modules, self._output_bytes)
         except (MachineError, ValueError) as fault:
@@ -96,25 +107,27 @@ class LauncherSide:
             return self._unaligned.get(bound.plan.label, other)
         return bound
 
-    def _timed(self, message: Message) -> float:
-        best = float("inf")
+    def _timed(self, command: ChoosePlan) -> float:
+        how = Clocking(clock="each", busy_ns=BUSY_NS)
+        once, best = LaunchPlans(calls=[command.call], outs=[command.outs], how=how), float("inf")
         for attempt in range(TRIES):
-            taken = self.run({**message, "clock": "each", "busy_ns": BUSY_NS})["ns"] / 1000
+            taken = self.run(once).ns / 1000
             best = taken if attempt == 2 else min(best, taken)
         return best
 
-    def inputs(self, message: Message) -> Message:
+    def inputs(self, command: DescribeInputs) -> Described:
         """Copy the private inputs at these offsets to the outbox, for the grader to look for changes."""
         assert self._copies is not None
-        windows = [self._copies.tensor(i, int(o), self._tensors[i]) for i, o in enumerate(message["offsets"])]
-        return {"results": publish(self._outbox, [windows], self._outbox_bytes)}
+        windows = [self._copies.tensor(i, o, self._tensors[i]) for i, o in enumerate(command.offsets)]
+        (tensors,) = publish(self._outbox, [windows], self._outbox_bytes)
+        return Described(tensors=tensors)
 
     def _pointer(self, index: int, offset: int) -> int:
         if self._copies is None:
             return self._view.pointer(index) + offset
         return int(self._copies.tensor(index, offset, self._tensors[index]).data_ptr())
 
-    def _places(self, offsets: list[int], outs: list[int]) -> Places:
+    def _places(self, offsets: Offsets, outs: Sequence[int]) -> Places:
         pointers = [self._pointer(i, o) for i, o in enumerate(offsets)]
         base = self._outbox.pointer(0)
         return {
@@ -130,7 +143,14 @@ def _module(descriptor: int) -> object:
     return check(driver.cuModuleLoadData(image))
 
 
-def serve(control: socket.socket, denied: list[str]) -> None:
-    """Answer `open`, `load`, `choose`, `run` and `inputs`."""
+def serve(control: socket.socket) -> None:
+    """Answer until the grader is gone."""
     side = LauncherSide()
-    session.serve(control, {n: getattr(side, n) for n in ("open", "load", "choose", "run", "inputs")})
+    handlers: session.Handlers = {
+        Open: side.open,
+        LoadProgram: side.load,
+        ChoosePlan: side.choose,
+        LaunchPlans: side.run,
+        DescribeInputs: side.inputs,
+    }
+    session.serve(control, handlers)

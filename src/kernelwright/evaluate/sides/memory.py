@@ -6,14 +6,11 @@ import mmap
 import os
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 import torch
 
+from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.sandbox.wire import Message
 
 
 class ArenaView:
@@ -55,16 +52,10 @@ def over(address: int, spec: TensorSpec) -> torch.Tensor:
     return flat.view(spec.shape)
 
 
-def described(tensor: torch.Tensor) -> "list[int | str | list[int]]":
+def described(tensor: torch.Tensor) -> Found:
     """Address, dtype and shape of a result, for the grader to read."""
-    return [tensor.data_ptr(), str(tensor.dtype).removeprefix("torch."), list(tensor.shape)]
-
-
-def tensor_specs(message: "Message", key: str) -> list[TensorSpec]:
-    """The specs that a message carries under `key`."""
-    found = message[key]
-    assert isinstance(found, list)
-    return [TensorSpec.model_validate(item) for item in found]
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return Found(address=tensor.data_ptr(), dtype=dtype, shape=tuple(tensor.shape))
 
 
 def item_bytes(spec: TensorSpec) -> int:

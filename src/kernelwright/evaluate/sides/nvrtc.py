@@ -1,7 +1,7 @@
 """NVRTC in its own confined process: CUDA C++ text into a device binary. It starts no program and needs no driver.
 
-Decides nothing: options, names and folders come from the grader. What it hands back is foreign: the text that it compiled
-may have taken this process over.
+Options, names and folders come from the grader. What it hands back is untrusted: the text that it compiled may have
+taken this process over.
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import socket
 import struct
 from pathlib import Path
 
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.tools import CompileCuda, CudaCompiled, Kernels, Made
 from kernelwright.evaluate.sides import session
 from kernelwright.evaluate.sides.device_headers import device_headers
 from kernelwright.evaluate.sides.kernel_parameters import kernel_parameters
@@ -20,23 +20,23 @@ LOG = 20000
 class NvrtcSide:
     """State of this process: the bytes that wait to be read."""
 
-    def __init__(self, denied: list[str]) -> None:
-        self._denied = denied
+    def __init__(self) -> None:
         self._made = ctypes.create_string_buffer(0)
 
-    def compile(self, message: Message) -> Message:
-        """Compile `source` with `options`, asking for the kernels `names`; the binary stays in memory at `address`."""
+    def compile(self, command: CompileCuda) -> CudaCompiled:
+        """Compile, asking for the kernels by name; the binary stays in memory."""
         try:
-            program = Compilation(message["library"])
+            program = Compilation(command.library)
         except (ImportError, OSError, RuntimeError) as error:
-            return {"missing": str(error)}
-        headers = device_headers(message["include"])
-        answer = program.run(str(message["source"]), headers, message["names"], message["options"])
-        binary = program.binary
-        if binary:
-            self._made = ctypes.create_string_buffer(binary, len(binary))
-            answer |= {"address": ctypes.addressof(self._made), "bytes": len(binary), "parameters": _parameters(binary)}
-        return answer | {"version": program.version, "denied": self._denied}
+            return CudaCompiled(missing=str(error) or type(error).__name__)
+        log, names = program.run(command, device_headers(command.include))
+        kernels = self._kept(program.binary, names) if program.binary else None
+        return CudaCompiled(version=program.version, log=log, kernels=kernels)
+
+    def _kept(self, binary: bytes, names: list[str]) -> Kernels:
+        self._made = ctypes.create_string_buffer(binary, len(binary))
+        made = Made(address=ctypes.addressof(self._made), nbytes=len(binary))
+        return Kernels(made=made, names=names, parameters=_parameters(binary))
 
 
 class Compilation:
@@ -60,21 +60,21 @@ class Compilation:
         self.version = f"{major}.{minor}"
         self.binary = b""
 
-    def run(self, source: str, headers: dict[str, str], names: list[str], options: list[str]) -> Message:
+    def run(self, command: CompileCuda, headers: dict[str, str]) -> tuple[str, list[str]]:
         """The log, and each name as it is in the binary."""
         nvrtc = self._nvrtc
         texts, titles = [t.encode() for t in headers.values()], [n.encode() for n in headers]
-        _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", len(texts), texts, titles)
-        for name in names:
+        _, program = nvrtc.nvrtcCreateProgram(command.source.encode(), b"kernel.cu", len(texts), texts, titles)
+        for name in command.names:
             nvrtc.nvrtcAddNameExpression(program, name.encode())
-        given = [o.encode() for o in options]
+        given = [o.encode() for o in command.options]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(given), given)
         log = self._read(program, "ProgramLog").rstrip(b"\0 \n")
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            return {"log": log.decode(errors="replace")[:LOG] or str(status), "names": []}
-        lowered = [nvrtc.nvrtcGetLoweredName(program, name.encode())[1].decode() for name in names]
+            return log.decode(errors="replace")[:LOG] or str(status), []
+        lowered = [nvrtc.nvrtcGetLoweredName(program, name.encode())[1].decode() for name in command.names]
         self.binary = self._read(program, "CUBIN")
-        return {"log": log.decode(errors="replace")[-LOG:], "names": lowered}
+        return log.decode(errors="replace")[-LOG:], lowered
 
     def _read(self, program: object, what: str) -> bytes:
         _, length = getattr(self._nvrtc, f"nvrtcGet{what}Size")(program)
@@ -90,6 +90,6 @@ def _parameters(binary: bytes) -> dict[str, list[int]]:
         return {}
 
 
-def serve(control: socket.socket, denied: list[str]) -> None:
-    """Answer `compile`."""
-    session.serve(control, {"compile": NvrtcSide(denied).compile})
+def serve(control: socket.socket) -> None:
+    """Answer until the grader is gone."""
+    session.serve(control, {CompileCuda: NvrtcSide().compile})

@@ -1,25 +1,25 @@
 """What ncu starts: `python -m kernelwright.evaluate.sides.profile_target ORDER.json LOG`.
 
-Calls a candidate a few times and marks the last call for the profiler. It runs foreign code, in the jail that ncu was
-started in. An order to `trace` is traced here, without ncu, into LOG. Decides nothing about what is counted.
+It calls a candidate a few times and marks the last call for the profiler. It runs untrusted code, in the jail that ncu
+was started in. An order to `trace` is traced here, without ncu, into LOG.
 """
 
-import json
 import sys
 from pathlib import Path
 
 import torch
 
+from kernelwright.evaluate.sandbox.messages.tools import ProfileOrder
 from kernelwright.evaluate.sides.subject import WARM_CALLS, subject
 from kernelwright.evaluate.sides.traced import traced
 
 
 def main() -> None:
     """Warm up, then one call between the profiler's marks; or a trace."""
-    order = json.loads(Path(sys.argv[1]).read_text())
-    call = subject(order)
-    if order.get("trace"):
-        Path(sys.argv[2]).write_text(json.dumps(traced(call)))
+    order = ProfileOrder.model_validate_json(Path(sys.argv[1]).read_text())
+    call = subject(order.subject)
+    if order.trace:
+        Path(sys.argv[2]).write_text(traced(call).model_dump_json())
         return
     for _ in range(WARM_CALLS):
         call()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import torch
 
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.tools import Rates
 
 COPY_BYTES = 2 << 30
 SIDE = 8192
@@ -19,9 +19,10 @@ CYCLES = 8_000_000
 """Of torch's spin kernel, about 4 ms: the stream is kept busy until every launch is queued."""
 
 
-def rates() -> Message:
+def rates() -> Rates:
     """`copy_gbps`, `fp32_tflops`, `tf32_tflops`, `bf16_tflops` and `launch_us`; a rate that fails is left out."""
-    found: Message = {}
+    found: dict[str, float] = {}
+    notes: list[str] = []
     measures: dict[str, Callable[[], float]] = {
         "copy_gbps": _copy,
         "fp32_tflops": lambda: _product(torch.float32, tf32=False),
@@ -33,9 +34,9 @@ def rates() -> Message:
         try:
             found[name] = round(measure(), 3)
         except RuntimeError as error:  # out of memory beside a large task, or a format that the chip lacks
-            found.setdefault("notes", []).append(f"{name}: {str(error).splitlines()[0][:200]}")
+            notes.append(f"{name}: {str(error).splitlines()[0][:200]}")
         torch.cuda.empty_cache()
-    return found
+    return Rates(**found, notes=notes)
 
 
 def _copy() -> float:

@@ -16,14 +16,35 @@ from functools import partial
 import numpy as np
 import torch
 
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.evaluate.sandbox.messages.calls import (
+    Described,
+    DescribeState,
+    Draw,
+    ExportGraph,
+    Found,
+    GraphExported,
+    LoadTask,
+    MapArena,
+    Precision,
+    Prepare,
+    Prepared,
+    Ran,
+    RanInTurn,
+    ReduceTask,
+    Run,
+    RunInTurn,
+    TakeParameters,
+    TaskLoaded,
+    TaskReduced,
+    TellPrecision,
+)
 from kernelwright.evaluate.sides import export, precision, session
 from kernelwright.evaluate.sides.domains import spec_of, with_domain
 from kernelwright.evaluate.sides.memory import ArenaView, described
 from kernelwright.evaluate.sides.values import cut_to, double, same, tensors_of
 from kernelwright.evaluate.sides.watch import Watch
 from kernelwright.evaluate.triton.reduce import reduce_workload
-from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 Call = Callable[..., object]
@@ -32,19 +53,19 @@ Call = Callable[..., object]
 class ReferenceSide:
     """State of this process: the module in its variants."""
 
-    def __init__(self, denied: list[str], device: str = "cpu") -> None:
-        self._denied, self._device = denied, device
+    def __init__(self, device: str = "cpu") -> None:
+        self._device = device
         self._kept: list[object] = []
         self._inputs: list[TensorSpec | Scalar] = []
         self._reduced = False
         self._variants: dict[str, Call] = {}
         self._models: dict[str, torch.nn.Module] = {}
 
-    def load(self, message: Message) -> Message:
+    def load(self, command: LoadTask) -> TaskLoaded:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
-        torch.set_num_threads(int(message["threads"]))
+        torch.set_num_threads(command.threads)
         precision.full()
-        self._source = str(message["source"])
+        self._source = command.source
         model = self._build()
         draws = [self._draw(seed) for seed in (1, 2)]
         self._inputs = self._describe_inputs(draws)
@@ -55,68 +76,67 @@ class ReferenceSide:
         outputs = [spec_of(f"output{i}", t) for i, t in enumerate(first)]
         kept = [v for v in draws[0] if isinstance(v, torch.Tensor)]
         after = list(model.state_dict().values())
-        return {
-            "inputs": [i.model_dump(mode="json") for i in self._inputs],
-            "parameters": [p.model_dump(mode="json") for p in self._parameters],
-            "outputs": [o.model_dump(mode="json") for o in outputs],
-            "mutates_inputs": not same(given, kept),
-            "random": [not same([a], [b]) for a, b in zip(first, again, strict=True)],
-            "mutates_state": not same(before, after),
-            "finite": all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
-            "denied": list(self._denied),
-            "init": _literal(self._arguments),
-        }
+        return TaskLoaded(
+            inputs=self._inputs,
+            parameters=self._parameters,
+            outputs=outputs,
+            mutates_inputs=not same(given, kept),
+            mutates_state=not same(before, after),
+            random=[not same([a], [b]) for a, b in zip(first, again, strict=True)],
+            finite=all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
+            init=_literal(self._arguments),
+        )
 
-    def reduce(self, message: Message) -> Message:
+    def reduce(self, command: ReduceTask) -> TaskReduced:
         """From now on, be the same task on fewer elements, for an interpreter that is slow."""
-        found = reduce_workload(self._source, Workload.model_validate(message["workload"]))
+        found = reduce_workload(self._source, command.workload)
         if found.source != self._source:
             self._source = found.source
             self._build()
         self._inputs, self._reduced = list(found.workload.inputs), True
-        return {"reduction": found.model_dump(mode="json"), "init": _literal(self._arguments)}
+        return TaskReduced(workload=found.workload, description=found.description, init=_literal(self._arguments))
 
-    def graph(self, message: Message) -> Message:
+    def graph(self, command: ExportGraph) -> GraphExported:
         """The OpGraph, through torch.export."""
         inputs = self._draw(1)
         self._exported, graph = export.graph(self._models["eager"], inputs, self._inputs)
-        return {"graph": graph.model_dump_json()}
+        return GraphExported(graph=graph)
 
-    def draw(self, message: Message) -> Message:
+    def draw(self, command: Draw) -> Described:
         """Inputs of one seed: where they lie in this process."""
-        drawn = self._draw(int(message["seed"]))
+        drawn = self._draw(command.seed)
         tensors = [t.contiguous() for t in drawn if isinstance(t, torch.Tensor)]
         self._kept = [tensors]
-        return {"results": [[described(t) for t in tensors]]}
+        return Described(tensors=[described(t) for t in tensors])
 
-    def state(self, message: Message) -> Message:
+    def state(self, command: DescribeState) -> Described:
         """The parameters and buffers as they were initialised."""
         tensors = [t.detach().contiguous() for t in self._models["eager"].state_dict().values()]
         self._kept = [tensors]
-        return {"results": [[described(t) for t in tensors]]}
+        return Described(tensors=[described(t) for t in tensors])
 
-    def arrange(self, message: Message) -> Message:
+    def arrange(self, command: MapArena) -> Done:
         """Map the arena, which the grader could size only once it knew the inputs."""
-        self._view = ArenaView(message["descriptors"][0], message["starts"])
-        return {}
+        self._view = ArenaView(command.files[0], command.starts)
+        return Done()
 
-    def parameters(self, message: Message) -> Message:
+    def parameters(self, command: TakeParameters) -> Done:
         """Take the parameters from the arena at these offsets, in every variant of the model."""
         with torch.no_grad():
             for model in self._models.values():
-                self._take(model, message["offsets"])
-        return {}
+                self._take(model, command.offsets)
+        return Done()
 
-    def flags(self, message: Message) -> Message:
+    def flags(self, command: TellPrecision) -> Precision:
         """What the precision of every variant depends on, as the task's own code left it."""
-        return {"precision": precision.told()}
+        return Precision(flags=precision.told())
 
-    def prepare(self, message: Message) -> Message:
+    def prepare(self, command: Prepare) -> Prepared:
         """Build a variant: `fp64`, `compile` (at its first run), or `watch`, which gives back what `nodes` compute.
 
         `watch fp64` does so in double precision.
         """
-        variant = str(message["variant"])
+        variant = command.variant
         model = self._models["eager"]
         if variant == "fp64":
             self._models[variant] = copy.deepcopy(model).double()
@@ -125,33 +145,32 @@ class ReferenceSide:
         elif variant.startswith("watch"):
             module = copy.deepcopy(self._exported.module())
             self._models[variant] = module.double() if variant.endswith("fp64") else module
-            self._variants[variant] = Watch(self._models[variant], message["nodes"]).results
-        return {}
+            self._variants[variant] = Watch(self._models[variant], command.nodes).results
+        return Prepared()
 
-    def run(self, message: Message) -> Message:
+    def run(self, command: Run) -> Ran:
         """Run a variant on windows of the arena; results stay alive until the next run.
 
         A call that names parameters too takes them first, beside the clock: `beside_ns` says how long that took.
         """
-        variant = str(message["variant"])
-        calls = [self._window(self._view, offsets) for offsets in message["calls"]]
-        if variant.endswith("fp64"):
+        calls = [self._window(self._view, offsets) for offsets in command.calls]
+        if command.variant.endswith("fp64"):
             calls = [self._doubled(c) for c in calls]
-        function = self._function(variant)
+        function = self._function(command.variant)
         self._kept = []
         with torch.no_grad():
             begin, beside = time.perf_counter_ns(), 0
-            for offsets, arguments in zip(message["calls"], calls, strict=True):
+            for offsets, arguments in zip(command.calls, calls, strict=True):
                 start = time.perf_counter_ns()
                 self._take_own(offsets)
                 beside += time.perf_counter_ns() - start
                 self._kept.append(function(*arguments))
             inside = time.perf_counter_ns() - begin - beside
-        return {"ns": inside, "beside_ns": beside, "results": self._described_results()}
+        return Ran(ns=inside, beside_ns=beside, results=self._described_results())
 
-    def in_turn(self, control: socket.socket, message: Message) -> Message:
+    def in_turn(self, control: socket.socket, command: RunInTurn) -> RanInTurn:
         """The same for calls that the grader hands over one by one; `idle` computes nothing."""
-        function, idle = self._function(str(message["variant"])), bool(message["idle"])
+        function, idle = self._function(command.variant), command.idle
         self._kept = []
         nothing, beside = torch.zeros(1), 0
 
@@ -166,10 +185,10 @@ class ReferenceSide:
             return [t.data_ptr() for t in tensors_of(value) if t.numel()]
 
         with torch.no_grad():
-            session.in_turn(control, int(message["count"]), compute)
-        return {"beside_ns": beside} if idle else {"beside_ns": beside, "results": self._described_results()}
+            session.in_turn(control, command.count, compute)
+        return RanInTurn(beside_ns=beside, results=() if idle else self._described_results())
 
-    def _described_results(self) -> list[list[list[int | str | list[int]]]]:
+    def _described_results(self) -> list[list[Found]]:
         results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
         self._kept.append(results)
         return [[described(t) for t in r] for r in results]
@@ -182,7 +201,7 @@ class ReferenceSide:
     def _take(self, model: torch.nn.Module, offsets: Sequence[int]) -> None:
         state = model.state_dict()
         for i, spec in enumerate(self._parameters):
-            state[spec.name].copy_(self._view.tensor(self._first_parameter + i, int(offsets[i]), spec))
+            state[spec.name].copy_(self._view.tensor(self._first_parameter + i, offsets[i], spec))
 
     @property
     def _first_parameter(self) -> int:
@@ -267,11 +286,26 @@ def _seed(seed: int) -> None:
     np.random.seed(seed % 2**32)
 
 
-COMMANDS = ("load", "graph", "draw", "state", "reduce", "arrange", "parameters", "prepare", "flags", "run")
+def described_by(side: ReferenceSide) -> session.Handlers:
+    """What a reference answers on every device."""
+    return {
+        LoadTask: side.load,
+        ExportGraph: side.graph,
+        TakeParameters: side.parameters,
+        Prepare: side.prepare,
+        TellPrecision: side.flags,
+    }
 
 
-def serve(control: socket.socket, denied: list[str]) -> None:
+def serve(control: socket.socket) -> None:
     """Answer the grader's questions about the reference."""
-    side = ReferenceSide(denied)
-    commands = {name: getattr(side, name) for name in COMMANDS}
-    session.serve(control, {**commands, "in_turn": partial(side.in_turn, control)})
+    side = ReferenceSide()
+    computing: session.Handlers = {
+        ReduceTask: side.reduce,
+        Draw: side.draw,
+        DescribeState: side.state,
+        MapArena: side.arrange,
+        Run: side.run,
+        RunInTurn: partial(side.in_turn, control),
+    }
+    session.serve(control, {**described_by(side), **computing})

@@ -7,16 +7,31 @@ writable here, and draws are put straight into it. The baselines that only a GPU
 import gc
 import socket
 import traceback
+from collections.abc import Sequence
 from functools import partial
 
 import torch
 
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.evaluate.sandbox.messages.calls import (
+    Clocked,
+    Clocking,
+    DrawInto,
+    Export,
+    Exported,
+    MapDeviceArena,
+    Offsets,
+    Prepare,
+    Prepared,
+    PutState,
+    Release,
+    RunOnDevice,
+)
 from kernelwright.evaluate.sides import graphed, session
 from kernelwright.evaluate.sides.cuda_calls import clocked, publish
 from kernelwright.evaluate.sides.device_clock import Enqueue
-from kernelwright.evaluate.sides.reference import COMMANDS, ReferenceSide
+from kernelwright.evaluate.sides.reference import ReferenceSide, described_by
 from kernelwright.evaluate.sides.values import tensors_of
 from kernelwright.records.tensor import TensorSpec
 
@@ -27,64 +42,65 @@ CACHE_BYTES = 16 << 30
 class CudaReferenceSide(ReferenceSide):
     """State of this process."""
 
-    def arrange(self, message: Message) -> Message:
+    def map_all(self, command: MapDeviceArena) -> Done:
         """Map the arena and the outbox."""
         torch.cuda.empty_cache()
-        *arena, outbox = message["descriptors"]
-        self._view = CudaView(arena, message["sizes"], writable=True)  # type: ignore[assignment]
-        self._capacity = int(message["outbox"])
+        *arena, outbox = command.files
+        self._view = CudaView(arena, command.sizes, writable=True)  # type: ignore[assignment]
+        self._capacity = command.outbox
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
-        return {}
+        return Done()
 
-    def release(self, message: Message) -> Message:
+    def release(self, command: Release) -> Done:
         """Give memory back to the device: of the last results, and of what refers to itself if `collect` says so."""
         self._kept = []
-        if message["collect"]:
+        if command.collect:
             gc.collect()
         torch.cuda.empty_cache()
-        return {}
+        return Done()
 
-    def draw(self, message: Message) -> Message:
+    def draw_into(self, command: DrawInto) -> Done:
         """Draw inputs of one seed into the arena at these offsets."""
-        drawn = self._draw(int(message["seed"]))
-        self._put([t for t in drawn if isinstance(t, torch.Tensor)], 0, message["offsets"])
-        return {"results": []}
+        drawn = self._draw(command.seed)
+        self._put([t for t in drawn if isinstance(t, torch.Tensor)], 0, command.offsets)
+        return Done()
 
-    def state(self, message: Message) -> Message:
+    def put_state(self, command: PutState) -> Done:
         """Put the parameters as they were initialised into the arena at these offsets."""
         state = [t.detach() for t in self._models["eager"].state_dict().values()]
-        self._put(state, self._first_parameter, message["offsets"])
-        return {"results": []}
+        self._put(state, self._first_parameter, command.offsets)
+        return Done()
 
-    def run(self, message: Message) -> Message:
+    def run_on_device(self, command: RunOnDevice) -> Clocked:
         """Run a variant; results stay on the device until the next run."""
-        variant = str(message["variant"])
-        calls = [self._window(self._view, offsets) for offsets in message["calls"]]
+        variant = command.variant
+        calls = [self._window(self._view, offsets) for offsets in command.calls]
         if variant.endswith("fp64"):
             calls = [self._doubled(c) for c in calls]
         self._kept = []
         with torch.no_grad():
-            prepare = [partial(self._take_own, offsets) for offsets in message["calls"]]
-            self._kept, clocks = clocked(self._enqueue(variant, calls), len(calls), message, prepare)
-        return {**clocks, "results": [[] for _ in calls]}
+            prepare = [partial(self._take_own, offsets) for offsets in command.calls]
+            self._kept, times = clocked(self._enqueue(variant, calls), len(calls), command.how, prepare)
+        return times
 
-    def prepare(self, message: Message) -> Message:
+    def prepare(self, command: Prepare) -> Prepared:
         """As on the CPU; a baseline that cannot be made is no error of the task's, and says why."""
-        variant = str(message["variant"])
+        variant = command.variant
         if variant == "compile_max":
             # Its CUDA graphs would copy every input in, or be captured anew within the clock: inputs move here.
             self._variants[variant] = torch.compile(self._models["eager"], mode="max-autotune-no-cudagraphs")
         elif variant != "graph":
-            return super().prepare(message)
-        return self._tried(variant, message["calls"])
+            return super().prepare(command)
+        return self._tried(variant, command.calls)
 
-    def _tried(self, variant: str, windows: list[list[int]]) -> Message:
+    def _tried(self, variant: str, windows: Sequence[Offsets]) -> Prepared:
         try:
             with torch.no_grad():
-                self._kept, _ = clocked(self._enqueue(variant, [self._window(self._view, w) for w in windows]), 1, {})
+                calls = [self._window(self._view, w) for w in windows]
+                self._kept, _ = clocked(self._enqueue(variant, calls), 1, Clocking())
         except Exception:  # noqa: BLE001 (the task's own code, and the compiler's; told to the grader)
-            return {"missing": traceback.format_exc(limit=-1).strip().splitlines()[-1][:300]}
-        return {}
+            return Prepared(missing=traceback.format_exc(limit=-1).strip().splitlines()[-1][:300])
+        return Prepared()
 
     def _enqueue(self, variant: str, calls: list[list[object]]) -> Enqueue:
         if variant == "graph":
@@ -92,10 +108,10 @@ class CudaReferenceSide(ReferenceSide):
         function = self._function(variant)
         return lambda i: function(*calls[i])
 
-    def export(self, message: Message) -> Message:
+    def export(self, command: Export) -> Exported:
         """Copy the last results to the outbox; `narrow` rounds fp64 to single precision, which takes half the room."""
         results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
-        if message["narrow"]:
+        if command.narrow:
             self._kept = []
             results = [[t.float() if t.dtype == torch.float64 else t for t in call] for call in results]
         published = publish(self._outbox, results, self._capacity)
@@ -103,9 +119,9 @@ class CudaReferenceSide(ReferenceSide):
             # The fp64 variant's intermediates are several times the inputs; other processes need that memory.
             self._kept, results = [], []
             torch.cuda.empty_cache()
-        return {"results": published}
+        return Exported(results=published)
 
-    def _put(self, tensors: list[torch.Tensor], first: int, offsets: list[int]) -> None:
+    def _put(self, tensors: list[torch.Tensor], first: int, offsets: Offsets) -> None:
         specs = [s for s in self._inputs if isinstance(s, TensorSpec)] if first == 0 else self._parameters
         for i, (tensor, spec) in enumerate(zip(tensors, specs, strict=True)):
             if tuple(tensor.shape) != spec.shape:
@@ -114,7 +130,15 @@ class CudaReferenceSide(ReferenceSide):
         torch.cuda.synchronize()
 
 
-def serve(control: socket.socket, denied: list[str]) -> None:
+def serve(control: socket.socket) -> None:
     """Answer the grader's questions about the reference."""
-    side = CudaReferenceSide(denied, "cuda")
-    session.serve(control, {name: getattr(side, name) for name in (*COMMANDS, "export", "release")})
+    side = CudaReferenceSide("cuda")
+    computing: session.Handlers = {
+        DrawInto: side.draw_into,
+        PutState: side.put_state,
+        MapDeviceArena: side.map_all,
+        RunOnDevice: side.run_on_device,
+        Export: side.export,
+        Release: side.release,
+    }
+    session.serve(control, {**described_by(side), **computing})

@@ -4,8 +4,6 @@ The secret inputs of the session stay where they are: an access out of bounds or
 confined process, like everything foreign.
 """
 
-import base64
-import json
 import sys
 from pathlib import Path
 
@@ -13,13 +11,10 @@ import torch
 from cuda.bindings import driver
 
 from kernelwright.evaluate.sandbox.cuda_arena import check
-from kernelwright.evaluate.sandbox.wire import Message
+from kernelwright.evaluate.sandbox.messages.tools import ModelJob, PlanJob, SanitizerJob
 from kernelwright.evaluate.sides.launch_plan import bind
 from kernelwright.evaluate.triton.model import construct, flatten, load_parameters
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
-from kernelwright.records.candidate import Candidate
-from kernelwright.records.launch import LaunchPlan
-from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 JOB = "job.json"
@@ -41,12 +36,13 @@ def drawn(spec: TensorSpec) -> torch.Tensor:
     return (values if spec.domain is Domain.REAL else values.abs()).to(dtype)
 
 
-def call_plan(job: Message, workload: Workload) -> None:
+def call_plan(job: PlanJob) -> None:
     """Launch a plan of tier one."""
-    modules = [check(driver.cuModuleLoadData(base64.b64decode(m))) for m in job["modules"]]
+    workload = job.workload
+    modules = [check(driver.cuModuleLoadData(m)) for m in job.modules]
     specs = [drawn(t) for t in workload.tensors], [drawn(p) for p in workload.parameters]
     outputs = [torch.empty(o.shape, dtype=getattr(torch, o.dtype), device="cuda") for o in workload.outputs]
-    bound = bind(LaunchPlan.model_validate(job["plan"]), modules, [o.nbytes for o in workload.outputs])
+    bound = bind(job.plan, modules, [o.nbytes for o in workload.outputs])
     places = dict(zip(("input", "parameter"), ([t.data_ptr() for t in ts] for ts in specs), strict=True))
     enqueue = bound.call({**places, "output": [o.data_ptr() for o in outputs]})
     for _ in range(CALLS):
@@ -54,10 +50,10 @@ def call_plan(job: Message, workload: Workload) -> None:
         torch.cuda.synchronize()
 
 
-def call_model(job: Message, workload: Workload) -> None:
+def call_model(job: ModelJob) -> None:
     """Call a module of tier two."""
-    candidate = Candidate.model_validate(job["candidate"])
-    task = load_module(private_path("task"), str(job["init"]))
+    candidate, workload = job.candidate, job.workload
+    task = load_module(private_path("task"), job.init)
     entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
     model = construct(entry, task).cuda()
     load_parameters(model, {p.name: drawn(p) for p in workload.parameters})
@@ -70,11 +66,13 @@ def call_model(job: Message, workload: Workload) -> None:
 
 def main() -> None:
     """Do what the job says."""
-    job = json.loads(Path(JOB).read_text())
+    job = SanitizerJob.model_validate_json(Path(JOB).read_text()).program
     torch.cuda.init()
     torch.zeros(1, device="cuda")
-    workload = Workload.model_validate(job["workload"])
-    (call_plan if "plan" in job else call_model)(job, workload)
+    if isinstance(job, PlanJob):
+        call_plan(job)
+    else:
+        call_model(job)
     sys.stdout.write(f"{DONE}\n")
 
 

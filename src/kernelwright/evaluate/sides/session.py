@@ -1,29 +1,38 @@
-"""The dialogue of a child with the grader: one answer a question, until the socket closes.
+"""The dialogue of a child with the grader: one answer for each question, until the socket closes.
 
-Decides how an exception is reported. It runs in the process of foreign code, so nothing that it says is trusted.
+It runs in the process of untrusted code, so nothing that it says is trusted, exceptions included.
 """
 
 import socket
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from kernelwright.evaluate.sandbox import turns, wire
+from kernelwright.evaluate.sandbox.messages.base import Answer, Raised, Reply
+from kernelwright.evaluate.sandbox.messages.sides import AnyCommand, read_question
 
-Command = Callable[[wire.Message], wire.Message]
+Handlers = Mapping[type[AnyCommand], Callable[[Any], Reply | Raised]]
+"""What answers a command, by its type."""
+FILES = 64
+"""Most descriptors that come with a question."""
 
 
-def serve(control: socket.socket, commands: Mapping[str, Command]) -> None:
+def serve(control: socket.socket, handlers: Handlers) -> None:
     """Answer until the grader is gone."""
     while True:
         try:
-            question, descriptors = wire.receive(control, 64)
+            question = read_question(*wire.packet(control, FILES))
         except EOFError:
             return
         try:
-            answer = commands[str(question["do"])]({**question, "descriptors": descriptors})
+            said = handlers[type(question.command)](question.command)
         except Exception as error:  # noqa: BLE001 (foreign code: whatever it raises is its result)
-            answer = {"error": type(error).__name__, "log": _shorten(error)}
-        wire.send(control, {**answer, "serial": question["serial"]})
+            said = Raised(error=type(error).__name__, log=_shorten(error))
+        raised = isinstance(said, Raised)
+        wire.send(
+            control, Answer(serial=question.serial, reply=None if raised else said, raised=said if raised else None)
+        )
 
 
 def in_turn(control: socket.socket, count: int, compute: Callable[[tuple[int, ...]], Sequence[int]]) -> None:

@@ -1,25 +1,21 @@
 """What is profiled: one call of a candidate on inputs of the right shapes, in a child, without anybody's clock.
 
-Decides the inputs: drawn here, by shape and domain, from a seed that is no secret, since nothing is judged. Three kinds:
-a module with host code of its own, a shared object, and device code that our own launcher runs.
+The inputs are drawn here, by shape and domain, from a seed that is not secret, because nothing is judged. There are
+three kinds of candidates: a module with host code of its own, a shared object, and device code that our own launcher
+runs.
 """
 
 import ctypes
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
+from kernelwright.evaluate.sandbox.messages.tools import LibrarySubject, ModuleSubject, ProgramSubject
 from kernelwright.evaluate.triton.model import construct, load_parameters
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
-from kernelwright.records.candidate import Candidate
-from kernelwright.records.launch import LaunchPlan
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.sandbox.wire import Message
 
 Call = Callable[[], object]
 SEED = 7
@@ -29,22 +25,21 @@ LIBRARY, BINARY = "kernel.so", "module{}.cubin"
 """Names under which binaries lie in the current directory."""
 
 
-def subject(order: "Message") -> Call:
-    """The call to profile.
-
-    Args:
-        order: `workload`, `device`, and by `kind`: `module` (`candidate`, `init`), `library` (`entry`,
-            `workspace_bytes`; the file `kernel.so`), `program` (`plan`, `modules`; the files `module0.cubin` …).
+def subject(what: ModuleSubject | LibrarySubject | ProgramSubject) -> Call:
+    """The call to profile; the binaries of a library (`kernel.so`) or program (`module0.cubin` …) lie beside it.
 
     Raises:
         whatever the candidate's own code raises.
     """
     torch.manual_seed(SEED)
-    workload, device = Workload.model_validate(order["workload"]), str(order.get("device", "cuda"))
-    inputs = [draw(t, device) for t in workload.tensors]
-    parameters = [draw(p, device) for p in workload.parameters]
-    kinds = {"module": _module, "library": _library, "program": _program}
-    return kinds[str(order["kind"])](order, workload, inputs, parameters)
+    device = what.device if isinstance(what, ModuleSubject) else "cuda"
+    inputs = [draw(t, device) for t in what.workload.tensors]
+    parameters = [draw(p, device) for p in what.workload.parameters]
+    if isinstance(what, ModuleSubject):
+        return _module(what, inputs, parameters)
+    if isinstance(what, LibrarySubject):
+        return _library(what, inputs, parameters)
+    return _program(what, inputs, parameters)
 
 
 def draw(spec: TensorSpec, device: str) -> torch.Tensor:
@@ -61,13 +56,13 @@ def draw(spec: TensorSpec, device: str) -> torch.Tensor:
     return torch.randn(spec.shape, device=device).to(dtype)
 
 
-def _module(order: "Message", workload: Workload, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:
-    candidate = Candidate.model_validate(order["candidate"])
-    task = load_module(private_path("task"), str(order["init"]))
+def _module(what: ModuleSubject, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:
+    candidate, workload = what.candidate, what.workload
+    task = load_module(private_path("task"), what.init)
     entry = entry_of(load_module(private_path("kernel"), candidate.source, candidate.defines), candidate)
     model = construct(entry, task)
     load_parameters(model, {p.name: t for p, t in zip(workload.parameters, parameters, strict=True)})
-    model = model.to(str(order.get("device", "cuda")))
+    model = model.to(what.device)
     tensors = iter(inputs)
     arguments = [i.value if isinstance(i, Scalar) else next(tensors) for i in workload.inputs]
 
@@ -78,12 +73,11 @@ def _module(order: "Message", workload: Workload, inputs: list[torch.Tensor], pa
     return call
 
 
-def _library(order: "Message", workload: Workload, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:
-    function = getattr(ctypes.CDLL(str(Path(LIBRARY).resolve())), str(order["entry"]))
-    held = [*inputs, *parameters, *_outputs(workload)]
-    size = int(order.get("workspace_bytes", 0))
-    if size:
-        held.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
+def _library(what: LibrarySubject, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:
+    function = getattr(ctypes.CDLL(str(Path(LIBRARY).resolve())), what.entry)
+    held = [*inputs, *parameters, *_outputs(what.workload)]
+    if what.workspace_bytes:
+        held.append(torch.empty(what.workspace_bytes, dtype=torch.uint8, device="cuda"))
     pointers = [ctypes.c_void_p(t.data_ptr()) for t in held]
     stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
 
@@ -93,7 +87,7 @@ def _library(order: "Message", workload: Workload, inputs: list[torch.Tensor], p
     return call
 
 
-def _program(order: "Message", workload: Workload, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:
+def _program(what: ProgramSubject, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:
     # The driver's bindings are there where a GPU is.
     from cuda.bindings import driver  # noqa: PLC0415
 
@@ -102,11 +96,10 @@ def _program(order: "Message", workload: Workload, inputs: list[torch.Tensor], p
 
     torch.cuda.init()
     torch.zeros(1, device="cuda")
-    images = [Path(BINARY.format(i)).read_bytes() for i in range(int(order["modules"]))]
+    images = [Path(BINARY.format(i)).read_bytes() for i in range(what.modules)]
     modules = [check(driver.cuModuleLoadData(image)) for image in images]
-    outputs = _outputs(workload)
-    plan = LaunchPlan.model_validate(order["plan"])
-    bound = bind(plan, modules, [o.nbytes for o in workload.outputs])
+    outputs = _outputs(what.workload)
+    bound = bind(what.plan, modules, [o.nbytes for o in what.workload.outputs])
     held = {"input": inputs, "parameter": parameters, "output": outputs}
     enqueue = bound.call({kind: [t.data_ptr() for t in tensors] for kind, tensors in held.items()})
 

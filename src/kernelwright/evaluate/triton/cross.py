@@ -1,8 +1,8 @@
 """A Triton candidate compiled for an architecture that is not here.
 
-The candidate's own host code runs at full size on tensors without memory; each of its launches
-compiles the kernel with its real signature, specialisation and configuration, and is recorded instead
-of run. Refuses to say whether the kernel is right, and claims no time.
+The candidate's own host code runs at full size on tensors without memory. Each of its launches compiles the kernel with
+its real signature, specialisation and configuration, and is recorded instead of run. No time is claimed, and nothing
+says whether the kernel is right.
 """
 
 import time
@@ -16,7 +16,7 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.errors import TritonError
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.triton.cubin import LOG_KEY, assembler_log, registers, spill_bytes
+from kernelwright.evaluate.triton.cubin import LOG_KEY
 from kernelwright.evaluate.triton.device import (
     Call,
     CudaPretence,
@@ -27,6 +27,7 @@ from kernelwright.evaluate.triton.device import (
 from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
 from kernelwright.evaluate.triton.model import arguments_of, construct, empty, load_parameters
 from kernelwright.evaluate.triton.module import entry_of, load_module, private_path
+from kernelwright.evaluate.triton.vendor import VENDORS
 from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, occupancy
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.measure import BuildFacts, KernelFacts
@@ -42,7 +43,7 @@ def cross_compile(candidate: Candidate, task_source: str, workload: Workload, ar
         candidate: a `triton` candidate with its defines chosen.
         task_source: the task's file, for its `get_init_inputs`.
         workload: full-size shapes; no memory is taken for them.
-        arch: `sm_80` … `sm_120`.
+        arch: such as `sm_90` or `gfx942`.
 
     Raises:
         MachineError: no facts are known of `arch`.
@@ -55,7 +56,8 @@ def cross_compile(candidate: Candidate, task_source: str, workload: Workload, ar
     task = load_module(private_path("task"), task_source)
     path = private_path("kernel")
     launches: list[Call] = []
-    with Boundary(path, KINDS) as boundary, absent_gpu(device) as driver, assembler_log(), torch.no_grad():
+    log = VENDORS[device.kind].assembler_log()
+    with Boundary(path, KINDS) as boundary, absent_gpu(device) as driver, log, torch.no_grad():
         entry = entry_of(load_module(path, candidate.source, candidate.defines), candidate)
         boundary.default = "run"
         _launch(entry, task, workload, driver)
@@ -97,12 +99,13 @@ def build_facts(launches: Sequence[Call], device: Hardware, seconds: float) -> B
 
 def _kernel(launch: Call, device: Hardware) -> KernelFacts:
     log = getattr(launch.metadata, LOG_KEY, "")
-    used = registers(log)
+    vendor = VENDORS[device.kind]
+    used = vendor.registers(log)
     shared, warps = launch.metadata.shared, launch.metadata.num_warps
     return KernelFacts(
         name=launch.name,
         registers=used,
-        spill_bytes=spill_bytes(log),
+        spill_bytes=vendor.spill_bytes(log),
         shared_bytes=shared,
         warps=warps,
         occupancy=occupancy(device, BlockShape(warps=warps, registers=used, shared_bytes=shared)) if used else None,

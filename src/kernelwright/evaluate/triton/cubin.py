@@ -1,7 +1,6 @@
-"""What the assembler says of a kernel in its log: registers and spills.
+"""What the assembler says about a kernel in its log: registers and spills.
 
-Refuses to know how a kernel came to be compiled. The log is kept in Triton's own metadata, so that a
-kernel from Triton's cache still has it.
+The log is kept in Triton's own metadata, so that a kernel from Triton's cache still has it.
 """
 
 import io
@@ -10,14 +9,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 
 import triton
+from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import CUDABackend
 from triton.runtime.errors import PTXASError
 
 from kernelwright.evaluate.triton.foreign import Foreign
 from kernelwright.evaluate.triton.replaced import replaced
+from kernelwright.knowledge.hardware import Hardware
 
 LOG_KEY = "ptxas_log"
 """Where a kernel's metadata keeps the assembler's log."""
+
+
+def target(device: Hardware) -> GPUTarget:
+    """What Triton compiles for."""
+    return GPUTarget("cuda", device.number, device.warp)
 
 
 def registers(log: str) -> int | None:

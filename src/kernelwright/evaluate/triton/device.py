@@ -1,9 +1,9 @@
 """The GPU that is not here, as host code and Triton see it.
 
-Decides: what a candidate's host code may ask of `torch.cuda`, and what Triton asks of its driver; both
-answer with the facts of the architecture's representative device. Nothing is run: a launch is
-recorded. Not covered: streams, events, graphs and memory statistics raise as on any machine without a GPU, and do so
-where there is one as well: no CUDA context is ever made.
+What a candidate's host code may ask of `torch.cuda`, and what Triton asks of its driver, is answered with the facts of
+the architecture's representative device. Nothing is run: a launch is recorded. Not covered: streams, events, graphs and
+memory statistics raise as on any machine without a GPU, and do so where there is one as well: no CUDA context is ever
+made.
 """
 
 import importlib
@@ -20,14 +20,15 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode
 from triton.backends.compiler import GPUTarget
 from triton.runtime.autotuner import Autotuner
 
-from kernelwright.evaluate.triton.cubin import LOG_KEY, registers
+from kernelwright.evaluate.triton.cubin import LOG_KEY
 from kernelwright.evaluate.triton.foreign import Foreign
 from kernelwright.evaluate.triton.replaced import replaced
-from kernelwright.knowledge.hardware import WARP, Hardware
+from kernelwright.evaluate.triton.vendor import VENDORS
+from kernelwright.knowledge.hardware import Hardware
 
 GPU = torch.device("cuda", 0)
-MAX_THREADS = 1024
-"""Most threads of a block."""
+ROCM = "7.0"
+"""What torch says that it was built with, where it pretends that an AMD GPU is here."""
 LAUNCHER_FIELDS = 4
 """What Triton passes to a launcher between the function and the kernel's arguments: metadata twice, and two hooks."""
 
@@ -61,11 +62,12 @@ class RecordingDriver:
         """What a tensor without memory gives as its `data_ptr()`."""
         self.utils = self
         self._device = device
+        self._vendor = VENDORS[device.kind]
         self._registers = 0
 
     def get_current_target(self) -> GPUTarget:
         """What Triton compiles for."""
-        return GPUTarget("cuda", self._device.number, WARP)
+        return self._vendor.target(self._device)
 
     def get_current_device(self) -> int:
         """An index; the architecture's number, so that Triton's caches by device never mix two of them."""
@@ -85,7 +87,7 @@ class RecordingDriver:
             "max_shared_mem": self._device.shared_bytes_block,
             "max_num_regs": self._device.registers,
             "multiprocessor_count": self._device.multiprocessors,
-            "warpSize": WARP,
+            "warpSize": self._device.warp,
         }
 
     def load_binary(self, _name: str, cubin: bytes, _shared: int, _device: int) -> tuple[None, bytes, int, int, int]:
@@ -93,11 +95,11 @@ class RecordingDriver:
 
         Triton makes the launcher of a kernel just before it loads the kernel.
         """
-        return None, cubin, self._registers, 0, MAX_THREADS
+        return None, cubin, self._registers, 0, self._device.threads_block
 
     def launcher_cls(self, source: Foreign, metadata: Foreign) -> Callable[..., None]:
         """A launcher that records what it is given instead of running it; like Triton's, it runs no empty grid."""
-        self._registers = registers(getattr(metadata, LOG_KEY, "")) or 0
+        self._registers = self._vendor.registers(getattr(metadata, LOG_KEY, "")) or 0
 
         def launch(x: int, y: int, z: int, _stream: int, cubin: bytes, *rest: object) -> None:
             grid = (int(x), int(y), int(z))
@@ -159,6 +161,7 @@ def absent_gpu(device: Hardware) -> Iterator[RecordingDriver]:
         # Set as it was, since asking Triton to do so looks for a GPU.
         stack.enter_context(replaced(triton.runtime.driver, _active=driver))
         stack.enter_context(replaced(torch.cuda, **_torch_cuda(device)))
+        stack.enter_context(replaced(torch.version, **_torch_version(device)))
         stack.enter_context(replaced(Autotuner, do_bench=property(lambda _tuner: _bench)))
         methods = {"data_ptr": lambda tensor: driver.address(tensor), "device": _pretended_device()}
         stack.enter_context(replaced(fake_tensor.FakeTensor, **methods))
@@ -197,13 +200,14 @@ def _torch_cuda(device: Hardware) -> dict[str, object]:
         major=major,
         minor=minor,
         multi_processor_count=device.multiprocessors,
-        max_threads_per_multi_processor=device.warps * WARP,
-        max_threads_per_block=MAX_THREADS,
+        max_threads_per_multi_processor=device.warps * device.warp,
+        max_threads_per_block=device.threads_block,
         regs_per_multiprocessor=device.registers,
         shared_memory_per_multiprocessor=device.shared_bytes,
         shared_memory_per_block_optin=device.shared_bytes_block,
         L2_cache_size=device.cache_bytes,
-        warp_size=WARP,
+        warp_size=device.warp,
+        gcnArchName=device.arch,
     )
     return {
         "is_available": lambda: True,
@@ -219,6 +223,11 @@ def _torch_cuda(device: Hardware) -> dict[str, object]:
         "device": lambda _device=None: nullcontext(),
         **dict.fromkeys(("_lazy_init", "Stream", "Event"), _refuse),
     }
+
+
+def _torch_version(device: Hardware) -> dict[str, object]:
+    """What torch says that it was built for: host code asks it whose GPU is here."""
+    return {"cuda": None, "hip": torch.version.hip or ROCM} if device.kind == "hip" else {}
 
 
 def _refuse(*_arguments: object, **_named: object) -> NoReturn:

@@ -1,4 +1,4 @@
-"""CUDA's math library for Triton's interpreter: each function that torch has too is computed by torch.
+"""The math library of CUDA and ROCm for Triton's interpreter: each function that torch has too is computed by torch.
 
 Functions outside the table raise UnsupportedError when they are called: no verdict follows from them.
 """
@@ -12,6 +12,7 @@ import torch
 import triton.language as tl
 from triton.language.extra import libdevice as generic
 from triton.language.extra.cuda import libdevice as cuda
+from triton.language.extra.hip import libdevice as hip
 from triton.runtime import interpreter
 
 from kernelwright.evaluate.triton.fault import UnsupportedError
@@ -60,7 +61,7 @@ _RESULT = {"llrint": tl.int64, **dict.fromkeys(_PREDICATES, tl.int32)}
 
 def install() -> None:
     """Replace the functions in Triton's libdevice modules of this process; do so before candidates import."""
-    for module in (cuda, generic):
+    for module in (cuda, hip, generic):
         for name in _functions(module):
             table = _TABLE.get(name)
             setattr(module, name, _computed(table, _RESULT.get(name)) if table else _unsupported(name))

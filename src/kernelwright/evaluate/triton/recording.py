@@ -1,6 +1,6 @@
 """The recording of one call of a model, launch by launch, and the launch plan that it comes to.
 
-Decides what each launch is as data, and that results are whole memory of their own with the task's shapes and types.
+Results must be whole memory of their own with the task's shapes and types.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,6 @@ from kernelwright.evaluate.triton.fault import UnsupportedError
 from kernelwright.evaluate.triton.foreign import Foreign
 from kernelwright.evaluate.triton.ledger import Ledger
 from kernelwright.evaluate.triton.model import flatten
-from kernelwright.knowledge.hardware import WARP
 from kernelwright.records.launch import Argument, Launch, LaunchPlan, Null, Pointer, TensorMap, Workspace
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
@@ -62,7 +61,7 @@ class Recording:
                 kernel=call.name,
                 module=self._modules.number(call),
                 grid=(x * clusters, y, z),
-                block=(WARP * facts.num_warps, 1, 1),
+                block=(facts.target.warp_size * facts.num_warps, 1, 1),
                 shared_bytes=facts.shared,
                 cluster=(clusters, 1, 1),
                 cooperative=bool(facts.launch_cooperative_grid),

@@ -3,74 +3,97 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
 
-from kernelwright import api
 from kernelwright.errors import UsageError
-from kernelwright.interfaces.cli.app import ERRORS, OUTPUT, suppliers_of
-from kernelwright.interfaces.cli.bench_screen import BenchScreen
-from kernelwright.interfaces.cli.guard import interruptible
+from kernelwright.interfaces.cli.console import ERRORS, OUTPUT, interruptible, suppliers_of
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-STRATEGIES = "direct,fsr,cudaforge,tritongym,frontend_midend,best_of_n"
-_WHAT, _BUDGET = "What is compared", "What each cell may spend"
-_KERNELBENCH = "A checkout of KernelBench instead of a directory"
+    from kernelwright import api
+
+_WHAT, _BUDGET = "What to compare", "What each cell may spend (one task, strategy, proposer, model, reward and seed)"
+_KERNELBENCH = "Take the tasks from a checkout of KernelBench"
 
 
-def _option(words: str, panel: str | None = None) -> object:
-    return typer.Option(help=words, rich_help_panel=panel)
+def _option(words: str, panel: str | None = None, metavar: str | None = None) -> object:
+    return typer.Option(metavar=metavar, help=words, rich_help_panel=panel)
 
 
 Tasks = Annotated[
     list[Path] | None,
-    typer.Argument(help="Directories of tasks, or files; with a size as in tasks/fsr@large.", show_default=False),
+    typer.Argument(
+        metavar="PATH",
+        help="Task files or directories of them; DIR@SIZE picks a size, such as tasks/fsr@large.",
+        show_default=False,
+    ),
 ]
-Strategies = Annotated[str, _option("With commas between; tritongym:WORKFLOW and cudaforge:EDIT too.", _WHAT)]
-Proposers = Annotated[str | None, _option("author, llm, llm:VARIANT. Default: llm with a model, else author.", _WHAT)]
-Rewards = Annotated[str, _option("Of the search.", _WHAT)]
-Seeds = Annotated[str, _option("Of the search, with commas.", _WHAT)]
-Sample = Annotated[int | None, _option("Only so many tasks.", _WHAT)]
+Strategies = Annotated[
+    str | None, _option("Strategies, separated by commas: {spellings}. Default: all, each as it is.", _WHAT)
+]
+Proposers = Annotated[
+    str | None,
+    _option("author, llm or llm:VARIANT, separated by commas. Default: llm with --model, else author.", _WHAT),
+]
+Rewards = Annotated[str, _option("Rewards that a predictor learns, separated by commas.", _WHAT)]
+Seeds = Annotated[
+    str, _option("Seeds of the search's random choices, separated by commas; each is a repetition.", _WHAT)
+]
+Sample = Annotated[int | None, _option("Use only this many of the tasks.", _WHAT)]
 Models = Annotated[
     list[str] | None,
     _option(
-        "PROVIDER:NAME or PROVIDER:NAME@URL; again, to compare. ROLE=… for one role, LABEL/ROLE=… in one of those.",
+        "PROVIDER:NAME or PROVIDER:NAME@URL. Repeat it to compare models. ROLE=… sets one role; LABEL/ROLE=… sets it "
+        "for one of the models compared.",
         _WHAT,
+        "MODEL",
     ),
 ]
 Direct = Annotated[
-    bool, typer.Option("--direct/--no-direct", help="With direct beside what models write.", rich_help_panel=_WHAT)
+    bool,
+    typer.Option(
+        "--direct/--no-direct", help="Also run direct, which gives models no feedback.", rich_help_panel=_WHAT
+    ),
 ]
-NaiveKernels = Annotated[Path | None, _option("A directory with a naive kernel a task: TASK.cu, TASK.cpp.", _WHAT)]
-Proposals = Annotated[int | None, _option("Proposals.", _BUDGET)]
-DeviceSeconds = Annotated[float | None, _option("Seconds of evaluation.", _BUDGET)]
-MaxTokens = Annotated[int | None, _option("Tokens of the models.", _BUDGET)]
-MaxUsd = Annotated[float | None, _option("US dollars.", _BUDGET)]
-TokensTotal = Annotated[int | None, _option("Tokens of all cells together.", _BUDGET)]
-UsdTotal = Annotated[float | None, _option("US dollars of all cells together.", _BUDGET)]
-Checkout = Annotated[Path | None, _option("The checkout's folder.", _KERNELBENCH)]
-Level = Annotated[int, _option("1 to 4.", _KERNELBENCH)]
-Problems = Annotated[str, _option("Such as 1,5-9. Default: all.", _KERNELBENCH)]
-InPrecision = Annotated[api.Precision, _option("Of model and inputs.", _KERNELBENCH)]
+NaiveKernels = Annotated[
+    Path | None, _option("A directory with one naive kernel per task: TASK.cu or TASK.cpp.", _WHAT)
+]
+Proposals = Annotated[int | None, _option("How many proposals the search may make.", _BUDGET)]
+DeviceSeconds = Annotated[float | None, _option("Seconds that evaluating may take.", _BUDGET)]
+MaxTokens = Annotated[int | None, _option("Tokens that the models may use.", _BUDGET)]
+MaxUsd = Annotated[float | None, _option("US dollars that the models may cost.", _BUDGET)]
+TokensTotal = Annotated[int | None, _option("Tokens for all cells together.", _BUDGET)]
+UsdTotal = Annotated[float | None, _option("US dollars for all cells together.", _BUDGET)]
+Checkout = Annotated[Path | None, _option("Folder of the checkout.", _KERNELBENCH)]
+Level = Annotated[int, _option("KernelBench's level, 1 to 4.", _KERNELBENCH)]
+Problems = Annotated[str, _option("Numbers of the problems, such as 1,5-9. Default: all.", _KERNELBENCH)]
+InPrecision = Annotated[Literal["fp32", "fp16", "bf16"], _option("Type of the model and its inputs.", _KERNELBENCH)]
 IncludeUnfit = Annotated[
-    bool, typer.Option("--include-unfit/--unfit", help="Also those known as unfit.", rich_help_panel=_KERNELBENCH)
+    bool,
+    typer.Option(
+        "--include-unfit/--unfit", help="Also run problems that are known to be unfit.", rich_help_panel=_KERNELBENCH
+    ),
 ]
-TargetName = Annotated[str | None, _option("cpu, cuda, or sm_80 … sm_120. Default: the GPU if there is one.")]
-Config = Annotated[Path | None, _option("TOML file for every cell; flags win over it.")]
-RunDir = Annotated[Path | None, _option("The bench's folder; one that is there goes on. Default: bench-runs/DATE.")]
-Isolation = Annotated[str | None, _option("auto, or strict: refuse a weaker sandbox.")]
-Retry = Annotated[bool, typer.Option("--retry", help="Try failed cells again, also where nothing broke.")]
+TargetName = Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")]
+Config = Annotated[Path | None, _option("Read every cell's settings from this TOML file. Flags override it.")]
+RunDir = Annotated[
+    Path | None, _option("The bench's folder; a bench that is already there continues. Default: bench-runs/DATE.")
+]
+Isolation = Annotated[str | None, _option("auto, or strict: refuse to judge in a weakened sandbox.")]
+Retry = Annotated[
+    bool, typer.Option("--retry", help="Run every failed cell again, also where the task itself was the reason.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")]
 
 
 def bench(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
     tasks: Tasks = None,
-    strategies: Strategies = STRATEGIES,
+    strategies: Strategies = None,
     proposers: Proposers = None,
     rewards: Rewards = "tritongym",
     seeds: Seeds = "0",
@@ -96,7 +119,10 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     retry: Retry = False,
     json: Json = False,
 ) -> None:
-    """Compare strategies on a set of tasks: right, fast, and at what cost."""
+    """Compare strategies on a set of tasks: which are right, how fast, and at what cost."""
+    from kernelwright import api
+    from kernelwright.interfaces.cli.bench_screen import BenchScreen
+
     checkout = api.KernelBench(kernelbench, level, precision, problems, include_unfit) if kernelbench else None
     crews = api.read_crews(model or ())
     flags: api.Settings = {
@@ -105,10 +131,11 @@ def bench(  # noqa: PLR0913  a flag is a parameter
         "policy": _given(isolation=isolation),
     }
     written = _listed(proposers or ("llm" if model else "author"))
+    compared = _listed(strategies) if strategies is not None else api.listed()
     request = api.BenchRequest(
         suite=_suite(tasks, checkout),
         folder=run_dir or Path("bench-runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}",
-        strategies=_with_direct(_listed(strategies), written) if direct else _listed(strategies),
+        strategies=_with_baseline(compared, written) if direct else compared,
         proposers=written,
         rewards=_listed(rewards),
         seeds=_numbers(seeds),
@@ -125,7 +152,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     _end(result, request.folder, json=json)
 
 
-def _end(result: api.BenchResult, folder: Path, *, json: bool) -> None:
+def _end(result: "api.BenchResult", folder: Path, *, json: bool) -> None:
     if json:
         print(result.comparison.model_dump_json(indent=1))
     else:
@@ -133,19 +160,21 @@ def _end(result: api.BenchResult, folder: Path, *, json: bool) -> None:
         OUTPUT.print(f"json {escape(str(result.json))}")
         OUTPUT.print(f"page {escape(str(result.page))}")
     if not result.comparison.complete:
-        ERRORS.print(f"go on with the same command and --run-dir {escape(str(folder))}")
+        ERRORS.print(f"continue with the same command and --run-dir {escape(str(folder))}")
     raise typer.Exit(result.exit_code)
 
 
-def _with_direct(strategies: tuple[str, ...], proposers: tuple[str, ...]) -> tuple[str, ...]:
-    """Where models write, their answers without any feedback are a column too: what the loops are worth is seen beside it."""
-    if "direct" in strategies or not strategies or not any(name.partition(":")[0] == "llm" for name in proposers):
+def _with_baseline(strategies: tuple[str, ...], proposers: tuple[str, ...]) -> tuple[str, ...]:
+    """Where models write, also run them without feedback: the difference is what a loop is worth."""
+    from kernelwright.api import BASELINE
+
+    if BASELINE in strategies or not strategies or not any(name.partition(":")[0] == "llm" for name in proposers):
         return strategies
-    ERRORS.print("direct is compared too, as what models write without feedback; --no-direct leaves it out")
-    return ("direct", *strategies)
+    ERRORS.print(f"{BASELINE} is compared too, as what models write without feedback; --no-{BASELINE} leaves it out")
+    return (BASELINE, *strategies)
 
 
-def _suite(tasks: list[Path] | None, kernelbench: api.KernelBench | None) -> tuple[Path, ...] | api.KernelBench:
+def _suite(tasks: list[Path] | None, kernelbench: "api.KernelBench | None") -> "tuple[Path, ...] | api.KernelBench":
     if bool(tasks) == (kernelbench is not None):
         raise UsageError("name either a directory of tasks or --kernelbench and its folder")
     return kernelbench if kernelbench is not None else tuple(tasks or ())

@@ -1,42 +1,55 @@
 """`kernelwright check TASK KERNEL`: judge a kernel that a person wrote."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
 
-from kernelwright import api
-from kernelwright.interfaces.cli.app import ERRORS, OUTPUT, suppliers_of
-from kernelwright.interfaces.cli.guard import interruptible
-from kernelwright.interfaces.cli.screen import Screen
+from kernelwright.interfaces.cli.console import OUTPUT, watched
 from kernelwright.interfaces.cli.words import figure_lines, verdict_line, work_line
-from kernelwright.records.policy import Policy
+
+if TYPE_CHECKING:
+    from kernelwright import api
 
 
 def check(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
-    task: Annotated[Path, typer.Argument(help="A file with Model and get_inputs.", show_default=False)],
-    kernel: Annotated[Path, typer.Argument(help="A .cpp, .cu or .py file.", show_default=False)],
+    task: Annotated[
+        Path, typer.Argument(metavar="TASK", help="The task: a file with Model and get_inputs.", show_default=False)
+    ],
+    kernel: Annotated[Path, typer.Argument(metavar="KERNEL", help="The kernel: a {endings} file.", show_default=False)],
     target: Annotated[
-        str | None, typer.Option(help="cpu, cuda, or sm_80 … sm_120. Default: by the kernel's language.")
+        str | None,
+        typer.Option(help="{targets}. Default: follows from the kernel's language."),
     ] = None,
-    entry: Annotated[str | None, typer.Option(help="The kernel's function. Default: the only one.")] = None,
-    workspace_bytes: Annotated[int, typer.Option(min=0, help="Workspace that the kernel gets.")] = 0,
-    isolation: Annotated[Literal["auto", "strict"], typer.Option(help="strict: refuse a weaker sandbox.")] = "auto",
-    execution: Annotated[Literal["local", "ray"], typer.Option(help="Where the kernel is judged.")] = "local",
+    entry: Annotated[
+        str | None, typer.Option(help="Name of the kernel's function. Default: the only one in the file.")
+    ] = None,
+    workspace_bytes: Annotated[int, typer.Option(min=0, help="Bytes of scratch memory that the kernel gets.")] = 0,
+    isolation: Annotated[
+        Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")
+    ] = "auto",
+    execution: Annotated[
+        Literal["local", "ray"], typer.Option(help="Where to judge the kernel: on this machine or on a Ray cluster.")
+    ] = "local",
     ray_address: Annotated[
-        str | None, typer.Option(help="Of a Ray cluster's head. Default: RAY_ADDRESS, or a new one here.")
+        str | None, typer.Option(help="Address of the Ray cluster's head. Default: RAY_ADDRESS, or a new cluster here.")
     ] = None,
     library_calls: Annotated[
         Literal["report", "forbid"], typer.Option(help="forbid: refuse what leaves the work to PyTorch. On a GPU.")
     ] = "report",
-    quick: Annotated[bool, typer.Option("--quick", help="As short as in a search.")] = False,
-    receipt: Annotated[Path | None, typer.Option(help="Write the verdict's receipt here.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure only as long as a search does.")] = False,
+    receipt: Annotated[Path | None, typer.Option(help="Write the verdict's receipt to this file.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
-    """Judge a kernel: right or wrong, and how fast. Exit code 0 only if it is right."""
+    """Judge a kernel: is it right, and how fast is it?
+
+    Exit code 0: it is right. 1: it is wrong, or was only compiled.
+    """
+    from kernelwright import api
+    from kernelwright.records.policy import Policy
+
     request = api.CheckRequest(
         task,
         kernel,
@@ -48,8 +61,8 @@ def check(  # noqa: PLR0913  a flag is a parameter
         receipt=receipt,
         place=api.Place(execution, ray_address),
     )
-    with interruptible("no verdict was reached"), Screen(ERRORS) as screen:
-        summary = api.check(request, replace(suppliers_of(context), listener=screen))
+    with watched(context, "no verdict was reached") as suppliers:
+        summary = api.check(request, suppliers)
     if json:
         print(summary.model_dump_json(indent=2))
     else:
@@ -57,7 +70,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
     raise typer.Exit(0 if summary.right else 1)
 
 
-def _show(summary: api.CheckSummary) -> None:
+def _show(summary: "api.CheckSummary") -> None:
     OUTPUT.print(verdict_line(summary))
     OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
     for line in (work_line(summary), *figure_lines(summary)):

@@ -1,22 +1,26 @@
-"""`kernelwright doctor`: what this machine can do, and the cure for what it cannot."""
+"""`kernelwright doctor`: what this machine can do, and how to fix what it cannot."""
 
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from kernelwright import api
 from kernelwright.errors import MachineError
-from kernelwright.interfaces.cli.app import OUTPUT, suppliers_of
+from kernelwright.interfaces.cli.console import OUTPUT, suppliers_of
 
 _MARKS = {"ok": "[green]ok     [/]", "lost": "[yellow]lost   [/]", "missing": "[red]missing[/]"}
 
 
 def doctor(
     context: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Look at compilers, GPU and sandbox. Exit code 4 when something needed is missing."""
+    """Check this machine's compilers, GPU and sandbox.
+
+    Exit code 4: something that is needed is missing.
+    """
+    from kernelwright import api
+
     checks = api.doctor(suppliers_of(context))
     for check in checks:
         if json:

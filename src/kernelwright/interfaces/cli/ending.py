@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from kernelwright.api import OptimizeResult, RunSummary, write_whole
 from kernelwright.errors import StoreError
-from kernelwright.interfaces.cli.app import ERRORS, OUTPUT
+from kernelwright.interfaces.cli.console import ERRORS, OUTPUT
 from kernelwright.interfaces.cli.words import plain
 
 
@@ -28,7 +28,7 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
     if result.error is not None:
         ERRORS.print(f"[bold red]error:[/] {escape(plain(str(result.error)))}")
     if not result.summary.complete:
-        ERRORS.print(f"go on with: kernelwright resume {escape(result.summary.folder)}")
+        ERRORS.print(f"continue with: kernelwright resume {escape(result.summary.folder)}")
     raise typer.Exit(result.exit_code)
 
 

@@ -1,35 +1,173 @@
-"""The entry point: runs a verb and turns every error into one message and its exit code.
+"""The command `kernelwright`: its list of verbs, and one message and exit code for every error.
 
-Each verb is a file; importing it adds it to the application.
+Each verb is a module of this package with a function of the same name. The module is imported when the verb is
+used, never for the list, so that `kernelwright --help` takes no longer than Python and typer do.
 """
 
+import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.markup import escape
+import typer
+from typer.core import TyperCommand, TyperGroup
 
-from kernelwright.api import Suppliers
 from kernelwright.errors import KernelwrightError
-from kernelwright.interfaces.cli.admit import admit
-from kernelwright.interfaces.cli.app import ERRORS, app
-from kernelwright.interfaces.cli.bench import bench
-from kernelwright.interfaces.cli.check import check
-from kernelwright.interfaces.cli.doctor import doctor
-from kernelwright.interfaces.cli.learn import learn
-from kernelwright.interfaces.cli.mcp import mcp
-from kernelwright.interfaces.cli.optimize import optimize
-from kernelwright.interfaces.cli.profile import profile
-from kernelwright.interfaces.cli.recheck import recheck
-from kernelwright.interfaces.cli.report import report
-from kernelwright.interfaces.cli.resume import resume
-from kernelwright.interfaces.cli.runs import runs
-from kernelwright.interfaces.cli.verify import verify
-from kernelwright.interfaces.cli.words import plain
+from kernelwright.version import __version__
 
-VERBS = (optimize, bench, check, profile, verify, recheck, resume, report, runs, admit, learn, doctor, mcp)
+if TYPE_CHECKING:
+    from kernelwright.api import Suppliers
 
-for verb in VERBS:
-    app.command()(verb)
+VERBS = {
+    "optimize": "Search for a faster kernel, prove it and measure it.",
+    "bench": "Compare strategies on a set of tasks: which are right, how fast, and at what cost.",
+    "check": "Judge a kernel: is it right, and how fast is it?",
+    "profile": "Show where a kernel's time goes and what limits it.",
+    "verify": "Measure a receipt's kernel again and say whether its verdict still holds.",
+    "recheck": "Judge a run's kernels again after the device, driver or a library changed.",
+    "resume": "Continue a run. No finished attempt is lost or evaluated twice.",
+    "report": "Print a run's summary and write its report as one HTML file.",
+    "runs": "List the runs in a folder.",
+    "admit": "Examine tasks: which can be judged, and why not the others?",
+    "learn": "Collect what past runs taught, for `optimize --predictor`.",
+    "doctor": "Check this machine's compilers, GPU and sandbox.",
+    "mcp": "Serve a coding agent over the Model Context Protocol.",
+}
+"""Each verb's line in the list; its own help begins with the same words."""
+WIDTH = 120
+
+
+class Command(TyperCommand):
+    """Plain help, with the options under the headings that they name. typer's own rich help takes 60 ms to import."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  typer keeps the type private
+        """The words after the command's name; typer puts required arguments in braces."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """Write arguments and options."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                record = record[0], _named(record[1])
+                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                heading = getattr(parameter, "rich_help_panel", None) or usual
+                sections.setdefault(heading, []).append(record)
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+def _named(words: str) -> str:
+    """An option's help with the names that tables hold. Each table is imported for its own names alone."""
+    return re.sub(r"\{(\w+)\}", lambda found: NAMES[found[1]](), words)
+
+
+def _strategies() -> str:
+    from kernelwright.api import listed
+
+    return ", ".join(listed())
+
+
+def _spellings() -> str:
+    from kernelwright.api import spellings
+
+    return ", ".join(spellings())
+
+
+def _languages() -> str:
+    from kernelwright.languages import names
+
+    return _either(*names())
+
+
+def _endings() -> str:
+    from kernelwright.languages import languages
+
+    return _either(*dict.fromkeys(each.suffix for each in languages()))
+
+
+def _targets() -> str:
+    from kernelwright.devices import kinds
+
+    here = ", ".join(kind.name for kind in kinds().values() if kind.timed)
+    return f"{here}, or an architecture such as {_either(*(kind.usual for kind in kinds().values() if kind.gpu))}"
+
+
+def _either(*names: str) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+NAMES = {
+    "strategies": _strategies,
+    "spellings": _spellings,
+    "languages": _languages,
+    "endings": _endings,
+    "targets": _targets,
+}
+"""What stands in braces in an option's help."""
+
+
+class Verb(TyperCommand):
+    """A verb's name and line in the list. It becomes the real command when it is used."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: Any = None,  # noqa: ANN401
+        **extra: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Import the verb's module and hand over to its command."""
+        return command(str(self.name)).make_context(info_name, args, parent, **extra)
+
+
+class Verbs(TyperGroup):
+    """The list of verbs."""
+
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401
+        super().__init__(**attributes)
+        for name, line in VERBS.items():
+            self.add_command(Verb(name, short_help=line))
+
+
+app = typer.Typer(
+    name="kernelwright",
+    cls=Verbs,
+    help="Write, prove and speed up GPU kernels, in a closed loop with measured feedback.",
+    epilog="Exit codes: 0 right kernel, 1 no right kernel, 2 usage, 3 task, 4 machine, 5 run folder, 6 referee, "
+    "7 proposer, 8 receipt, 9 a verdict no longer holds, 10 no answer from a model, 130 interrupted.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": WIDTH},
+)
+
+
+def command(verb: str) -> Any:  # noqa: ANN401
+    """The command of one verb; imports its module."""
+    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    module = import_module(f"{__package__}.{verb}")
+    one.command(verb, cls=Command, context_settings={"max_content_width": WIDTH})(getattr(module, verb))
+    return typer.main.get_command(one)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"kernelwright {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def frame(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks. Goes before the verb.")] = False,
+) -> None:
+    """Options before the verb; `invoke` reads --debug when something fails."""
 
 
 def main() -> None:
@@ -37,7 +175,7 @@ def main() -> None:
     sys.exit(invoke(sys.argv[1:]))
 
 
-def invoke(arguments: Sequence[str], suppliers: Suppliers | None = None) -> int:
+def invoke(arguments: Sequence[str], suppliers: "Suppliers | None" = None) -> int:
     """Run one command line; returns its exit code."""
     try:
         app(list(arguments), obj=suppliers)
@@ -46,6 +184,15 @@ def invoke(arguments: Sequence[str], suppliers: Suppliers | None = None) -> int:
     except KernelwrightError as error:
         if "--debug" in arguments:
             raise
-        ERRORS.print(f"[bold red]error:[/] {escape(plain(str(error)))}")
+        _show_error(error)
         return error.exit_code
     return 0
+
+
+def _show_error(error: KernelwrightError) -> None:
+    from rich.markup import escape
+
+    from kernelwright.interfaces.cli.console import ERRORS
+    from kernelwright.interfaces.cli.words import plain
+
+    ERRORS.print(f"[bold red]error:[/] {escape(plain(str(error)))}")

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright import api
 from kernelwright.errors import MachineError
-from kernelwright.interfaces.cli.app import suppliers_of
+from kernelwright.interfaces.cli.console import suppliers_of
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
+
+    from kernelwright import api
 
 DOOR = "kernelwright.interfaces.mcp"
 """Imported by name: interfaces do not know each other, and the SDK is an extra."""
@@ -21,17 +22,30 @@ TRIALS = 20
 
 def mcp(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
-    root: Annotated[list[Path] | None, typer.Option(help="Folder that tasks may be in. Default: this one.")] = None,
-    run_dir: Annotated[Path, typer.Option(help="Where runs' folders are made.")] = Path("runs"),
-    target: Annotated[str | None, typer.Option(help="cpu, cuda, or sm_80 … sm_120. Default: as optimize.")] = None,
-    trials: Annotated[
-        int | None, typer.Option(min=1, help=f"Most kernels checked in a run. Default: {TRIALS}.")
+    root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER", help="Read tasks only below this folder. May be repeated. Default: the current folder."
+        ),
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="TOML file; flags win over it.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Folder of a run to go on with.")] = None,
-    skill: Annotated[bool, typer.Option("--skill", help="Print SKILL.md for coding agents, and end.")] = False,
+    run_dir: Annotated[Path, typer.Option(help="Create the runs' folders here.")] = Path("runs"),
+    target: Annotated[
+        str | None,
+        typer.Option(help="{targets}. Default: the GPU if there is one, else cpu."),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help=f"How many kernels a run may check. Default: {TRIALS}.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="Read settings from this TOML file. Flags override it.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue the run in this folder.")] = None,
+    skill: Annotated[
+        bool, typer.Option("--skill", help="Print SKILL.md, the page for coding agents, and exit.")
+    ] = False,
 ) -> None:
-    """Serve a coding agent: load tasks, check kernels, profile, look up techniques, submit."""
+    """Serve a coding agent over the Model Context Protocol.
+
+    The agent loads a task, checks and profiles kernels, looks up techniques, and submits.
+    """
     if skill:
         print(importlib.import_module(f"{DOOR}.skill").skill(), end="")
         return
@@ -40,8 +54,10 @@ def mcp(  # noqa: PLR0913  a flag is a parameter
     server.serve(settings, suppliers_of(context))
 
 
-def _config(file: Path | None, trials: int | None) -> api.RunConfig:
+def _config(file: Path | None, trials: int | None) -> "api.RunConfig":
     """One kernel at a time, from outside; whatever else the file says."""
+    from kernelwright import api
+
     fixed: dict[str, JsonValue] = {"proposer": api.OUTSIDE, "strategy": {"name": api.OUTSIDE}, "in_flight": 1}
     if trials is not None or file is None:
         fixed["budget"] = {"proposals": trials or TRIALS}

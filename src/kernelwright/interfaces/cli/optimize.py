@@ -1,77 +1,107 @@
 """`kernelwright optimize TASK`: search for a faster kernel."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import JsonValue
 
-from kernelwright import api
-from kernelwright.interfaces.cli.app import ERRORS, suppliers_of
-from kernelwright.interfaces.cli.ending import end
-from kernelwright.interfaces.cli.guard import interruptible
-from kernelwright.interfaces.cli.screen import Screen
+from kernelwright.interfaces.cli.console import watched
 
-Ranking = Annotated[
-    str | None,
-    typer.Option(
-        help="Rank proposals first: a file that `learn` wrote, or online (after 8 attempts of this run).",
-        show_default=False,
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+CAP = "A hard cap on what was answered; a request that timed out may still be billed."
+
+
+def _option(words: str, *names: str, metavar: str | None = None) -> object:
+    return typer.Option(*names, metavar=metavar, help=words, show_default=False)
+
+
+Task = Annotated[
+    Path, typer.Argument(metavar="TASK", help="The task: a file with Model and get_inputs.", show_default=False)
+]
+TargetName = Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")]
+Strategy = Annotated[str | None, _option("How to search: {strategies}. A variant follows a colon: tritongym:agent.")]
+Proposer = Annotated[
+    str | None, _option("Who writes the kernels: author, llm or llm:VARIANT. Default: llm with --model, else author.")
+]
+Models = Annotated[
+    list[str] | None,
+    _option(
+        "PROVIDER:NAME, such as openai:gpt-5, or PROVIDER:NAME@URL; ROLE=… for one role. May be repeated.",
+        metavar="MODEL",
     ),
 ]
-Least = Annotated[
-    float | None, typer.Option(min=0, help="Write a kernel only if it is surely faster than eager by more than this.")
+Ranking = Annotated[
+    str | None,
+    _option(
+        "Rank proposals before they are evaluated: a file that `learn` wrote, or online: learn from this run "
+        "(ranks after 8 attempts)."
+    ),
 ]
-Slower = Annotated[bool, typer.Option("--keep-slower", help="Write the best kernel however slow it is.")]
-CAP = "a hard cap on what is answered; a try that timed out may be billed beside it"
+Language = Annotated[
+    str | None,
+    _option("Language to write: {languages}. Default: the proposer's choice."),
+]
+Proposals = Annotated[int | None, _option("How many proposals the search may make.")]
+DeviceSeconds = Annotated[float | None, _option("Seconds that evaluating may take in total.")]
+MaxTokens = Annotated[int | None, _option(f"Tokens that all models may use. {CAP}")]
+MaxUsd = Annotated[float | None, _option(f"US dollars that all models may cost. {CAP}")]
+TargetUs = Annotated[float | None, _option("Stop when one call takes at most this many microseconds.")]
+Seed = Annotated[int | None, _option("Seed of the search's random choices; also sent to the models. Default: 0.")]
+Config = Annotated[Path | None, _option("Read settings from this TOML file. Flags override it.")]
+RunDir = Annotated[Path, typer.Option(help="Create the run's folder here.")]
+Isolation = Annotated[str | None, _option("auto, or strict: refuse to judge in a weakened sandbox.")]
+Final = Annotated[bool | None, _option("Measure the best again at the end, with fresh inputs.")]
+Least = Annotated[
+    float | None,
+    typer.Option(min=0, help="Write a kernel only if it is surely faster than eager by more than this. Default: 1."),
+]
+Slower = Annotated[bool, _option("Write the best kernel however slow it is.", "--keep-slower")]
+Cache = Annotated[bool | None, _option("Reuse what earlier runs found for the same kernel.")]
+Execution = Annotated[str | None, _option("Where to judge kernels: local, or ray for a Ray cluster.")]
+RayAddress = Annotated[
+    str | None, _option("Address of the Ray cluster's head. Default: RAY_ADDRESS, or a new cluster here.")
+]
+Output = Annotated[Path | None, _option("Write the best kernel to this file, as a drop-in ModelNew.", "--output", "-o")]
+Json = Annotated[bool, _option("Print the result as JSON.", "--json")]
 
 
 def optimize(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
-    task: Annotated[Path, typer.Argument(help="A file with Model and get_inputs.", show_default=False)],
-    target: Annotated[
-        str | None, typer.Option(help="cpu, cuda, or sm_80 … sm_120. Default: the GPU if there is one.")
-    ] = None,
-    strategy: Annotated[
-        str | None, typer.Option(help="tritongym, cudaforge, fsr, frontend_midend, direct or best_of_n.")
-    ] = None,
-    proposer: Annotated[str | None, typer.Option(help="Who writes the kernels.")] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(help="PROVIDER:NAME or ROLE=PROVIDER:NAME, as openai:gpt-5@http://…; may be repeated."),
-    ] = None,
+    task: Task,
+    target: TargetName = None,
+    strategy: Strategy = None,
+    proposer: Proposer = None,
+    model: Models = None,
     predictor: Ranking = None,
-    language: Annotated[str | None, typer.Option(help="cpp, triton, cuda, cuda_host or python.")] = None,
-    budget: Annotated[int | None, typer.Option(help="Proposals.")] = None,
-    device_seconds: Annotated[float | None, typer.Option(help="Seconds of evaluation.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help=f"Tokens of all models: {CAP}.")] = None,
-    max_usd: Annotated[float | None, typer.Option(help=f"Money for all models: {CAP}.")] = None,
-    target_us: Annotated[float | None, typer.Option(help="Stop at this call time.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the search.")] = None,
-    config: Annotated[Path | None, typer.Option(help="TOML file; flags win over it.")] = None,
-    run_dir: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = Path("runs"),
-    isolation: Annotated[str | None, typer.Option(help="auto, or strict: refuse a weaker sandbox.")] = None,
-    final: Annotated[bool | None, typer.Option(help="Measure the best again with fresh inputs.")] = None,
+    language: Language = None,
+    budget: Proposals = None,
+    device_seconds: DeviceSeconds = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    target_us: TargetUs = None,
+    seed: Seed = None,
+    config: Config = None,
+    run_dir: RunDir = Path("runs"),
+    isolation: Isolation = None,
+    final: Final = None,
     min_speedup: Least = None,
     keep_slower: Slower = False,
-    cache: Annotated[
-        bool | None, typer.Option("--cache/--no-cache", help="Take over what earlier runs' searches found.")
-    ] = None,
-    execution: Annotated[str | None, typer.Option(help="Where kernels are judged: local, or ray.")] = None,
-    ray_address: Annotated[
-        str | None, typer.Option(help="Of a Ray cluster's head. Default: RAY_ADDRESS, or a new one here.")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the best kernel here.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    cache: Cache = None,
+    execution: Execution = None,
+    ray_address: RayAddress = None,
+    output: Output = None,
+    json: Json = False,
 ) -> None:
     """Search for a faster kernel, prove it and measure it."""
+    from kernelwright import api
+    from kernelwright.interfaces.cli.ending import end
+
     flags: dict[str, JsonValue] = {
         "strategy": dict(api.spelled(strategy)) if strategy else None,
         "proposer": proposer or ("llm" if model else None),
-        "models": {
-            role: config.model_dump(exclude_unset=True) for role, config in api.read_models(model or ()).items()
-        },
+        "models": {role: one.model_dump(exclude_unset=True) for role, one in api.read_models(model or ()).items()},
         "language": language,
         "predictor": {"experience": None if predictor == "online" else predictor} if predictor else None,
         "target_us": target_us,
@@ -84,11 +114,11 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "ray_address": ray_address,
     }
     request = api.OptimizeRequest(task, target, api.load_config(config, _given(**flags)), run_dir)
-    with interruptible("the run had not begun, nothing is left behind"), Screen(ERRORS) as screen:
-        result = api.optimize(request, replace(suppliers_of(context), listener=screen))
+    with watched(context, "the run had not begun, nothing is left behind") as suppliers:
+        result = api.optimize(request, suppliers)
     end(result, json=json, output=output)
 
 
-def _given(**flags: JsonValue) -> dict[str, JsonValue]:
+def _given(**flags: "JsonValue") -> "dict[str, JsonValue]":
     """The flags that were given."""
     return {name: value for name, value in flags.items() if value is not None and value != {}}

@@ -1,20 +1,19 @@
-"""`kernelwright profile TASK KERNEL`: where a kernel's time goes, and what holds it back."""
+"""`kernelwright profile TASK KERNEL`: where a kernel's time goes and what limits it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
 
-from kernelwright import api
-from kernelwright.interfaces.cli.app import ERRORS, OUTPUT, suppliers_of
-from kernelwright.interfaces.cli.guard import interruptible
-from kernelwright.interfaces.cli.screen import Screen
+from kernelwright.interfaces.cli.console import OUTPUT, watched
 from kernelwright.interfaces.cli.words import figure_lines, plain, verdict_line
-from kernelwright.records.policy import Policy
-from kernelwright.records.profile import Ceilings, KernelProfile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kernelwright import api
+    from kernelwright.records.profile import Ceilings, KernelProfile
 
 TIERS = {
     "counters": "hardware counters",
@@ -27,22 +26,35 @@ NOTHING = "-"
 
 def profile(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
-    task: Annotated[Path, typer.Argument(help="A file with Model and get_inputs.", show_default=False)],
-    kernel: Annotated[Path, typer.Argument(help="A .cpp, .cu or .py file.", show_default=False)],
+    task: Annotated[
+        Path, typer.Argument(metavar="TASK", help="The task: a file with Model and get_inputs.", show_default=False)
+    ],
+    kernel: Annotated[Path, typer.Argument(metavar="KERNEL", help="The kernel: a {endings} file.", show_default=False)],
     target: Annotated[
-        str | None, typer.Option(help="cpu, cuda, or sm_80 … sm_120. Default: by the kernel's language.")
+        str | None,
+        typer.Option(help="{targets}. Default: follows from the kernel's language."),
     ] = None,
-    entry: Annotated[str | None, typer.Option(help="The kernel's function. Default: the only one.")] = None,
-    workspace_bytes: Annotated[int, typer.Option(min=0, help="Workspace that the kernel gets.")] = 0,
-    isolation: Annotated[Literal["auto", "strict"], typer.Option(help="strict: refuse a weaker sandbox.")] = "auto",
+    entry: Annotated[
+        str | None, typer.Option(help="Name of the kernel's function. Default: the only one in the file.")
+    ] = None,
+    workspace_bytes: Annotated[int, typer.Option(min=0, help="Bytes of scratch memory that the kernel gets.")] = 0,
+    isolation: Annotated[
+        Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")
+    ] = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Say where a kernel's time goes, and what holds it back. Exit code 0 only if the kernel is right."""
+    """Show where a kernel's time goes and what limits it.
+
+    Exit code 0: the kernel is right. 1: it is wrong, or was only compiled.
+    """
+    from kernelwright import api
+    from kernelwright.records.policy import Policy
+
     request = api.ProfileRequest(
         task, kernel, target=target, entry=entry, workspace_bytes=workspace_bytes, policy=Policy(isolation=isolation)
     )
-    with interruptible("nothing was profiled"), Screen(ERRORS) as screen:
-        summary = api.profile(request, replace(suppliers_of(context), listener=screen))
+    with watched(context, "nothing was profiled") as suppliers:
+        summary = api.profile(request, suppliers)
     if json:
         print(summary.model_dump_json(indent=2))
     else:
@@ -50,7 +62,7 @@ def profile(  # noqa: PLR0913  a flag is a parameter
     raise typer.Exit(0 if summary.right else 1)
 
 
-def _show(summary: api.ProfileSummary) -> None:
+def _show(summary: "api.ProfileSummary") -> None:
     found = summary.profile
     OUTPUT.print(verdict_line(summary))
     OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
@@ -65,7 +77,7 @@ def _show(summary: api.ProfileSummary) -> None:
         OUTPUT.print(escape(plain(line)))
 
 
-def _ceilings(found: Ceilings) -> str:
+def _ceilings(found: "Ceilings") -> str:
     known = [
         (found.read_gbps, "read {:.0f} GB/s"),
         (found.copy_gbps, "copy {:.0f} GB/s"),
@@ -78,7 +90,7 @@ def _ceilings(found: Ceilings) -> str:
     return f"{found.origin} ceilings: {told or 'none'}"
 
 
-def _table(kernels: Sequence[KernelProfile]) -> list[str]:
+def _table(kernels: "Sequence[KernelProfile]") -> list[str]:
     """Lines of columns, without those that nothing is known of; a terminal of any width shows them whole."""
     rows = [[show(kernel) for show in COLUMNS.values()] for kernel in kernels]
     known = [i for i in range(len(COLUMNS)) if any(row[i] != NOTHING for row in rows)]
@@ -102,14 +114,14 @@ def _number(value: float | None, digits: int) -> str:
     return NOTHING if value is None else f"{value:.{digits}f}"
 
 
-def _warps(kernel: KernelProfile) -> str:
+def _warps(kernel: "KernelProfile") -> str:
     """Achieved and possible occupancy."""
     if kernel.occupancy_achieved is None:
         return _percent(kernel.occupancy_theoretical)
     return f"{_percent(kernel.occupancy_achieved)} of {_percent(kernel.occupancy_theoretical)}"
 
 
-COLUMNS: dict[str, Callable[[KernelProfile], str]] = {
+COLUMNS: "dict[str, Callable[[KernelProfile], str]]" = {
     "kernel": lambda k: plain(k.name)[:LONGEST_NAME],
     "launches": lambda k: _number(k.launches, 0),
     "us": lambda k: _number(k.duration_us, 1),

@@ -1,34 +1,41 @@
-"""`kernelwright recheck RUN`: judge a run's kernels again, since driver, library, compiler or GPU changed."""
+"""`kernelwright recheck RUN`: judge a run's kernels again after the driver, a library, the compiler or the GPU changed."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from kernelwright import api
-from kernelwright.interfaces.cli.app import ERRORS, OUTPUT, suppliers_of
-from kernelwright.interfaces.cli.guard import interruptible
-from kernelwright.interfaces.cli.screen import Screen
+from kernelwright.interfaces.cli.console import OUTPUT, watched
 from kernelwright.interfaces.cli.words import plain
-from kernelwright.records.recheck import Recheck, Rechecked
+
+if TYPE_CHECKING:
+    from kernelwright.records.recheck import Recheck, Rechecked
 
 
 def recheck(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
-    run: Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)],
-    every: Annotated[bool, typer.Option("--all", help="All that was found right, not the best alone.")] = False,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)],
+    every: Annotated[bool, typer.Option("--all", help="Judge every right attempt, not only the best.")] = False,
     force: Annotated[bool, typer.Option("--force/--if-changed", help="Judge again even if nothing changed.")] = False,
-    budget_s: Annotated[float | None, typer.Option(min=0, help="Seconds after which no other kernel is begun.")] = None,
-    isolation: Annotated[Literal["auto", "strict"], typer.Option(help="strict: refuse a weaker sandbox.")] = "auto",
+    budget_s: Annotated[
+        float | None, typer.Option(min=0, help="Start no further kernel after this many seconds.")
+    ] = None,
+    isolation: Annotated[
+        Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")
+    ] = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Judge a run again. Exit code 0: all that was judged holds; 9: something does not."""
+    """Judge a run's kernels again after the device, driver or a library changed.
+
+    Exit code 0: every verdict still holds. 9: at least one does not.
+    """
+    from kernelwright import api
+
     request = api.RecheckRequest(run, every, force, budget_s, isolation)
-    with interruptible(f"go on with: kernelwright recheck {run}"), Screen(ERRORS) as screen:
-        found = api.recheck(request, replace(suppliers_of(context), listener=screen))
+    with watched(context, f"continue with: kernelwright recheck {run}") as suppliers:
+        found = api.recheck(request, suppliers)
     if json:
         print(found.model_dump_json(indent=2))
     else:
@@ -36,7 +43,7 @@ def recheck(  # noqa: PLR0913  a flag is a parameter
     raise typer.Exit(0 if found.holds else api.DOES_NOT_HOLD)
 
 
-def _show(found: Recheck) -> None:
+def _show(found: "Recheck") -> None:
     OUTPUT.print(f"run {escape(found.run)}: {escape(plain(found.task))} on {escape(plain(found.device))}")
     for change in found.changed:
         OUTPUT.print(f"changed {escape(plain(f'{change.name}: was {change.then}, is {change.now}'))}")
@@ -48,7 +55,7 @@ def _show(found: Recheck) -> None:
         OUTPUT.print(f"[yellow]{found.left} left out[/] for the budget's end: the same command goes on with them")
 
 
-def _table(found: Recheck) -> Table:
+def _table(found: "Recheck") -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("attempt", "standing", "finding", "was", "now"):
         table.add_column(name, overflow="fold")
@@ -58,7 +65,7 @@ def _table(found: Recheck) -> Table:
     return table
 
 
-def _lines(row: Rechecked) -> list[list[str]]:
+def _lines(row: "Rechecked") -> list[list[str]]:
     standing = "[green]holds[/]" if row.standing.holds else "[red]does not hold[/]"
     name = f"{row.attempt}{' (best)' if row.best else ''}"
     heads = [[name, standing]] + [["", ""]] * (len(row.standing.findings) - 1)

@@ -1,20 +1,21 @@
-"""`kernelwright runs`: the runs in a folder, one line each."""
+"""`kernelwright runs`: list the runs in a folder, one line each."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kernelwright import api
-from kernelwright.interfaces.cli.app import ERRORS
+from kernelwright.interfaces.cli.console import ERRORS
 from kernelwright.interfaces.cli.words import ratio
 
 
 def runs(
-    run_dir: Annotated[Path, typer.Option(help="Where the runs are.")] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    run_dir: Annotated[Path, typer.Option(help="The folder that holds the runs.")] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
     """List the runs in a folder."""
+    from kernelwright import api
+
     found = api.list_runs(run_dir)
     if json:
         for summary in found:

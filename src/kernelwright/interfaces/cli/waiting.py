@@ -1,7 +1,4 @@
-"""The line that moves at the end of a terminal while something is waited for; nothing where stderr is a log.
-
-Decides when it is there. Refuses to know what is waited for.
-"""
+"""The line that moves at the end of a terminal while something is waited for; it is absent where stderr is a log."""
 
 from types import TracebackType
 from typing import Self

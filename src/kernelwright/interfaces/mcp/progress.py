@@ -1,6 +1,6 @@
-"""Progress: what the engine is busy with, told to a client that waits for a tool's answer.
+"""Progress: tells a client that waits for a tool's answer what the engine is doing.
 
-Decides the words and how often. Events come from any thread; whoever waits looks at the last one.
+Events come from any thread; the waiting side looks at the last one.
 """
 
 import asyncio

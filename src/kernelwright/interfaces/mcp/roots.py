@@ -1,7 +1,7 @@
-"""Roots: the folders that a coding agent may name task files in.
+"""Roots: the folders below which a coding agent may name task files.
 
-Decides by where a path really leads, links resolved. What is outside and what does not exist are told alike, so that
-nobody learns from the answer what lies elsewhere.
+Links are resolved first. A path outside the roots and a path that does not exist get the same answer, so that an agent
+learns nothing about what lies elsewhere.
 """
 
 from collections.abc import Sequence

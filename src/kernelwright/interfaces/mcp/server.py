@@ -1,7 +1,7 @@
 """The MCP server: the service's tools in the words of the protocol, over stdio.
 
-Decides names, descriptions and bounds of the tools. Errors of ours become the tool's error with the cure and no
-traceback; whatever else is printed goes to stderr, since stdout is the protocol's (the SDK sees to that).
+Our errors become the tool's error, with the fix and without a traceback. Everything else that is printed goes to
+stderr, because stdout belongs to the protocol (the SDK sees to that).
 """
 
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from kernelwright import __version__, api
+from kernelwright import api
 from kernelwright.errors import KernelwrightError
 from kernelwright.interfaces.mcp.service import Service, Settings, Submission, Wanted
 from kernelwright.interfaces.mcp.skill import skill
@@ -30,6 +30,7 @@ from kernelwright.records.tools import (
     SearchResult,
     named,
 )
+from kernelwright.version import __version__
 
 INSTRUCTIONS = (
     "Write fast kernels for a PyTorch reference. load_task, then check_kernel with whole sources until the trials are spent; "

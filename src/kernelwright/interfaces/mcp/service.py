@@ -1,7 +1,6 @@
 """The service: what a coding agent's tools do, before any protocol.
 
-Decides that one task is worked on at a time, where tasks may come from, and what is opened when. Refuses to know how an
-answer is sent.
+It works on one task at a time, and opens evaluator and run when they are first needed.
 """
 
 import asyncio
@@ -15,8 +14,8 @@ from kernelwright.errors import UsageError
 from kernelwright.interfaces.mcp.progress import Herald
 from kernelwright.interfaces.mcp.roots import Roots
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Language
 from kernelwright.records.measure import Ratio, Verdict
+from kernelwright.records.names import LanguageName
 
 
 @dataclass(frozen=True)
@@ -24,12 +23,12 @@ class Settings:
     """How the server was started."""
 
     config: api.RunConfig
-    """Of every run; its budget of proposals is the most trials that an agent may ask for."""
+    """The configuration of every run. Its budget of proposals is the most trials that an agent may ask for."""
     roots: Sequence[Path] = (Path(),)
     runs: Path = Path("runs")
     target: str | None = None
     resume: Path | None = None
-    """The run that is gone on with, until a task is loaded."""
+    """The run to continue, until a task is loaded."""
 
 
 class Wanted(Record):
@@ -39,9 +38,9 @@ class Wanted(Record):
     text: str = ""
     """The task itself, instead of a path."""
     name: str = "task"
-    """Of a task that came as text; its ending says what the text is, none: Python."""
+    """The name of a task that came as text. Its ending says what the text is; without one it is Python."""
     trials: int | None = None
-    language: Language | None = None
+    language: LanguageName | None = None
 
 
 class Submission(Record):
@@ -51,7 +50,7 @@ class Submission(Record):
     target: str
     device: str
     attempt: int | None
-    """The attempt that won; None when nothing was right, or nothing stood when it was measured again."""
+    """The attempt that won; None if nothing was right, or if nothing held when it was measured again."""
     final: bool
     """Its figures were measured again with fresh inputs."""
     latency_us: float | None
@@ -101,11 +100,11 @@ class Service:
         return self._workbench.assignment
 
     async def workbench(self) -> api.Workbench:
-        """The run that is worked on.
+        """The current run.
 
         Raises:
             UsageError: no task was loaded.
-            KernelwrightError: the run that was to be resumed cannot be.
+            KernelwrightError: the run cannot be resumed.
         """
         async with self._opening:
             if self._workbench is None and self._settings.resume is not None:
@@ -114,7 +113,7 @@ class Service:
                 raise UsageError("no task is loaded: call load_task first")
             return self._workbench
 
-    async def submit(self, code: str, language: Language | None) -> Submission:
+    async def submit(self, code: str, language: LanguageName | None) -> Submission:
         """End the run.
 
         Raises:

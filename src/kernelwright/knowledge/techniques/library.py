@@ -1,8 +1,8 @@
-"""The library of techniques: reads the cards beside it.
+"""The library of techniques: reads the cards next to it, strictly.
 
-A card is a folder named after the technique: `card.md` (TOML between two lines `+++`, then the sections When, Effect and
-Pitfalls), `task.py`, and `before` and `after` with one ending. `measured.json` has the gains, by device and technique.
-Decides what a card must have, and refuses anything else. Refuses to know the referee: no kernel is run here.
+A card is a folder named after the technique: `card.md` (TOML between two lines `+++`, then the sections When, Effect
+and Pitfalls), `task.py`, and `before` and `after` with one ending. `measured.json` has the gains, by device and
+technique. No kernel is run here.
 """
 
 import json
@@ -16,14 +16,13 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from kernelwright.errors import UsageError
-from kernelwright.records.candidate import Language
+from kernelwright.languages import language_of
 from kernelwright.records.technique import Technique
 
 FOLDER = Path(str(files("kernelwright.knowledge.techniques")))
 """Where `cards` and `measured.json` are."""
 SECTIONS = ("When", "Effect", "Pitfalls")
 _FRONT = re.compile(r"\A\+\+\+\n(?P<front>.*?)\n\+\+\+\n(?P<body>.*)\Z", re.DOTALL)
-_LAUNCH_PLAN = "/* kernelwright"
 _GAINS = TypeAdapter(dict[str, dict[str, tuple[float, float, float]]])
 _CONSTANT = r"(?m)^{name} = \d+$"
 
@@ -122,7 +121,7 @@ def _example(folder: Path, sizes: dict[str, int]) -> dict[str, Any]:
     if before == after:
         raise UsageError(f"{folder}: both kernels are the same")
     return {
-        "language": _language(folder, suffixes.pop(), before + after),
+        "language": _language(folder, suffixes.pop(), before),
         "task": task,
         "before": before,
         "after": after,
@@ -130,12 +129,11 @@ def _example(folder: Path, sizes: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _language(folder: Path, suffix: str, text: str) -> Language:
-    if suffix == ".cu":
-        return "cuda" if _LAUNCH_PLAN in text else "cuda_host"
-    if suffix not in (".cpp", ".py"):
-        raise UsageError(f"{folder}: kernels end in .cpp, .cu or .py, not in {suffix!r}")
-    return "cpp" if suffix == ".cpp" else "triton"
+def _language(folder: Path, suffix: str, source: str) -> str:
+    try:
+        return language_of(source, suffix).name
+    except UsageError as error:
+        raise UsageError(f"{folder}: {error}") from None
 
 
 def _text(path: Path) -> str:

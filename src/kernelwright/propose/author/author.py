@@ -1,12 +1,14 @@
 """The built-in author: plan, schedule, source. It needs no model, no key and no network.
 
-Decides nothing about where to look: each intent of an expansion is one verb of the learner. Stateless, so
-that a resumed run proposes the same: all that it knows of the past comes with the brief.
+Each intent of an expansion is one verb of the learner. The author is stateless, so that a resumed run proposes the
+same: all that it knows of the past comes with the brief.
 """
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from kernelwright.errors import ProposeError
+from kernelwright.languages import names_for
 from kernelwright.propose.author.learn import Learner, Past, Step
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.cpp import CppSchedule, cpp_default, cpp_space
@@ -22,7 +24,7 @@ S = TypeVar("S", bound=Record)
 
 
 class Author:
-    """Writes C++ for cpu targets and Triton for cuda targets."""
+    """Writes C++ for the CPU and Triton for GPUs."""
 
     async def propose(self, brief: Brief) -> Sequence[Proposal]:
         """`brief.expansion.count` proposals that differ.
@@ -34,9 +36,12 @@ class Author:
 
     def _one(self, brief: Brief, sibling: int) -> Proposal:
         seed = brief.seed + 1_000_003 * sibling
-        cpu = brief.task.target.kind == "cpu"
         past = Past(brief.parents, brief.feedback, brief.expansion.number, sibling, brief.expansion.count)
-        return _cpp(brief, past, seed) if cpu else _triton(brief, past, seed)
+        kind = brief.task.target.kind
+        written = next((name for name in names_for(kind) if name in _WRITERS), None)
+        if written is None:
+            raise ProposeError(f"the author writes {' and '.join(_WRITERS)}, and neither is for {kind}")
+        return _WRITERS[written](brief, past, seed)
 
 
 def _cpp(brief: Brief, past: Past, seed: int) -> Proposal:
@@ -46,7 +51,7 @@ def _cpp(brief: Brief, past: Past, seed: int) -> Proposal:
         return write_cpp(plan, schedule)
 
     learner = Learner(cpp_space(plan), "cpp", cpp_default(plan), seed, lambda s: write(s).id)
-    return _proposal(brief, past, learner, write)
+    return _proposal(brief, past, learner, write, default_first=False)
 
 
 def _triton(brief: Brief, past: Past, seed: int) -> Proposal:
@@ -57,19 +62,25 @@ def _triton(brief: Brief, past: Past, seed: int) -> Proposal:
         return write_triton(task, plan, schedule)
 
     learner = Learner(triton_space(plan), "triton", triton_default(plan), seed, lambda s: write(s).id)
-    return _proposal(brief, past, learner, write)
+    # The GPU's default is measured and hard to beat by luck, so a run tries it before anything drawn.
+    return _proposal(brief, past, learner, write, default_first=True)
 
 
-def _proposal(brief: Brief, past: Past, learner: Learner[S], write: Callable[[S], Candidate]) -> Proposal:
-    step = _step(brief, past, learner)
+_WRITERS = {"cpp": _cpp, "triton": _triton}
+"""By language."""
+
+
+def _proposal(
+    brief: Brief, past: Past, learner: Learner[S], write: Callable[[S], Candidate], *, default_first: bool
+) -> Proposal:
+    step = _step(brief, past, learner, default_first)
     return Proposal(candidate=write(step.schedule), note=step.note, memo=step.memo.model_dump_json())
 
 
-def _step(brief: Brief, past: Past, learner: Learner[S]) -> Step[S]:
+def _step(brief: Brief, past: Past, learner: Learner[S], default_first: bool) -> Step[S]:
     intent = brief.expansion.intent
     if intent == "seed" or not brief.parents:
-        # The GPU's default is measured and hard to beat by luck, so a run tries it before anything drawn.
-        first = brief.task.target.kind == "cuda" and (past.number, past.sibling) == (0, 0)
+        first = default_first and (past.number, past.sibling) == (0, 0)
         return learner.default() if first else learner.start()
     if intent == "repair":
         return learner.repair(past)

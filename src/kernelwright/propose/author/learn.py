@@ -1,10 +1,9 @@
-"""How the author learns: from a parent's memo and feedback to the next turn of a dial.
+"""How the author learns: from a parent's memo and feedback to the next change of one schedule option.
 
-Hill climbing that remembers without a memory. The best schedule of a lineage fixes one order in which its
-dials are turned; an expansion takes the turn at its distance from the attempt that measured that best, so
-that siblings which know nothing of each other never try the same. A turn that paid makes a new best, and
-is continued in its direction. Without feedback the first parent is changed at random. Refuses to know
-plans, languages and sources.
+This is hill climbing without stored state. The best schedule of a lineage fixes one order in which its options are
+changed. An expansion takes the change at its distance from the attempt that measured that best, so siblings which know
+nothing of each other never try the same. A change that paid makes a new best and is continued in its direction. Without
+feedback the first parent is changed at random. Plans, languages and sources are unknown here.
 """
 
 import random
@@ -58,7 +57,7 @@ class Memo(Record):
     version: int = 1
     language: str
     schedule: dict[str, JsonValue]
-    """Of this proposal."""
+    """The schedule of this proposal."""
     turned: tuple[str, ...] = ()
     """Turns that made it from `base`, as `dial=value`."""
     base: Base | None = None
@@ -91,7 +90,7 @@ class Past:
     feedback: Sequence[Feedback] = ()
     """One for each parent; empty when it is withheld."""
     number: int = 0
-    """Of the expansion."""
+    """The expansion's number."""
     sibling: int = 0
     """Position among the expansion's candidates."""
     siblings: int = 1

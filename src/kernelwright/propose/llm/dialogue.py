@@ -1,8 +1,8 @@
 """Dialogues: one thread of asking, what it cost, and the conversation behind a parent.
 
-Decides that a reply which is of no use gets one more chance, and how a conversation goes on: the messages of the last request
-of the parent's thread, its reply, and then the new message. A kept dialogue that has grown too long loses its oldest
-exchanges, never its beginning.
+A useless reply gets one more chance. A conversation continues with the messages of the last request of the parent's
+thread, its reply, and then the new message. A kept dialogue that has grown too long loses its oldest exchanges, never
+its beginning.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ Found = TypeVar("Found")
 LONGEST = 240_000
 """Characters of a kept dialogue: some 60 000 tokens."""
 MOST_TOKENS = 1 << 20
-"""Of one reply, before the model's configuration limits it: a writer asks for all the room there is."""
+"""The longest reply to ask for, before the model's configuration limits it: a writer asks for all the room there is."""
 TEMPERATURES = {"coder": 0.7, "frontend": 0.7, "midend": 0.7, "agent": 0.7, "judge": 0.2, "reflector": 0.2}
 """By role, where the model's configuration does not say."""
 

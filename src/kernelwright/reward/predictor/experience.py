@@ -1,7 +1,6 @@
 """Experience: what became of candidates, as rows that a predictor learns from.
 
-Decides what a row holds, and that its file is plain JSON lines: data that anybody may read, and no program that loading
-it would run. Refuses to know how it is learned from.
+The file is plain JSON lines: data that anybody may read, and no program that runs when it is loaded.
 """
 
 from collections.abc import Iterable

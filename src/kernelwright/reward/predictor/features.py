@@ -1,7 +1,6 @@
-"""Features: a candidate, its task and what the compiler said of it, as named numbers.
+"""Features: a candidate, its task and what the compiler said about it, as named numbers.
 
-Decides what a predictor may look at: text and compilers' facts, never an outcome. A feature that is not there is
-missing and not zero. Refuses to know what is learned from it.
+A predictor may look at text and compilers' facts, never at an outcome. A missing feature is missing, not zero.
 """
 
 import re

@@ -3,6 +3,7 @@
 import pytest
 
 from kernelwright.errors import TaskError
+from kernelwright.evaluate.backends import reference
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import DeclaredDomain, Target, TaskSource
@@ -13,7 +14,7 @@ ORDINARY = "[torch.randn(8, 16), torch.randn(8, 16)]"
 
 
 @pytest.fixture
-def opened(warm):
+def opened(backend):
     """Open a session for a forward given as an expression of x and y; it is closed behind the test."""
     sessions = []
 
@@ -24,7 +25,7 @@ def opened(warm):
             f"def get_inputs():\n    return {inputs}\n"
         )
         task = TaskSource(name="tiny", format="kernelbench", source=source, **fields)
-        sessions.append(admit.open_session(warm, task, CPU, Policy(seeds=3), room=print))
+        sessions.append(admit.open_session(backend, task, CPU, Policy(seeds=3), close_oldest=print))
         return sessions[-1]
 
     yield begin
@@ -79,8 +80,8 @@ def test_a_reference_that_cannot_be_judged_is_refused(opened, expression, more, 
 
 def test_cached_baselines_are_kept_where_caches_belong(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = admit.cache_directory()
+    folder = reference.cache_directory()
     assert folder == tmp_path / "kernelwright" / "inductor"
-    jail = admit.reference_jail(Policy(), on_gpu=False)
+    jail = reference.reference_jail(1 << 30)
     assert jail.writable == (str(folder),)
     assert jail.may_execute

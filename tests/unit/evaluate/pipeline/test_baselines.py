@@ -5,20 +5,21 @@ from types import SimpleNamespace
 
 import pytest
 
+from kernelwright.evaluate.backends.cpu.clock import CpuClock
 from kernelwright.evaluate.pipeline import baselines, plausible
 from kernelwright.evaluate.profile.clock import Samples
 from kernelwright.evaluate.profile.stopping import Stopping
 from kernelwright.evaluate.sandbox.contestant import Ran
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import Target
 
-GPU, CPU = Target(kind="cuda", arch="sm_90", present=True), Target(kind="cpu", arch="native", present=True)
+GPU = SimpleNamespace(baselines=("eager", "compile", "compile_max", "graph"), keeps_baselines=True)
+CPU = CpuClock(None)
 RULE = Stopping(("eager", "compile"), 24, 0.99, 0.015, 0.02)
 SAMPLES = {"eager": [20.0] * 16, "compile": [10.0 + i % 3 / 100 for i in range(16)], "candidate": [8.0] * 16}
 
 
-def session(target=GPU, **dials):
-    return SimpleNamespace(known={}, policy=Policy(**dials), task=SimpleNamespace(target=target))
+def session(**dials):
+    return SimpleNamespace(known={}, policy=Policy(**dials))
 
 
 def test_a_search_names_eager_and_compile_and_a_final_on_a_gpu_all_four():
@@ -30,16 +31,18 @@ def test_a_search_names_eager_and_compile_and_a_final_on_a_gpu_all_four():
 
 def test_a_known_baseline_is_not_timed_again_in_a_search():
     known = session()
-    assert baselines.to_time(known, ("eager", "compile"), "search") == ["eager", "compile"]
+    assert baselines.to_time(known, ("eager", "compile"), "search", GPU) == ["eager", "compile"]
     baselines.remember(known, SAMPLES, RULE)
-    assert baselines.to_time(known, ("eager", "compile"), "search") == ["eager"]
-    assert baselines.to_time(known, ("eager", "compile"), "final") == ["eager", "compile"]
+    assert baselines.to_time(known, ("eager", "compile"), "search", GPU) == ["eager"]
+    assert baselines.to_time(known, ("eager", "compile"), "final", GPU) == ["eager", "compile"]
 
 
-@pytest.mark.parametrize("other", [session(CPU), session(cached_baselines=False)], ids=["cpu", "switched off"])
-def test_where_baselines_are_not_cached_all_are_timed(other):
+@pytest.mark.parametrize(
+    ("other", "clock"), [(session(), CPU), (session(cached_baselines=False), GPU)], ids=["cpu", "switched off"]
+)
+def test_where_baselines_are_not_cached_all_are_timed(other, clock):
     baselines.remember(other, SAMPLES, RULE)
-    assert baselines.to_time(other, ("eager", "compile"), "search") == ["eager", "compile"]
+    assert baselines.to_time(other, ("eager", "compile"), "search", clock) == ["eager", "compile"]
 
 
 def test_by_way_of_eager_the_speedup_is_the_same_wider_and_marked():
@@ -57,8 +60,8 @@ def test_by_way_of_eager_the_speedup_is_the_same_wider_and_marked():
 
 def test_a_baseline_that_cannot_be_made_is_left_out_with_its_reason():
     why = {"eager": "", "graph": "RuntimeError: operation not permitted when stream is capturing"}
-    machine = SimpleNamespace(prepare=lambda session, name: why[name])
-    names, missing = baselines.made(machine, session(), ("eager", "graph"))
+    asked = SimpleNamespace(prepared=why)
+    names, missing = baselines.made(asked, ("eager", "graph"))
     assert names == ["eager"]
     assert missing == (f"graph: {why['graph']}",)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.evaluate.pipeline import known_baselines
+from kernelwright.evaluate.pipeline import baselines
 from kernelwright.records.measure import Ratio
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Device
@@ -21,13 +21,13 @@ def cache(monkeypatch, tmp_path):
 
 def place(**changes):
     asked = {"task": samples.sample_task(), "device": DEVICE, "versions": VERSIONS, "policy": Policy(), **changes}
-    return known_baselines.place(**asked)
+    return baselines.place_on_disk(**asked)
 
 
 def test_what_was_kept_is_found_again(cache):
     file = place()
-    known_baselines.store(file, {"compile": RATIO})
-    assert known_baselines.load(place()) == {"compile": RATIO}
+    baselines.store(file, {"compile": RATIO})
+    assert baselines.load(place()) == {"compile": RATIO}
     assert [f.name for f in file.parent.iterdir()] == [file.name]
     assert file.is_relative_to(cache)
 
@@ -42,8 +42,8 @@ def test_what_was_kept_is_found_again(cache):
     ids=["driver", "device", "rule"],
 )
 def test_another_question_finds_nothing(changes):
-    known_baselines.store(place(), {"compile": RATIO})
-    assert known_baselines.load(place(**changes)) == {}
+    baselines.store(place(), {"compile": RATIO})
+    assert baselines.load(place(**changes)) == {}
 
 
 def test_the_measured_bandwidth_is_no_part_of_the_question():
@@ -55,10 +55,10 @@ def test_an_illegible_file_is_as_none(text):
     file = place()
     file.parent.mkdir(parents=True)
     file.write_text(text)
-    assert known_baselines.load(file) == {}
+    assert baselines.load(file) == {}
 
 
 def test_a_file_that_cannot_be_written_is_done_without(cache):
     (cache / "kernelwright").write_text("in the way")
-    known_baselines.store(place(), {"compile": RATIO})
-    assert known_baselines.load(place()) == {}
+    baselines.store(place(), {"compile": RATIO})
+    assert baselines.load(place()) == {}

@@ -2,13 +2,14 @@
 
 import pytest
 
+from kernelwright.evaluate.backends.cpu.backend import WITHOUT
+from kernelwright.evaluate.backends.host import hash_block
+from kernelwright.evaluate.backends.instruments import Instruments, NotRunError, Sanitized
 from kernelwright.evaluate.pipeline import admit
-from kernelwright.evaluate.pipeline.machine import Machine
-from kernelwright.evaluate.pipeline.probes import NotRunError, ProbeFailedError, Scene
-from kernelwright.evaluate.pipeline.promotion import ON_THE_CPU, Instruments, ablation, own_share, promote
-from kernelwright.evaluate.pipeline.sanitizer import Sanitized
-from kernelwright.evaluate.pipeline.trial import Trial
+from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene
+from kernelwright.evaluate.pipeline.promotion import ablation, own_share, promote
 from kernelwright.evaluate.sandbox.contestant import TamperedError
+from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.policy import Policy
@@ -29,10 +30,10 @@ def get_inputs():
 
 
 @pytest.fixture(scope="module")
-def trial(warm):
+def trial(backend):
     source = TaskSource(name="sums", format="kernelbench", source=TASK)
-    opened = admit.open_session(warm, source, CPU, POLICY, lambda size: None)
-    yield Trial(opened, Machine(warm, 1), Candidate(language="cpp", source=""), POLICY)
+    opened = admit.open_session(backend, source, CPU, POLICY, lambda size: None)
+    yield Trial(opened.task, lambda: opened, Candidate(language="cpp", source=""), POLICY)
     opened.close()
 
 
@@ -135,9 +136,9 @@ class Blunt(Honest):
         return self.session.view(0, offsets[0]).clamp(-6, 6).cumsum(1)
 
 
-def judged(trial, subject, instruments=ON_THE_CPU, **policy):
+def judged(trial, subject, instruments=WITHOUT, **policy):
     trial.policy = POLICY.model_copy(update=policy)
-    scene = Scene(trial.session, subject(trial.session), workers=1)
+    scene = Scene(trial.session, subject(trial.session), [hash_block])
     return promote(trial, sample_measured(), scene, instruments)
 
 
@@ -199,7 +200,7 @@ class Plan:
 
 
 def ablated(trial, *needed):
-    scene = Scene(trial.session, Honest(trial.session), workers=1)
+    scene = Scene(trial.session, Honest(trial.session), [hash_block])
     return ablation(scene, Plan(trial.session, *needed))
 
 

@@ -29,7 +29,8 @@ def results(rule, dtype="float32"):
         workload=SimpleNamespace(outputs=(spec,)), comparator=lambda output: rule, graph=graph
     )  # fmt: skip
     session = SimpleNamespace(
-        task=task, policy=Policy(), device="cpu", allowed=lambda output, error: 1e-6, base_error=[1e-7], cases=[],
+        task=task, policy=Policy(), memory=SimpleNamespace(queued=False),
+        allowed=lambda output, error: 1e-6, base_error=[1e-7], cases=[],
         case_at=lambda regime, offsets: None,
     )  # fmt: skip
     return TimedResults(session)

@@ -14,6 +14,7 @@ from kernelwright.evaluate.profile.launches import (
     plain_name,
     with_counters,
 )
+from kernelwright.evaluate.sandbox.messages.tools import Activity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.profile import Counters, KernelProfile, Profile
@@ -161,7 +162,8 @@ GOOD = {
 
 
 def test_a_trace_is_read():
-    assert trace.seen_in([GOOD]) == [Seen("k", 12.5, (4, 1, 1), (32, 1, 1), 24, 16, 3)]
+    assert trace.seen_in([Activity(**GOOD)]) == [Seen("k", 12.5, (4, 1, 1), (32, 1, 1), 24, 16, 3)]
+    assert trace.seen_in([]) == []
 
 
 @pytest.mark.parametrize(
@@ -175,25 +177,23 @@ def test_a_trace_is_read():
         {"count": 0},
         {"count": "3"},
         {"count": 1 << 40},
+        {"grid": [0, 1, 1]},
+        {"grid": [1, 1]},
+        {"grid": "123"},
+        {"grid": [1, 1, True]},
+        {"registers": -1},
+        {"name": 5},
     ],
 )
-def test_an_entry_without_sane_time_or_count_is_left_out(bad):
-    assert trace.seen_in([{**GOOD, **bad}, GOOD]) == trace.seen_in([GOOD])
+def test_an_entry_that_makes_no_sense_is_refused(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        Activity(**{**GOOD, **bad})
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [{"grid": [0, 1, 1]}, {"grid": [1, 1]}, {"grid": "123"}, {"grid": None}, {"grid": [1, 1, True]}, {"registers": -1}],
-)
-def test_an_odd_shape_is_not_known(odd):
-    (found,) = trace.seen_in([{**GOOD, **odd}])
-    assert None in (found.grid, found.registers) or found.grid == (1, 1, True)
-
-
-@pytest.mark.parametrize("events", [None, "text", 5, [None, 1, "x", []], {}])
-def test_what_is_no_trace_has_no_launches(events):
-    assert trace.seen_in(events) == []
+def test_what_has_no_shape_is_taken_without():
+    (seen,) = trace.seen_in([Activity(name="Memset (Device)", us=1.0, count=1)])
+    assert (seen.grid, seen.block, seen.registers) == (None, None, None)
 
 
 def test_a_name_is_made_legible():
-    assert trace.seen_in([{**GOOD, "name": "\ud800"}])[0].name == "?"
+    assert Activity(**{**GOOD, "name": "\ud800"}).name == "?"

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.calls import LoadTask
 
 MARK = "the child says "
 
@@ -25,11 +26,11 @@ def spawn(warm):
 
 @pytest.fixture
 def put(spawn):
-    """Run Python text in a new child's own process, as the text of a task; returns the child and its answer."""
+    """Run Python text that raises in a new child's process, as a task's text; returns the child and what it raised."""
 
     def run(code, limit_s=20.0, **jail):
         child = spawn(**jail)
-        return child, child.ask({"do": "load", "source": code, "threads": 1}, limit_s).message
+        return child, child.ask(LoadTask(source=code, threads=1), limit_s).answer.raised
 
     return run
 
@@ -40,10 +41,10 @@ def inside(put):
 
     def run(code, **jail):
         text = f"{code}\nimport json\nraise RuntimeError({MARK!r} + json.dumps(found))"
-        child, answer = put(text, **jail)
+        child, raised = put(text, **jail)
         child.close()
-        line = next((line for line in answer["log"].splitlines() if line.startswith(f"RuntimeError: {MARK}")), None)
-        assert line is not None, answer["log"]
+        line = next((line for line in raised.log.splitlines() if line.startswith(f"RuntimeError: {MARK}")), None)
+        assert line is not None, raised.log
         return json.loads(line.split(MARK, 1)[1])
 
     return run

@@ -14,6 +14,8 @@ from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.sandbox import wire
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.calls import LoadTask
+from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spawn import Warm
 
 
@@ -37,14 +39,14 @@ def soon(true, limit_s=10.0):
 
 
 def execute(*argv, **more):
-    return {"do": "execute", "argv": list(argv), "files": {}, "result": "none", **more}
+    return Execute(argv=argv, **{"texts": {}, **more})
 
 
 def test_a_tool_runs_beside_its_files_and_hands_its_result_over(spawn):
     child = spawn("tool", may_execute=True)
-    answer = child.ask(execute("cp", "a", "b", files={"a": "text"}, result="b"), 20).message
-    assert (answer["status"], answer["bytes"]) == (0, 4)
-    assert child.ask(execute("sh", "-c", "echo said; exit 3"), 20).message["status"] == 3
+    executed = child.ask(execute("cp", "a", "b", texts={"a": "text"}, result="b"), 20).answer.reply
+    assert (executed.status, executed.made.nbytes) == (0, 4)
+    assert child.ask(execute("sh", "-c", "echo said; exit 3"), 20).answer.reply.status == 3
 
 
 def test_time_is_told_from_outside(spawn):
@@ -78,9 +80,9 @@ def cmdline(process):
 
 
 def test_foreign_exceptions_are_answers(put):
-    _, answer = put("import nowhere_to_be_found")
-    assert answer["error"] == "ModuleNotFoundError"
-    assert "nowhere_to_be_found" in answer["log"]
+    _, raised = put("import nowhere_to_be_found")
+    assert raised.error == "ModuleNotFoundError"
+    assert "nowhere_to_be_found" in raised.log
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,7 @@ for number in range(3, 16):
 """
     child = spawn()
     with pytest.raises(ChildGoneError, match="sent something that is no answer"):
-        child.ask({"do": "load", "source": code, "threads": 1}, 20)
+        child.ask(LoadTask(source=code, threads=1), 20)
     assert soon(lambda: not state(child.pid))
 
 
@@ -134,8 +136,8 @@ except OSError:
     pass
 raise ValueError
 """
-    child, answer = put(code)
-    assert answer["error"] == "ValueError"
+    child, raised = put(code)
+    assert raised.error == "ValueError"
     assert os.fstat(child.log).st_size <= 16 << 20
     tail = child.tail(1000)
     assert tail.startswith("[")
@@ -144,9 +146,21 @@ raise ValueError
 
 
 def test_a_traceback_of_any_length_fits_an_answer(put):
-    _, answer = put("raise ValueError('x' * 3_000_000)")
-    assert answer["error"] == "ValueError"
-    assert len(answer["log"]) < 20_000
+    _, raised = put("raise ValueError('x' * 3_000_000)")
+    assert raised.error == "ValueError"
+    assert len(raised.log) < 20_000
+
+
+def test_an_exception_s_text_is_sent_whatever_it_is_made_of(put):
+    _, raised = put("raise ValueError('half a pair: ' + chr(0xDFFF))")
+    assert "half a pair: ?" in raised.log
+
+
+def test_a_child_is_asked_nothing_that_its_kind_does_not_take(spawn):
+    child = spawn("tool", may_execute=True)
+    with pytest.raises(RefereeError, match="the side 'tool' takes no command 'load_task'"):
+        child.ask(LoadTask(source="", threads=1), 20)
+    assert child.ask(execute("true"), 20).answer.reply.status == 0
 
 
 # --- warm parents of their own, quick because what they import is empty --------------------------------------------
@@ -193,7 +207,7 @@ def test_closing_ends_every_child_and_leaves_nothing_behind(empty_torch):
 def test_the_warm_parent_starts_itself_at_the_first_child(empty_torch):
     warm = Warm()
     child = warm.spawn("tool", Jail(directory="/", may_execute=True))
-    assert child.ask(execute("true"), 20).message["status"] == 0
+    assert child.ask(execute("true"), 20).answer.reply.status == 0
     child.close()
     warm.close()
 
@@ -201,15 +215,16 @@ def test_the_warm_parent_starts_itself_at_the_first_child(empty_torch):
 GRADER = """
 import json, time
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spawn import Warm
 
 warm = Warm()
 warm.start()
 idle, busy = (warm.spawn("tool", Jail(directory="/", may_execute=True)) for _ in range(2))
 for child in (idle, busy):
-    child.ask({"do": "execute", "argv": ["true"], "files": {}, "result": "none"}, 20)
+    child.ask(Execute(argv=["true"], texts={}), 20)
 print(json.dumps([warm._process.pid, idle.pid, idle.group, busy.pid, busy.group]), flush=True)
-busy.ask({"do": "execute", "argv": ["sleep", "1000"], "files": {}, "result": "none"}, 1000)
+busy.ask(Execute(argv=["sleep", "1000"], texts={}), 1000)
 """
 
 

@@ -5,11 +5,13 @@ import pytest
 from kernelwright.evaluate.sandbox.child import ChildGoneError
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.calls import LoadTask
+from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spares import Spares
 from kernelwright.execution import job
 from kernelwright.execution.job import Job, JobCancelledError
 
-NOTHING = {"do": "load", "source": "x = 1", "threads": 1}
+NOTHING = LoadTask(source="x = 1", threads=1)
 
 
 def test_a_child_dies_with_the_job_that_it_works_for(spawn):
@@ -31,7 +33,7 @@ def test_a_child_that_was_kept_or_closed_is_left_alone(spawn):
         job.kept(kept)
         closed.close()
     at.cancel()
-    assert kept.ask(NOTHING, 20.0).message
+    assert kept.ask(NOTHING, 20.0).answer.raised
 
 
 def test_a_cancelled_job_gets_no_more_children(spawn, warm):
@@ -50,7 +52,7 @@ def test_a_spare_child_works_for_the_job_that_takes_it(warm):
             mine = spares.take()
         at.cancel()
         with pytest.raises(ChildGoneError, match="killed"):
-            Contestant(mine, 20.0).ask({"do": "nothing"})
+            Contestant(mine, 20.0).ask(Execute(argv=("true",), texts={}))
         mine.close()
         with at.current(), pytest.raises(JobCancelledError):
             spares.take()

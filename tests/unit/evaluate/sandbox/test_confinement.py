@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.evaluate.sandbox.jail import LOST
+from kernelwright.evaluate.sandbox.messages.tools import Execute
 
 TRIED = """
 import mmap, os, socket, subprocess, threading
@@ -28,8 +29,7 @@ def as_python(text, **values):
 
 def test_nothing_of_the_sandbox_is_denied_here(spawn):
     """Otherwise the tests below prove nothing about a host that grants all of it."""
-    answer = spawn("tool", may_execute=True).ask({"do": "execute", "argv": ["true"], "files": {}, "result": "none"}, 20)
-    missing = set(answer.message["denied"])
+    missing = set(spawn("tool", may_execute=True).denied)
     assert missing <= ({"nobody"} if os.getuid() else set())
     assert missing <= set(LOST)
 
@@ -181,14 +181,14 @@ def test_processes_are_counted_and_a_bomb_s_remains_do_not_harm_the_next_child(s
     def begin(count):
         child = spawn("tool", may_execute=True)
         script = f"i=0; while [ $i -lt {count} ]; do sleep 60 >/dev/null 2>&1 & i=$((i+1)); done"
-        answer = child.ask({"do": "execute", "argv": ["sh", "-c", script], "files": {}, "result": "none"}, 60).message
+        executed = child.ask(Execute(argv=["sh", "-c", script], texts={}), 60).answer.reply
         child.close()
-        return answer
+        return executed
 
     bomb = begin(512 + 8 * (os.cpu_count() or 1))
-    assert bomb["status"] != 0
-    assert "fork" in bomb["log"].lower()
-    assert begin(8)["status"] == 0
+    assert bomb.status != 0
+    assert "fork" in bomb.log.lower()
+    assert begin(8).status == 0
 
 
 def test_memory_has_a_limit(inside):

@@ -8,15 +8,17 @@ import pytest
 import torch
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError, Reply
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError, Response
 from kernelwright.evaluate.sandbox.contestant import (
     GUARD,
     GUARD_BYTE,
+    LOG,
     ChildRaisedError,
     Contestant,
-    Found,
     TamperedError,
 )
+from kernelwright.evaluate.sandbox.messages.base import MalformedError, read_answer
+from kernelwright.evaluate.sandbox.messages.calls import Found, Run, TakeParameters
 
 
 class ScriptedChild:
@@ -26,16 +28,21 @@ class ScriptedChild:
         self.answer, self.pid, self.serial = answer, os.getpid(), 0
         self.questions, self.closed = [], False
 
-    def ask(self, message, limit_s, descriptors=(), freeze=True, meanwhile=None):
+    def ask(self, command, limit_s, freeze=True, meanwhile=None):
         self.serial += 1
-        self.questions.append((message, limit_s, list(descriptors)))
+        self.questions.append((command, limit_s))
         if isinstance(self.answer, Exception):
             raise self.answer
         # Through JSON, as everything that a child says.
-        return Reply(json.loads(json.dumps({"serial": self.serial, **self.answer})), 5_000, 4_000)
+        answer = {"serial": self.serial, **self.answer}
+        return Response(read_answer(json.dumps(answer).encode(), command), 5_000, 4_000)
 
     def close(self):
         self.closed = True
+
+
+def replies(**reply):
+    return contestant({"reply": reply})
 
 
 def contestant(answer, limit_s=7.0):
@@ -43,82 +50,105 @@ def contestant(answer, limit_s=7.0):
 
 
 def found_of(tensor):
-    return Found(tensor.data_ptr(), str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return Found(address=tensor.data_ptr(), dtype=dtype, shape=tuple(tensor.shape))
+
+
+def found(address=1, dtype="float32", shape=()):
+    return {"address": address, "dtype": dtype, "shape": list(shape)}
 
 
 def test_an_honest_answer_is_taken_with_both_clocks():
-    ran = contestant({"results": [[[4096, "float32", [2, 3]]], [[8192, "int64", []]]], "ns": 4000}).run(
-        [(0,), (64,)], True
+    side = replies(results=[[found(4096, shape=(2, 3))], [found(8192, "int64")]], ns=4000)
+    ran = side.run([(0,), (64,)], True)
+    assert ran.results == (
+        (Found(address=4096, dtype="float32", shape=(2, 3)),),
+        (Found(address=8192, dtype="int64", shape=()),),
     )
-    assert ran.results == ((Found(4096, "float32", (2, 3)),), (Found(8192, "int64", ()),))
     assert (ran.outside_ns, ran.inside_ns) == (5000, 4000)
 
 
 def test_only_a_trusted_side_says_how_long_it_took_to_be_given_its_parameters():
-    side = contestant({"results": [[]], "ns": 1000, "beside_ns": 3000})
+    side = replies(results=[[]], ns=1000, beside_ns=3000)
     assert side.run([(0,)], checked=False).outside_ns == 5000
     side.trusted = "the reference"
     assert side.run([(0,)], checked=False).outside_ns == 2000
 
 
 def test_the_question_is_put_as_it_was_meant():
-    side = contestant({"results": [[]], "ns": 1})
+    side = replies(results=[[]], ns=1)
     side.run([(0, 64)], checked=True, variant="eager")
-    (message, limit_s, descriptors) = side.child.questions[0]
-    assert message == {"do": "run", "calls": [[0, 64]], "variant": "eager"}
-    assert (limit_s, descriptors) == (7.0, [])
-    side.ask({"do": "load"}, [5], limit_s=1.5)
-    assert side.child.questions[1] == ({"do": "load"}, 1.5, [5])
+    assert side.child.questions[0] == (Run(calls=((0, 64),), variant="eager"), 7.0)
+    side.compute([(0,)], "compile", limit_s=1.5)
+    assert side.child.questions[1] == (Run(calls=((0,),), variant="compile"), 1.5)
 
 
 @pytest.mark.parametrize(
     "answer",
     [
         {},
-        {"results": [[]]},
-        {"ns": 1},
-        {"results": None, "ns": 1},
-        {"results": [], "ns": 1},
-        {"results": [[], []], "ns": 1},
-        {"results": [[[1, "float32"]]], "ns": 1},
-        {"results": [[["here", "float32", []]]], "ns": 1},
-        {"results": [[[1.5, "float32", []]]], "ns": 1},
-        {"results": [[[-5, "float32", []]]], "ns": 1},
-        {"results": [[[1 << 70, "float32", []]]], "ns": 1},
-        {"results": [[[1, "float32", [-1]]]], "ns": 1},
-        {"results": [[[1, "float32", [1 << 99]]]], "ns": 1},
-        {"results": [[[1, "float32", "ab"]]], "ns": 1},
-        {"results": [[]], "ns": "soon"},
-        {"results": [[]], "ns": -1},
-        {"results": [[]], "ns": 10**400},
-        {"results": [[]], "ns": float("inf")},
-        {"results": [[]], "ns": float("nan")},
+        {"reply": None},
+        {"reply": {}},
+        {"reply": {"results": [[]]}},
+        {"reply": {"ns": 1}},
+        {"reply": {"ns": 1}, "more": 1},
+        {"reply": {"ns": 1, "results": [[]]}, "raised": {"error": "E"}},
+        {"raised": {"log": "no name"}},
+        {"raised": {"error": ["E"]}},
+        {"serial": "1", "reply": {"ns": 1, "results": [[]]}},
+        {"serial": -1, "reply": {"ns": 1, "results": [[]]}},
+        {"reply": {"results": None, "ns": 1}},
+        {"reply": {"results": [], "ns": 1}},
+        {"reply": {"results": [[], []], "ns": 1}},
+        {"reply": {"results": [[[1, "float32"]]], "ns": 1}},
+        {"reply": {"results": [[{"address": 1, "dtype": "float32"}]], "ns": 1}},
+        {"reply": {"results": [[found("here")]], "ns": 1}},
+        {"reply": {"results": [[found(1.5)]], "ns": 1}},
+        {"reply": {"results": [[found(-5)]], "ns": 1}},
+        {"reply": {"results": [[found(True)]], "ns": 1}},
+        {"reply": {"results": [[found(1 << 70)]], "ns": 1}},
+        {"reply": {"results": [[found(dtype=5)]], "ns": 1}},
+        {"reply": {"results": [[found(shape=[-1])]], "ns": 1}},
+        {"reply": {"results": [[found(shape=[1 << 99])]], "ns": 1}},
+        {"reply": {"results": [[found(shape=[1] * 65)]], "ns": 1}},
+        {"reply": {"results": [[found(shape="ab")]], "ns": 1}},
+        {"reply": {"results": [[]], "ns": "soon"}},
+        {"reply": {"results": [[]], "ns": -1}},
+        {"reply": {"results": [[]], "ns": 10**400}},
+        {"reply": {"results": [[]], "ns": float("inf")}},
+        {"reply": {"results": [[]], "ns": float("nan")}},
     ],
-    ids=lambda answer: json.dumps(answer)[:60],
+    ids=lambda answer: json.dumps(answer)[:70],
 )
 def test_a_malformed_answer_is_tampering_and_not_our_crash(answer):
     with pytest.raises(TamperedError, match="malformed"):
         contestant(answer).run([(0,)], checked=False)
 
 
+def test_a_malformed_answer_is_told_with_its_command_and_field():
+    with pytest.raises(TamperedError, match=r"answer to run: reply\.results\.0\.0\.shape\.1: .*valid integer"):
+        replies(results=[[found(shape=[1, "x"])]], ns=1).run([(0,)], checked=False)
+
+
 def test_a_clock_that_stands_still_shows_the_least_time_and_not_none():
-    assert contestant({"results": [[]], "ns": 0}).run([(0,)], checked=False).inside_ns == 1
+    assert replies(results=[[]], ns=0).run([(0,)], checked=False).inside_ns == 1
 
 
 def test_an_answer_to_another_question_is_tampering():
     with pytest.raises(TamperedError, match="another question"):
-        contestant({"serial": -1}).ask({"do": "load"})
+        contestant({"serial": 7, "reply": {}}).ask(TakeParameters(offsets=()))
 
 
-def test_foreign_exceptions_are_told_with_text_that_can_be_stored():
+def test_foreign_exceptions_are_told():
     with pytest.raises(ChildRaisedError) as raised:
-        contestant({"error": "Odd\ud800Error", "log": "half a pair: \udfff"}).ask({"do": "load"})
-    assert raised.value.name == "Odd?Error"
-    assert raised.value.log == "half a pair: ?"
+        contestant({"raised": {"error": "OddError", "log": "x" * (LOG + 5) + "end"}}).ask(TakeParameters(offsets=()))
+    assert raised.value.name == "OddError"
+    assert raised.value.log.endswith("xend")
+    assert len(raised.value.log) == LOG
 
 
 def test_a_dtype_that_nobody_knows_is_only_a_word():
-    ran = contestant({"results": [[[0, "complex\ud800", []]]], "ns": 1}).run([(0,)], checked=False)
+    ran = replies(results=[[found(dtype="complex?")]], ns=1).run([(0,)], checked=False)
     assert ran.results[0][0].dtype == "complex?"
 
 
@@ -128,10 +158,17 @@ def test_a_dtype_that_nobody_knows_is_only_a_word():
 def test_what_a_trusted_side_does_wrong_is_the_referee_s(error):
     side = contestant(error)
     with pytest.raises(type(error)):
-        side.ask({"do": "draw"})
+        side.ask(TakeParameters(offsets=()))
     side.trusted = "the reference of 'mse'"
     with pytest.raises(RefereeError, match="the reference of 'mse' failed"):
-        side.ask({"do": "draw"})
+        side.ask(TakeParameters(offsets=()))
+
+
+def test_a_malformed_answer_of_a_trusted_side_is_the_referee_s():
+    side = contestant(MalformedError("answer to run: ns"))
+    side.trusted = "the reference of 'mse'"
+    with pytest.raises(RefereeError, match="the reference of 'mse' failed"):
+        side.ask(TakeParameters(offsets=()))
 
 
 # --- reading memory -----------------------------------------------------------------------------------------------
@@ -168,7 +205,7 @@ def test_a_part_that_is_not_there_is_tampering():
 @pytest.mark.parametrize("address", [0, 8, (1 << 62) - 1, 1 << 47])
 def test_memory_that_is_not_there_is_tampering(address):
     with pytest.raises(TamperedError, match="no result"):
-        contestant({}).read(Found(address, "float32", (4,)))
+        contestant({}).read(Found(address=address, dtype="float32", shape=(4,)))
 
 
 @pytest.mark.parametrize("where", [None, 0, GUARD - 1, GUARD + 16, 2 * GUARD + 15])
@@ -177,7 +214,7 @@ def test_a_write_beside_a_result_is_seen(where):
     ctypes.memset(ctypes.addressof(memory) + GUARD, 7, 16)
     if where is not None:
         memory[where] ^= 1
-    found = Found(ctypes.addressof(memory) + GUARD, "float32", (4,))
+    found = Found(address=ctypes.addressof(memory) + GUARD, dtype="float32", shape=(4,))
     assert contestant({}).guards_intact(found) == (where is None)
 
 

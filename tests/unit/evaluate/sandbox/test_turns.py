@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from kernelwright.evaluate.sandbox import kernel, turns, wire
+from kernelwright.evaluate.sandbox.messages.base import Raised
 from kernelwright.evaluate.sandbox.turns import Turns, WatchedTurns, packed, unpacked
 from kernelwright.evaluate.sides import session
 
@@ -59,8 +60,8 @@ def test_a_call_is_told_when_the_one_before_is_done(ends):
 
 def test_an_error_amid_the_calls_is_the_answer(ends):
     grader, child = ends
-    in_background(lambda: (child.recv(99), wire.send(child, {"error": "Odd"}))).join(0)
-    assert Turns(os.getpid(), [(1,), (2,)]).hand_over(grader) == {"error": "Odd"}
+    in_background(lambda: (child.recv(99), wire.send(child, Raised(error="Odd")))).join(0)
+    assert Turns(os.getpid(), [(1,), (2,)]).hand_over(grader) == b'{"error":"Odd","log":""}'
 
 
 def test_the_end_of_the_child_is_told(ends):

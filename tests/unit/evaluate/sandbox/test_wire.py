@@ -1,4 +1,4 @@
-"""Messages: whole or absent, with descriptors, and nothing but JSON objects."""
+"""Packets: whole or absent, with descriptors, and read as what they must be."""
 
 import os
 import socket
@@ -6,6 +6,7 @@ import socket
 import pytest
 
 from kernelwright.evaluate.sandbox import wire
+from kernelwright.evaluate.sandbox.messages.sides import Born, Status
 
 
 @pytest.fixture
@@ -16,30 +17,29 @@ def ends():
 
 
 def test_a_message_arrives_as_it_was_sent(ends):
-    message = {"do": "run", "calls": [[0, 64]], "name": "é\n", "busy": 1.5, "off": None}
-    wire.send(ends[0], message)
-    assert wire.receive(ends[1]) == (message, [])
+    wire.send(ends[0], Born(pid=5, group=-1))
+    assert wire.receive(ends[1], Born) == Born(pid=5, group=-1)
 
 
-def test_messages_keep_their_borders(ends):
-    for n in range(5):
-        wire.send(ends[0], {"n": n})
-    assert [wire.receive(ends[1])[0]["n"] for _ in range(5)] == list(range(5))
+def test_packets_keep_their_borders(ends):
+    for code in range(5):
+        wire.send(ends[0], Status(code=code))
+    assert [wire.receive(ends[1], Status).code for _ in range(5)] == list(range(5))
 
 
-def test_a_large_message_is_whole(ends):
-    text = "x" * 200_000
-    wire.send(ends[0], {"text": text})
-    assert wire.receive(ends[1])[0]["text"] == text
+@pytest.mark.parametrize("size", [1, 200_000])
+def test_a_packet_is_whole_whatever_its_size(ends, size):
+    ends[0].send(b"x" * size)
+    assert wire.packet(ends[1]) == (b"x" * size, [])
 
 
-def test_descriptors_travel_with_a_message(ends, tmp_path):
+def test_descriptors_travel_with_a_packet(ends, tmp_path):
     file = tmp_path / "shared"
     file.write_text("seen by both")
     with file.open() as opened:
-        wire.send(ends[0], {"do": "load"}, [opened.fileno()])
-    message, (descriptor,) = wire.receive(ends[1], 3)
-    assert message == {"do": "load"}
+        wire.send(ends[0], Status(code=1), [opened.fileno()])
+    data, (descriptor,) = wire.packet(ends[1], 3)
+    assert data == b'{"code":1}'
     assert os.pread(descriptor, 100, 0) == b"seen by both"
     os.close(descriptor)
 
@@ -47,20 +47,20 @@ def test_descriptors_travel_with_a_message(ends, tmp_path):
 def test_the_end_of_the_other_side_is_told(ends):
     ends[0].close()
     with pytest.raises(EOFError):
-        wire.receive(ends[1])
+        wire.packet(ends[1])
 
 
 def test_silence_ends_at_the_limit(ends):
     ends[1].settimeout(0.01)
     with pytest.raises(TimeoutError):
-        wire.receive(ends[1])
+        wire.packet(ends[1])
 
 
-@pytest.mark.parametrize("data", [b"[1, 2]", b"5", b"null", b"no json", b"\xff\xfe", b"{", b"[" * 50_000])
-def test_what_is_no_json_object_is_refused(ends, data):
+@pytest.mark.parametrize("data", [b"[1, 2]", b"5", b"null", b"no json", b"\xff\xfe", b"{", b"[" * 50_000, b"{}"])
+def test_what_is_no_such_message_is_refused(ends, data):
     ends[0].send(data)
     with pytest.raises(ValueError, match=r".+"):
-        wire.receive(ends[1])
+        wire.receive(ends[1], Status)
 
 
 def test_it_is_one_packet_and_not_a_stream(ends):

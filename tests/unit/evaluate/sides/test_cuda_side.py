@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import torch
 
+from kernelwright.evaluate.sandbox.messages.calls import TakeParameters
 from kernelwright.evaluate.sides.cuda import CudaSide
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
@@ -29,7 +30,7 @@ class Told(torch.nn.Module):
 
 
 def side_of(model):
-    side = CudaSide([])
+    side = CudaSide()
     side._model, side._workload = model, Workload(inputs=(X,), parameters=(WEIGHT,), outputs=(X,))
     side._view = SimpleNamespace(tensor=lambda index, offset, spec: torch.full(spec.shape, float(index * 100 + offset)))
     return side
@@ -39,7 +40,7 @@ def test_parameters_are_loaded_once_and_then_overwritten():
     model = Told()
     side = side_of(model)
     for offset in (1, 2):
-        side.parameters({"offsets": [offset]})
+        side.parameters(TakeParameters(offsets=[offset]))
         assert model.weight.tolist() == [100.0 + offset] * 3
     side._take_own([0, 5])
     assert model.weight.tolist() == [105.0] * 3
@@ -49,6 +50,6 @@ def test_parameters_are_loaded_once_and_then_overwritten():
 def test_a_call_without_parameters_leaves_them_as_they_are():
     model = Told()
     side = side_of(model)
-    side.parameters({"offsets": [1]})
+    side.parameters(TakeParameters(offsets=[1]))
     side._take_own([0])
     assert model.weight.tolist() == [101.0] * 3

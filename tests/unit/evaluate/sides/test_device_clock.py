@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from kernelwright.evaluate.sandbox.messages.calls import Clocking
 from kernelwright.evaluate.sides import cuda_calls, device_clock
 from kernelwright.evaluate.sides.device_clock import DeviceClock
 
@@ -48,11 +49,11 @@ def log(monkeypatch):
 
 def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
     results, clocks = cuda_calls.timed(
-        lambda x: log.append(f"call {x}") or -x, [(1,), (2,)], {"clock": "each", "busy_ns": 100}
+        lambda x: log.append(f"call {x}") or -x, [(1,), (2,)], Clocking(clock="each", busy_ns=100)
     )
     assert results == [-1, -2]
-    assert clocks["each_ns"] == [12_500, 12_500]
-    assert clocks["ns"] == 25_000
+    assert clocks.each_ns == (12_500, 12_500)
+    assert clocks.ns == 25_000
     around = ["wait", "reset", "write", "read", "spin 198", "event"]
     after = ["event", "wait for it"]
     assert log == ["wait", *around, "call 1", *after, *around, "call 2", *after]
@@ -61,32 +62,32 @@ def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
 def test_a_call_takes_its_parameters_before_anything_of_it_is_timed(log):
     prepare = [lambda: log.append("take 1"), lambda: log.append("take 2")]
     _, clocks = cuda_calls.timed(
-        lambda x: log.append(f"call {x}"), [(1,), (2,)], {"clock": "each", "busy_ns": 100}, prepare
+        lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking(clock="each", busy_ns=100), prepare
     )
-    assert clocks["each_ns"] == [12_500, 12_500]
-    assert clocks["beside_ns"] > 0
+    assert clocks.each_ns == (12_500, 12_500)
+    assert clocks.beside_ns > 0
     around = ["wait", "wait", "reset", "write", "read", "spin 198", "event"]
     after = ["event", "wait for it"]
     assert log == ["wait", "take 1", *around, "call 1", *after, "take 2", *around, "call 2", *after]
 
 
 def test_a_call_that_is_waited_for_is_not_prepared(log):
-    cuda_calls.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], {"clock": "waiting"})
+    cuda_calls.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking(clock="waiting"))
     assert log == ["wait", "call 1", "wait", "call 2", "wait"]
 
 
 def test_calls_that_are_only_checked_run_together(log):
-    cuda_calls.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], {})
+    cuda_calls.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking())
     assert log == ["wait", "call 1", "call 2", "wait"]
 
 
 def test_a_device_that_cannot_reset_persisting_lines_is_an_error_unless_it_has_none(log, monkeypatch):
     monkeypatch.setattr(device_clock.driver, "cuCtxResetPersistingL2Cache", lambda: (device_clock.UNSUPPORTED,))
-    cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
+    cuda_calls.clocked(lambda i: i, 1, Clocking(clock="each"))
     broken = device_clock.driver.CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
     monkeypatch.setattr(device_clock.driver, "cuCtxResetPersistingL2Cache", lambda: (broken,))
     with pytest.raises(RuntimeError, match="could not be reset"):
-        cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
+        cuda_calls.clocked(lambda i: i, 1, Clocking(clock="each"))
 
 
 def test_what_another_stream_of_foreign_host_code_still_does_is_part_of_the_call(log, monkeypatch):
@@ -101,8 +102,8 @@ def test_what_another_stream_of_foreign_host_code_still_does_is_part_of_the_call
 
     monkeypatch.setattr(torch.cuda, "synchronize", wait)
     monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
-    _, clocks = cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
-    assert clocks["each_ns"] == [12_500 + 400_000]
+    _, clocks = cuda_calls.clocked(lambda i: i, 1, Clocking(clock="each"))
+    assert clocks.each_ns == (12_500 + 400_000,)
 
 
 def test_asking_an_idle_device_is_no_part_of_the_call(log, monkeypatch):
@@ -114,5 +115,5 @@ def test_asking_an_idle_device_is_no_part_of_the_call(log, monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "synchronize", wait)
     monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
-    _, clocks = cuda_calls.clocked(lambda i: i, 1, {"clock": "each", "busy_ns": 0})
-    assert clocks["each_ns"] == [12_500]
+    _, clocks = cuda_calls.clocked(lambda i: i, 1, Clocking(clock="each"))
+    assert clocks.each_ns == (12_500,)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from kernelwright.evaluate.sandbox.arena import Arena
+from kernelwright.evaluate.sandbox.messages.calls import LoadInterpreted, Ran, Run
 from kernelwright.evaluate.sides import interpreted
 from kernelwright.evaluate.sides.interpreted import InterpretedSide
 from kernelwright.records.candidate import Candidate
@@ -15,6 +16,8 @@ from kernelwright.records.tensor import Scalar, TensorSpec
 X, WEIGHT = (TensorSpec(name=n, shape=(4,), dtype="float32") for n in ("x", "weight"))
 WORKLOAD = Workload(inputs=(X, Scalar(name="k", value=3)), parameters=(WEIGHT,), outputs=(X,))
 
+ONCE = Run(calls=((0, 0),))
+
 
 @pytest.fixture
 def side():
@@ -23,13 +26,15 @@ def side():
     for index in range(2):
         torch.frombuffer(arena.memory(index), dtype=torch.float32).copy_(torch.arange(4.0) + index)
     made = InterpretedSide()
-    made.load(
-        {
-            "candidate": Candidate(language="triton", source="").model_dump(mode="json"),
-            "workload": WORKLOAD.model_dump(mode="json"),
-            "init": "", "arch": "sm_90", "descriptors": [os.dup(arena.descriptor)], "starts": arena.layout(),
-        }
-    )  # fmt: skip
+    command = LoadInterpreted(
+        candidate=Candidate(language="triton", source=""),
+        workload=WORKLOAD,
+        init="",
+        arch="sm_90",
+        starts=arena.layout(),
+        files=(os.dup(arena.descriptor),),
+    )
+    made.load(command)
     yield made
     arena.close()
     torch.set_num_threads(threads)
@@ -47,10 +52,10 @@ def interpreter(change):
 
 def test_a_pure_kernel_s_results_are_described(side, monkeypatch):
     monkeypatch.setattr(interpreted, "interpret", interpreter(lambda arguments: None))
-    answer = side.run({"calls": [[0, 0]]})
-    ((described,),) = answer["results"]
-    assert described[1:] == ["float32", [4]]
-    assert answer["ns"] > 0
+    ran = side.run(ONCE)
+    ((described,),) = ran.results
+    assert (described.dtype, described.shape) == ("float32", (4,))
+    assert ran.ns > 0
 
 
 @pytest.mark.parametrize(
@@ -62,8 +67,8 @@ def test_a_pure_kernel_s_results_are_described(side, monkeypatch):
 )
 def test_a_kernel_that_writes_to_its_inputs_is_told(side, monkeypatch, change, name):
     monkeypatch.setattr(interpreted, "interpret", interpreter(change))
-    answer = side.run({"calls": [[0, 0]]})
-    assert answer["error"] == "fault input_written"
-    assert name in answer["log"]
+    raised = side.run(ONCE)
+    assert raised.error == "fault input_written"
+    assert name in raised.log
     monkeypatch.setattr(interpreted, "interpret", interpreter(lambda arguments: None))
-    assert "error" not in side.run({"calls": [[0, 0]]}), "what is shared was not touched"
+    assert isinstance(side.run(ONCE), Ran), "what is shared was not touched"

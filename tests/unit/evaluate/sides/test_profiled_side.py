@@ -1,6 +1,5 @@
 """The side that is profiled: inputs of every domain, traces summed, tools run in the jail, loopback of its own."""
 
-import json
 import os
 from pathlib import Path
 
@@ -10,8 +9,18 @@ import torch
 import kernelwright
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import (
+    CountUnder,
+    ModuleSubject,
+    PrepareProfile,
+    ProfileOrder,
+    ProgramSubject,
+    Trace,
+    Traced,
+)
 from kernelwright.evaluate.sides import subject, traced
 from kernelwright.records.candidate import Candidate, Define
+from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
@@ -36,14 +45,12 @@ WORKLOAD = Workload(
     outputs=(X,),
 )
 CANDIDATE = Candidate(language="triton", source=MODULE, defines=(Define(name="FACTOR", value=3),))
-ORDER = {
-    "kind": "module", "device": "cpu", "workload": WORKLOAD.model_dump(mode="json"),
-    "candidate": CANDIDATE.model_dump(mode="json"), "init": "def get_init_inputs():\n    return [4]\n",
-}  # fmt: skip
+INIT = "def get_init_inputs():\n    return [4]\n"
+SUBJECT = ModuleSubject(workload=WORKLOAD, candidate=CANDIDATE, init=INIT, device="cpu")
 
 
 def test_a_module_is_called_with_its_tunables_its_parameters_and_scalars():
-    result = subject.subject(ORDER)()
+    result = subject.subject(SUBJECT)()
     torch.manual_seed(subject.SEED)
     x, weight = torch.randn(3, 4), torch.randn(4)
     assert torch.allclose(result, x * weight * 1.5)
@@ -81,11 +88,12 @@ def test_equal_launches_are_summed_and_only_the_devices_activities_count():
         {},
     ]
     found = traced.summed(events)
-    assert [(e["name"], e["us"], e["count"]) for e in found] == [("k", 5.0, 2), ("Memset (Device)", 1.0, 1)]
+    assert [(e.name, e.us, e.count) for e in found] == [("k", 5.0, 2), ("Memset (Device)", 1.0, 1)]
 
 
 def test_a_trace_of_thousands_of_kernels_fits_one_message():
-    assert len(json.dumps(traced.summed(event(f"{i:05}" + "k" * 5000) for i in range(2000)))) < 1 << 19
+    activities = traced.summed(event(f"{i:05}" + "k" * 5000) for i in range(2000))
+    assert len(Traced(calls=1, activities=activities).model_dump_json()) < 1 << 19
 
 
 @pytest.fixture
@@ -105,43 +113,50 @@ def child(warm):
     found.close()
 
 
+def prepared(child, what=SUBJECT, **files):
+    child.ask(PrepareProfile(order=ProfileOrder(subject=what), **files))
+
+
+def counted(child, *argv):
+    return child.ask(CountUnder(argv=argv, log="log.csv"))
+
+
 def test_a_tool_runs_beside_the_order_and_its_log_comes_back(child):
-    child.ask({"do": "prepare", "order": {**ORDER, "note": "here"}})
-    script = "grep -o here order.json > log.csv; echo said; exit 3"
-    answer = child.ask({"do": "count", "argv": ["sh", "-c", script, "sh"], "log": "log.csv"})
-    assert (answer["status"], answer["written"], answer["said"]) == (3, "here\n", "said\n")
+    prepared(child, SUBJECT.model_copy(update={"init": "# here"}))
+    found = counted(child, "sh", "-c", "grep -o here order.json > log.csv; echo said; exit 3", "sh")
+    assert (found.status, found.written, found.said) == (3, "here\n", "said\n")
 
 
 def test_binaries_lie_beside_the_order(child):
     image = os.memfd_create("image")
     os.write(image, b"cubin")
-    child.ask({"do": "prepare", "order": {"kind": "program"}}, [image])
+    plan = LaunchPlan(launches=(Launch(kernel="k", grid=(1, 1, 1), block=(1, 1, 1)),))
+    prepared(child, ProgramSubject(workload=WORKLOAD, plan=plan, modules=1), files=(image,))
     os.close(image)
-    answer = child.ask({"do": "count", "argv": ["sh", "-c", "cp module0.cubin log.csv", "sh"], "log": "log.csv"})
-    assert answer["written"] == "cubin"
+    assert counted(child, "sh", "-c", "cp module0.cubin log.csv", "sh").written == "cubin"
 
 
 def test_processes_of_the_jail_talk_over_a_loopback_of_their_own(child):
-    child.ask({"do": "prepare", "order": {"kind": "module"}})
+    prepared(child)
     script = (
         "import socket; s = socket.create_server(('127.0.0.1', 0)); "
         "c = socket.create_connection(s.getsockname(), 5); open('log.csv', 'w').write('heard')"
     )
-    answer = child.ask({"do": "count", "argv": ["python3", "-c", script], "log": "log.csv"})
-    assert answer["written"] == "heard", answer
+    found = counted(child, "python3", "-c", script)
+    assert found.written == "heard", found
 
 
 def test_the_target_is_started_in_the_jail_and_calls_the_candidate(child):
-    child.ask({"do": "prepare", "order": {**ORDER, "init": "raise RuntimeError('the candidate was called')\n"}})
-    answer = child.ask({"do": "count", "argv": [], "log": "log.csv"})
-    assert (answer["status"], answer["written"]) == (1, "")
-    assert "the candidate was called" in answer["said"]
+    prepared(child, SUBJECT.model_copy(update={"init": "raise RuntimeError('the candidate was called')\n"}))
+    found = counted(child)
+    assert (found.status, found.written) == (1, "")
+    assert "the candidate was called" in found.said
 
 
 def test_a_trace_without_a_device_is_an_answer_not_an_end(child):
-    child.ask({"do": "prepare", "order": ORDER})
+    prepared(child)
     if torch.cuda.is_available():
-        assert child.ask({"do": "trace"})["calls"] == traced.TRACED_CALLS
+        assert child.ask(Trace()).calls == traced.TRACED_CALLS
     else:
         with pytest.raises(ChildRaisedError):
-            child.ask({"do": "trace"})
+            child.ask(Trace())

@@ -119,8 +119,8 @@ def brief():
         expansion = Expansion(number=number, intent=intent, parents=tuple(p.number for p in parents), **fields)
         table = desk or FakeDesk()
         table.expansion = number
-        feedback = () if withheld else tuple(describe(p, None, None) for p in parents)
-        run = RunFacts(trials=9, left=9 - len(parents), best=None, rewards=() if withheld else (0.5,) * len(parents))
+        feedback = () if withheld else tuple(describe(p, None, None, reward=0.5) for p in parents)
+        run = RunFacts(trials=9, left=9 - len(parents), best=None)
         return Brief(task or sample_task(), expansion, parents, feedback, 7, language, table, run)
 
     return make

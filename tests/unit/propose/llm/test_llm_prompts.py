@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from kernelwright.errors import ProposeError, UsageError
-from kernelwright.propose.llm.adviser import SHOWN
+from kernelwright.propose.llm.advice import SHOWN
 from kernelwright.propose.llm.agent import agent_values
-from kernelwright.propose.llm.fences import fenced, inline
-from kernelwright.propose.llm.kernel_text import Kernel
-from kernelwright.propose.llm.parse import parse
-from kernelwright.propose.llm.render import STANDARD, Prompts, prompt_hash, variants
+from kernelwright.propose.llm.parse import Kernel, parse
+from kernelwright.propose.llm.render import STANDARD, Prompts, fenced, inline, prompt_hash, variants
 from kernelwright.propose.llm.sections import Facts, evidence, known, values
 from kernelwright.propose.llm.writer import CODE
 from kernelwright.records.chat import ChatReply
@@ -115,7 +113,7 @@ def test_every_prompt_is_its_golden_text(name, facts):
 def test_every_language_is_its_golden_text(language, facts):
     made = Prompts().render("coder-seed", shown(facts("coder-seed", language)))
     assert f"{made.user}\n" == golden(f"coder-seed.{language}", f"{made.user}\n")
-    assert f"parts/code-{language}.md" in made.files
+    assert f"languages/{language}.md" in made.files
 
 
 @pytest.mark.parametrize("name", ["coder-seed", "coder-repair", "coder-improve"])

@@ -1,8 +1,7 @@
-"""Which dimensions of which tensors are the same axis.
+"""Finds which dimensions of which tensors are the same axis.
 
-Decides by unification: dimensions that a pointwise operation lines up are one axis, whatever their sizes,
-so a square tensor is never confused with its transpose. A dimension that a view merged is a list of axes.
-Refuses to know operations.
+By unification: dimensions that a pointwise operation lines up are one axis, whatever their sizes, so a square tensor is
+never confused with its transpose. A dimension that a view merged is a list of axes.
 """
 
 from collections.abc import Sequence

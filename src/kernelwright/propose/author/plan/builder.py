@@ -1,6 +1,6 @@
-"""The workbench on which operations are written: values with shapes, and how they combine.
+"""The workbench on which operations are written: values with shapes, and how broadcasting and reductions combine them.
 
-Decides how broadcasting, reductions and type kinds act on expressions. Refuses to know ATen names.
+ATen's names are unknown here.
 """
 
 from collections.abc import Sequence

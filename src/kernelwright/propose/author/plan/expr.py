@@ -1,8 +1,7 @@
 """The expressions that a kernel evaluates: a tiny language over loads, calls and reductions.
 
-Decides: every value is one scalar expression with free axes (numbers); a reduction binds axes. Refuses
-to know ATen, C++ and Triton. While a graph is read, axes are numbered as they come; a finished plan has
-two of them, `ROW` and `COL`.
+Every value is one scalar expression with free axes (numbers); a reduction binds axes. While a graph is read, axes are
+numbered as they come; a finished plan has two of them, `ROW` and `COL`. ATen, C++ and Triton are unknown here.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """From the OpGraph to the plan: read every operation, then find the two axes that all tensors share.
 
-Decides what the author can write, and names the operation that it cannot. Refuses to know languages.
+An operation that the author cannot write is named in the error.
 """
 
 import keyword

@@ -1,7 +1,7 @@
-"""The plan: two axes, passes over each row, and what is stored. Plain data, ready to be scheduled.
+"""The plan: two axes, passes over each row, and what is stored. Plain data, made by `plan.lower`.
 
-Decides nothing: `plan.lower` makes it. A *flat* plan has no axis of its own along the rows: all
-elements are alike, and a block of them plays the part of a row.
+A *flat* plan has no axis of its own along the rows: all elements are alike, and a block of them plays the part of a
+row.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,4 @@
-"""The space that a schedule's fields span: dials with ordered values, and how to turn them.
-
-Decides what a neighbour is. Refuses to know languages and measurements.
-"""
+"""The space that a schedule's fields span: options with ordered values, what neighbours are, and how to move."""
 
 import random
 from collections.abc import Iterator

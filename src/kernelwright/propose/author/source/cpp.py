@@ -1,4 +1,4 @@
-"""A plan and a schedule as one C++17 file with OpenMP.
+"""A plan and a schedule as one C++17 file with OpenMP: the loop over rows, what threads share, the frame of the file.
 
 The loop over rows, what threads share, and the frame of the file. The entry has plain C linkage and takes inputs,
 parameters and outputs as pointers. Every dimension is a constant of the source; the number of rows (flat: of elements)

@@ -1,7 +1,7 @@
 """Expressions as text: what is computed in one block of code, under which names.
 
-Decides which subexpressions get a name: those used twice, and those too long for a line. A language
-subclasses `Scope` and says how it spells a leaf, an operation and a declaration.
+Subexpressions that are used twice, or that are too long for a line, get a name. A language subclasses `Scope` and says
+how it spells a leaf, an operation and a declaration.
 """
 
 from collections import Counter

@@ -1,8 +1,7 @@
 """A plan and a schedule as a Triton module: the kernels, their launch, and a drop-in `ModelNew`.
 
-Decides the frame of the file. `ModelNew` inherits from the reference, so that its parameters are made
-alike, and hands over to the reference whatever the kernels are not for: autograd, other dtypes, other
-ranks, other constructor arguments.
+`ModelNew` inherits from the reference, so that its parameters are made alike. It calls the reference for everything
+that the kernels do not cover: autograd, other dtypes, other ranks, other constructor arguments.
 """
 
 from kernelwright.errors import ProposeError

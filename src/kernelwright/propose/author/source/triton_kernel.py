@@ -147,7 +147,7 @@ class MainKernel:
             self.writer.line(joined(total.op, name, "lanes"))
 
     def _hint(self, again: bool = False) -> str:
-        """Of a load; `again` where another pass will load the same."""
+        """A load's eviction hint; `again` where another pass will load the same."""
         wanted = self.schedule.eviction
         return EVICT if wanted == "evict-last" or (wanted == "evict-first" and not again) else ""
 

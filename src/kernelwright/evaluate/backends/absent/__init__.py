@@ -1,0 +1,1 @@
+"""A device that is not here."""

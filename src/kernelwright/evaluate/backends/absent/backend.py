@@ -1,0 +1,164 @@
+"""A device that is not here: compile for it, and let an interpreter say whether the kernel is right.
+
+The outcome is `Verified` with what it was verified on, or `Compiled` when the interpreter cannot run the kernel; nothing
+interprets CUDA C++. No time is claimed, by anything.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from kernelwright.evaluate.backends.backend import CloseOldest, Loaded, Prepared, Reference
+from kernelwright.evaluate.backends.cpu.backend import reference_process
+from kernelwright.evaluate.backends.cpu.memory import HostMemory
+from kernelwright.evaluate.backends.cuda.versions import toolkit_versions
+from kernelwright.evaluate.backends.host import Host
+from kernelwright.evaluate.languages.artifact import Library, Program
+from kernelwright.evaluate.languages.table import BUILDERS
+from kernelwright.evaluate.languages.triton.build import at_home
+from kernelwright.evaluate.sandbox.child import ChildSlowError
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
+from kernelwright.evaluate.sandbox.messages.calls import LoadInterpreted, ReduceTask
+from kernelwright.evaluate.session import limits
+from kernelwright.evaluate.session.cases import Presented
+from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.knowledge.hardware import hardware
+from kernelwright.languages import names_for
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, Refused, TimedOut
+from kernelwright.records.measure import BuildFacts
+from kernelwright.records.policy import Policy
+from kernelwright.records.profile import Ceilings, Profile, compiled
+from kernelwright.records.task import Task
+
+INTERPRET_LIMIT_S = 120.0
+NO_KERNELS = "library calls are forbidden, and it has 0 kernels of its own: PyTorch does it all"
+
+
+def open_backend(cpu: Callable[[], Host]) -> "AbsentBackend":
+    """See `table.Row`: NVIDIA's GPUs, compiled for by NVIDIA's compilers."""
+    return AbsentBackend(cpu(), names_for("cuda"), toolkit_versions)
+
+
+class AbsentBackend:
+    """Implements `Backend` on this machine's CPU, for whatever device the languages' cross compilers know."""
+
+    clock = None
+    is_gpu = True
+
+    def __init__(self, host: Host, languages: tuple[str, ...], versions: Callable[[], dict[str, str]]) -> None:
+        self.host, self.languages, self._versions = host, languages, versions
+
+    def versions(self) -> dict[str, str]:
+        """See `Backend.versions`: of the compilers."""
+        return self._versions()
+
+    def reference(self, policy: Policy) -> Reference:
+        """See `Backend.reference`: it computes here, at a size that an interpreter can bear."""
+        process = reference_process(self.host, policy)
+
+        def opened(presented: Presented, close_oldest: CloseOldest) -> Session:
+            task = presented.task
+            reduced = process.ask(ReduceTask(workload=task.workload))
+            small = task.model_copy(update={"workload": reduced.workload})
+            presented = Presented(task, reduced.init, reduced.description)
+            return Session(presented, small, process, policy, HostMemory(small, process, policy))
+
+        return Reference(process, opened)
+
+    def activate(self, session: Session) -> None:
+        """Sessions do not get in each other's way."""
+
+    @contextmanager
+    def prepared(self, trial: Trial) -> Iterator[Prepared]:
+        """See `Backend.prepared`."""
+        facts = _cross_compiled(trial, self.host)
+        yield Prepared(facts, lambda: self._loaded(trial, facts))
+
+    @contextmanager
+    def _loaded(self, trial: Trial, facts: BuildFacts) -> Iterator[Loaded]:
+        """In an interpreter. What it says of the kernel is more than a process that ended."""
+        session = trial.session
+        jail = trial.jail().model_copy(update={"environment": {"TRITON_INTERPRET": "1"}})
+        with trial.timed("verify"):
+            child = Contestant(self.host.warm.spawn("interpreted", at_home(jail)), INTERPRET_LIMIT_S)
+        try:
+            with trial.timed("verify"):
+                starts, descriptors = session.share()
+                command = LoadInterpreted(
+                    starts=starts,
+                    candidate=trial.candidate,
+                    workload=session.task.workload,
+                    init=session.presented.init_source(),
+                    arch=session.task.target.arch,
+                    files=descriptors,
+                )
+                child.ask(command)
+            how = f"Triton's interpreter on {session.presented.reduction or 'full shapes'}"
+            yield Loaded(child, facts, guarded=False, how=how)
+        except ChildRaisedError as raised:
+            raise OutcomeReached(_fault(trial, raised, facts)) from None
+        except ChildSlowError:
+            raise OutcomeReached(TimedOut(stage=trial.stage, limit_s=INTERPRET_LIMIT_S)) from None
+        finally:
+            child.close()
+
+    def profile(self, trial: Trial, build: BuildFacts | None) -> Profile:
+        """See `Backend.profile`: nothing is run."""
+        return unseen(trial.task, trial.candidate, build)
+
+    def close(self) -> None:
+        """The host is everybody's who works on this CPU."""
+
+
+def _cross_compiled(trial: Trial, host: Host) -> BuildFacts:
+    """What the compiler says of the candidate.
+
+    Raises:
+        OutcomeReached: it does not build, breaks a limit, or nothing interprets its language.
+        as `Builder.cross_compile`.
+    """
+    allowed, builder = trial.task.source.limits, BUILDERS[trial.candidate.language]
+    with trial.timed("compile"):
+        made = builder.cross_compile(trial.order(host.warm))
+        if isinstance(made, BuildFailed | Refused):
+            raise OutcomeReached(made)
+        if isinstance(made, Library):
+            made.close()
+        if isinstance(made, Program) and (over := limits.of_program(allowed, made)) is not None:
+            raise OutcomeReached(over)
+    assert made.facts is not None
+    trial.facts = made.facts
+    over = limits.of_facts(allowed, trial.candidate, made.facts, builder.OWN_HOST)
+    if over is not None:
+        raise OutcomeReached(over)
+    if trial.policy.library_calls == "forbid" and builder.INTERPRETED and not made.facts.kernels:
+        raise OutcomeReached(Refused(reason=NO_KERNELS))
+    if not builder.INTERPRETED:
+        raise OutcomeReached(Compiled(build=made.facts))
+    return made.facts
+
+
+def _fault(trial: Trial, raised: ChildRaisedError, facts: BuildFacts) -> Evaluation:
+    kind = raised.name.removeprefix("fault ")
+    if kind == "unsupported":
+        return Compiled(build=facts.model_copy(update={"warnings": f"cannot be interpreted: {raised.log}"}))
+    if kind == "build":
+        return BuildFailed(log=raised.log)
+    return Crashed(stage=trial.stage, reason=kind.replace("_", " "), log=raised.log)
+
+
+def unseen(task: Task, candidate: Candidate, build: BuildFacts | None) -> Profile:
+    """For a device that is not here: the compiler's facts beside the vendor's figures."""
+    facts = hardware(task.target.arch)
+    published = Ceilings(
+        origin="published",
+        read_gbps=facts.bandwidth_gbps,
+        fp32_tflops=facts.fp32_tflops,
+        tf32_tflops=facts.tf32_tflops,
+        bf16_tflops=facts.bf16_tflops,
+    )
+    note = f"{task.target.arch} is not here: nothing was run, and ceilings are published ones of {facts.device}"
+    placed = {"bytes": task.workload.compulsory_bytes, "flops": task.graph.flops, "ceilings": published}
+    placed["multiprocessors"] = facts.multiprocessors
+    return compiled(task.id, candidate.id, task.target.arch, build, note).model_copy(update=placed)

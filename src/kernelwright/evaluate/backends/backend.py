@@ -1,0 +1,117 @@
+"""Backend: what the pipeline asks of a kind of device. `cpu`, `cuda` and `absent` implement it, each in its folder.
+
+To add one: a folder with a class that has what stands here, and a row in `table.py`. A backend that only cross-compiles
+composes `absent.backend.AbsentBackend` with its languages and versions, as `hip` does, and has no clock.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.backends.host import Host
+from kernelwright.evaluate.backends.instruments import Instruments, Offsets
+from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.session.cases import Case, Presented
+from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.session.trial import Trial
+from kernelwright.records.measure import BuildFacts
+from kernelwright.records.policy import Policy
+from kernelwright.records.profile import Profile
+
+CloseOldest = Callable[[], bool]
+"""Closes the session on this backend that was not asked for longest; False: there is none."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A task's reference in its process, before it is known whether the task can be judged."""
+
+    process: Contestant
+    open: Callable[[Presented, CloseOldest], Session]
+    """Opens the session of the task that it turned out to be.
+
+    Raises:
+        TaskError: it does not fit.
+    """
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A candidate that was built."""
+
+    facts: BuildFacts | None
+    """What a compiler said; None where only running it can tell."""
+    load: "Callable[[], AbstractContextManager[Loaded]]"
+    """The candidate in its process, ended in the end; whoever asks has the host's turn.
+
+    Raises:
+        OutcomeReached: it cannot be loaded, or what ended it means more than the pipeline knows.
+        ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError: of its process.
+    """
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A candidate in its process, ready to compute, with what its backend knows of it."""
+
+    process: Contestant
+    facts: BuildFacts
+    again: Callable[[Case], Contestant] | None = None
+    """Loads it into one more process, with inputs that it may write to and the parameters of a case; None: nobody can."""
+    instruments: Callable[[], Instruments] = Instruments
+    guarded: bool = True
+    """There is memory around its results that it may not touch."""
+    whole: bool = True
+    """A call says where its parameters are; a module is given them beforehand."""
+    give: Callable[[Offsets], None] = lambda offsets: None
+    """Hands over the parameters of a call, where a call does not say where they are."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Regimes that it cannot be asked, with the reason."""
+    timed: Callable[[], AbstractContextManager[None]] = nullcontext
+    """What must hold while it is timed."""
+    how: str = ""
+    """What it is verified on, where there is no device."""
+
+
+class Backend(Protocol):
+    """One kind of device."""
+
+    host: Host
+    clock: Clock | None
+    """None: the device is not here, and no time is claimed."""
+    languages: tuple[str, ...]
+    """What candidates may be written in."""
+    is_gpu: bool
+    """Limits on shared memory, registers and the like mean something."""
+
+    def versions(self) -> dict[str, str]:
+        """Of what can change a measurement on this device alone; what does not answer is `absent`."""
+        ...
+
+    def reference(self, policy: Policy) -> Reference:
+        """A process for a task's reference."""
+        ...
+
+    def activate(self, session: Session) -> None:
+        """It is this task's turn."""
+        ...
+
+    def prepared(self, trial: Trial) -> AbstractContextManager[Prepared]:
+        """The candidate built, and freed in the end. Holds the host's turn if a compiler would be heard by a clock.
+
+        Raises:
+            OutcomeReached: it does not build, breaks a limit, or compiling is all that can be done with it.
+            MachineError: a compiler is missing.
+            ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError: of the compiler's process.
+        """
+        ...
+
+    def profile(self, trial: Trial, build: BuildFacts | None) -> Profile:
+        """Where the candidate's time goes, as well as can be told here; a lack is a note, and nothing raises."""
+        ...
+
+    def close(self) -> None:
+        """End what it started."""
+        ...

@@ -1,0 +1,1 @@
+"""An NVIDIA GPU that is here."""

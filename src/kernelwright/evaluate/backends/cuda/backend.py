@@ -1,0 +1,141 @@
+"""An NVIDIA GPU that is here: Triton and CUDA C++ candidates, inputs in device memory, the device's own events."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+from kernelwright.errors import MachineError
+from kernelwright.evaluate.backends.backend import CloseOldest, Prepared, Reference
+from kernelwright.evaluate.backends.cuda.clock import CudaClock
+from kernelwright.evaluate.backends.cuda.loading import loaded_model, loaded_plan
+from kernelwright.evaluate.backends.cuda.machine import CudaMachine
+from kernelwright.evaluate.backends.cuda.memory import DeviceMemory, rest
+from kernelwright.evaluate.backends.cuda.preparation import built
+from kernelwright.evaluate.backends.cuda.process import CudaContestant
+from kernelwright.evaluate.backends.cuda.profile_request import request_of
+from kernelwright.evaluate.backends.cuda.profiling import Profiler
+from kernelwright.evaluate.backends.cuda.versions import driver_versions, toolkit_versions
+from kernelwright.evaluate.backends.host import Host, common_versions
+from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
+from kernelwright.evaluate.languages.artifact import Library, Program
+from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.evaluate.session.cases import Presented
+from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.session.trial import Trial
+from kernelwright.languages import names_for
+from kernelwright.records.measure import BuildFacts
+from kernelwright.records.policy import Policy
+from kernelwright.records.profile import Profile
+from kernelwright.records.run import Device
+
+MODULES = (
+    "torch._dynamo",
+    "kernelwright.evaluate.triton.driver",
+    "kernelwright.evaluate.triton.rehearsal",
+    "kernelwright.evaluate.sides.cross",
+    "kernelwright.evaluate.sides.cuda",
+    "kernelwright.evaluate.sides.launcher",
+    "kernelwright.evaluate.sides.nvrtc",
+    "kernelwright.evaluate.sides.reference_cuda",
+)
+"""Imported once by the GPU's warm parent, so that no child pays for them."""
+ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
+"""Read when torch._dynamo is imported: a confined process has no pool of compilers."""
+REFERENCE_BYTES = 1 << 40
+"""The CUDA driver reserves address space for all of the memory that it could ever see."""
+FREEING_S = 6.0
+"""Longest that the device's memory is waited for, in seconds."""
+
+
+def open_backend(cpu: Callable[[], Host]) -> "CudaBackend":
+    """See `table.Row`.
+
+    Raises:
+        MachineError: there is no GPU.
+    """
+    if not torch.cuda.is_available():
+        raise MachineError("torch sees no GPU; use --target cpu, or --target sm_90 to compile for one")
+    # Triton reads TRITON_INTERPRET when it is imported, so only the GPU's children are born with it.
+    warm = Warm(modules=MODULES, environment=ENVIRONMENT)
+    warm.start()
+    return CudaBackend(warm)
+
+
+class CudaBackend:
+    """Implements `Backend`."""
+
+    languages = names_for("cuda")
+    is_gpu = True
+
+    def __init__(self, warm: Warm) -> None:
+        found = torch.cuda.get_device_properties(0)
+        device = Device(
+            kind="cuda", name=found.name, cores=found.multi_processor_count, cache_bytes=found.L2_cache_size
+        )
+        self.host = Host(warm, device)
+        self.machine, self.clock = CudaMachine(self.host), CudaClock(self.host)
+        self._profiler = Profiler(self.host, self.clock.ceiling_gbps, lambda: {**common_versions(), **self.versions()})
+        self._active: Session | None = None
+
+    def versions(self) -> dict[str, str]:
+        """See `Backend.versions`."""
+        return {**toolkit_versions(), **driver_versions()}
+
+    def reference(self, policy: Policy) -> Reference:
+        """See `Backend.reference`."""
+        process = CudaContestant(self.host.warm.spawn("reference_cuda", reference_jail(REFERENCE_BYTES)), LIMIT_S)
+
+        def opened(presented: Presented, close_oldest: CloseOldest) -> Session:
+            task = presented.task
+            memory = DeviceMemory(task, process, policy, lambda nbytes: self._make_room(nbytes, close_oldest))
+            return Session(presented, task, process, policy, memory)
+
+        return Reference(process, opened)
+
+    def activate(self, session: Session) -> None:
+        """It is this task's turn: the reference of the one before keeps no memory for a next call."""
+        if self._active is not None and self._active is not session and not self._active.closed:
+            rest(self._active.reference)
+        self._active = session
+
+    @contextmanager
+    def prepared(self, trial: Trial) -> Iterator[Prepared]:
+        """See `Backend.prepared`: goes on beside other candidates' clocks."""
+        made = built(trial, self.host.warm, self.machine.hardware)
+        trial.facts = made.facts
+        if isinstance(made, Program):
+            yield Prepared(made.facts, lambda: loaded_plan(trial, self.machine, made))
+            return
+        try:
+            yield Prepared(made.facts, lambda: loaded_model(trial, self.machine, made))
+        finally:
+            if isinstance(made, Library):
+                made.close()
+
+    def profile(self, trial: Trial, build: BuildFacts | None) -> Profile:
+        """See `Backend.profile`: built beside other candidates' clocks, run when it has the device's turn."""
+        request = request_of(trial, build, self.machine)
+        with self.host.turn:
+            return self._profiler.profile(request)
+
+    def close(self) -> None:
+        """See `Backend.close`."""
+        self.machine.close()
+        self.host.close()
+
+    def _make_room(self, nbytes: int, close_oldest: CloseOldest) -> None:
+        """Close the sessions of tasks that were not asked for lately, until this much device memory is free."""
+        self.machine.settle()
+        torch.cuda.empty_cache()
+        while torch.cuda.mem_get_info()[0] < nbytes and close_oldest():
+            _wait_for_memory()
+
+
+def _wait_for_memory() -> None:
+    """Until what ended has given its memory back: a process is gone before its last thread has freed the device's."""
+    torch.cuda.empty_cache()
+    free, last = -1, time.monotonic() + FREEING_S
+    while free != (free := torch.cuda.mem_get_info()[0]) and time.monotonic() < last:
+        time.sleep(FREEING_S / 20)

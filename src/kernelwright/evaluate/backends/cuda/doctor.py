@@ -1,0 +1,66 @@
+"""What the doctor looks at for NVIDIA's GPUs: Triton, the driver, its bindings, hardware counters."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from kernelwright.evaluate.backends import look
+from kernelwright.evaluate.profile import ncu, ncu_output, ncu_probe
+from kernelwright.records.check import Check
+
+
+def checks() -> list[Check]:
+    """Without a GPU nothing of it is missing: C++ kernels for this CPU remain, and kernels are compiled all the same."""
+    gpu = _gpu()
+    here = gpu.status == "ok"
+    bindings = [look.package("cuda.bindings"), _counters()] if here else []
+    return [look.package("triton", "missing" if here else "lost"), gpu, *bindings]
+
+
+def _counters() -> Check:
+    """Whether kernels can be profiled with hardware counters; without them a trace and the compiler's facts remain."""
+    tool = ncu.find()
+    if tool is None:
+        cure = "Install Nsight Compute, a part of the CUDA toolkit, and put `ncu` on PATH."
+        return Check(name="counters", status="lost", detail="ncu is not here: kernels are only traced", cure=cure)
+    done = look.run(
+        [tool, "--csv", "--page", "raw", "--metrics", ncu_probe.METRIC, sys.executable, "-c", ncu_probe.PROBE]
+    )
+    output = ncu_output.read(done.stdout + done.stderr) if done else ncu_output.read("")
+    refusal = ncu.refusal(output)
+    if refusal:
+        return Check(
+            name="counters", status="lost", detail=f"{tool} counts nothing: kernels are only traced", cure=refusal
+        )
+    return _for_whom(tool)
+
+
+def _for_whom(tool: str) -> Check:
+    params = Path(ncu_probe.ADMIN_ONLY)
+    if params.exists() and "RmProfilingAdminOnly: 1" in params.read_text(errors="replace"):
+        told = f"{tool} counts for the administrator only: kernels with host code of their own are only traced"
+        return Check(name="counters", status="lost", detail=told, cure=ncu.DENIED)
+    return Check(name="counters", status="ok", detail=f"{tool} counts")
+
+
+def _gpu() -> Check:
+    query = ["--query-gpu=name,compute_cap,memory.total,driver_version", "--format=csv,noheader"]
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        told = "no NVIDIA driver answers: kernels are timed on this CPU, and compiled for a GPU with --target sm_90"
+        return Check(name="gpu", status="lost", detail=told, cure="For --target cuda: an NVIDIA GPU and its driver.")
+    done = look.run([tool, *query])
+    if done is None or done.returncode or not done.stdout.strip():
+        said = (done.stderr or done.stdout).strip() if done else f"no answer in {look.LIMIT_S:.0f} s"
+        cure = "Reinstall the NVIDIA driver, or start the container with --gpus all."
+        return Check(name="gpu", status="lost", detail=f"nvidia-smi failed: {said}", cure=cure)
+    lines = [_gpu_words(line) for line in done.stdout.strip().splitlines()]
+    return Check(name="gpu", status="ok", detail="; ".join(lines))
+
+
+def _gpu_words(line: str) -> str:
+    fields = [field.strip() for field in line.split(",")]
+    if len(fields) != 4:
+        return line.strip()
+    name, capability, memory, driver = fields
+    return f"{name} (sm_{capability.replace('.', '')}, {memory}), driver {driver}"

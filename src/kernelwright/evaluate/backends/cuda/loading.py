@@ -1,0 +1,233 @@
+"""A candidate in its process on the GPU that is here, in one of two tiers of trust.
+
+One that became a program (device code with a launch plan) is run by the referee's own launcher: tier one. One whose own host
+code must run is tier two: there is no build of its own, what it raises before its first result is a failed build, and its
+events are bounded by the clock outside.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from kernelwright.evaluate.backends.backend import Loaded
+from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_plan
+from kernelwright.evaluate.backends.cuda.machine import CudaMachine
+from kernelwright.evaluate.backends.cuda.memory import limit_s, outbox_size
+from kernelwright.evaluate.backends.cuda.process import CudaContestant, PlanContestant
+from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
+from kernelwright.evaluate.languages.cuda.compilers import architecture
+from kernelwright.evaluate.languages.table import BUILDERS
+from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
+from kernelwright.evaluate.sandbox.messages.calls import ExtensionBuild, LoadModel
+from kernelwright.evaluate.session.cases import Case
+from kernelwright.evaluate.session.mutation import named
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.verify.regimes import UNALIGNED
+from kernelwright.records.evaluation import BuildFailed, Crashed, TimedOut
+from kernelwright.records.measure import BuildFacts
+
+BUILD_ERRORS = (
+    "CompilationError",
+    "OutOfResources",
+    "PTXASError",
+    "BuildError",
+    "SyntaxError",
+    "UnsupportedLanguageConstruct",
+)
+
+
+@contextmanager
+def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterator[Loaded]:
+    """Tier one.
+
+    Raises:
+        OutcomeReached: it takes too long.
+        as `Contestant.run`.
+    """
+    session = trial.session
+    trial.tier = 1
+    with trial.timed("load"):
+        child = machine.spares("launcher").take()
+        process = PlanContestant(child, limit_s(session), session.task.workload.outputs)
+        process.off = trial.policy.disabled
+    try:
+        with trial.timed("load"):
+            process.load(program, session.share(), len(session.inputs))
+        with trial.timed("verify"):
+            facts = _chosen(trial, process, program)
+        yield Loaded(
+            process,
+            facts,
+            again=lambda case: _private_plan(trial, machine, program),
+            instruments=lambda: of_a_plan(trial, machine.warm, process, program, facts.chosen, _source(trial, machine)),
+            skipped={UNALIGNED.name: program.aligned_only} if program.aligned_only else {},
+            timed=lambda: _settled(machine),
+        )
+    except ChildSlowError:
+        raise OutcomeReached(TimedOut(stage=trial.stage, limit_s=limit_s(session))) from None
+    finally:
+        process.leave()
+        machine.spares("launcher").retire(child)
+
+
+@contextmanager
+def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) -> Iterator[Loaded]:
+    """Tier two; with a library where the host code was compiled.
+
+    Raises:
+        OutcomeReached: its first call fails.
+        as `Contestant.run`.
+    """
+    session = trial.session
+    with trial.timed("load"):
+        process = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
+    process.freeze, process.off = "freeze" not in trial.policy.disabled, trial.policy.disabled
+    try:
+        with trial.timed("load"):
+            _load(trial, machine, process, made)
+        with trial.timed("compile"):
+            # Foreign code runs in this call as well, so that what ends it is a crash and no failed build.
+            trial.stage = "load"
+            facts = _first_call(trial, machine, process, made)
+        process.limit_s = limit_s(session)
+        yield Loaded(
+            process,
+            made.facts or facts,
+            again=lambda case: _private_model(trial, machine, case, made),
+            instruments=lambda: of_a_model(trial, machine.warm, isinstance(made, Library)),
+            guarded=False,
+            whole=False,
+            give=lambda offsets: _give_parameters(trial, process, offsets),
+            timed=lambda: _timed_model(trial, machine, process),
+        )
+    finally:
+        process.leave()
+        machine.spares("cuda").retire(process.child)
+
+
+@contextmanager
+def _settled(machine: CudaMachine) -> Iterator[None]:
+    machine.settle()
+    yield
+
+
+@contextmanager
+def _timed_model(trial: Trial, machine: CudaMachine, process: CudaContestant) -> Iterator[None]:
+    """With the timed parameters, and with the clock that looks at other streams: what it costs, it costs both sides."""
+    session = trial.session
+    _give_parameters(trial, process, (*(0 for _ in session.inputs), *session.timed_parameters()))
+    machine.settle()
+    sides: tuple[Contestant, ...] = (session.reference, process)
+    for side in sides:
+        side.watched = True
+    try:
+        yield
+    finally:
+        for side in sides:
+            side.watched = False
+
+
+def _source(trial: Trial, machine: CudaMachine) -> Callable[[], str] | None:
+    """Runs the host code of a candidate that has any, where the launcher stood for it."""
+    return (lambda: _run_source(trial, machine)) if BUILDERS[trial.candidate.language].MODULE else None
+
+
+def _run_source(trial: Trial, machine: CudaMachine) -> str:
+    """The candidate as it will be used: host code that saw that it was captured could have shown other launches.
+
+    Raises:
+        OutcomeReached: it is wrong.
+        as `Contestant.run`.
+    """
+    session, nothing = trial.session, Dynamic(reason="its own host code is asked for")
+    process = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
+    try:
+        _load(trial, machine, process, nothing)
+        _first_call(trial, machine, process, nothing)
+        for case in session.cases:
+            _give_parameters(trial, process, case.offsets)
+            verify_case(trial, process, case, guarded=False)
+    finally:
+        process.close()
+    return f"its own host code is right in {len(session.cases)} cases too"
+
+
+def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanContestant:
+    """The launcher once more, with inputs that may be written to."""
+    session = trial.session
+    again = PlanContestant(machine.spares("launcher").take(), limit_s(session), session.task.workload.outputs)
+    again.load(program, session.share(), len(session.inputs), session.tensors)
+    return again
+
+
+def _private_model(trial: Trial, machine: CudaMachine, case: Case, made: Library | Dynamic) -> CudaContestant:
+    """A tier-two candidate once more, with inputs that may be written to."""
+    again = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
+    _load(trial, machine, again, made, private=True)
+    _give_parameters(trial, again, case.offsets)
+    return again
+
+
+def _chosen(trial: Trial, process: PlanContestant, program: Program) -> BuildFacts:
+    """The program's facts, after the fastest of its plans has been found."""
+    if len(program.plans) == 1:
+        return program.facts
+    offsets = trial.session.present(trial.session.cases[0]).offsets
+    index, _ = process.choose(offsets)
+    return program.facts.model_copy(update={"chosen": program.plans[index].label})
+
+
+def _host_child(trial: Trial, machine: CudaMachine) -> Child:
+    off = trial.jail().off
+    if BUILDERS[trial.candidate.language].EXTENSION:
+        return machine.warm.spawn("cuda", machine.extension_jail(off))
+    if off or trial.policy.disabled:
+        return machine.warm.spawn("cuda", machine.host_jail(off))
+    return machine.spares("cuda").take()
+
+
+def _load(
+    trial: Trial, machine: CudaMachine, process: CudaContestant, made: Library | Dynamic, private: bool = False
+) -> None:
+    session, workload = trial.session, trial.session.task.workload
+    copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
+    outbox = process.open_outbox(max(outbox_size(workload.outputs), copies))
+    sizes, descriptors = session.share()
+    extension = None
+    if BUILDERS[trial.candidate.language].EXTENSION:
+        gencode = architecture(session.task.target.arch)
+        extension = ExtensionBuild(headers=str(machine.headers()), gencode=gencode)
+    built = (made.descriptor,) if isinstance(made, Library) else ()
+    command = LoadModel(
+        sizes=sizes,
+        outbox=process.outbox_bytes,
+        candidate=trial.candidate,
+        workload=workload,
+        init=session.presented.init_source(),
+        extension=extension,
+        private=private,
+        files=(*descriptors, outbox, *built),
+    )
+    process.ask(command, trial.policy.compile_limit_s)
+
+
+def _first_call(trial: Trial, machine: CudaMachine, process: CudaContestant, made: Library | Dynamic) -> BuildFacts:
+    """The call at which Triton compiles; its result is judged with the first case, not here."""
+    case = trial.session.present(trial.session.cases[0])
+    _give_parameters(trial, process, case.offsets)
+    try:
+        with named(trial, case, lambda case: _private_model(trial, machine, case, made), whole=False):
+            ran = process.run([case.offsets[: len(trial.session.inputs)]], checked=False)
+    except ChildRaisedError as raised:
+        if raised.name in BUILD_ERRORS:
+            raise OutcomeReached(BuildFailed(log=raised.log)) from None
+        raise OutcomeReached(Crashed(stage="compile", reason=raised.name, log=raised.log)) from None
+    except ChildGoneError as gone:
+        raise OutcomeReached(Crashed(stage="compile", reason=gone.reason, log=gone.log)) from None
+    except ChildSlowError:
+        raise OutcomeReached(TimedOut(stage="compile", limit_s=trial.policy.run_limit_s)) from None
+    return BuildFacts(compiler="triton", seconds=ran.outside_ns / 1e9)
+
+
+def _give_parameters(trial: Trial, process: CudaContestant, offsets: tuple[int, ...]) -> None:
+    process.take_parameters(offsets[len(trial.session.inputs) :])

@@ -1,0 +1,71 @@
+"""The GPU under the referee: children that wait ready, what candidates may do, where headers are."""
+
+import os
+from pathlib import Path
+
+import torch
+
+from kernelwright.evaluate import toolkit
+from kernelwright.evaluate.backends.host import Host
+from kernelwright.evaluate.python_extension.precompiled import precompile
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.spares import Spares
+from kernelwright.knowledge.hardware import Hardware, hardware
+
+LAUNCHER_JAIL = Jail(directory="/", memory_bytes=1 << 40)
+"""No program is started there: the code arrives compiled."""
+GPU_JAIL = Jail(directory="/", may_execute=True, memory_bytes=1 << 40, tmpfs_bytes=1 << 30)
+
+
+class CudaMachine:
+    """The GPU's own part of what its trials share: ready children, jails, headers."""
+
+    def __init__(self, host: Host) -> None:
+        self.host, self.warm = host, host.warm
+        self._spares: dict[str, Spares] = {}
+        self._headers: Path | None = None
+
+    @property
+    def hardware(self) -> Hardware:
+        """The architecture's facts, with those of the very device."""
+        found = torch.cuda.get_device_properties(0)
+        update = {
+            "device": found.name,
+            "multiprocessors": found.multi_processor_count,
+            "cache_bytes": found.L2_cache_size,
+        }
+        return hardware(f"sm_{found.major}{found.minor}").model_copy(update=update)
+
+    def spares(self, side: str) -> Spares:
+        """Children of this kind that wait for work, `launcher` or `cuda`, with what each may do."""
+        if side not in self._spares:
+            jail = LAUNCHER_JAIL if side == "launcher" else self.host_jail(())
+            self._spares[side] = Spares(self.warm, side, jail)
+        return self._spares[side]
+
+    def settle(self) -> None:
+        """Wait until no child is being born: it would disturb the clock."""
+        for waiting in self._spares.values():
+            waiting.settle()
+
+    def headers(self) -> Path:
+        """Torch's headers, precompiled for candidates that build extensions: once for a machine, most of a minute."""
+        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelwright" / "headers"
+        if self._headers is None:
+            self._headers = precompile(root)
+        return self._headers
+
+    def extension_jail(self, off: tuple[str, ...]) -> Jail:
+        """For a candidate that builds an extension when it is imported."""
+        root = toolkit.toolkit()
+        seen = (*toolkit.include_directories(), *([str(root)] if root else []), str(self.headers()))
+        return self.host_jail(off).model_copy(update={"readable": seen})
+
+    def host_jail(self, off: tuple[str, ...]) -> Jail:
+        """For a candidate's own host code, less the parts that a test switched off."""
+        return GPU_JAIL.model_copy(update={"off": off})
+
+    def close(self) -> None:
+        """End the waiting children."""
+        for waiting in self._spares.values():
+            waiting.close()

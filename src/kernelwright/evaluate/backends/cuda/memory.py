@@ -1,0 +1,146 @@
+"""Inputs of a session in shared device memory.
+
+Inputs lie in VMM allocations, the reference draws straight into them, results come back through an outbox, and all regimes
+share one place for their inputs, where each is made anew when it is needed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from kernelwright.evaluate.backends.cuda.footprint import OUTBOX, Footprint, fit, wide
+from kernelwright.evaluate.backends.cuda.process import CudaContestant
+from kernelwright.evaluate.profile.clock import MOST_CALLS, SAMPLE_NS
+from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
+from kernelwright.evaluate.sandbox.messages.calls import DrawInto, MapDeviceArena, PutState, Release
+from kernelwright.evaluate.session.cases import Case
+from kernelwright.evaluate.session.expectations import watched_bytes
+from kernelwright.evaluate.session.layout import Layout
+from kernelwright.evaluate.session.session import Fill, Session, Shared, admitted_regimes
+from kernelwright.evaluate.verify.regimes import Regime
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Task
+from kernelwright.records.tensor import TensorSpec
+
+ENDING_S = 3.0
+"""How long a kernel that traps may take to be told of, in seconds: the driver tidies up first."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a regime's inputs are made once more."""
+
+    regime: Regime
+    drawn: Sequence[torch.Tensor]
+    seed: int
+
+
+class DeviceMemory:
+    """Implements `Memory`."""
+
+    device, queued = "cuda", True
+
+    def __init__(self, task: Task, reference: CudaContestant, policy: Policy, room: Callable[[int], None]) -> None:
+        self._task, self._reference = task, reference
+        self._inputs, self._parameters = task.workload.tensors, task.workload.parameters
+        self._recipes: dict[str, Recipe] = {}
+        self._placed_regime = ""
+        self.footprint = _footprint(task, reference, policy, room)
+        """What it takes of the device, fixed when it is opened."""
+        self.layout = Layout(self.footprint.kept, self.footprint.spare, regimes=1)
+        layout = self.layout
+        capacities = [*map(layout.input_bytes, self._inputs), *map(layout.parameter_bytes, self._parameters)]
+        self._arena = CudaArena(capacities)
+        is_wide = wide(task.workload.outputs)
+        reference.narrow = not is_wide
+        box = max(outbox_size(task.workload.outputs, 8 if is_wide else 4), watched_bytes(task))
+        outbox = reference.open_outbox(box)
+        sizes, descriptors = self.share()
+        reference.ask(MapDeviceArena(sizes=sizes, outbox=reference.outbox_bytes, files=(*descriptors, outbox)))
+
+    def share(self) -> Shared:
+        """See `Memory.share`: sizes of the segments."""
+        return self._arena.layout(), list(self._arena.descriptors)
+
+    def window(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
+        """See `Memory.window`."""
+        return self._arena.tensor(index, offset, spec)
+
+    def most_calls(self) -> int:
+        """Calls whose results fit the smallest outbox together."""
+        outputs = self._task.workload.outputs
+        return max(1, min(MOST_CALLS, outbox_size(outputs) // sum(o.nbytes + 3 * 4096 for o in outputs)))
+
+    def draw(self, seed: int, offsets: Sequence[int]) -> None:
+        """See `Memory.draw`."""
+        self._reference.ask(DrawInto(seed=seed, offsets=offsets))
+
+    def initial_parameters(self) -> None:
+        """See `Memory.initial_parameters`."""
+        self._reference.ask(PutState(offsets=[0] * len(self._parameters)))
+
+    def forget(self) -> None:
+        """See `Memory.forget`."""
+        self._recipes, self._placed_regime = {}, ""
+
+    def place_regime(self, fill: Fill, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> list[int]:
+        """See `Memory.place_regime`: all regimes share one place, and each is made of a seed of its own."""
+        recipe = self._recipes[regime.name] = Recipe(regime, drawn, fill.seeds.new())
+        return self._make(fill, recipe)
+
+    def present(self, fill: Fill, case: Case) -> None:
+        """See `Memory.present`."""
+        recipe = self._recipes.get(case.regime)
+        if recipe is not None and self._placed_regime != case.regime:
+            self._make(fill, recipe)
+
+    def settle(self) -> None:
+        """Another process reads next: what this one has queued must be done."""
+        torch.cuda.synchronize()
+
+    def trim(self) -> None:
+        """See `Memory.trim`."""
+        torch.cuda.empty_cache()
+
+    def close(self) -> None:
+        """See `Memory.close`."""
+        self._arena.close()
+
+    def _make(self, fill: Fill, recipe: Recipe) -> list[int]:
+        starts = [self.layout.regime(s, 0) for s in self._inputs]
+        made = fill.fill(recipe.regime, starts, recipe.drawn, recipe.seed)
+        self._placed_regime = recipe.regime.name
+        self.settle()
+        return made
+
+
+def _footprint(task: Task, reference: CudaContestant, policy: Policy, room: Callable[[int], None]) -> Footprint:
+    rest(reference, collect=True)
+    workload, regimes, seeds = task.workload, len(admitted_regimes(task, policy)), policy.seeds
+    total = torch.cuda.mem_get_info()[1]
+    room(fit(workload, regimes, seeds, total).nbytes)
+    free = torch.cuda.mem_get_info()[0]
+    return fit(workload, regimes, seeds, free)
+
+
+def rest(reference: Contestant, collect: bool = False) -> None:
+    """Give back what a reference keeps for its next call: another task's turn has come."""
+    reference.ask(Release(collect=collect))
+
+
+def outbox_size(outputs: Sequence[TensorSpec], item_bytes: int = 4) -> int:
+    """Room for one call's results at this many bytes an element, and for a sample's calls where that is not much."""
+    one = sum(item_bytes * o.numel + 4096 for o in outputs)
+    sample = MOST_CALLS * sum(o.nbytes + 4096 for o in outputs)
+    return max(one, min(OUTBOX, sample))
+
+
+def limit_s(session: Session) -> float:
+    """How long one question to a candidate that needs no compiler any more may take: as long as eager's own time admits.
+
+    A hanging kernel holds the whole device.
+    """
+    policy = session.policy
+    return min(policy.run_limit_s, ENDING_S + policy.patience * max(session.eager_s, SAMPLE_NS / 1e9))

@@ -1,1 +1,0 @@
-"""The compile stage: source to binary inside a sandbox."""

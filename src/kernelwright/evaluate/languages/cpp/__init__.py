@@ -1,0 +1,1 @@
+"""C++ for this machine's cores."""

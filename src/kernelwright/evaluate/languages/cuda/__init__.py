@@ -1,0 +1,1 @@
+"""CUDA C++ with a launch plan."""

@@ -1,0 +1,1 @@
+"""CUDA C++ with a host function of its own."""

@@ -1,0 +1,1 @@
+"""A Python module that builds its own extension."""

@@ -1,0 +1,146 @@
+"""Evaluating one candidate: built, then with the device loaded, verified, timed, and as a new best audited.
+
+Whatever foreign code does ends as a value here; an exception that leaves is the referee's own fault. A stage ends early in
+one way, by `OutcomeReached`; what a process of foreign code comes to otherwise, `outcome_of` turns into its outcome.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kernelwright.evaluate.backends.backend import Backend, Loaded
+from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.pipeline.promotion import promoted
+from kernelwright.evaluate.pipeline.timing import time_candidate
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
+from kernelwright.evaluate.session.mutation import FAULTS, named
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
+from kernelwright.records.evaluation import (
+    BuildFailed,
+    Compiled,
+    Crashed,
+    Evaluation,
+    Incorrect,
+    Suspect,
+    TimedOut,
+    Verified,
+)
+from kernelwright.records.measure import BuildFacts
+
+ITS_OWN = BuildFacts(compiler="its own, when it is run", seconds=0.0)
+"""Of a candidate whose host code builds or launches in a way that only running it can tell."""
+FAILURES = (OutcomeReached, ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError)
+"""How foreign code ends a trial."""
+
+
+def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:
+    """The Evaluation of one candidate with no tunable left open. Compiling goes on beside other candidates' clocks.
+
+    Raises:
+        RefereeError: the referee broke.
+    """
+    try:
+        with backend.prepared(trial) as built, _the_device(trial, backend), built.load() as loaded:
+            _verify(trial, loaded)
+            outcome = _timed(trial, backend.clock, loaded) if backend.clock else _verified(trial, loaded, loaded.how)
+    except FAILURES as failure:
+        outcome = outcome_of(trial, failure)
+    if isinstance(outcome, Crashed | TimedOut | Incorrect | Suspect):
+        outcome = outcome.model_copy(update={"build": trial.facts})
+    return _told(trial, backend, outcome)
+
+
+def build_candidate(trial: Trial, backend: Backend) -> Evaluation:
+    """`Compiled` with the compiler's facts, or why not. Nothing of the candidate is run.
+
+    Raises:
+        RefereeError: the referee broke.
+    """
+    try:
+        with backend.prepared(trial) as built:
+            outcome: Evaluation = Compiled(build=built.facts or ITS_OWN)
+    except FAILURES as failure:
+        outcome = outcome_of(trial, failure)
+    return _told(trial, backend, outcome)
+
+
+@contextmanager
+def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
+    """Alone with the device; but in a search, with cases that no other candidate meets, and whose seeds are then told."""
+    with backend.host.turn:
+        # Another task's admission may have needed the device's memory meanwhile.
+        session = trial.reopen()
+        session.policy = trial.policy
+        backend.activate(session)
+        if trial.effort != "search" or session.seeds.stale:
+            session.refresh(trial.replayed)
+        try:
+            yield
+        finally:
+            # Only now, with the candidate's process gone.
+            if trial.effort != "search":
+                trial.revealed = session.seeds.reveal()
+
+
+def _verify(trial: Trial, loaded: Loaded) -> None:
+    """Every case, as its regime is known.
+
+    Raises:
+        OutcomeReached: one is wrong.
+        as `Contestant.run`.
+    """
+    with trial.timed("verify"):
+        for case in trial.session.cases:
+            if case.regime in loaded.skipped:
+                trial.skipped.append(f"{case.regime}: {loaded.skipped[case.regime]}")
+                continue
+            loaded.give(case.offsets)
+            with named(trial, case, loaded.again, loaded.whole):
+                verify_case(trial, loaded.process, case, loaded.guarded)
+
+
+def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
+    """Measured, or why its time cannot be believed; a final that was measured is audited as a new best would be."""
+    if trial.effort == "replay":
+        return _verified(trial, loaded, "the receipt's seeds")
+    with trial.timed("measure"), loaded.timed():
+        outcome = time_candidate(trial, clock, loaded)
+    return promoted(trial, clock, loaded, outcome)
+
+
+def _verified(trial: Trial, loaded: Loaded, how: str) -> Verified:
+    """Right, and no time is taken."""
+    return Verified(build=loaded.facts, accuracy=trial.accuracy, how=how)
+
+
+def outcome_of(trial: Trial, failure: Exception) -> Evaluation:
+    """What it means that foreign code ended a trial in this way."""
+    match failure:
+        case OutcomeReached():
+            return failure.outcome
+        case ChildSlowError():
+            compiling = trial.stage == "compile"
+            limit_s = trial.policy.compile_limit_s if compiling else trial.policy.run_limit_s
+            return TimedOut(stage=trial.stage, limit_s=limit_s)
+        case ChildGoneError() if trial.stage == "compile":
+            return BuildFailed(log=f"the compiler's process {failure.reason}: over its limits?\n{failure.log}")
+        case ChildGoneError():
+            return Crashed(stage=trial.stage, reason=_explained(failure.reason), log=failure.log)
+        case ChildRaisedError() if trial.stage in ("compile", "load"):
+            return BuildFailed(log=failure.log)
+        case ChildRaisedError():
+            return Crashed(stage=trial.stage, reason=failure.name, log=failure.log)
+    return Suspect(because="tampering", evidence=str(failure))
+
+
+def _explained(reason: str) -> str:
+    if any(name in reason for name in FAULTS):
+        # The first process of a namespace cannot die of SIGABRT, so that the C library's abort ends in this one.
+        return f"{reason}: it touched memory outside its buffers or aborted (inputs are read-only)"
+    return reason
+
+
+def _told(trial: Trial, backend: Backend, outcome: Evaluation) -> Evaluation:
+    """The outcome with what every one of them tells."""
+    told = {"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled, "tier": trial.tier}
+    return outcome.model_copy(update={**told, "seeds": trial.revealed, "device": backend.host.device.name})

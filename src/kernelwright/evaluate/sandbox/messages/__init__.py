@@ -1,0 +1,1 @@
+"""The messages between the grader and its children, as records."""

@@ -1,0 +1,407 @@
+"""What processes that compute are asked: the reference, candidates, the launcher."""
+
+from math import prod
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kernelwright.evaluate.sandbox.messages.base import Address, Command, Done, Many, Reply, Text, Whole
+from kernelwright.records.base import Record
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.graph import OpGraph
+from kernelwright.records.launch import LaunchPlan
+from kernelwright.records.task import Workload
+from kernelwright.records.tensor import ITEM_BYTES, Scalar, TensorSpec
+
+Offsets = tuple[int, ...]
+"""Byte offsets of one call's tensors, each into its segment of the arena."""
+
+
+class Found(Record):
+    """A result as a child describes it."""
+
+    address: Address
+    """In the child's memory; in an outbox, from its beginning."""
+    dtype: str
+    """Any word: foreign code chooses it."""
+    shape: Annotated[tuple[Whole, ...], Field(max_length=64)]
+
+    @property
+    def numel(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of one element.
+
+        Raises:
+            KeyError: nobody knows its dtype.
+        """
+        return ITEM_BYTES[self.dtype]  # type: ignore[index]
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.numel * self.item_bytes
+
+
+Results = Many[Many[Found]]
+"""One list a call."""
+
+
+class Described(Reply):
+    """Tensors, and where they lie."""
+
+    tensors: Many[Found]
+
+
+class Exported(Reply):
+    """The results of the last calls, copied to the outbox."""
+
+    results: Results
+
+
+class Ran(Reply):
+    """Calls that were made together."""
+
+    ns: Whole
+    """By the child's own clock."""
+    beside_ns: Whole = 0
+    """Of the time outside, what taking parameters took."""
+    results: Results = ()
+
+
+class RanInTurn(Reply):
+    """Calls that were handed over one by one."""
+
+    beside_ns: Whole = 0
+    results: Results = ()
+
+
+class Clocking(Record):
+    """How calls on a device are timed."""
+
+    clock: Literal["none", "each", "waiting", "overhead"] = "none"
+    """`each` call by itself, `waiting` for the device after every call; `overhead`: as `each`, of a kernel that does
+    nothing."""
+    busy_ns: int = 0
+    """How long the device is kept busy before a call."""
+    watched: bool = False
+    """Whether work on other streams is looked for."""
+    off: tuple[str, ...] = ()
+    """Defences of the clock that a test switched off."""
+
+
+class Clocked(Reply):
+    """Calls on a device, timed by its events."""
+
+    ns: Whole
+    each_ns: Many[Whole] = ()
+    queued_ns: Whole = 0
+    """Longest that the host took to queue a call."""
+    beside_ns: Whole = 0
+
+
+class Open(Command[Done]):
+    """Create the device's context, before there is anything to run."""
+
+    kind: Literal["open"] = "open"
+
+
+class TakeParameters(Command[Done]):
+    """Take the parameters from the arena at these offsets."""
+
+    kind: Literal["take_parameters"] = "take_parameters"
+    offsets: Offsets
+
+
+class Run(Command[Ran]):
+    """Call once for every list of offsets; results lie where the child puts them."""
+
+    kind: Literal["run"] = "run"
+    calls: tuple[Offsets, ...]
+    variant: str = ""
+
+
+class RunInTurn(Command[RanInTurn]):
+    """Take so many calls one by one (`sandbox.turns`)."""
+
+    kind: Literal["run_in_turn"] = "run_in_turn"
+    count: int
+    variant: str = ""
+    idle: bool = False
+    """Nothing is computed."""
+
+
+class RunOnDevice(Command[Clocked]):
+    """As `Run`, on a device; results stay there until `Export`."""
+
+    kind: Literal["run_on_device"] = "run_on_device"
+    calls: tuple[Offsets, ...]
+    variant: str = ""
+    how: Clocking = Clocking()
+
+
+class Export(Command[Exported]):
+    """Copy the last results to the outbox."""
+
+    kind: Literal["export"] = "export"
+    narrow: bool = False
+    """Double precision is rounded to single, which takes half the room."""
+
+
+class DescribeInputs(Command[Described]):
+    """Tell where the windows at these offsets lie, or copy them to the outbox: the grader looks for changes."""
+
+    kind: Literal["describe_inputs"] = "describe_inputs"
+    offsets: Offsets
+    tensors: tuple[TensorSpec, ...]
+
+
+# --- the reference ---------------------------------------------------------------------------------------------------
+
+
+class TaskLoaded(Reply):
+    """The task as data, without its graph."""
+
+    inputs: Many[TensorSpec | Scalar]
+    parameters: Many[TensorSpec]
+    outputs: Many[TensorSpec]
+    mutates_inputs: bool
+    mutates_state: bool
+    random: Many[bool]
+    """Of each output: whether two calls on the same inputs differ."""
+    finite: bool
+    init: Text | None
+    """The constructor's arguments as Python text; None where they have no literal."""
+
+
+class LoadTask(Command[TaskLoaded]):
+    """Run the task's file, build the model and describe it."""
+
+    kind: Literal["load_task"] = "load_task"
+    source: str
+    threads: int
+
+
+class TaskReduced(Reply):
+    """The same task on fewer elements."""
+
+    workload: Workload
+    description: Text
+    init: Text | None
+
+
+class ReduceTask(Command[TaskReduced]):
+    """From now on, be the same task on fewer elements."""
+
+    kind: Literal["reduce_task"] = "reduce_task"
+    workload: Workload
+
+
+class GraphExported(Reply):
+    """What the reference computes."""
+
+    graph: OpGraph
+
+
+class ExportGraph(Command[GraphExported]):
+    """Export the model's graph."""
+
+    kind: Literal["export_graph"] = "export_graph"
+
+
+class Draw(Command[Described]):
+    """Draw inputs from one seed."""
+
+    kind: Literal["draw"] = "draw"
+    seed: int
+
+
+class DrawInto(Command[Done]):
+    """Draw inputs from one seed into the arena at these offsets."""
+
+    kind: Literal["draw_into"] = "draw_into"
+    seed: int
+    offsets: Offsets
+
+
+class DescribeState(Command[Described]):
+    """Tell where the parameters lie as they were initialised."""
+
+    kind: Literal["describe_state"] = "describe_state"
+
+
+class PutState(Command[Done]):
+    """Put the parameters as they were initialised into the arena at these offsets."""
+
+    kind: Literal["put_state"] = "put_state"
+    offsets: Offsets
+
+
+class MapArena(Command[Done]):
+    """Map the arena, which is the one file."""
+
+    kind: Literal["map_arena"] = "map_arena"
+    starts: tuple[int, ...]
+
+
+class MapDeviceArena(Command[Done]):
+    """Map the arena's segments, and the outbox, which is the last file."""
+
+    kind: Literal["map_device_arena"] = "map_device_arena"
+    sizes: tuple[int, ...]
+    outbox: int
+    """Its size in bytes."""
+
+
+class Prepared(Reply):
+    """A variant is ready, or cannot be made."""
+
+    missing: Text = ""
+    """Why it cannot."""
+
+
+class Prepare(Command[Prepared]):
+    """Build a variant of the reference: `fp64`, a baseline, or `watch`, which gives back what `nodes` compute."""
+
+    kind: Literal["prepare"] = "prepare"
+    variant: str
+    calls: tuple[Offsets, ...] = ()
+    """Windows on which a baseline is tried."""
+    nodes: tuple[str, ...] = ()
+
+
+class Precision(Reply):
+    """The flags that fp32 arithmetic depends on, in words."""
+
+    flags: Text
+
+
+class TellPrecision(Command[Precision]):
+    """Tell the flags as the task's own code left them."""
+
+    kind: Literal["tell_precision"] = "tell_precision"
+
+
+class Release(Command[Done]):
+    """Give memory back to the device: the last results', and with `collect` that of what refers to itself."""
+
+    kind: Literal["release"] = "release"
+    collect: bool = False
+
+
+# --- candidates ------------------------------------------------------------------------------------------------------
+
+
+class LibraryLoaded(Reply):
+    """A library is open."""
+
+    pool: Whole
+    """Address of the memory for results."""
+
+
+class LoadLibrary(Command[LibraryLoaded]):
+    """Map the arena, allocate the pool and open a shared object; files: arena, library."""
+
+    kind: Literal["load_library"] = "load_library"
+    starts: tuple[int, ...]
+    entry: str
+    outputs: int
+    """How many there are."""
+    pool_bytes: int
+    workspace_bytes: int
+    threads: int
+    private: bool = False
+    """Inputs are this process's own copies."""
+
+
+class RunPlaced(Command[Ran]):
+    """As `Run`, with results at the addresses in `outs`."""
+
+    kind: Literal["run_placed"] = "run_placed"
+    calls: tuple[Offsets, ...]
+    outs: tuple[tuple[int, ...], ...]
+
+
+class LoadInterpreted(Command[Done]):
+    """Remember a Triton candidate for the interpreter, and map the arena, which is the one file."""
+
+    kind: Literal["load_interpreted"] = "load_interpreted"
+    starts: tuple[int, ...]
+    candidate: Candidate
+    workload: Workload
+    init: str
+    arch: str
+
+
+class ExtensionBuild(Record):
+    """How a candidate that builds an extension when it is imported does so on the device."""
+
+    headers: str
+    """Folder of torch's precompiled headers."""
+    gencode: str
+
+
+class LoadModel(Command[Done]):
+    """Build a candidate's own model on the device; files: the arena's segments, outbox, and a compiled library if any."""
+
+    kind: Literal["load_model"] = "load_model"
+    sizes: tuple[int, ...]
+    outbox: int
+    candidate: Candidate
+    workload: Workload
+    init: str
+    extension: ExtensionBuild | None = None
+    private: bool = False
+
+
+class ProgramLoaded(Reply):
+    """Which plans can be launched."""
+
+    faults: Many[Text]
+    """Why the others cannot."""
+    launchable: Many[bool]
+
+
+class LoadProgram(Command[ProgramLoaded]):
+    """Bind launch plans; files: the arena's segments, outbox, modules."""
+
+    kind: Literal["load_program"] = "load_program"
+    sizes: tuple[int, ...]
+    outbox: int
+    inputs: int
+    """How many of the arena's segments are inputs; the others are parameters."""
+    output_bytes: tuple[int, ...]
+    plans: tuple[LaunchPlan, ...]
+    unaligned_plans: tuple[LaunchPlan, ...] = ()
+    private: tuple[TensorSpec, ...] = ()
+    """Inputs and parameters that become this process's own copies: all or none."""
+
+
+class Chosen(Reply):
+    """The fastest plan."""
+
+    index: Whole
+    us: Many[float]
+    """Of each plan; infinity where it cannot be launched."""
+
+
+class ChoosePlan(Command[Chosen]):
+    """Time every plan on one call and keep the fastest."""
+
+    kind: Literal["choose_plan"] = "choose_plan"
+    call: Offsets
+    outs: tuple[int, ...]
+
+
+class LaunchPlans(Command[Clocked]):
+    """As `RunOnDevice`, with results at `outs` in the outbox."""
+
+    kind: Literal["launch_plans"] = "launch_plans"
+    calls: tuple[Offsets, ...]
+    outs: tuple[tuple[int, ...], ...]
+    left_out: tuple[int, ...] = ()
+    """Launches that are skipped."""
+    how: Clocking = Clocking()

@@ -1,0 +1,44 @@
+"""What a session works on: the task as it was handed in, and its cases before and after it is known what is expected."""
+
+from dataclasses import dataclass
+
+from kernelwright.evaluate.session import expectations
+from kernelwright.evaluate.verify.compare import Expectation
+from kernelwright.evaluate.verify.regimes import Regime
+from kernelwright.records.task import Task
+
+
+@dataclass(frozen=True)
+class Presented:
+    """What a session stands for."""
+
+    task: Task
+    """The task as it was handed in; `Session.task` is smaller where an interpreter must run it."""
+    init: str | None
+    """The constructor's arguments as Python text, for candidates that are modules themselves."""
+    reduction: str
+    """How much smaller, in words; empty at full size."""
+
+    def init_source(self) -> str:
+        """A file with nothing of the task but its `get_init_inputs`: a candidate's process may not see the reference."""
+        return f"def get_init_inputs():\n    return {self.init or '[]'}\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of inputs, by byte offsets into the arena, and what every output should be."""
+
+    regime: str
+    offsets: tuple[int, ...]
+    expected: tuple[Expectation, ...]
+    exact: bool = False
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One case before it is known what may be allowed; `fault` says why it cannot be one."""
+
+    regime: Regime
+    offsets: tuple[int, ...]
+    outputs: tuple[expectations.Seen, ...]
+    fault: str = ""

@@ -1,0 +1,216 @@
+"""What every output of a case should be, made by its comparator from what the reference computes.
+
+There are two steps, because what is allowed follows from the errors of all draws: `observe` a case while its inputs are
+in place, `expect` once all are known. Some comparators need more than the fp64 and the eager result: inner values for
+positions, several draws for random outputs. Expected results never leave the grader.
+"""
+
+import random
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+
+from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.messages.calls import Prepare
+from kernelwright.evaluate.session.seeds import Seeds
+from kernelwright.evaluate.verify import compare, exact, places, statistical, ties
+from kernelwright.evaluate.verify.compare import Expectation, Expected
+from kernelwright.evaluate.verify.places import Parts
+from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
+from kernelwright.records.task import Task
+from kernelwright.records.tensor import EPSILON, TensorSpec
+
+Offsets = tuple[int, ...]
+PRECISE, PLAIN = "watch fp64", "watch"
+"""Variants of the reference that give back inner values."""
+
+
+class Sitting(Protocol):
+    """What is needed of a session: its task, what lies where, and a reference to ask."""
+
+    task: Task
+    inputs: tuple[TensorSpec, ...]
+    tensors: tuple[TensorSpec, ...]
+    base_error: list[float]
+    reference: Contestant
+    seeds: Seeds
+    watching: set[str]
+    """Variants of the reference that are ready to give back inner values."""
+
+    def allowed(self, output: int, reference_error: float) -> float:
+        """What a candidate may err on an output that rounding decides."""
+        ...
+
+    def reduction(self, output: int) -> int:
+        """Elements that meet in one element of this output."""
+        ...
+
+    def scan(self, output: int) -> int:
+        """Elements of the longest scan that this output depends on."""
+        ...
+
+    def view(self, index: int, offset: int) -> torch.Tensor:
+        """The window of a tensor."""
+        ...
+
+    def results(self, variant: str, offsets: Offsets) -> list[torch.Tensor]:
+        """What a variant of the reference computes."""
+        ...
+
+    def load_parameters(self, offsets: Offsets) -> None:
+        """Give the reference these parameters."""
+        ...
+
+    def forget_parameters(self) -> None:
+        """Whatever parameters the reference was given last, it must be given again."""
+        ...
+
+    def most_calls(self) -> int:
+        """Calls that one sample may hold."""
+        ...
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One output of one case, before it is known what may be allowed."""
+
+    value: torch.Tensor
+    """A right answer: fp64's, or where bits count or rounding decides eager's."""
+    error: float
+    """Eager's against fp64 in the comparator's unit; zero where the comparator has no use for it."""
+    scale: float = 1.0
+    picked: torch.Tensor | None = None
+    """The values that positions pick from."""
+    sample: statistical.Draws | None = None
+
+
+def observe(session: Sitting, output: int, offsets: Offsets, wanted: torch.Tensor, eager: torch.Tensor) -> Seen:
+    """What the reference shows of one output on the inputs that lie at these offsets."""
+    match session.task.comparator(output):
+        case Exact():
+            return Seen(eager, 0.0)
+        case Statistical() as rule:
+            return Seen(eager, 0.0, sample=_sample(session, output, offsets, rule))
+        case Ties(of="", dim=dim):
+            ordered = ties.in_order(wanted, dim)
+            scale = compare.scale_of(ordered)
+            return Seen(wanted, compare.largest_error(ties.in_order(eager, dim), ordered, scale), scale)
+        case Ties() as rule:
+            picked, error = picked_values(session, rule, offsets)
+            return Seen(wanted, error, picked=picked)
+    if steps(session, output):
+        return Seen(eager, exact.share_off(eager, wanted))
+    scale = compare.scale_of(wanted)
+    return Seen(wanted, compare.largest_error(eager, wanted, scale), scale)
+
+
+def expect(session: Sitting, output: int, seen: Seen, bitwise: bool) -> Expectation:
+    """What a candidate's output must be; `bitwise`: every operation is exact on these inputs."""
+    match session.task.comparator(output):
+        case Exact():
+            return exact.Identical(seen.value)
+        case Statistical(draws=draws, false_alarm=false_alarm):
+            assert seen.sample is not None
+            return statistical.Sampled(seen.value, seen.sample, false_alarm, draws)
+        case Ties(of="", dim=dim):
+            return ties.Unordered(seen.value, dim, seen.error, session.allowed(output, seen.error))
+        case Ties() as rule:
+            assert seen.picked is not None
+            allowed = _of_picked(session, output, seen) if rule.of not in _names(session) else 0.0
+            return ties.Tied(seen.value, seen.picked, rule, seen.error, allowed)
+    if steps(session, output):
+        return exact.Stepped(seen.value, seen.error, _share(session, output, seen))
+    equal = (bitwise and seen.error == 0.0) or not session.task.workload.outputs[output].floating
+    allowed = 0.0 if equal else session.allowed(output, seen.error)
+    return Expected(seen.value, seen.scale, seen.error, allowed)
+
+
+def steps(session: Sitting, output: int) -> bool:
+    """Whether this is an integer output that rounding decides."""
+    spec, graph = session.task.workload.outputs[output], session.task.graph
+    if spec.floating or output >= len(graph.outputs):
+        return False
+    return exact.rounded(graph, graph.outputs[output], session.tensors)
+
+
+def picked_values(
+    session: Sitting, rule: Ties, offsets: Offsets, variants: tuple[str, str] = (PRECISE, PLAIN)
+) -> tuple[torch.Tensor, float]:
+    """The values that positions pick from, and the error that eager shows on them: none where they are an input."""
+    names = _names(session)
+    if rule.of in names:
+        index = names.index(rule.of)
+        return session.view(index, offsets[index]).clone(), 0.0
+    wanted, eager = (_watched(session, rule.of, variant, offsets) for variant in variants)
+    return wanted, compare.largest_error(eager, wanted, compare.scale_of(wanted))
+
+
+def watched(task: Task) -> list[str]:
+    """Nodes of the graph whose values positions pick from."""
+    rules = [task.comparator(o) for o in range(len(task.workload.outputs))]
+    known = {t.name for t in (*task.workload.tensors, *task.workload.parameters)}
+    return sorted({r.of for r in rules if isinstance(r, Ties) and r.of} - known)
+
+
+def watched_bytes(task: Task) -> int:
+    """Room that the values of all watched nodes take in double precision."""
+    wanted = set(watched(task))
+    found = [r for n in task.graph.nodes if n.name in wanted for r in n.result]
+    return sum(8 * r.numel + 4096 for r in found)
+
+
+def _watched(session: Sitting, node: str, variant: str, offsets: Offsets) -> torch.Tensor:
+    nodes = watched(session.task)
+    if variant not in session.watching:
+        session.reference.ask(Prepare(variant=variant, nodes=nodes))
+        session.watching.add(variant)
+        session.forget_parameters()
+    return session.results(variant, offsets)[nodes.index(node)]
+
+
+def _of_picked(session: Sitting, output: int, seen: Seen) -> float:
+    floats = [t.dtype for t in session.tensors if t.floating]
+    precision = max(floats, key=lambda d: EPSILON[d], default="float32")
+    spec = TensorSpec(name="", shape=(), dtype=precision)
+    # Each of two values that are compared errs.
+    floor = compare.floor(spec, session.reduction(output), session.scan(output))
+    return 4 * max(seen.error, session.base_error[output]) + floor
+
+
+def _share(session: Sitting, output: int, seen: Seen) -> float:
+    """Share of an integer output that rounding may move: k times what eager's moves, or what its precision implies."""
+    comparator = session.task.comparator(output)
+    k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
+    epsilons = [EPSILON[t.dtype] for t in session.tensors if t.floating]
+    rounding = exact.rounding_share(seen.value, max(epsilons, default=EPSILON["float32"]))
+    return k * max(session.base_error[output], seen.error) + rounding
+
+
+def _sample(session: Sitting, output: int, offsets: Offsets, rule: Statistical) -> statistical.Draws:
+    spec = session.task.workload.outputs[output]
+    sample = places.sample(spec.shape, random.Random(session.seeds.new()))
+    drawn = draws_of(session, output, offsets, rule.draws + statistical.HELD, sample.parts)
+    return statistical.Draws(
+        sample=sample,
+        wanted=drawn[: rule.draws],
+        held=drawn[rule.draws :],
+        width=spec.shape[-1] if spec.shape else 1,
+        tolerance=max(1e-4, 4 * EPSILON.get(spec.dtype, 0.0)),
+    )
+
+
+def draws_of(session: Sitting, output: int, offsets: Offsets, count: int, parts: Parts) -> torch.Tensor:
+    """These elements of `count` eager results on the same inputs: (count, elements) in float64, on the CPU."""
+    inputs = len(session.inputs)
+    session.load_parameters(offsets[inputs:])
+    found: list[torch.Tensor] = []
+    while len(found) < count:
+        calls = [offsets[:inputs]] * min(session.most_calls(), count - len(found))
+        ran = session.reference.run(calls, checked=False, variant="eager")
+        found += [session.reference.read_parts(call[output], parts).double().cpu().flatten() for call in ran.results]
+    return torch.stack(found)
+
+
+def _names(session: Sitting) -> list[str]:
+    return [t.name for t in session.tensors]

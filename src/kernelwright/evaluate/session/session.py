@@ -1,0 +1,311 @@
+"""One task in front of the referee: its reference process, the shared inputs, the cases with what is expected.
+
+Seeds are secret, and drawn again for every session and for every final. Expected results never leave this process.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+
+from kernelwright.evaluate.profile.inputs import Stock
+from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.messages.calls import Prepare, TakeParameters
+from kernelwright.evaluate.session import expectations
+from kernelwright.evaluate.session.cases import Case, Observed, Presented
+from kernelwright.evaluate.session.layout import SETS, Layout
+from kernelwright.evaluate.session.seeds import Seeds
+from kernelwright.evaluate.verify import compare, regimes
+from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
+from kernelwright.records.comparator import Calibrated
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Task
+from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
+
+if TYPE_CHECKING:
+    from kernelwright.records.measure import BaselineName, Ratio
+
+
+Shared = tuple[Sequence[int], Sequence[int]]
+"""Where segments start, or their sizes on a device; and descriptors."""
+
+
+class Memory(Protocol):
+    """Where the inputs of one session lie, on a backend's device: shared with children, and filled by the reference."""
+
+    device: str
+    """What torch calls the device that the tensors are on."""
+    queued: bool
+    """Whether work on it is only queued, so that every answer that is waited for has its price."""
+    layout: Layout
+
+    def share(self) -> Shared:
+        """What a child needs to map the inputs."""
+        ...
+
+    def window(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
+        """The window of a tensor at a byte offset, in the grader's own writable mapping."""
+        ...
+
+    def most_calls(self) -> int:
+        """Calls whose results fit together."""
+        ...
+
+    def draw(self, seed: int, offsets: Sequence[int]) -> None:
+        """Have the reference draw its inputs, and put them at these offsets.
+
+        Raises:
+            ChildRaisedError: it gives other shapes than before.
+        """
+        ...
+
+    def initial_parameters(self) -> None:
+        """Put the parameters as they were initialised at the beginning of their segments."""
+        ...
+
+    def forget(self) -> None:
+        """All cases will be made anew."""
+        ...
+
+    def place_regime(self, fill: "Fill", slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> list[int]:
+        """Make a regime's inputs of drawn ones; returns where they begin. `slot` numbers the regime."""
+        ...
+
+    def present(self, fill: "Fill", case: Case) -> None:
+        """Make the inputs of a case once more, if another's are in their place."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until what was written is there for another process to read."""
+        ...
+
+    def trim(self) -> None:
+        """Give the grader's own intermediates back to the device."""
+        ...
+
+    def close(self) -> None:
+        """Free it."""
+        ...
+
+
+class Fill(Protocol):
+    """What a memory needs of its session to make a regime's inputs."""
+
+    seeds: Seeds
+
+    def fill(
+        self, regime: Regime, starts: Sequence[int], drawn: Sequence[torch.Tensor], seed: int | None = None
+    ) -> list[int]:
+        """Write a regime's inputs at these places; returns where they begin, off their alignment if it shifts them."""
+        ...
+
+
+class Session:
+    """Everything about one task that is computed once and used for every candidate."""
+
+    def __init__(self, presented: Presented, task: Task, reference: Contestant, policy: Policy, memory: Memory) -> None:
+        self.task, self.reference, self.policy, self.presented = task, reference, policy, presented
+        self.memory, self.layout, self.closed = memory, memory.layout, False
+        self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
+        self.tensors = (*self.inputs, *self.parameters)
+        self.regimes = admitted_regimes(task, policy)
+        self.reference.ask(Prepare(variant="fp64"))
+        self.cases: list[Case] = []
+        self.dropped: list[str] = []
+        self._loaded: tuple[int, ...] = ()
+        self._placed = False
+        self.watching: set[str] = set()
+        self.eager_s = float("inf")
+        """The quickest of eager's calls so far."""
+        self.prepared: dict[str, str] = {}
+        """Baselines that were asked for: why each one cannot be made, or nothing."""
+        self.known: dict[BaselineName, Ratio] = {}
+        """How many times eager's time each other baseline takes, from the last contest in which it was timed."""
+        self.refresh()
+
+    def refresh(self, replayed: Sequence[int] = ()) -> None:
+        """Draw everything anew from fresh secret seeds, or from a receipt's, and compute what is expected."""
+        self.seeds = Seeds(replayed, "secret_seeds" not in self.policy.disabled)
+        self.memory.forget()
+        self._generator = torch.Generator(self.memory.device).manual_seed(self.seeds.new())
+        self._place_parameters()
+        self.memory.settle()
+        self.cases, self.dropped = [], []
+        # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
+        errors = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.layout.kept)]
+        drawn = [self._place_draw(i) for i in range(self.layout.kept)]
+        given = [self._observe(AS_GIVEN, self._given(i)) for i in range(self.layout.kept)]
+        errors += [[seen.error for seen in o.outputs] for o in given if not o.fault]
+        self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
+        self._admit_cases(given)
+        for slot, regime in enumerate(self.regimes):
+            made = self.memory.place_regime(self, slot, regime, drawn[slot % self.layout.kept])
+            self._admit_cases([self._observe(regime, (*made, *self.timed_parameters()))])
+        self.memory.trim()
+
+    def present(self, case: Case) -> Case:
+        """The case with its inputs in place."""
+        self.memory.present(self, case)
+        return case
+
+    def most_calls(self) -> int:
+        """Calls that one sample may hold."""
+        return self.memory.most_calls()
+
+    def allowed(self, output: int, reference_error: float) -> float:
+        """What a candidate may err on one output (docs/referee.md)."""
+        spec = self.task.workload.outputs[output]
+        if "calibrated" in self.policy.disabled:
+            return 1e-2
+        worst = max(self.base_error[output], reference_error)
+        comparator = self.task.comparator(output)
+        k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
+        return k * worst + compare.floor(spec, self.reduction(output), self.scan(output))
+
+    def reduction(self, output: int) -> int:
+        """Elements that meet in one element of this output, at most: in the graph's reductions or by size."""
+        largest = max((t.numel for t in self.tensors), default=1)
+        by_size = largest // max(1, self.task.workload.outputs[output].numel)
+        return max(1, by_size, compare.longest_reduction(self.task.graph, self.tensors))
+
+    def scan(self, output: int) -> int:
+        """Elements of the longest scan that this output depends on; zero where there is none."""
+        return compare.longest_scan(self.task.graph, output, self.tensors)
+
+    def stocks(self) -> list[Stock]:
+        """What fresh inputs are bred from, and where they may lie: inputs first, then parameters."""
+        homes = [*(0 for _ in self.inputs), *self.timed_parameters()]
+        return [self._stock(i, spec, home) for i, (spec, home) in enumerate(zip(self.tensors, homes, strict=True))]
+
+    def timed_parameters(self) -> tuple[int, ...]:
+        """Offsets of the randomised parameters, which the clock uses too."""
+        return tuple(self.layout.parameter(p, self._slot) for p in self.parameters)
+
+    def load_parameters(self, offsets: Sequence[int]) -> None:
+        """Give the reference the parameters at these offsets, if it has others."""
+        wanted = tuple(offsets)
+        if wanted != self._loaded:
+            self.reference.ask(TakeParameters(offsets=wanted))
+            self._loaded = wanted
+
+    def share(self) -> Shared:
+        """See `Memory.share`."""
+        return self.memory.share()
+
+    def view(self, index: int, offset: int) -> torch.Tensor:
+        """The window of a tensor at a byte offset, in the grader's own writable mapping."""
+        return self.memory.window(index, offset, self.tensors[index])
+
+    def close(self) -> None:
+        """End the reference and free the inputs."""
+        self.closed = True
+        self.reference.close()
+        self.memory.close()
+
+    # --- where things lie -----------------------------------------------------------------------------------------
+
+    def _stock(self, index: int, spec: TensorSpec, home: int) -> Stock:
+        parameter = index >= len(self.inputs)
+        draws = 1 if parameter else self.layout.kept
+        drawn = self.memory.window(index, home, spec.model_copy(update={"shape": (draws, *spec.shape)}))
+        numbers, layout = range(self.layout.spare), self.layout
+        places = (layout.parameter(spec, SETS + n) if parameter else layout.place(spec, n) for n in numbers)
+        return Stock(spec, drawn, home, tuple(places), parameter)
+
+    def _given(self, draw: int) -> tuple[int, ...]:
+        # The first draw meets the parameters as they were initialised, all others meet random ones.
+        slot = 0 if draw == 0 else self._slot
+        inputs = [self.layout.draw(t, draw) for t in self.inputs]
+        return (*inputs, *(self.layout.parameter(p, slot) for p in self.parameters))
+
+    @property
+    def _slot(self) -> int:
+        return 0 if "random_parameters" in self.policy.disabled else 1
+
+    # --- filling the arena ----------------------------------------------------------------------------------------
+
+    def _place_draw(self, draw: int) -> list[torch.Tensor]:
+        offsets = [self.layout.draw(t, draw) for t in self.inputs]
+        self.memory.draw(self.seeds.new(), offsets)
+        return [self.view(i, o) for i, o in enumerate(offsets)]
+
+    def _place_parameters(self) -> None:
+        if not self.parameters:
+            return
+        if not self._placed:
+            self.memory.initial_parameters()
+            self._placed = True
+        for i, spec in enumerate(self.parameters):
+            index = len(self.inputs) + i
+            changed = regimes.random_parameter(self.view(index, 0), spec, self._generator)
+            self.view(index, self.layout.parameter(spec, 1)).copy_(changed)
+        self._loaded = ()
+
+    def fill(
+        self, regime: Regime, starts: Sequence[int], drawn: Sequence[torch.Tensor], seed: int | None = None
+    ) -> list[int]:
+        """See `Fill.fill`; `seed` has it come out the same again."""
+        if seed is not None:
+            self._generator.manual_seed(seed)
+        offsets = []
+        for i, spec in enumerate(self.inputs):
+            offsets.append(starts[i] + regime.shift * ITEM_BYTES[spec.dtype])
+            self.view(i, offsets[i]).copy_(regimes.apply(regime, drawn[i], spec, self._generator))
+        return offsets
+
+    # --- what is expected -----------------------------------------------------------------------------------------
+
+    def results(self, variant: str, offsets: tuple[int, ...]) -> list[torch.Tensor]:
+        """What a variant of the reference computes for the inputs and parameters at these offsets."""
+        self.load_parameters(offsets[len(self.inputs) :])
+        ran = self.reference.run([offsets[: len(self.inputs)]], checked=False, variant=variant)
+        if variant == "eager":
+            self.eager_s = min(self.eager_s, ran.inside_ns / 1e9)
+        return [self.reference.read(found) for found in ran.results[0]]
+
+    def case_at(self, regime: Regime, offsets: tuple[int, ...]) -> Case | None:
+        """What is expected of what lies at these offsets now; None where the reference is not finite there."""
+        observed = self._observe(regime, offsets)
+        return None if observed.fault else self._case(observed)
+
+    def forget_parameters(self) -> None:
+        """The reference must be given its parameters again: they have changed, or a variant of it is new."""
+        self._loaded = ()
+
+    def _shown_by_another_seed(self) -> list[float]:
+        self._place_draw(0)
+        return [seen.error for seen in self._observe(AS_GIVEN, self._given(0)).outputs]
+
+    def _observe(self, regime: Regime, offsets: tuple[int, ...]) -> Observed:
+        """What fp64 says of these inputs, and how far eager is from it."""
+        wanted = self.results("fp64", offsets)
+        if not _finite(wanted):
+            return Observed(regime, offsets, (), "the fp64 reference is not finite")
+        eager = self.results("eager", offsets)
+        if not _finite(eager):
+            return Observed(regime, offsets, (), "the eager reference is not finite")
+        outputs = [
+            expectations.observe(self, i, offsets, *pair) for i, pair in enumerate(zip(wanted, eager, strict=True))
+        ]
+        return Observed(regime, offsets, tuple(outputs))
+
+    def _admit_cases(self, observed: Sequence[Observed]) -> None:
+        for one in observed:
+            if one.fault:
+                self.dropped.append(f"{one.regime.name}: {one.fault}")
+            else:
+                self.cases.append(self._case(one))
+
+    def _case(self, one: Observed) -> Case:
+        exact = one.regime.name == "small integers" and all(n.op in regimes.EXACT_OPS for n in self.task.graph.nodes)
+        expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in enumerate(one.outputs))
+        return Case(one.regime.name, one.offsets, expected, exact)
+
+
+def _finite(values: Sequence[torch.Tensor]) -> bool:
+    return all(compare.all_finite(v) for v in values if v.is_floating_point())
+
+
+def admitted_regimes(task: Task, policy: Policy) -> list[Regime]:
+    """The regimes that every input's domain admits."""
+    return [] if "regimes" in policy.disabled else regimes.admitted(task.workload.tensors)

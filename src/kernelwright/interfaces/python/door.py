@@ -1,0 +1,153 @@
+"""The verbs for programs: search for a faster kernel, and judge one that is there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import JsonValue
+
+from kernelwright import api
+from kernelwright.errors import UsageError
+from kernelwright.interfaces.python.blocking import wait_for
+from kernelwright.interfaces.python.referee import Referee
+from kernelwright.interfaces.python.result import Result
+from kernelwright.languages import language
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.task import Task, TaskSource
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def optimize(
+    what: str | Path | TaskSource | Callable[..., Any],
+    inputs: Sequence[object] = (),
+    *,
+    target: str | None = None,
+    model: str | Mapping[str, str] | None = None,
+    budget: int | Mapping[str, JsonValue] | None = None,
+    **settings: Any,  # noqa: ANN401  JSON values, and parts for `suppliers`
+) -> Result:
+    """Search for a faster kernel, prove it and measure it. Works in notebooks too; an interrupt keeps the best so far.
+
+    ```python
+    import torch
+    import kernelwright as kw
+
+    softmax = torch.nn.Softmax(dim=-1)
+    result = kw.optimize(softmax, (torch.randn(512, 4096),), target="cpu", budget=8)
+    print(result)
+    faster = result.module()  # takes the place of softmax
+    ```
+
+    Args:
+        what: A path of a task file, a task's source, or a live `nn.Module` or function, which is taken in eval mode.
+        inputs: Example arguments of a live module: tensors and numbers. Shapes, dtypes and numbers are fixed by them.
+        target: `cpu`, `cuda`, or an architecture such as `sm_90`. None: where the inputs of a live module are, otherwise
+            the GPU if there is one.
+        model: Who writes the kernels, such as `openai:gpt-5`, or a model for each role. None: the built-in author.
+        budget: How many kernels are tried; or a mapping with `proposals`, `device_s`, `tokens`, `usd`.
+        **settings: Any other setting of a run (docs/configuration.md), such as `strategy="cudaforge"` or `seed=1`;
+            `config`, a TOML file below them; `runs`, where the run's folder is made; `suppliers`, other parts.
+
+    Returns:
+        The best kernel with its figures. An error that ended the search early is in it if a right kernel was found.
+
+    Raises:
+        TaskError: there is no such task, or it cannot be judged.
+        KernelwrightError: the run could not begin, or broke before anything right was found.
+    """
+    source, tensors, device = _taken(what, inputs)
+    suppliers, runs = settings.pop("suppliers", None), Path(settings.pop("runs", "runs"))
+    config = api.load_config(settings.pop("config", None), _flags(model, budget, settings))
+    request = api.OptimizeRequest(source, target or device, config, runs)
+    ended = wait_for(api.begin(request, suppliers))
+    if ended.error is not None and ended.summary.best is None:
+        raise ended.error
+    folder = Path(ended.summary.folder)
+    return Result(api.best_attempt(folder), ended.summary, folder, source, ended.kernel, ended.error, tensors)
+
+
+def check(
+    task: str | Path | TaskSource | Task,
+    kernel: str | Path | Candidate,
+    *,
+    target: str | None = None,
+    **options: Any,  # noqa: ANN401
+) -> Evaluation:
+    """Judge one kernel as thoroughly as the best of a search. A bad kernel is an evaluation too, and raises nothing.
+
+    ```python
+    RELU = '''
+    extern "C" void relu(const float* x, float* y) {
+        for (int i = 0; i < 65536; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+    }
+    '''
+    task = kw.capture(torch.relu, (torch.randn(65536),))
+    evaluation = kw.check(task, RELU, target="cpu")
+    print(evaluation.outcome)
+    ```
+
+    Args:
+        task: A path of a task file, or a task.
+        kernel: A `Path` of a `.cpp`, `.cu` or `.py` file, the source as a string, or a candidate.
+        target: As of `optimize`; C++ is judged on the CPU unless something else is named.
+        **options: `effort="search"` for a shorter look; `policy` and `suppliers` as of `Referee`.
+
+    Raises:
+        TaskError: there is no such task, or it cannot be judged.
+        UsageError: the kernel's text cannot be read.
+        RefereeError: the referee broke; nothing is known of the kernel.
+    """
+    read = api.read_kernel(kernel) if isinstance(kernel, Path) else kernel
+    on_cpu = isinstance(read, Candidate) and language(read.language).targets == (api.CPU.kind,)
+    effort = options.pop("effort", "final")
+
+    async def judged() -> Evaluation:
+        async with Referee(target or (api.CPU.kind if on_cpu else None), **options) as referee:
+            return await referee.score(task, read, effort)
+
+    return wait_for(judged())
+
+
+def capture(module: Callable[..., Any], inputs: Sequence[object]) -> TaskSource:
+    """Turn a live `nn.Module` or function into a task for `check` and `Referee`; `optimize` does this by itself.
+
+    Raises:
+        TaskError: it cannot be exported for these inputs; the message says what to do.
+    """
+    return _captured(module, inputs)[0]
+
+
+def _taken(what: object, inputs: Sequence[object]) -> tuple[TaskSource, "Mapping[str, Tensor] | None", str | None]:
+    """The task, the weights of a live module, and the device that its inputs are on."""
+    if isinstance(what, str | Path | TaskSource):
+        if inputs:
+            raise UsageError("a task has inputs of its own: give `inputs` with a live module only")
+        return what if isinstance(what, TaskSource) else api.read_task(Path(what)), None, None
+    if not callable(what):
+        raise UsageError(f"a {type(what).__name__} is no task: hand in a path, an nn.Module or a function")
+    return _captured(what, inputs)
+
+
+def _captured(what: Callable[..., Any], inputs: Sequence[object]) -> tuple[TaskSource, "Mapping[str, Tensor]", str]:
+    live: Any = import_module("kernelwright.interfaces.python.live")
+    found = live.capture(what, inputs)
+    return found.source, found.tensors, found.device
+
+
+def _flags(
+    model: str | Mapping[str, str] | None, budget: int | Mapping[str, JsonValue] | None, settings: Mapping[str, Any]
+) -> dict[str, JsonValue]:
+    flags = dict(settings)
+    if isinstance(strategy := flags.get("strategy"), str):
+        flags["strategy"] = api.spelled(strategy)
+    if model is not None:
+        texts = [model] if isinstance(model, str) else [f"{role}={one}" for role, one in model.items()]
+        models = {role: one.model_dump(exclude_unset=True) for role, one in api.read_models(texts).items()}
+        flags = {"proposer": "llm", "models": models, **flags}
+    if budget is not None:
+        flags["budget"] = {"proposals": budget} if isinstance(budget, int) else dict(budget)
+    return flags

@@ -1,0 +1,208 @@
+"""What a kernel can be written in, as the folder of each language says.
+
+`evaluate/languages/<name>/` has three files. `language.toml` has the fields of `Language`; `contract.md` says what a source
+must keep, with an example, and is the text that prompts, tools and MCP show; `build.py` turns a source into something that
+runs. This module reads the first two, and tells which language a text is in. It stands below the records, which check the
+names of languages against it. Nothing is run.
+"""
+
+import re
+import tomllib
+from functools import cache, cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from kernelwright.errors import UsageError
+
+FOLDER = Path(__file__).parent / "evaluate" / "languages"
+MOST_BLOCKS = 16
+"""Blocks `extern "C" { … }` of a text that are looked into."""
+COMMENTS = {"c": re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL), "python": re.compile(r"#[^\n]*")}
+"""By syntax."""
+_PLAN = re.compile(r"/\*+[ \t]*kernelwright[ \t]*\n(.*?)(\*/|\Z)", re.DOTALL)
+_PYTHON = re.compile(r"^\s*(?:import|from)\s+\w+|^class\s+ModelNew\b", re.MULTILINE)
+_EXTERN = re.compile(r'extern\s*"C"\s*([\w\s*]*?)\b(\w+)\s*\(')
+_BLOCK = re.compile(r'extern\s*"C"\s*\{')
+_FUNCTION = re.compile(r"(?<![\w\s*])([\w\s*]++)\([^(){};]*\)\s*\{")
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Declarations(_Data):
+    """What a source may declare in comments, a line each: `tunable NAME: 1 2 3`, `workspace: BYTES`, `flags: -f…`."""
+
+    comment: str
+    """What begins a comment."""
+    tunable: str
+    """Pattern of the constant `NAME` that the source leaves open; its first group is the default."""
+    workspace: bool = False
+    flags: bool = False
+
+
+class Language(_Data):
+    """One language of kernels."""
+
+    name: str
+    order: int
+    """Place among the languages. The first that serves a kind of device is that kind's usual one."""
+    title: str
+    """As people write it."""
+    what: str
+    """What a source is, in words."""
+    told_by: str = ""
+    """What it has that another language with its ending has not."""
+    targets: tuple[str, ...]
+    """Kinds of device that it is for."""
+    suffixes: tuple[str, ...]
+    """File endings, the usual one first."""
+    fence: str
+    """Tag of its Markdown blocks."""
+    tags: tuple[str, ...] = ()
+    """Other tags that models give its blocks."""
+    lexer: str
+    """Pygments' name for its highlighter."""
+    syntax: Literal["c", "python"]
+    form: Literal["function", "plan", "module"]
+    """`function`: the referee calls a function with C linkage. `plan`: it launches kernels by a plan in a comment.
+    `module`: it calls the `ModelNew` of a Python module."""
+    defines: str
+    """Pattern that every source of it has."""
+    marks: str = ""
+    """Pattern by which a module is told from those of other languages."""
+    calling: str
+    """How the referee calls a kernel, in words."""
+    linkage: str = ""
+    """What stands before a function that is called from outside: `extern "C"` in C++, nothing in C."""
+    last_argument: str = ""
+    """Of a function, after the pointers."""
+    drop_in: Literal["", "itself", "compiled"] = ""
+    """How a kernel becomes a `ModelNew` file: as it is, or compiled on first use. Empty: it cannot yet."""
+    declares: Declarations | None = None
+    types: dict[str, str] = {}
+    """What a pointer to a tensor points to, by the tensor's dtype."""
+
+    @property
+    def suffix(self) -> str:
+        """The usual file ending."""
+        return self.suffixes[0]
+
+    @property
+    def entry(self) -> str:
+        """What a source should call the thing that is run."""
+        return "ModelNew" if self.form == "module" else "kernel"
+
+    @cached_property
+    def contract(self) -> str:
+        """What a source must keep, with an example: Markdown, a few lines and a block of code."""
+        return (FOLDER / self.name / "contract.md").read_text(encoding="utf-8").strip()
+
+    def functions(self, source: str) -> list[str]:
+        """Names of the functions that a referee could call: with C linkage, and not device code."""
+        code = COMMENTS["c"].sub(" ", source)
+        if not self.linkage:
+            return sorted({name for before, name in _functions(_outline(code)) if not re.search(r"\bstatic\b", before)})
+        blocks = [_outline(code[opening.end() :]) for opening in islice(_BLOCK.finditer(code), MOST_BLOCKS)]
+        found = [*_EXTERN.findall(code), *(function for block in blocks for function in _functions(block))]
+        return sorted({name for before, name in found if not re.search(r"__(?:global|device)__", before)})
+
+    def tells(self, source: str) -> bool:
+        """Whether a text has what only this language has, among those with its ending."""
+        if self.form == "plan":
+            return plan_in(source) is not None
+        if self.form == "function":
+            return bool(self.functions(source))
+        return bool(self.marks) and re.search(self.marks, COMMENTS[self.syntax].sub("", source)) is not None
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    """Every language, the usual ones first."""
+    tables = {
+        file.parent.name: tomllib.loads(file.read_text(encoding="utf-8")) for file in FOLDER.glob("*/language.toml")
+    }
+    return tuple(sorted((Language(name=name, **table) for name, table in tables.items()), key=lambda each: each.order))
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The name of every language."""
+    return tuple(each.name for each in languages())
+
+
+@cache
+def language(name: str) -> Language:
+    """The language of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for each in languages():
+        if each.name == name:
+            return each
+    raise UsageError(f"unknown language {name!r}: expected one of {', '.join(names())}")
+
+
+@cache
+def languages_for(kind: str) -> tuple[Language, ...]:
+    """What kernels for a kind of device are written in, the usual language first."""
+    return tuple(each for each in languages() if kind in each.targets)
+
+
+def names_for(kind: str) -> tuple[str, ...]:
+    """The names of what kernels for a kind of device are written in, the usual one first."""
+    return tuple(each.name for each in languages_for(kind))
+
+
+@cache
+def suffixes() -> tuple[str, ...]:
+    """Every file ending of a kernel."""
+    return tuple(dict.fromkeys(suffix for each in languages() for suffix in each.suffixes))
+
+
+def language_of(source: str, suffix: str) -> Language:
+    """The language of a text that was read from a file with this ending.
+
+    Raises:
+        UsageError: no language has the ending.
+    """
+    sharing = [each for each in languages() if suffix in each.suffixes]
+    if not sharing:
+        raise UsageError(f"a kernel's ending must be one of {', '.join(suffixes())}, not {suffix!r}")
+    return next((each for each in sharing if each.tells(source)), sharing[0])
+
+
+def likely_suffix(source: str, kind: str) -> str:
+    """The ending that a text for a kind of device would have, by what it looks like."""
+    offered = languages_for(kind)
+    python = _PYTHON.search(source) is not None and plan_in(source) is None
+    looks = [each for each in offered if (each.syntax == "python") == python]
+    return (looks or offered)[0].suffix
+
+
+def plan_in(source: str) -> str | None:
+    """Text of the launch plan `/* kernelwright … */`; None where there is none, or its comment is never closed."""
+    match = _PLAN.search(source)
+    return match[1] if match and match[2] else None
+
+
+def _functions(outline: str) -> list[tuple[str, str]]:
+    """What stands before the arguments of each function, and its name, the last word of that."""
+    heads = ((head, re.split(r"[\s*]", head.rstrip())[-1]) for head in _FUNCTION.findall(outline))
+    return [(head, name) for head, name in heads if name]
+
+
+def _outline(code: str) -> str:
+    """What stands in a block, without the bodies in it: up to the brace that closes it."""
+    kept, depth = [], 0
+    for part in re.split(r"([{}])", code):
+        if depth == 0:
+            kept.append(part)
+        depth += {"{": 1, "}": -1}.get(part, 0)
+        if depth < 0:
+            break
+    return "".join(kept)

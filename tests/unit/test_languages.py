@@ -1,0 +1,57 @@
+"""Languages as their folders say them: complete, told apart, and each with an example that is one."""
+
+import pytest
+from pygments.lexers import get_lexer_by_name
+
+from kernelwright.errors import UsageError
+from kernelwright.languages import language, language_of, languages, languages_for, likely_suffix, names, suffixes
+from kernelwright.propose.llm.parse import Kernel, parse
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.chat import ChatReply
+from kernelwright.records.technique import Technique
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_contract_tells_what_is_asked_for_and_shows_it(name):
+    words, _, example = language(name).contract.partition(f"```{language(name).fence}\n")
+    assert words.startswith("One complete ")
+    assert isinstance(parse(ChatReply(text=f"```\n{example}", model="m"), name), Kernel)
+    assert language_of(example.partition("\n```")[0], language(name).suffix).name == name
+
+
+@pytest.mark.parametrize("each", languages(), ids=lambda each: each.name)
+def test_a_language_is_whole(each):
+    assert get_lexer_by_name(each.lexer)
+    assert each.targets
+    assert (each.form == "module") == (not each.types)
+    assert each.form != "module" or each.syntax == "python"
+    sharing = [other for other in languages() if other.suffix == each.suffix and other.form != "module"]
+    assert each.form == "module" or len(sharing) == 1 or each.told_by
+
+
+def test_the_order_says_what_is_usual():
+    assert len({each.order for each in languages()}) == len(languages())
+    assert [languages_for(kind)[0].name for kind in ("cpu", "cuda", "hip")] == ["cpp", "triton", "triton"]
+    assert languages_for("nothing") == ()
+    assert suffixes()[0] == ".cpp"
+
+
+def test_an_unknown_language_names_the_known_ones():
+    with pytest.raises(UsageError, match=r"unknown language 'rust'.*cpp, triton"):
+        language("rust")
+    with pytest.raises(UsageError, match=r"must be one of \.cpp"):
+        language_of("fn main() {}", ".rs")
+    with pytest.raises(ValueError, match="'cpp', 'triton'"):
+        Candidate(language="rust", source="")
+
+
+def test_the_names_stand_in_the_schemas():
+    for record, field in ((Candidate, "language"), (Technique, "languages")):
+        found = record.model_json_schema()["properties"][field]
+        assert found.get("items", found)["enum"] == list(names())
+
+
+def test_a_text_without_a_file_looks_like_what_its_device_takes():
+    assert likely_suffix("import triton", "cuda") == ".py"
+    assert likely_suffix("int x;", "cuda") == ".cu"
+    assert likely_suffix("import triton", "cpu") == ".cpp"
