@@ -99,12 +99,12 @@ def test_a_module_with_everything_that_a_trace_may_depend_on(tmp_path):
     assert report["rows_3_again"]["kernel"] == 1
 
 
-@pytest.mark.slow
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", EVERY)
 def test_right_or_the_reference_everywhere(name, tmp_path):
     assert not wrong(judged(small((ROOT / name).read_text()), tmp_path))
 
 
-@pytest.mark.slow
+@pytest.mark.matrix
 def test_everything_at_once_under_the_compilers(tmp_path):
     assert not wrong(judged(DROPOUT, tmp_path))
