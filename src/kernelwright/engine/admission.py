@@ -25,7 +25,7 @@ from kernelwright.records.task import Target, TaskSource
 from kernelwright.report import admission_page
 from kernelwright.store.lines import Lines, open_lines
 from kernelwright.store.whole_file import write_whole
-from kernelwright.tasks.sized import split_size, with_size
+from kernelwright.tasks.files import split_size, with_size
 from kernelwright.tasks.table import READERS, read_task
 
 REPORT = Path("admission.jsonl")

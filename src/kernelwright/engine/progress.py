@@ -23,8 +23,7 @@ from kernelwright.propose.proposer import Brief, Proposer
 from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
 from kernelwright.records.evaluation import Measured, is_right, merit
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.run import Turn
-from kernelwright.records.spending import unbooked
+from kernelwright.records.run import Turn, unbooked
 from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy

@@ -27,8 +27,7 @@ from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
-from kernelwright.records.run import Environment, Outcome, RunCard, least_speedup
-from kernelwright.records.spending import Spending, spending
+from kernelwright.records.run import Environment, Outcome, RunCard, Spending, least_speedup, spending
 from kernelwright.records.task import Target, Task
 from kernelwright.store.run import RunStore
 

@@ -17,8 +17,7 @@ from markupsafe import Markup
 from kernelwright.languages import languages
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.measure import Ratio
-from kernelwright.records.run import Outcome, RunCard, Turn
-from kernelwright.records.spending import spending
+from kernelwright.records.run import Outcome, RunCard, Turn, spending
 from kernelwright.report import tally, words
 from kernelwright.report.charts.errors import errors
 from kernelwright.report.charts.progress import progress
