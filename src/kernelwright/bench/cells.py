@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernelwright.bench.plan import Cell
 from kernelwright.bench.records import CellResult, Failure, Step
-from kernelwright.engine.identity import config_of
+from kernelwright.engine.opening import config_of
 from kernelwright.engine.summary import figures_of, speaker
 from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Cost

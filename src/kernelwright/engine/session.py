@@ -11,10 +11,9 @@ from pathlib import Path
 from kernelwright.engine.config import RunConfig, wished
 from kernelwright.engine.crew import open_crew
 from kernelwright.engine.events import Phase, Started
-from kernelwright.engine.forecast import forecast
-from kernelwright.engine.identity import config_of, must_fit, new_card
 from kernelwright.engine.memory import create_run
-from kernelwright.engine.opening import open_card, readmit, settle
+from kernelwright.engine.meter import forecast
+from kernelwright.engine.opening import config_of, must_fit, new_card, open_card, readmit, settle
 from kernelwright.engine.receipts import reissue, winner
 from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
@@ -25,8 +24,8 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.task import Task
 from kernelwright.reward.predictor.experience import Row, Told, row_of, text_of
 from kernelwright.store.database import FILE
+from kernelwright.store.files import write_whole
 from kernelwright.store.run import RunStore
-from kernelwright.store.whole_file import write_whole
 
 REPORT = "report.html"
 KERNEL = "model_new.py"

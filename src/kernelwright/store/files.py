@@ -1,9 +1,12 @@
-"""Lines: an append-only file of records, one JSON line each, for work that may be interrupted and continued.
+"""Text files that survive a full disk or a killed process: written whole or not at all, or line by line.
 
-A line is on the disk before `append` returns. The torn last line of a killed writer is left out. One process writes at
-a time. Not covered: a file system without working `fsync` or `flock`.
+`write_whole` lays its draft next to its place; what is not a plain file (a link, a pipe, a terminal) is written
+directly. `Lines` holds one record a line, for work that may be interrupted and continued: a line is on the disk before
+`append` returns, the torn last line of a killed writer is left out, and one process writes at a time. Not covered: a
+machine that loses power for the first, a file system without working `fsync` or `flock` for the second.
 """
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -17,6 +20,34 @@ from pydantic import ValidationError
 
 from kernelwright.errors import StoreError
 from kernelwright.records.base import Record
+
+
+def write_whole(file: Path, text: str) -> Path:
+    """Write the text beside its place, as UTF-8, and rename it; returns the file.
+
+    Raises:
+        StoreError: it cannot be written; what was there is still there.
+    """
+    try:
+        if file.is_symlink() or (file.exists() and not file.is_file()):
+            file.write_text(text, encoding="utf-8")
+        else:
+            _replace(file, text)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
+    return file
+
+
+def _replace(file: Path, text: str) -> None:
+    draft = file.with_name(f".{file.name}.{os.getpid()}.new")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
 
 R = TypeVar("R", bound=Record)
 

@@ -1,7 +1,7 @@
-"""Speedup over attempts.
+"""Charts of a whole run.
 
-A point for each measured attempt, the best so far as a staircase, and a lane for each outcome that has no
-time: a wrong kernel is on no speed axis.
+Speedup over attempts has a point for each measured attempt, the best so far as a staircase, and a lane for each outcome
+that has no time: a wrong kernel is on no speed axis. A bar of shares shows outcomes or seconds of stages.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from kernelwright.records.evaluation import Measured
 from kernelwright.records.measure import Ratio
 from kernelwright.report import tally, words
 from kernelwright.report.charts import svg
-from kernelwright.report.charts.scale import Scale, around
+from kernelwright.report.charts.svg import Scale, around
 
 LEFT, RIGHT, TOP = 86, 14, 14
 PLOT, LANE = 230, 20
@@ -138,3 +138,29 @@ def _numbers(attempts: Sequence[Attempt], axes: _Axes, height: float) -> list[Ma
     ticks = [t for t in axes.x.ticks(8) if t == int(t) and t >= 0]
     parts = [svg.text(axes.x(t), y, f"{t:g}", anchor="middle") for t in ticks]
     return [*parts, svg.text(middle, height - 5, "attempt", "axis", "middle")]
+
+
+@dataclass(frozen=True)
+class Share:
+    """One part of a whole. `kind` is the class that colours it, here and in the legend."""
+
+    name: str
+    value: float
+    kind: str
+    told: str
+    """The value in words."""
+
+
+def shares(parts: Sequence[Share], width: int) -> Markup:
+    """The bar, in the order given; the legend beside it carries the numbers."""
+    total = sum(p.value for p in parts) or 1.0
+    drawn, x = [], 0.0
+    for part in parts:
+        room = width * part.value / total
+        title = svg.element("title", f"{part.name}: {part.told}")
+        drawn.append(
+            svg.element("rect", title, x=x, y=0, width=max(room - 1.5, 0.5), height=14, rx=2, class_=part.kind)
+        )
+        x += room
+    described = ", ".join(f"{p.name}: {p.told}" for p in parts) or "nothing"
+    return svg.frame(width, 14, described, drawn)
