@@ -29,6 +29,7 @@ MARKS = ("pytest.mark.matrix", "from lanes import")
 """A file with one of these has tests that only `make test-all` runs."""
 STARTED = {
     "kernelwright.evaluate.referee": ("kernelwright.evaluate.worker",),
+    "kernelwright.evaluate.backends.table": ("kernelwright.evaluate.backends",),
     "kernelwright.evaluate.sandbox.spawn": ("kernelwright.evaluate.sides", "kernelwright.evaluate.sandbox.warm"),
 }
 """Modules that a module starts in a process of its own: no import says so."""

@@ -85,7 +85,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Run, and print what failed and how much is left."""
     plugin = Continued(arguments)
     plugin.open()
-    pytest.main([str(ROOT / "tests"), "-q", "-m", "gpu", "-p", "no:cacheprovider", "--tb=short"], plugins=[plugin])
+    pytest.main([str(ROOT / "tests/gpu"), "-q", "-m", "gpu", "-p", "no:cacheprovider", "--tb=short"], plugins=[plugin])
     plugin.write()
     rows = {name: plugin.rows[name]["outcome"] for name in plugin.chosen if name in plugin.rows}
     passed = sum(outcome == "passed" for outcome in rows.values())

@@ -15,10 +15,9 @@ from cuda.bindings import nvrtc
 
 from kernelwright.engine.target import find_gpu
 from kernelwright.evaluate.backends.cuda.backend import ENVIRONMENT, MODULES, CudaBackend
-from kernelwright.evaluate.backends.cuda.profile_jail import LADDER, Rung
 from kernelwright.evaluate.backends.cuda.profile_request import Request
-from kernelwright.evaluate.backends.cuda.profiling import Profiler
-from kernelwright.evaluate.backends.versions import common_versions
+from kernelwright.evaluate.backends.cuda.profiling import LADDER, Profiler, Rung
+from kernelwright.evaluate.backends.host import common_versions
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.sandbox.cuda_arena import check
 from kernelwright.evaluate.sandbox.jail import LOST

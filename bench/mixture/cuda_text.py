@@ -1,8 +1,7 @@
-"""CUDA C++ files with a launch plan for the mix's families: honest as they stand, with slots where something may go wrong.
+"""CUDA C++ files with a launch plan for the mix's families: honest, with slots where something may go wrong.
 
-Decides the code. In every first kernel `x`, `at` and `a` (what was read there) are known where `extra` stands, so that one
-line spoils any family. Loads are scalar, or checked for their alignment. Refuses to know what is right about a file once
-a slot was changed.
+In every first kernel `x`, `at` and `a` (what was read there) are known where `extra` stands, so that one line spoils
+any family. Loads are scalar, or checked for their alignment.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """A deal: so many candidates of each kind, over the tasks by their weights, in an order that a seed fixes.
 
-Decides who is dealt: exact numbers of every kind, half Triton and half CUDA C++, each text a new one, and all of it the
-same for the same seed. Refuses to judge.
+Numbers of every kind are exact, half of the candidates are Triton and half CUDA C++, each text is a new one, and all of
+it is the same for the same seed.
 """
 
 import itertools

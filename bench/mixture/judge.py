@@ -1,6 +1,6 @@
 """Judges what was dealt with several candidates in flight, and says of each what became of it.
 
-Decides what a row holds, and that a candidate without an answer in time is lost. Refuses to know what the rows are for.
+A candidate without an answer in time is lost.
 """
 
 import asyncio

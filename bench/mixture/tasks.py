@@ -1,6 +1,6 @@
 """The mix's tasks: nine families of fp32 references, each at any size, as KernelBench-format text.
 
-Decides sizes and how often each is met: most candidates have 4 to 256 MB to move. Refuses to know kernels.
+Most candidates have 4 to 256 MB to move.
 """
 
 from dataclasses import dataclass

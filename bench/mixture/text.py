@@ -1,4 +1,4 @@
-"""Fills a template's slots. Decides how a slot that stands alone on its line takes several lines, or vanishes.
+"""Fills a template's slots. A slot that stands alone on its line may take several lines, or vanish.
 
 A slot is `$name`, in small letters. What fills it is not looked at again.
 """

@@ -1,7 +1,7 @@
-"""Triton modules for the mix's families: honest as they stand, with slots where something may go wrong.
+"""Triton modules for the mix's families: honest as they are, with slots where something may go wrong.
 
-Decides the code. In every kernel `x`, `at`, `inside` and `a` (what was read there) are known where `extra` stands, so
-that one line spoils any family. Refuses to know what is right about a module once a slot was changed.
+In every kernel `x`, `at`, `inside` and `a` (what was read there) are known where `extra` stands, so that one line
+spoils any family.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""What may become of a candidate of the mix: right, or spoiled in one of many ways, each with the outcome that it must have.
+"""What may become of a candidate of the mix: right, or spoiled in one of many ways, each with its expected outcome.
 
-Decides the ways and what is expected of each. A way is a change of the slots that `triton_text` and `cuda_text` have.
+A way is a change of the slots that `triton_text` and `cuda_text` have.
 """
 
 from collections.abc import Mapping

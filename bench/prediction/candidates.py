@@ -1,9 +1,8 @@
 """Candidates of a task that are known by a number: right ones by the author, wrong ones by two makers of faults.
 
-Decides schedules, faults and their names; a prefix of the numbers is a fair mixture. `drill` has the drill's faults of
-content at its rate, in text that nothing gives away: no label, neutral identifiers, constants that differ.
-`mutant` is another maker, which no training sees when it is tested on: one operator or number of the work is changed.
-Refuses to know what becomes of them.
+A prefix of the numbers is a fair mixture. `drill` has the mock server's faults of content at its rate, in text that
+nothing gives away: no label, neutral identifiers, constants that differ. `mutant` is another maker, which no training
+sees when it is tested on: one operator or number of the work is changed.
 """
 
 import random

@@ -1,7 +1,7 @@
 """Collecting: every mastered task's candidates before the real referee, until the time is over.
 
-Decides how the time is shared out among tasks. Needs nothing of what learns (no scikit-learn). Begun anew in the same
-folder, it goes on where it ended.
+The time is shared out among tasks. Nothing that learns is needed (no scikit-learn). Started again in the same folder,
+it continues where it ended.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Real runs with and without the predictor, on tasks that it never saw: seconds of the device to the same best.
 
-Decides the proposer: the author with scattered schedules who errs at the drill's rate, so that two runs of one seed meet the
-same proposals. A candidate is judged once for both. Resumable in its document, and ended by `--seconds`.
+The proposer is the author with scattered schedules and the mock server's rate of errors, so that two runs of one seed
+meet the same proposals. A candidate is judged once for both. Resumable in its document, and ended by `--seconds`.
 """
 
 import json
@@ -23,7 +23,7 @@ from pydantic import JsonValue
 
 from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import Finals, RunConfig, Sweep
-from kernelwright.engine.identity import new_card
+from kernelwright.engine.opening import new_card
 from kernelwright.engine.predictor import PredictorConfig
 from kernelwright.engine.run import Parts, run
 from kernelwright.engine.target import resolve_target

@@ -1,6 +1,6 @@
 """Evaluating what was collected: validity, speed and savings on unseen tasks, as one document and a short table.
 
-Decides which questions are asked of the collection. Runs anywhere: nothing is measured again.
+Runs anywhere: nothing is measured again.
 """
 
 import json

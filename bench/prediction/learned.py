@@ -1,8 +1,8 @@
-"""What a predictor says of a task that it never saw: it learns from all other tasks, and is asked about this one.
+"""What a predictor says about a task that it never saw: it learns from all other tasks, and is asked about this one.
 
-Decides which facts it is shown (`source`: the text alone; `compiler`: what compiling said, too), and what is held against it:
-the area under the curve of validity, and the rank correlation of speed, both within a task, since it is among candidates of
-one task that a search chooses. Refuses to know seconds.
+`source` shows it the text alone, `compiler` also what compiling said. It is scored by the area under the curve of
+validity and by the rank correlation of speed, both within a task, because a search chooses among candidates of one
+task.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from prediction.samples import Collection, Sample
 
-from kernelwright.reward.predictor.experience import Row, speed_of
-from kernelwright.reward.predictor.features import features
+from kernelwright.reward.predictor.experience import Row, features, speed_of
 from kernelwright.reward.predictor.forest import ForestPredictor
 
 Shown = Literal["source", "compiler"]

@@ -1,7 +1,6 @@
-"""Samples: judged candidates with what the compiler alone said of them, in files that a collection goes on writing.
+"""Samples: judged candidates with what the compiler alone said about them, in files that a collection keeps writing.
 
-Decides what is kept. Features are not: they are taken from the text when it is evaluated, so that they can be improved
-without a device. Refuses to know how any of it is learned from.
+Features are not kept: they are taken from the text when it is evaluated, so that they can be improved without a device.
 """
 
 import json

@@ -1,8 +1,8 @@
 """What the ranking saves on a task that it never saw, replayed from what every candidate's judgement cost.
 
 A search meets candidates that are drawn from the task's pool, again and again; what it knows costs nothing. Without a
-predictor it judges each as it comes; with one it is given `oversample` at a time and judges the best of them. It ends at a
-candidate nearly as fast as the pool's best. Decides how seconds are counted: of the device, and of compiling, apart.
+predictor it judges each as it comes; with one it is given `oversample` at a time and judges the best of them. It ends
+at a candidate nearly as fast as the pool's best. Seconds of the device and of compiling are counted separately.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,20 +1,19 @@
 """Writes, proves and speeds up GPU kernels in a closed loop with measured feedback.
 
-This is the door for programs and notebooks. Importing it is cheap: each name is loaded when it is first used, and torch
-when a live module is handed in. What a task or a kernel says runs in sandboxed processes only, until `Result.module()`
-loads a kernel that was proven.
+This is the interface for programs and notebooks. Importing it is cheap: each name is loaded when it is first used, and
+torch when you hand in a live module. The code of tasks and kernels runs only in sandboxed processes, until
+`Result.module()` loads a kernel that was proven.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from kernelwright.version import __version__
 
+TYPE_CHECKING = False  # type checkers take it for True; the module `typing` would cost most of the import
 if TYPE_CHECKING:
     from kernelwright.errors import KernelwrightError
-    from kernelwright.interfaces.python.door import capture, check, optimize
+    from kernelwright.interfaces.python.door import Result, capture, check, optimize
     from kernelwright.interfaces.python.referee import Referee
-    from kernelwright.interfaces.python.result import Result
     from kernelwright.records.attempt import Attempt
     from kernelwright.records.candidate import Candidate
     from kernelwright.records.evaluation import Evaluation
@@ -40,9 +39,8 @@ __all__ = [
 
 _HOMES = {
     "errors": ("KernelwrightError",),
-    "interfaces.python.door": ("capture", "check", "optimize"),
+    "interfaces.python.door": ("Result", "capture", "check", "optimize"),
     "interfaces.python.referee": ("Referee",),
-    "interfaces.python.result": ("Result",),
     "records.attempt": ("Attempt",),
     "records.candidate": ("Candidate",),
     "records.evaluation": ("Evaluation",),

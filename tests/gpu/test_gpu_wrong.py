@@ -76,7 +76,7 @@ def test_a_write_to_an_input_is_told_from_other_illegal_addresses(gpu):
 def test_a_kernel_that_never_ends_is_killed_and_the_next_one_is_unharmed(gpu):
     found = gpu.judge("softmax", gpu_kernels.LOOPS_FOR_EVER, run_limit_s=HANG_S)
     assert found.outcome == "timed_out", found
-    assert found.limit_s == HANG_S
+    assert 0 < found.limit_s < HANG_S  # what eager takes bounds it further: a hanging kernel holds the whole device
     after = gpu.judge("softmax", gpu_kernels.SOFTMAX)
     assert after.outcome == "measured", after
 

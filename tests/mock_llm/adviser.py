@@ -1,7 +1,4 @@
-"""Replies of judges and reflectors: what they read in the prompt, and nothing else.
-
-An adviser does not look at the code.
-"""
+"""Replies of judges and reflectors: what they read in the prompt, and nothing else. They never look at the code."""
 
 import json
 import re

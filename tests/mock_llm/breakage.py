@@ -1,6 +1,6 @@
-"""Makes a kernel wrong: by a fault that no compiler takes, or by one that computes something else.
+"""Makes a kernel wrong: by a fault that no compiler accepts, or by one that computes something else.
 
-Each fault knows what would be evidence of it; when one is made is drawn in `faults`.
+Each fault says what would be evidence of it.
 """
 
 import random

@@ -1,6 +1,6 @@
-"""Which fault a reply has: of its content by chance, of its transport by chance or by a script.
+"""Which fault a reply has: in its content by chance, in its transport by chance or by a script.
 
-`breakage`, `answer` and `wire` make the faults that are drawn here.
+`breakage`, `answer` and `transport` make the faults.
 """
 
 import random

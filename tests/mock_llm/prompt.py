@@ -1,7 +1,6 @@
-"""Reads a request as a model would: which task, which role, which code, and what is told of that code.
+"""Reads a request as a model would: which task, which role, which code, and what it says about that code.
 
-Evidence is only what sections say that speak of the code at hand, in its own message or in one that came
-after it was handed out.
+Evidence counts only in sections about the code at hand, in its own message or in one after it was handed out.
 """
 
 import json

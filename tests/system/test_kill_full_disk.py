@@ -51,4 +51,4 @@ def test_a_full_disk_ends_with_its_cure_and_the_run_goes_on(tmp_path):
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert "is full" in ended.stderr
-    assert "free some space, then go on with `kernelwright resume" in ended.stderr.replace("\n", " ")
+    assert "free some space, then continue with `kernelwright resume" in ended.stderr.replace("\n", " ")

@@ -1,7 +1,7 @@
 """A run over HTTP as a text that a person can hold against a strategy's pseudocode, step by step.
 
-Decides what of a run's folder is told: who was asked, with which sections and how much of a conversation, what came back,
-what the referee said, and whether it is a new best. Refuses to tell what another prompt's wording would change.
+It says who was asked, with which sections and how much of a conversation, what came back, what the referee said, and
+whether it is a new best. Another wording of a prompt changes nothing in it.
 """
 
 import json

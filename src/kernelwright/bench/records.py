@@ -30,9 +30,9 @@ class Step(Record):
     device_s: float
     """Seconds of evaluation and profiling up to and including this attempt."""
     tokens: int
-    """Of every role, likewise."""
+    """Tokens of every role, likewise."""
     usd: float
-    """Of every role, likewise; calls at an unknown price count as 0."""
+    """Money for every role, likewise; calls at an unknown price count as 0."""
 
 
 class CellResult(Record):
@@ -43,7 +43,7 @@ class CellResult(Record):
     reason: str = ""
     """Why it is not done, or why the run stopped."""
     folder: str = ""
-    """Of the run, below the bench's folder; empty when it never began."""
+    """The run's folder, below the bench's; empty if the run never began."""
     correct: bool = False
     """It ends with a kernel that was right when it was measured anew."""
     attempt: int | None = None
@@ -61,9 +61,9 @@ class CellResult(Record):
     device_s: float = 0.0
     """Seconds of the search's evaluations, profiles and tools, with those that led to no attempt."""
     tokens: int = 0
-    """Of every role, likewise."""
+    """Tokens of every role, likewise."""
     usd: float = 0.0
-    """Of every role, likewise; calls at an unknown price count as 0."""
+    """Money for every role, likewise; calls at an unknown price count as 0."""
     unpriced: bool = False
     """The price of a call is not known: `usd` is what is known of it."""
     models: tuple[str, ...] = ()
@@ -227,7 +227,7 @@ class BenchCircumstances(Record):
     isolation: tuple[str, ...]
     denied: tuple[str, ...]
     commit: str
-    """Of Kernelwright's checkout; `unknown` where it is installed."""
+    """The commit of Kernelwright's checkout; `unknown` where it is installed."""
     disabled: tuple[str, ...] = ()
     """Defences that were switched off; never empty in silence."""
 

@@ -68,7 +68,7 @@ def at(found: tuple[AtK, ...], k: int) -> AtK | None:
 
 
 def fewer(found: AtK | None, figures: CellFigures) -> str:
-    """Of how many cells it is, where not of all."""
+    """The number of cells it covers, where that is not all of them."""
     few = found is not None and found.cells is not None and found.cells < figures.cells
     return f"{found.cells} of {figures.cells} cells" if found and few else ""
 

@@ -1,8 +1,7 @@
 """Admission of a directory: every task is examined, and none of them stops the rest.
 
-Decides which files are tasks, that each is looked at once for the same source, versions and policy (the report file
-is continued, line by line), and what becomes of a task that hangs, that takes the worker with it or that the machine
-cannot hold: it is not fit, or not examined, and the next one is begun with a new worker.
+The report file grows line by line, and the same source, versions and policy are examined once. A task that hangs, takes
+the worker with it or does not fit the machine is not fit, or not examined, and the next one gets a new worker.
 """
 
 import asyncio
@@ -23,10 +22,9 @@ from kernelwright.records.base import identity
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, TaskSource
-from kernelwright.report import admission_page
-from kernelwright.store.lines import Lines, open_lines
-from kernelwright.store.whole_file import write_whole
-from kernelwright.tasks.sized import split_size, with_size
+from kernelwright.report import html
+from kernelwright.store.files import Lines, open_lines, write_whole
+from kernelwright.tasks.files import split_size, with_size
 from kernelwright.tasks.table import READERS, read_task
 
 REPORT = Path("admission.jsonl")
@@ -108,7 +106,7 @@ async def _admit(request: AdmissionRequest, suppliers: Suppliers) -> Admission:
         all_fit=all(task.fit for task in tasks),
     )
     if request.page is not None:
-        write_whole(request.page, admission_page.render(admission))
+        write_whole(request.page, html.render_admission(admission))
     return admission
 
 

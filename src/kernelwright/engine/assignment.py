@@ -1,16 +1,15 @@
-"""The assignment: a task in the words of whoever has to write kernels for it from outside.
+"""The assignment: a task in words, for an external program that writes kernels for it.
 
-Decides what is told of the task and the device; a language's contract and signature are those of the prompts. Refuses to
-know who reads it.
+A language's contract and signature are those of the prompts.
 """
 
 from kernelwright.knowledge.hardware import Hardware, architectures, hardware
 from kernelwright.languages import language, names_for
-from kernelwright.propose.llm.describe_task import describe_host
+from kernelwright.propose.llm.sections import describe_host
 from kernelwright.records.base import Record
-from kernelwright.records.limits import TaskLimits
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import RunCard
+from kernelwright.records.task import TaskLimits
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 RULES = (

@@ -1,8 +1,7 @@
-"""Budget: what a run may spend, and the ledger of what it did.
+"""Budget: what a run may spend, and the ledger of what it spent.
 
-Three owners: proposals belong to the engine (a proposer that repeats itself must still stop), device
-seconds to the referee's evaluations, tokens and money to the models. Each attempt carries what it was
-charged. Decides when the money is gone; refuses to know what it bought.
+Three parts count: the engine counts proposals (a proposer that repeats itself must still stop), the referee's
+evaluations count device seconds, and the models count tokens and money. Each attempt carries what it was charged.
 """
 
 from pydantic import Field

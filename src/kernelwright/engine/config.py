@@ -1,8 +1,7 @@
-"""RunConfig: every dial of a run, as one frozen tree.
+"""RunConfig: every option of a run, as one frozen tree.
 
-A TOML file goes in, flags win over the file, and the resolved tree is stored on the run's card and
-checked when the run is resumed. Decides names, defaults and bounds; each part's dials live beside the
-part (`search`, `records.policy`, `engine.budget`).
+A TOML file goes in, flags override the file, and the resolved tree is stored on the run's card and checked when the run
+is resumed. Each part's options are next to the part (`search`, `records.policy`, `engine.budget`).
 """
 
 import tomllib
@@ -18,9 +17,9 @@ from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
-from kernelwright.records.limits import TaskLimits
 from kernelwright.records.names import LanguageName
 from kernelwright.records.policy import Policy
+from kernelwright.records.task import TaskLimits
 from kernelwright.reward.table import is_reward, reward_names
 from kernelwright.search.table import DEFAULT, AnyStrategy
 
@@ -41,6 +40,10 @@ class Finals(Record):
     enabled: bool = True
     finalists: int = Field(default=3, ge=1)
     """Most candidates that are measured again."""
+    min_speedup: float = Field(default=1.0, ge=0)
+    """What the lower end of the speedup over eager must exceed; otherwise PyTorch stays and no drop-in is written."""
+    keep_slower: bool = False
+    """Write the best kernel however slow it is."""
 
 
 class RunConfig(Record):

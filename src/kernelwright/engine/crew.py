@@ -1,7 +1,6 @@
 """Crew: which model serves which role of a run.
 
-Decides how roles are given models on the command line, that `default` serves every role that none was named for, and that
-equal configurations share one client. Refuses to know what a role does.
+`default` serves every role that has no model of its own. Equal configurations share one client.
 """
 
 import asyncio
@@ -9,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.errors import ProposeError, UsageError
-from kernelwright.models.chat import ChatModel
 from kernelwright.models.config import DEFAULT, ModelConfig, read_model
 from kernelwright.models.prices import price_of
+from kernelwright.models.table import ChatModel
 from kernelwright.records.attempt import ROLES
 
 

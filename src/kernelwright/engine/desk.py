@@ -1,8 +1,8 @@
 """The run's Desk: models, tools and profiles, journaled before anything is acted on.
 
-What a dialogue's step said is looked up first, and only what was never answered is really asked; so a run that was
-killed in the middle of a dialogue goes on with its next message. Decides what the control arm withholds here
-(profiles and tools). Refuses to know prompts and what replies mean.
+What a dialogue's step said is looked up first, and only what was never answered is really asked. So a run that was
+killed in the middle of a dialogue continues with its next message. In the control arm, profiles and tools are withheld
+here.
 """
 
 from collections import Counter

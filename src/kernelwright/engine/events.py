@@ -1,7 +1,7 @@
-"""Events: what a run tells while it works, to a screen, a log or another program.
+"""Events: what a run reports while it works, to a screen, a log or another program.
 
-Decides what is worth telling. Each event is small plain data and is journaled with its time; listeners
-get the same values. `replayed` marks what a resumed run only walks through again.
+Each event is small plain data and is journaled with its time; listeners get the same values. `replayed` marks what a
+resumed run only walks through again.
 """
 
 from collections.abc import Callable

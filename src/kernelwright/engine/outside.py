@@ -1,12 +1,8 @@
-"""Opens workbenches: a new run whose kernels come from outside, or one that was left.
-
-Decides what must hold before such a run begins or goes on. Refuses to know what is done with it.
-"""
+"""Opens workbenches: a new run whose kernels come from outside, or one that was left."""
 
 from pathlib import Path
 
-from kernelwright.engine.identity import config_of
-from kernelwright.engine.opening import open_card, readmit, settle
+from kernelwright.engine.opening import config_of, open_card, readmit, settle
 from kernelwright.engine.request import OptimizeRequest
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.workbench import OUTSIDE, WindUp, Workbench
@@ -53,7 +49,9 @@ async def go_on(folder: Path, suppliers: Suppliers, wind_up: WindUp) -> Workbenc
     try:
         config = config_of(store.card)
         if config.proposer != OUTSIDE:
-            raise UsageError(f"run {store.card.id} writes its own kernels: go on with `kernelwright resume {folder}`")
+            raise UsageError(
+                f"run {store.card.id} writes its own kernels: continue it with `kernelwright resume {folder}`"
+            )
         evaluator = suppliers.open_evaluator(config.policy, config.place)
         try:
             await readmit(store.card, evaluator, suppliers.listener)

@@ -1,13 +1,13 @@
 """Receipts of what was judged here: of one kernel, and of a run's winner.
 
-Decides what is claimed in them: what the records say, under the circumstances that were noted with them.
+They claim what the records say, in the environment that was noted with them.
 """
 
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kernelwright.engine.identity import config_of
+from kernelwright.engine.opening import config_of
 from kernelwright.engine.summary import speaker
 from kernelwright.errors import ReceiptError
 from kernelwright.records.attempt import Attempt

@@ -1,8 +1,8 @@
-"""Recheck: a run's best, or all that it measured, judged again where something changed since.
+"""Recheck: a run's best, or all that it measured, judged again if something has changed since.
 
-Decides what is judged and in which order, that nothing is where nothing changed, and that an interrupted or
-unaffordable pass goes on where it stopped: each row is on the disk, in the run's folder, before the next is begun.
-The run itself is not touched: its figures were true under its circumstances.
+If nothing changed, nothing is judged. Each row is on the disk, in the run's folder, before the next is begun, so an
+interrupted or unaffordable pass continues where it stopped. The run itself is not touched: its figures were true in its
+environment.
 """
 
 import asyncio
@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kernelwright.engine.circumstances import changes
 from kernelwright.engine.events import Listener, Phase
-from kernelwright.engine.finals import rank_distinct
+from kernelwright.engine.judge import rank_distinct
 from kernelwright.engine.receipts import claim_of
-from kernelwright.engine.standing import inadmissible
+from kernelwright.engine.standing import changes, inadmissible
 from kernelwright.engine.summary import speaker
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.verify import Here, localized, stand_admitted
@@ -26,11 +25,10 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Verified
 from kernelwright.records.receipt import Claim
-from kernelwright.records.recheck import Recheck, Rechecked, RecheckLine
 from kernelwright.records.run import Environment, RunCard
-from kernelwright.store.lines import Lines, open_lines
+from kernelwright.records.standing import Recheck, Rechecked, RecheckLine
+from kernelwright.store.files import Lines, open_lines, write_whole
 from kernelwright.store.run import RunStore
-from kernelwright.store.whole_file import write_whole
 
 LINES, SUMMARY = "recheck.jsonl", "recheck.json"
 """Files in the run's folder: the rows as they come, and the last pass as one document."""

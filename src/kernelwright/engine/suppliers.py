@@ -1,6 +1,6 @@
-"""Suppliers: where the swappable parts come from. Tests and other programs give their own.
+"""Suppliers: where the replaceable parts come from. Tests and other programs give their own.
 
-Decides the defaults: the referee of this machine, the table of proposers, the HTML report.
+The defaults are the referee of this machine, the table of proposers, and the HTML report.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,10 +18,9 @@ from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.evaluate.referee import Referee
 from kernelwright.execution.executor import Note, Place
 from kernelwright.export import model_new
-from kernelwright.models.chat import ChatModel
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.replay import Replay, recorded_in
-from kernelwright.models.table import make_model
+from kernelwright.models.table import ChatModel, make_model
 from kernelwright.propose.proposer import Proposer
 from kernelwright.propose.table import make_proposer
 from kernelwright.records.attempt import Attempt

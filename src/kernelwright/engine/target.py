@@ -1,7 +1,7 @@
 """Resolves the target that a person named, against the GPU that is here or not.
 
-A target is a kind of device or an architecture (`devices.py`). torch is not imported: the driver is asked in a process of
-its own, which ends with its context and with whatever a broken driver does.
+Torch is not imported: the driver is asked in a process of its own, which ends with its context and with whatever a
+broken driver does.
 """
 
 import subprocess

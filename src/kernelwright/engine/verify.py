@@ -1,8 +1,8 @@
-"""Verify: a receipt is replayed on this machine, and what is found is laid beside what it says.
+"""Verify: replays a receipt on this machine and compares the result with what it says.
 
-Decides the order: the task is admitted anew, the candidate is judged on the receipt's own seeds, then measured as a
-final on fresh ones. The receipt is a stranger's text: it was read by `store.receipt_file`, its kernel runs in the
-same sandbox as any other, and of its policy only what is stricter than asked for can matter.
+The task is admitted again; the candidate is judged on the receipt's own seeds, then measured as a final on fresh ones.
+The receipt is a stranger's text: `store.receipt_file` has read it, its kernel runs in the same sandbox as any other,
+and of its policy only what is stricter than asked for can matter.
 """
 
 import asyncio
@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kernelwright.engine.circumstances import changes, isolation_changes
 from kernelwright.engine.events import Phase
 from kernelwright.engine.receipts import issue
-from kernelwright.engine.standing import compare, inadmissible
+from kernelwright.engine.standing import changes, compare, inadmissible, isolation_changes
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import ReceiptError, TaskError

@@ -1,8 +1,7 @@
-"""The examination behind `doctor`: what this machine can do, and the cure for what it cannot.
+"""The examination behind `doctor`: what this machine can do, and how to fix what it cannot.
 
-A lack only costs something (`lost`) or stops the work (`missing`). Nothing is taken on trust: packages are imported in a
-process of their own, a program is compiled and run, a child is really confined; torch is never imported here. What each
-backend needs, its `doctor.py` says.
+A lack either costs something (`lost`) or stops the work (`missing`). Nothing is taken on trust: packages are imported
+in a process of their own, a program is compiled and run, a child is really confined. Torch is never imported here.
 """
 
 import platform

@@ -1,6 +1,6 @@
 """Where NVIDIA's compilers and headers are on this machine: in packages, in the toolkit, or nowhere.
 
-Decides the order of the search: packages of this interpreter first, since they match NVRTC. Nothing is run.
+Packages of this interpreter come first, because they match NVRTC. Nothing is run.
 """
 
 import os

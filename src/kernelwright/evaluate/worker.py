@@ -1,7 +1,7 @@
 """The worker: the grader's own process, started as `python -m kernelwright.evaluate.worker FD`.
 
-Reads jobs, runs the pipeline, answers with records (`evaluate.jobs`). Keeps the sessions of the tasks that it has met, so
-that inputs, references and baselines are computed once.
+It reads jobs, runs the pipeline, and answers with records as JSON. It keeps the sessions of the tasks that it has met,
+so that inputs, references and baselines are computed once.
 """
 
 import os

@@ -54,7 +54,7 @@ class Cluster:
 
     def __init__(self, address: str | None) -> None:
         self.address = address or os.environ.get("RAY_ADDRESS") or None
-        """Of its head; None: it is started here."""
+        """The address of its head; None: a cluster is started here."""
         self._ours = False
         self._lock = threading.Lock()
         self.ray: Ray = None

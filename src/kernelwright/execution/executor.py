@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 Note = Callable[[str], None]
-"""Told what a job is busy with."""
+"""Called with what a job is doing."""
 
 IN_FLIGHT = 8
 """Jobs that one worker is given at once: while one has the device, the others compile, or wait."""
 
 
 def unheard(_: str) -> None:
-    """The Note of somebody who does not listen."""
+    """A Note that ignores what it is told."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Work:
     """How a worker is started, and what it needs for itself."""
 
     arguments: Sequence[str]
-    """Of the Python interpreter; the number of a socket, which speaks `channel`, is added."""
+    """Arguments for the Python interpreter; the number of a socket, which speaks `channel`, is added."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Added to the environment."""
     gpu: bool = False
@@ -45,7 +45,7 @@ class Place:
 class Executor(Protocol):
     """Runs jobs, several at a time. Every job that is submitted is answered once, or its caller is told why not.
 
-    A job that is cancelled is given up for itself. A worker that dies takes no job with it: those in flight are done
+    Cancelling a job affects only that job. A worker that dies takes no job with it: those in flight are done
     again, each of them alone, so that the one that kills workers is found out and the others go on.
     """
 
@@ -59,5 +59,5 @@ class Executor(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the workers, and with them the jobs that they are at."""
+        """End the workers and the jobs that they are doing."""
         ...

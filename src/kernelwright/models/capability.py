@@ -38,7 +38,7 @@ _BOUNDS = tuple(
         r"maximum[^.\d]{0,40}",
     )
 )
-"""Of whatever parameter a complaint is about."""
+"""Matches complaints about any parameter."""
 _BELOW = re.compile(rf"(?:less|smaller|lower) than {_NUMBER}", re.IGNORECASE)
 _WINDOW = re.compile(r"(?:maximum )?context (?:length|window)\D{1,12}(\d+)", re.IGNORECASE)
 _ASKED = (

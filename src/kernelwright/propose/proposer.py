@@ -22,7 +22,7 @@ class RunFacts:
     trials: int = 1
     """Attempts that the run may make, all together."""
     left: int = 1
-    """Of them, those that were not told yet."""
+    """How many of them were not told yet."""
     best: int | None = None
     """The best attempt so far; None: nothing was right, or feedback is withheld."""
 

@@ -81,7 +81,7 @@ class Attempt(Record):
     """Position in the run, from 0."""
     expansion: Expansion
     proposal: Proposal
-    """With its tunables fixed at the point that `evaluation` is about."""
+    """The proposal, with its tunables fixed at the point that `evaluation` is about."""
     evaluation: Evaluation
     known: int | None = None
     """The attempt whose evaluation this is, when the same candidate was met before."""
@@ -117,3 +117,8 @@ def sure_speedup(attempt: Attempt) -> float:
     """Lower bound of the speedup over eager; 0.0 for whatever was not measured."""
     ratio = speedup_over_eager(attempt.evaluation)
     return ratio.low if ratio else 0.0
+
+
+def beats_eager(attempt: Attempt, least: float) -> bool:
+    """Whether its speedup over eager is surely above `least`. What no clock compared with eager is not held back by it."""
+    return speedup_over_eager(attempt.evaluation) is None or sure_speedup(attempt) > least

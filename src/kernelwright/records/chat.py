@@ -95,4 +95,4 @@ class ChatReply(Record):
     usd: float | None = None
     """None: the price of this model is not known."""
     seconds: float = 0.0
-    """Of the call, retries included."""
+    """How long the call took, retries included."""

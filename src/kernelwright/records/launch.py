@@ -50,7 +50,7 @@ class TensorMap(Record):
     """The driver's CUtensorMapDataType."""
     shape: tuple[int, ...]
     strides_bytes: tuple[int, ...]
-    """Of every dimension but the innermost."""
+    """Strides of every dimension but the innermost."""
     box: tuple[int, ...]
     swizzle: int = 0
     """The driver's CUtensorMapSwizzle."""

@@ -97,9 +97,9 @@ class KernelProfile(Record):
     launches: int | None = None
     """In one call."""
     duration_us: float | None = None
-    """Of all its launches in one call together."""
+    """Time of all its launches in one call together."""
     share: float | None = None
-    """Of the call's device time, 0 to 1."""
+    """Share of the call's device time, 0 to 1."""
     grid: Dim3 | None = None
     """Blocks."""
     block: Dim3 | None = None
@@ -166,7 +166,7 @@ class Profile(Record):
     device: str
     """Name of the device, or the architecture that was compiled for."""
     multiprocessors: int | None = None
-    """Of the device; None on a CPU."""
+    """How many the device has; None on a CPU."""
     kernels: tuple[KernelProfile, ...] = ()
     """In the order of their share, the largest first; the compiler's order where there are no times."""
     device_us: float | None = None

@@ -18,7 +18,7 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
 
 RECEIPT_VERSION = 1
-"""Of the fields below; a receipt of another one is refused."""
+"""The version of the fields below; a receipt of another version is refused."""
 
 
 class Claim(Record):

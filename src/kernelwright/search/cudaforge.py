@@ -1,11 +1,11 @@
-"""cudaforge: a Coder writes, a Judge turns what was found into one step, round by round until the goal is met.
+"""cudaforge: a Coder writes, a Judge turns the findings into one next step, round by round until the goal is met.
 
-The closed loop of CUDAForge. What does not compile goes straight back to the Coder; what is wrong, and what is right, goes
-to the Judge first, in the words ERROR, SUCCESS or CORRECT. No dialogue is remembered: each round sees one kernel
+The closed loop of CUDAForge. What does not compile goes straight back to the Coder; what is wrong, and what is right,
+goes to the Judge first, in the words ERROR, SUCCESS or CORRECT. No dialogue is remembered: each round sees one kernel
 and what became of it.
 
 The best starts at infinity: the first correct kernel is a SUCCESS, however slow. A kernel that failed is repaired
-itself, whatever `edit` says: an error can be mended only in the source that has it.
+itself, whatever `edit` says: an error can be fixed only in the source that has it.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
 """frontend_midend: one agent makes it right, another makes it fast, as in a compiler's stack.
 
-The frontend proposes and repairs until a kernel is verified. From then on the mid-end edits the best verified kernel, one
-edit at a time; an edit that breaks it or does not speed it up is dropped, and the next one starts from the best again.
-Nothing ever goes back to the frontend. Each has its own role, so its own model and prompt, and its own share of the attempts
-(tokens and money have one cap for both); `reward.frontend_midend` pays each for its own work.
+The frontend proposes and repairs until a kernel is verified. From then on the mid-end edits the best verified kernel,
+one edit at a time; an edit that breaks it or does not speed it up is dropped, and the next one starts from the best
+again. The search never returns to the frontend. Each has its own role, so its own model and prompt, and its own share
+of the attempts (tokens and money have one cap for both). `reward.frontend_midend` pays each for its own work.
 
-No dialogue is kept: each agent is a policy of what stands in the prompt, so that a small trained one can serve.
+No dialogue is kept: each agent acts only on what its prompt says, so that a small trained one can serve.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
 """fsr: rounds of N candidates; three verifiers in order; repair until one passes; the fastest seeds the next round.
 
 Feature Search and Reinforcement, the loop of CUDA-LLM. Each round is sorted by compilation, then function, then
-latency. While none passes, the candidate that came furthest is repaired, its dialogue kept; as soon as one passes, the
+latency. While none passes, the candidate that came furthest is repaired, its dialogue kept. As soon as one passes, the
 fastest of that round seeds the next performance round.
 
-The paper repairs without end. Here a round is given up after `repair_limit` repairs in a row: the next one starts from the
-fastest of the last round that had one, or with fresh seeds where there is none.
+The paper repairs without end. Here a round is given up after `repair_limit` repairs in a row. The next one starts from
+the fastest of the last round that had one, or with fresh seeds if there is none.
 """
 
 from collections.abc import Sequence

@@ -13,10 +13,10 @@ from pydantic import JsonValue, ValidationError
 from kernelwright.errors import ReceiptError
 from kernelwright.records.policy import Policy
 from kernelwright.records.receipt import RECEIPT_VERSION, Receipt, content_hash
-from kernelwright.store.whole_file import write_whole
+from kernelwright.store.files import write_whole
 
 LIMIT_BYTES = 16 << 20
-"""Of a file; a final's receipt has about 50 kB."""
+"""The largest file that is read; a final's receipt has about 50 kB."""
 SEED_LIMIT = 1 << 62
 MOST_SEEDS = 1024
 MOST: dict[str, float] = {
@@ -24,11 +24,11 @@ MOST: dict[str, float] = {
     "seeds": 64, "search_blocks": 1000, "final_blocks": 1000, "search_seconds": 600, "final_seconds": 600,
     "patience": 10_000, "tune_points": 256,
 }  # fmt: skip
-"""Largest dials of a policy that a stranger may ask this machine to judge under."""
+"""The largest options of a policy that a stranger may ask this machine to judge under."""
 
 
 def write_receipt(receipt: Receipt, file: Path) -> Path:
-    """Write it so that a reader never meets half of it.
+    """Write it so that a reader never sees half of it.
 
     Raises:
         StoreError: the file cannot be written.
@@ -37,10 +37,10 @@ def write_receipt(receipt: Receipt, file: Path) -> Path:
 
 
 def read_receipt(file: Path) -> Receipt:
-    """The receipt in a file, intact.
+    """Read the receipt in a file, and check that it is intact.
 
     Raises:
-        ReceiptError: it cannot be read, is none, is of another version, was edited, or asks for too much.
+        ReceiptError: it cannot be read, is not a receipt, is of another version, was edited, or asks for too much.
     """
     document = _document(_text(file), file)
     version = document.get("receipt")

@@ -1,7 +1,7 @@
 """Starts a command on a host that denies: `python -m kernelwright.testing.deny namespaces,landlock COMMAND…`.
 
-Decides which system calls each part of the sandbox needs, and has the kernel refuse them, as container engines do.
-Refuses to know what the command is; the filter stays with it and all it starts.
+The kernel refuses the system calls that each named part of the sandbox needs, as under container engines. The filter
+stays with the command and all it starts.
 """
 
 import os

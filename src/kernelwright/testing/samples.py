@@ -1,7 +1,4 @@
-"""Small, valid records to test with: a task, an environment, an attempt of every outcome.
-
-Decides plausible values and nothing else; no figure here was measured.
-"""
+"""Small, valid records to test with: a task, an environment, an attempt of every outcome. None was measured."""
 
 from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
 from kernelwright.records.candidate import Candidate

@@ -1,8 +1,8 @@
 """Scripted parts: a proposer and an evaluator that play a run from a seed, without any compiler.
 
-Decides outcomes by the seed and the candidate alone, so that a run can be repeated, killed and resumed
-and still be the same run. The candidates' source is one number, its quality: a better parent with
-feedback leads to better children, so that strategies can be seen to learn.
+Outcomes depend on the seed and the candidate alone, so that a run can be repeated, killed and resumed and still be the
+same run. The candidates' source is one number, its quality: a better parent with feedback leads to better children, so
+that strategies can be seen to learn.
 """
 
 import asyncio

@@ -11,7 +11,7 @@ import pytest
 
 from kernelwright import errors
 from kernelwright.evaluate import worker
-from kernelwright.evaluate.backends.turn import Turn
+from kernelwright.evaluate.backends.host import Turn
 from kernelwright.evaluate.jobs import (
     Admit,
     Build,

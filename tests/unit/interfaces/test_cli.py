@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.engine.identity import config_of
+from kernelwright.engine.opening import config_of
 from kernelwright.errors import ProposeError
 from kernelwright.interfaces.cli.main import VERBS, command
 from kernelwright.records.evaluation import BuildFailed
@@ -110,7 +110,7 @@ def test_a_broken_referee_keeps_the_run_and_says_how_to_go_on(kernelwright, task
     said = kernelwright("optimize", task, *CPU, evaluator=ScriptedEvaluator(breaks=99))
     assert said.code == 6
     (run,) = (tmp_path / "runs").iterdir()
-    assert f"go on with: kernelwright resume runs/{run.name}" in said.err
+    assert f"continue with: kernelwright resume runs/{run.name}" in said.err
     assert kernelwright("resume", run).code == 0
 
 
@@ -268,7 +268,7 @@ def test_ctrl_c_ends_with_the_best_so_far(task, tmp_path):
     assert ended.returncode == 128 + signal.SIGINT, ended.stderr
     assert '"stopped": "Interrupted."' in ended.stdout
     assert '"latency_us": null' not in ended.stdout
-    assert "go on with: kernelwright resume runs/" in ended.stderr
+    assert "continue with: kernelwright resume runs/" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

@@ -1,7 +1,7 @@
 """Backend: what the pipeline asks of a kind of device. `cpu`, `cuda` and `absent` implement it, each in its folder.
 
 To add one: a folder with a class that has what stands here, and a row in `table.py`. A backend that only cross-compiles
-composes `absent.backend.AbsentBackend` with its languages and versions, and has no clock.
+composes `absent.backend.AbsentBackend` with its languages and versions, as `hip` does, and has no clock.
 """
 
 from collections.abc import Callable, Mapping

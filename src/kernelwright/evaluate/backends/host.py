@@ -1,11 +1,53 @@
-"""Host: what all backends on one device hold in common, and what they may share with each other."""
+"""What all backends on one device hold in common: the warm parent of its processes, the lock on it, its versions."""
 
 import hashlib
+import platform
+import subprocess
+import threading
 from dataclasses import dataclass, field
+from importlib import metadata
+from types import TracebackType
 
-from kernelwright.evaluate.backends.turn import Turn
+import torch
+
+from kernelwright.evaluate.languages.cpp import build as cpp
 from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.execution import job
 from kernelwright.records.run import Device
+from kernelwright.version import __version__
+
+LOOK_S = 0.1
+"""How often a job that waits looks whether anybody still waits for it."""
+PACKAGES = ("triton", "numpy")
+ABSENT = "absent"
+"""What stands for a version that nobody tells; it is never an error."""
+_BLOCK = bytes(1 << 20)
+
+
+class Turn:
+    """A lock as a context manager: who holds it is alone with the device, and a thread may take it again while it has it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        """Wait for the turn.
+
+        Raises:
+            JobCancelledError: nobody waits for the current job any more.
+        """
+        while not self._lock.acquire(timeout=LOOK_S):
+            job.must_go_on()
+        try:
+            job.must_go_on()
+        except job.JobCancelledError:
+            self._lock.release()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
 
 
 @dataclass
@@ -27,4 +69,18 @@ def hash_block() -> None:
     hashlib.sha256(_BLOCK).digest()
 
 
-_BLOCK = bytes(1 << 20)
+def common_versions() -> dict[str, str]:
+    """By name."""
+    found = {"python": platform.python_version(), "kernelwright": __version__, "torch": torch.__version__}
+    found |= {package: _package(package) for package in PACKAGES}
+    line = subprocess.run([cpp.compiler(), "--version"], capture_output=True, text=True, check=False).stdout
+    found["c++"] = line.splitlines()[0] if line else "unknown"
+    found["kernel"] = platform.release()
+    return found
+
+
+def _package(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ABSENT

@@ -1,7 +1,7 @@
-"""Admission: may this task be judged at all, and what is it as data.
+"""Admission: can this task be judged at all, and what is it as data?
 
-Refused is a reference that fails, changes its inputs or its state, is random, is not finite, ignores an
-input, or is met by a trivial answer (zeros, ones, a constant, a slice of an input, the input itself, its mean).
+A reference is refused if it fails, changes its inputs or its state, is random, is not finite, ignores an input, or is
+met by a trivial answer (zeros, ones, a constant, a slice of an input, the input itself, its mean).
 """
 
 import os

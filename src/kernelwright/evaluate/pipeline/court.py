@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.backends.backend import Backend
+from kernelwright.evaluate.backends.host import common_versions
 from kernelwright.evaluate.backends.table import Backends
-from kernelwright.evaluate.backends.versions import common_versions
 from kernelwright.evaluate.pipeline import admit, baselines
 from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate
 from kernelwright.evaluate.pipeline.examine import examine

@@ -1,6 +1,7 @@
-"""Promotion: a new best is probed before it is believed. A stage of its own, timed and reported apart.
+"""The new-best audit: a new best is probed before it is believed. A stage of its own, timed and reported separately.
 
-The probes, their order, and which outcome a failed one becomes, are here; the instruments are a backend's.
+Instruments that a target lacks (launches that can be left out, a profiler, compute-sanitizer) are None, and their
+probes say so.
 """
 
 import time

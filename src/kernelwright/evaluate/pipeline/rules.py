@@ -1,7 +1,7 @@
 """Which comparator each output has: as declared, or inferred from the OpGraph where that is safe.
 
-Decides that positions chosen by argmax, topk, sort and their like are compared by what they pick, and that values of an
-unsorted topk come in any order; everything else is calibrated. Refuses to guess randomness: that must be declared.
+Positions chosen by argmax, topk, sort and their like are compared by what they pick, and values of an unsorted topk
+come in any order; everything else is calibrated. Randomness is never guessed: it must be declared.
 """
 
 from kernelwright.errors import TaskError

@@ -1,18 +1,24 @@
 """What a timed result should be: compared with eager's of the same round by each output's comparator.
 
-Both sides may be off the truth by what each is allowed; where they differ by more, the truth is asked for. A random output
-cannot be compared call by call: its features are kept, and the whole contest is one paired test.
+The witness keeps what will be compared of both sides, read while its side stands still, before the next one runs. Both sides
+may be off the truth by what each is allowed; where they differ by more, the truth is asked for. A random output cannot be
+compared call by call: its features are kept, and the whole contest is one paired test.
 """
 
 import random
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING
 
 import torch
 
+from kernelwright.evaluate.profile.clock import Calls, Entrant
+from kernelwright.evaluate.sandbox.contestant import Contestant, Ran
+from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.evaluate.session import expectations
+from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_form, wrong
 from kernelwright.evaluate.verify import compare, exact, places, ties
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.pairs import Pairs
@@ -20,10 +26,6 @@ from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.regimes import AS_GIVEN
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 from kernelwright.records.tensor import EPSILON
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.session.session import Session
-
 
 MOST_LOST = 5e-4
 """Of a timed sum, relative; a product in TF32 is farther off in the worst of many elements, and leaving out more shows."""
@@ -37,7 +39,7 @@ FEW = 1024
 class TimedResults:
     """Compares the timed results of one candidate with eager's."""
 
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
         self._pairs: dict[int, Pairs] = {}
         self._samples: dict[int, Sample] = {}
@@ -161,3 +163,90 @@ class TimedResults:
 
     def _allowed(self, output: int) -> float:
         return max((case.expected[output].allowed for case in self._session.cases), default=0.0)
+
+
+class TimedOutputWrongError(Exception):
+    """A result that was timed is not right; str is the evidence."""
+
+
+@dataclass
+class Witness:
+    """Looks at every timed result: eager's of the same round says what it should be."""
+
+    trial: Trial
+    reference: Contestant
+    results: TimedResults
+    places: Calls = field(default_factory=list)
+    """Where the inputs of the round lie."""
+    parts: list[list[Parts]] = field(default_factory=list)
+    """What is looked at of every call's outputs: the same of both sides."""
+    wanted: list[list[torch.Tensor]] = field(default_factory=list)
+    got: list[list[torch.Tensor]] = field(default_factory=list)
+
+    def look(self, entrant: Entrant, ran: Ran) -> None:
+        """Keep the parts of a side's results that will be compared.
+
+        Raises:
+            OutcomeReached: the candidate's are not of the form that was asked for.
+            TamperedError: two of its results share memory, or there is no such memory.
+        """
+        if "timed_outputs" in self.trial.policy.disabled or entrant.name not in ("eager", "candidate"):
+            return
+        if entrant.name == "candidate":
+            for results in ran.results:
+                check_form(self.trial, "timed call", results)
+            if "honest_reply" not in self.trial.policy.disabled:
+                ran.must_be_disjoint()
+            self._must_be_guarded(entrant.contestant, ran)
+        if not self.parts:
+            outputs = self.trial.session.task.workload.outputs
+            # The same of all calls: none of them knew, and each set of places has its price.
+            self.parts = [[self.results.parts(o) for o in range(len(outputs))]] * len(ran.results)
+        values = [
+            [_looked_at(entrant.contestant, f, p) for f, p in zip(call, parts, strict=True)]
+            for call, parts in zip(ran.results, self.parts, strict=True)
+        ]
+        if entrant.name == "eager":
+            self.wanted = values
+        else:
+            self.got = values
+
+    def _must_be_guarded(self, contestant: Contestant, ran: Ran) -> None:
+        if "guard" in self.trial.policy.disabled or not contestant.guarded_in_time:
+            return
+        for i, found in ((i, found) for call in ran.results for i, found in enumerate(call)):
+            if not contestant.guards_intact(found):
+                evidence = f"wrote before or behind output {i} of {found.numel} elements"
+                raise OutcomeReached(wrong(self.trial, "guard", "timed call", evidence))
+
+    def compare(self) -> None:
+        """Compare what was kept of one round.
+
+        Raises:
+            TimedOutputWrongError: a timed result is not right.
+        """
+        if self.got and self.results.surely_right(self.got, self.wanted):
+            self.got = []
+        rows = zip(self.got, self.wanted, self.parts, self.places, strict=False)
+        for got, wanted, parts, offsets in rows:
+            for i, (g, w) in enumerate(zip(got, wanted, strict=True)):
+                found = self.results.wrong(i, g, w, (parts[i], offsets))
+                if found is not None:
+                    raise TimedOutputWrongError(f"output {i} of a timed call: {found.evidence}")
+        self.parts, self.wanted, self.got = [], [], []
+
+    def finish(self) -> None:
+        """Compare what only the whole contest tells.
+
+        Raises:
+            TimedOutputWrongError: the timed results are not right together.
+        """
+        found = self.results.finish()
+        if found is not None:
+            raise TimedOutputWrongError(found.evidence)
+
+
+def _looked_at(contestant: Contestant, found: Found, parts: Parts) -> torch.Tensor:
+    """Some elements of a result, flat; or all of them, in their shape."""
+    values = contestant.read_parts(found, parts)
+    return values.view(found.shape) if parts == ((0, found.numel),) else values

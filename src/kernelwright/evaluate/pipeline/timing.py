@@ -10,8 +10,7 @@ from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.plausible import doubted, placed
-from kernelwright.evaluate.pipeline.timed_results import TimedResults
-from kernelwright.evaluate.pipeline.witness import TimedOutputWrongError, Witness
+from kernelwright.evaluate.pipeline.timed_results import TimedOutputWrongError, TimedResults, Witness
 from kernelwright.evaluate.profile.clock import Calls, Contest, Entrant, Samples
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.profile.inputs import FreshInputs

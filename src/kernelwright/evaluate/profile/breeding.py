@@ -1,9 +1,9 @@
-"""Fresh contents of a tensor, made of what was drawn for it: which operation keeps which domain, and at what cost.
+"""Input synthesis: fresh contents of a tensor, made from what was drawn for it, with operations that keep its domain.
 
-Decides how each element of a child comes about. What is drawn is a ring: a parent is a window of it that begins anywhere and
-goes on at the front, so that there are two parents even where memory keeps one draw. Knows neither calls nor places. All of
-it writes where the child will lie, and takes a few megabytes of coins beside it, whatever a tensor's size is: windows of
-them begin anywhere too, and their number is no multiple of a row, so that no two rows meet the same ones.
+Each element comes from one of two parents. A parent is a window of what was drawn; the window begins anywhere and wraps
+around at the end, so that there are two parents even where memory holds only one draw. Everything is written where the
+fresh input will lie, and takes a few megabytes of random bits, whatever the tensor's size is. Windows of these bits
+begin anywhere too, and their number is no multiple of a row, so that no two rows get the same ones.
 """
 
 import secrets

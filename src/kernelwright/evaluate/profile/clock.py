@@ -3,8 +3,8 @@
 A block is one or more rounds. In a round every side computes the same calls once, on inputs that nobody has seen
 before; the order of sides is drawn for each block and mirrored from one round to the next. A side's sample for the
 block is its smallest round, so that one interruption does not spoil it (research on this protocol: docs/referee.md).
-Between its turns a side is frozen. Decides nothing about right or wrong: `after` sees every side's results before the next
-one runs; and not when it has seen enough: `settled` says so.
+Between its turns a side is frozen. `after` sees every side's results before the next one runs and says what is right;
+`settled` says when the clock has seen enough.
 """
 
 import secrets

@@ -1,9 +1,9 @@
 """The device's clocks, temperature, power and throttling around blocks, read through NVML. Nothing is ever set.
 
-Decides which blocks are measured again: those in which the device counted time of being slowed down, or after which it says
-that it is throttled, or runs at a clock well under the highest that this contest has seen. Both sides of a block are
-dropped together, for a reason that neither of them signs. NVML is optional (package nvidia-ml-py); without it nothing is
-read, and the reason is recorded.
+A block is measured again if the device counted time of being slowed down in it, says after it that it is throttled, or
+runs at a clock well under the highest that this comparison has seen. Both sides of a block are dropped together, for a
+reason that depends on neither of them. NVML is optional (package nvidia-ml-py); without it nothing is read, and the
+reason is recorded.
 """
 
 import time

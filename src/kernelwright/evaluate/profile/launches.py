@@ -1,8 +1,7 @@
 """Launches that a profiler saw, summed up by kernel; and whose kernels they are.
 
-Decides which kernels are the candidate's own: those that its source or its launch plan declares, unless the name is one
-that a library uses. A kernel that calls itself as ATen does is counted as ATen's: the doubt is never in its favour.
-Refuses to know which profiler saw them.
+The candidate's own kernels are those that its source or its launch plan declares, unless the name is one that a library
+uses. A kernel that calls itself as ATen does is counted as ATen's: a doubt never counts in the candidate's favour.
 """
 
 import re

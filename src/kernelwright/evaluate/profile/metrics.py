@@ -1,8 +1,7 @@
 """The table of hardware counters: our name, ncu's name by generation, and how a raw value becomes ours.
 
-Decides what ncu is asked for. It covers the 24 metrics that CUDAForge feeds its judge (arXiv 2511.01884, `ncu_metrics` of
-its code), with the names that exist from Turing to Blackwell, and those that tell uncoalesced access, bank conflicts,
-spills and tails apart. Refuses to know how ncu is started and how its output looks.
+It covers the 24 metrics that CUDAForge feeds its judge (arXiv 2511.01884, `ncu_metrics` of its code), with the names
+that exist from Turing to Blackwell, and those that tell uncoalesced access, bank conflicts, spills and tails apart.
 
 Two of CUDAForge's names are of older chips: `sm__inst_executed_pipe_fp32` (GA10x and AD10x only; elsewhere fp32 runs in
 `fma`) and `smsp__warp_issue_stalled_memory_dependency` (before Volta; since then long_scoreboard and lg_throttle).

@@ -1,7 +1,6 @@
 """The first tier: hardware counters through NVIDIA Nsight Compute's command `ncu`.
 
-Decides the command line and what becomes of its answer. Clocks are left as they are, caches are flushed before each
-replay, one call is profiled after two unprofiled ones. Refuses to know in which jail it runs.
+Clocks are left as they are, caches are flushed before each replay, and one call is profiled after two unprofiled ones.
 """
 
 import shutil

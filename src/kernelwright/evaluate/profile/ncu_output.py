@@ -1,7 +1,7 @@
 """What ncu printed, as numbers: CSV of its raw or its details page, with whatever else is mixed in.
 
-Decides what is a table, what is a unit and what is a complaint. The profiled program prints into the same stream, and it
-is foreign: nothing here trusts a line, and what makes no sense is passed over. Refuses to know what a metric means.
+The profiled program prints into the same stream, and it is untrusted: no line is believed, and what makes no sense is
+skipped.
 """
 
 import csv

@@ -1,6 +1,7 @@
 """The second tier: what the driver recorded of each launch (CUPTI, through torch.profiler). Needs no privilege.
 
-They are recorded in `sides/profiled.py`, in a process that may run foreign code: their record bounds what it can say.
+Names, times and shapes come from a process that may run untrusted code, so they are checked before they are believed.
+`sides/profiled.py` records them.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """An extension built from texts, without torch's own build system: no ninja, no lock, nothing outside its folder.
 
-Decides what is compiled how: C++ against the precompiled header; a `.cu` split into device and host code where that is
-sure, else whole by nvcc; and when a quick way did not work because something was missing there, and not in the source.
+C++ is compiled against the precompiled header. A `.cu` is split into device and host code where that is safe, else nvcc
+compiles the whole. If a quick way failed because something was missing there, and not in the source, the build is done
+again with torch's own headers.
 """
 
 import re

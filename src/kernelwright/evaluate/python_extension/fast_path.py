@@ -1,6 +1,6 @@
 """`load_inline` and `load` of torch replaced in this process by builds of our own, which say how they went.
 
-Decides which calls are taken over: those for C++ and CUDA. What a call returns is what torch's own would return.
+Calls for C++ and CUDA are taken over. They return what torch's own would return.
 """
 
 import itertools

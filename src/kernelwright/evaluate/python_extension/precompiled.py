@@ -1,6 +1,6 @@
 """Torch's headers, precompiled once for a machine: a step of the referee's own, in a folder that candidates only read.
 
-Decides when what is there still fits: its name is the hash of compiler, torch, Python, flags and text. No lock is
+A header's name is the hash of compiler, torch, Python, flags and text, so an outdated one is never used. No lock is
 needed: a header is made under a name of its own and moved into place.
 """
 

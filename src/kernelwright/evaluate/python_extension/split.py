@@ -1,7 +1,7 @@
 """A `.cu` with torch's headers as two texts: device code without torch for nvcc, host code without kernels for g++.
 
-Nvcc reads torch's headers three times and cannot precompile them; g++ reads them precompiled. Decides, item by item of
-the file, who gets it. What is not understood is not split: the caller then compiles the whole, slowly and surely. Both
+Nvcc reads torch's headers three times and cannot precompile them; g++ reads them precompiled. Each item of the file
+goes to one or both. What is not understood is not split: the caller then compiles the whole, slowly and safely. Both
 texts keep the line numbers.
 """
 

@@ -1,7 +1,7 @@
 """C++ as text: comments and strings masked, brackets matched, the items of a scope one after the other.
 
-Decides where an item ends. Refuses to know what an item means. What it cannot follow it reports, and the caller takes
-the slow way; a wrong guess shows as a compiler's error there, not as a wrong kernel.
+What it cannot follow it reports, and the caller takes the slow way. A wrong guess shows as a compiler's error there,
+not as a wrong kernel.
 """
 
 import re

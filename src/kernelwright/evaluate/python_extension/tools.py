@@ -1,6 +1,6 @@
 """The compilers of an extension and what they are told: paths, standards, libraries. Nothing is run here.
 
-Decides what a build must share with the precompiled header so that the compiler accepts it.
+A build must share some flags with the precompiled header, or the compiler does not accept it.
 """
 
 import re

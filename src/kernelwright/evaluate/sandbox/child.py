@@ -1,7 +1,6 @@
 """One single-use process: asked, frozen, measured from outside, killed.
 
-Decides when a child is stopped and continued, and that its clock is ours. Refuses to know what it computes: a reply is
-bytes from a process that may lie, read when it stands still.
+Its clock is ours. A reply is bytes from a process that may lie.
 """
 
 import contextlib

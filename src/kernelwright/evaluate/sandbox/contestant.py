@@ -1,7 +1,7 @@
 """The grader's view of a child that computes results: put calls to it, read what it left in its own memory.
 
-Decides what counts as an answer. Addresses, shapes and times come from a process that may lie: an address is only
-read, a shape only compared, and the time that counts is the grader's own.
+Addresses, shapes and times come from a process that may lie: an address is only read, a shape only compared, and the
+time that counts is the grader's own.
 """
 
 import ctypes

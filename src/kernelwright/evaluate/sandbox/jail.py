@@ -1,7 +1,7 @@
-"""What a child gives up before it meets foreign code.
+"""What a child gives up before it runs untrusted code.
 
-Decides the order: namespaces, private tmpfs, limits, identity, no_new_privs, Landlock, seccomp. Each part that
-the host denies is named, never skipped in silence. Refuses to know what the child is for.
+In this order: namespaces, private tmpfs, limits, identity, no_new_privs, Landlock, seccomp. Each part that the host
+denies is named, never skipped silently.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Linux calls that Python does not wrap, through ctypes. Decides nothing; raises OSError like `os` does.
+"""Linux calls that Python does not wrap, through ctypes. They raise OSError as `os` does.
 
 `os.unshare` arrives with Python 3.12; 3.11 is supported, so it is here as well.
 """

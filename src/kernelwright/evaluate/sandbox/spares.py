@@ -1,8 +1,7 @@
-"""Children that wait for work: born, confined and with a CUDA context before there is a candidate for them.
+"""The prewarmed pool: children that are started, confined and have a CUDA context before there is a candidate for them.
 
-Each is used once. Decides when the next ones are started: a few together, when the last one has served, so that they are born
-while the next candidate is compiled; and that those that have served end beside other work. Refuses to know what a child
-computes.
+Each is used once. A few are started together, when the last one has served, so that they start while the next candidate
+is compiled. Those that have served end while other work goes on.
 """
 
 from collections import deque

@@ -1,7 +1,4 @@
-"""The grader's handle on the warm parent, which forks its single-use children.
-
-Decides what environment and which user a child is born with. Refuses to know what a child computes.
-"""
+"""The grader's handle on the warm parent, which forks its single-use children with their environment and user."""
 
 import os
 import secrets

@@ -1,8 +1,8 @@
 """What every output of a case should be, made by its comparator from what the reference computes.
 
-In two steps, since what is allowed follows from the errors of all draws: `observe` a case while its inputs are in place,
-`expect` once all are known. Decides what each comparator needs of the reference beside the fp64 and the eager result: inner
-values for positions, several draws for random outputs. Expected results never leave the grader.
+There are two steps, because what is allowed follows from the errors of all draws: `observe` a case while its inputs are
+in place, `expect` once all are known. Some comparators need more than the fp64 and the eager result: inner values for
+positions, several draws for random outputs. Expected results never leave the grader.
 """
 
 import random

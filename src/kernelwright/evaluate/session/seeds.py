@@ -1,8 +1,8 @@
-"""Seeds: where a session's secret seeds come from, and what is told of them afterwards.
+"""Seeds: where a session's secret seeds come from, and what is revealed of them afterwards.
 
-Decides that a seed is the operating system's unless it is replayed from a receipt. Refuses to know what is drawn
-from it. A session asks for its seeds in an order that depends on the task, the policy and the device's memory
-alone, so that the seeds of a verdict, in that order, give the very same cases again.
+A seed is the operating system's unless it is replayed from a receipt. A session asks for its seeds in an order that
+depends on the task, the policy and the device's memory alone, so that the seeds of a verdict, in that order, give the
+very same cases again.
 """
 
 import secrets

@@ -1,7 +1,6 @@
 """One task in front of the referee: its reference process, the shared inputs, the cases with what is expected.
 
-How many cases there are and what is asked of them is said here; where their inputs lie, a backend's `Memory` says. Seeds are
-secret, drawn anew for every session and for every final; expected results never leave this process.
+Seeds are secret, and drawn again for every session and for every final. Expected results never leave this process.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Headers that NVRTC lacks and that people include all the same: the C library's, and `std` from CCCL's `cuda::std`.
 
-Decides what `#include <cmath>` means without a host compiler: functions are built in, types and limits are here.
+Without a host compiler, functions of `<cmath>` and the like are built in; types and limits are defined here.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Tensors described as data, with the domain that their values seem to come from. Runs inside the reference's process.
 
-Decides by what was drawn, twice, with different seeds; what an author declares in the task's file goes before it.
+The guess rests on two draws with different seeds. What an author declares in the task's file comes first.
 """
 
 from typing import TYPE_CHECKING

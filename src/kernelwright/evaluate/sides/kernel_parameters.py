@@ -1,7 +1,7 @@
 """The parameters of each kernel in a device binary: their sizes in bytes, from the notes that the assembler leaves.
 
-Decides nothing. The layout of `.nv.info.<kernel>` is that of `cuobjdump -elf`: attributes of a format byte, an attribute
-byte and a 16-bit size or value; EIATTR_KPARAM_INFO (0x17) holds index, ordinal, offset, and the size above bit 18.
+The layout of `.nv.info.<kernel>` is that of `cuobjdump -elf`: attributes of a format byte, an attribute byte and a
+16-bit size or value; EIATTR_KPARAM_INFO (0x17) holds index, ordinal, offset, and the size above bit 18.
 """
 
 import struct

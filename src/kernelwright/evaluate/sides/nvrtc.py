@@ -1,7 +1,7 @@
 """NVRTC in its own confined process: CUDA C++ text into a device binary. It starts no program and needs no driver.
 
-Decides nothing: options, names and folders come from the grader. What it hands back is foreign: the text that it compiled
-may have taken this process over.
+Options, names and folders come from the grader. What it hands back is untrusted: the text that it compiled may have
+taken this process over.
 """
 
 import ctypes

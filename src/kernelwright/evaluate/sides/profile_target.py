@@ -1,7 +1,7 @@
 """What ncu starts: `python -m kernelwright.evaluate.sides.profile_target ORDER.json LOG`.
 
-Calls a candidate a few times and marks the last call for the profiler. It runs foreign code, in the jail that ncu was
-started in. An order to `trace` is traced here, without ncu, into LOG. Decides nothing about what is counted.
+It calls a candidate a few times and marks the last call for the profiler. It runs untrusted code, in the jail that ncu
+was started in. An order to `trace` is traced here, without ncu, into LOG.
 """
 
 import sys

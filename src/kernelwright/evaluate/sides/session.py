@@ -1,6 +1,6 @@
-"""The dialogue of a child with the grader: one answer a question, until the socket closes.
+"""The dialogue of a child with the grader: one answer for each question, until the socket closes.
 
-Decides how an exception is reported. It runs in the process of foreign code, so nothing that it says is trusted.
+It runs in the process of untrusted code, so nothing that it says is trusted, exceptions included.
 """
 
 import socket

@@ -1,7 +1,8 @@
 """What is profiled: one call of a candidate on inputs of the right shapes, in a child, without anybody's clock.
 
-Decides the inputs: drawn here, by shape and domain, from a seed that is no secret, since nothing is judged. Three kinds:
-a module with host code of its own, a shared object, and device code that our own launcher runs.
+The inputs are drawn here, by shape and domain, from a seed that is not secret, because nothing is judged. There are
+three kinds of candidates: a module with host code of its own, a shared object, and device code that our own launcher
+runs.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """Compiling ahead: forks of this process do pieces of work for what they leave in Triton's cache on disk.
 
-Threads would not do: most of a compile holds the interpreter's lock. Decides nothing about the work, and loses nothing
-where a fork fails: whoever comes later compiles again.
+Threads would not do: most of a compile holds the interpreter's lock. If a fork fails, nothing is lost: whoever comes
+later compiles again.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """A launch's arguments as the cubin's kernel takes them: the order and the types of Triton's own launcher.
 
-Follows `expand_signature` and `make_tensordesc_arg` of triton/backends/nvidia/driver.py (3.6 and 3.7) and `launchKernel` of
-its driver.c. Refuses to know whose memory a tensor is.
+It follows `expand_signature` and `make_tensordesc_arg` of triton/backends/nvidia/driver.py (3.6 and 3.7) and
+`launchKernel` of its driver.c.
 """
 
 import struct

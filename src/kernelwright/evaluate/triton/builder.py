@@ -1,7 +1,7 @@
 """The operations of Triton's interpreter that must differ: memory, casts, products, assertions.
 
-Decides: which operation is repaired, which is checked and which is refused. How bfloat16 is rounded, what
-is in bounds and what a product reads stand in files of their own. Everything not named here is Triton's.
+Each is repaired, checked or refused. Files of their own say how bfloat16 is rounded, what is in bounds and what a
+product reads. Everything not named here is Triton's.
 """
 
 from typing import NoReturn

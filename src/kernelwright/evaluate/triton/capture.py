@@ -1,8 +1,8 @@
 """A Triton candidate's launches as launch plans, so that the referee's own launcher can run them.
 
 The candidate's host code runs at full size on tensors without memory, as for an architecture that is not here; each
-launch is compiled and recorded with its arguments. Decides whether the host code is static: it allocates, looks and
-launches only, and two calls in a row give the same plan at other addresses. Refuses to know whether a kernel is right.
+launch is compiled and recorded with its arguments. Host code is static if it only allocates, looks and launches, and if
+two calls in a row give the same plan at other addresses.
 """
 
 import time

@@ -1,8 +1,8 @@
 """A Triton candidate compiled for an architecture that is not here.
 
-The candidate's own host code runs at full size on tensors without memory; each of its launches
-compiles the kernel with its real signature, specialisation and configuration, and is recorded instead
-of run. Refuses to say whether the kernel is right, and claims no time.
+The candidate's own host code runs at full size on tensors without memory. Each of its launches compiles the kernel with
+its real signature, specialisation and configuration, and is recorded instead of run. No time is claimed, and nothing
+says whether the kernel is right.
 """
 
 import time

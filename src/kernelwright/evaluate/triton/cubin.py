@@ -1,7 +1,6 @@
-"""What the assembler says of a kernel in its log: registers and spills.
+"""What the assembler says about a kernel in its log: registers and spills.
 
-Refuses to know how a kernel came to be compiled. The log is kept in Triton's own metadata, so that a
-kernel from Triton's cache still has it.
+The log is kept in Triton's own metadata, so that a kernel from Triton's cache still has it.
 """
 
 import io

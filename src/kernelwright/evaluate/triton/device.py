@@ -1,9 +1,9 @@
 """The GPU that is not here, as host code and Triton see it.
 
-Decides: what a candidate's host code may ask of `torch.cuda`, and what Triton asks of its driver; both
-answer with the facts of the architecture's representative device. Nothing is run: a launch is
-recorded. Not covered: streams, events, graphs and memory statistics raise as on any machine without a GPU, and do so
-where there is one as well: no CUDA context is ever made.
+What a candidate's host code may ask of `torch.cuda`, and what Triton asks of its driver, is answered with the facts of
+the architecture's representative device. Nothing is run: a launch is recorded. Not covered: streams, events, graphs and
+memory statistics raise as on any machine without a GPU, and do so where there is one as well: no CUDA context is ever
+made.
 """
 
 import importlib

@@ -1,8 +1,8 @@
 """Fault: why a candidate did not get through, as a value; and the one boundary that makes it.
 
-Decides: what a person or a model gets to read of an exception that foreign code raised, namely the
-candidate's own lines and the last message. Refuses to judge: the pipeline maps kinds to outcomes.
-Not caught: SystemExit and signals end the process, and the parent sees that.
+Of an exception that untrusted code raised, a person or a model reads the candidate's own lines and the last message.
+The pipeline maps kinds of faults to outcomes. Not caught: SystemExit and signals end the process, and the parent sees
+that.
 """
 
 import traceback

@@ -1,8 +1,8 @@
 """A Triton candidate run by Triton's interpreter on CPU tensors, at reduced shapes.
 
-Decides: which repairs the interpreter needs before its result may count, and what is honestly
-unsupported. Compares nothing: outputs go to the grader. Not seen here: whatever depends on warps, barriers or
-the order of reductions, and races between programs that use atomics.
+The interpreter is repaired first, and what stays unsupported is reported. Nothing is compared here: outputs go to the
+grader. Not seen here: whatever depends on warps, barriers or the order of reductions, and races between programs that
+use atomics.
 """
 
 import dataclasses

@@ -1,8 +1,7 @@
 """The ledger of a capture: whose memory each tensor is, where it pretends to lie, and what host code does to it.
 
-Decides what host code may do and still be static: make tensors, fill them with zeros before a kernel meets them, look at
-them from another side, ask for their shapes. Everything that computes a value is refused, by its name. Refuses to know
-kernels.
+Static host code may make tensors, fill them with zeros before a kernel uses them, view them in other ways, and ask for
+their shapes. Everything that computes a value is refused, by its name.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """An instance of the candidate's class with the task's parameters in it.
 
-Decides: constructor arguments come from the task's `get_init_inputs`, parameters go in by name, and by
-order where the names differ. Refuses to know whether tensors are real, fake or on which device.
+Constructor arguments come from the task's `get_init_inputs`. Parameters go in by name, and by order where the names
+differ. Tensors may be real or fake, on any device.
 """
 
 from collections.abc import Mapping, Sequence

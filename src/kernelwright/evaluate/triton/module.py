@@ -1,7 +1,7 @@
 """A file's text as a module: written to a private folder, its tunables set, its class found.
 
-Triton reads a kernel's source from its file, so the text must be one; tunables are set in that text,
-not on the module, so that kernels and their defaults see the same value. Refuses to know tensors.
+Triton reads a kernel's source from its file, so the text must be one. Tunables are set in that text, not on the module,
+so that kernels and their defaults see the same value.
 """
 
 import ast

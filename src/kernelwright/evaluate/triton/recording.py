@@ -1,6 +1,6 @@
 """The recording of one call of a model, launch by launch, and the launch plan that it comes to.
 
-Decides what each launch is as data, and that results are whole memory of their own with the task's shapes and types.
+Results must be whole memory of their own with the task's shapes and types.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,9 +1,9 @@
 """A smaller workload that the same task accepts, so that an interpreter can run it in seconds.
 
-Decides: which sizes shrink and to what. First the leading dimension of the inputs, then any size that
-several dimensions share, last the integer constants of the task's own source. Each step is kept only if the
-reference, run on tensors without values, accepts it. Prefers primes, which no block size divides.
-Refuses to make values: the grader draws inputs for the reduced workload, or cuts tensors that it has.
+First the leading dimension of the inputs shrinks, then any size that several dimensions share, last the integer
+constants of the task's own source. Each step is kept only if the reference, run on tensors without values, accepts it.
+Primes are preferred, because no block size divides them. The grader draws inputs for the reduced workload, or cuts
+tensors that it has.
 """
 
 from collections.abc import Callable, Iterator, Sequence

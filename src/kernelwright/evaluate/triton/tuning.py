@@ -1,8 +1,8 @@
 """Autotuned kernels under capture: no times exist, so each configuration is captured and a device may choose.
 
-Decides which configuration a tuner takes in one capture: each tuner's first that compiles, and for one tuner at a time
-every other one. As in every call after Triton has tuned, `reset_to_zero`, `restore_value` and the tuner's own hooks do
-nothing, and a configuration's `pre_hook` runs. Refuses to know what is captured.
+A capture takes each tuner's first configuration that compiles, and for one tuner at a time every other one. As in every
+call after Triton has tuned, `reset_to_zero`, `restore_value` and the tuner's own hooks do nothing, and a
+configuration's `pre_hook` runs.
 """
 
 from collections.abc import Callable, Iterator

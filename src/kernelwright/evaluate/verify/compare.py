@@ -3,8 +3,7 @@
 Errors are relative to |reference| plus the tensor's own scale (its median magnitude, or a thousandth of its root mean
 square when most of it is zero), element by element, and the largest counts. The floor of a few ulps grows with the
 logarithm of the reduction length, and with the root of a scan's: an honest two-stage sum must pass where the scalar
-reference was luckily exact.
-Refuses to know regimes, candidates or devices. The other comparisons have modules of their own beside this one.
+reference was exact by luck. The other comparisons are in modules of their own.
 """
 
 from collections.abc import Sequence

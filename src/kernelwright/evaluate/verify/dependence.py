@@ -1,8 +1,8 @@
-"""How the elements of one random draw hang together: neighbours, rows, slices, and randomness that comes twice.
+"""How the elements of one random draw relate: neighbours, rows, slices, and randomness that occurs twice.
 
-Decides which figures of a draw tell independent elements from those that share their chance, along every dimension and at
-any distance. What happens to an element is an *event*: whether it is zero, or how far it is from what is usual there.
-Refuses to know what is right: another draw's figures say that.
+These figures of a draw tell independent elements from those that share their chance, along every dimension and at any
+distance. What happens to an element is an *event*: whether it is zero, or how far it is from what is usual there.
+Another draw's figures say what is right.
 """
 
 import torch

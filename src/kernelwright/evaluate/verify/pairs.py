@@ -1,9 +1,9 @@
-"""Timed results of a random output beside eager's on the same inputs, which change from call to call.
+"""Timed results of a random output compared with eager's on the same inputs, which change from call to call.
 
 Each pair is a difference of features, whose sign is as likely one way as the other if both sample the same: a sign-flip
-test over all pairs (Fisher 1935). How elements hang together is looked at in some calls only, drawn from all as in a
-reservoir (Vitter 1985): it costs more than a call may.
-Refuses to know the inputs, and so what is usual in an element.
+test over all pairs (Fisher 1935). How elements relate is examined in some calls only, drawn from all as in a reservoir
+(Vitter 1985), because it costs more than a call may. The inputs are unknown here, and so is what is usual in an
+element.
 """
 
 import secrets

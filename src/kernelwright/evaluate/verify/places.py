@@ -1,8 +1,7 @@
-"""Which elements of a result are looked at, where it is too large to look at all of them.
+"""Which elements of a result are examined, where it is too large to examine all of them.
 
-Decides how they are spread: stripes for values, each of which is right or wrong by itself; a stretch, a block of rows and
-short windows for random outputs, whose elements say something together only. Whoever chooses keeps the places secret.
-Refuses to know what is compared.
+Values are right or wrong by themselves, so they are examined in stripes. The elements of random outputs mean something
+only together, so they are examined in a stretch, a block of rows and short windows. The caller keeps the places secret.
 """
 
 import random

@@ -1,7 +1,7 @@
-"""Input regimes: what a kernel must get right beside inputs as they are drawn.
+"""Input distributions: what a kernel must get right besides inputs as they are drawn.
 
-Decides which regimes the domains admit and how inputs become them. Regimes follow KernelBench-Verified
-(arXiv 2607.16241: times 3, times 0.01, negated) with a huge element, integers and unaligned pointers added.
+The domains say which distributions a task admits. They follow KernelBench-Verified (arXiv 2607.16241: times 3, times
+0.01, negated) with a huge element, integers and unaligned pointers added.
 """
 
 from collections.abc import Callable, Sequence

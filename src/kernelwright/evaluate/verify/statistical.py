@@ -1,15 +1,15 @@
 """Random outputs: are a candidate's draws like the reference's? A permutation test over whole draws.
 
-On one input, n draws of each side are boiled down to features (moments, quantiles, means of parts, share of zeros,
-autocorrelations, agreement with other draws, shares of single values, and how the elements hang together: `dependence`)
-and to the distances between draws. If the candidate
-samples what the reference samples, all 2n draws are exchangeable, so that every assignment of them to two sides is equally
-likely: the largest standardised difference over all features is compared with its distribution under random assignments,
-and the chance of refusing an honest kernel is what was asked for, whatever the distributions are (Pitman 1937; the energy
-distance is Székely and Rizzo's, 2004). A constant "sample" fails by the distances alone.
-Rounding, which no chance is behind, must not tell the sides apart: values close to one that the reference gave count as
-it, and each feature has a least unit.
-Refuses to know where draws come from. A dependence that shows in none of the features passes.
+On one input, n draws of each side are reduced to features (moments, quantiles, means of parts, share of zeros,
+autocorrelations, agreement with other draws, shares of single values, and how the elements relate: `dependence`) and to
+the distances between draws. If the candidate samples what the reference samples, all 2n draws are exchangeable, so
+every assignment of them to two sides is equally likely. The largest standardised difference over all features is
+compared with its distribution under random assignments, and the chance of refusing an honest kernel is what was asked
+for, whatever the distributions are (Pitman 1937; the energy distance is Székely and Rizzo's, 2004). A constant "sample"
+fails by the distances alone.
+
+Rounding, which is not random, must not tell the sides apart: values close to one that the reference gave count as it,
+and each feature has a least unit. A dependence that shows in none of the features passes.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Outputs of which several are right: positions of equal values, values in no promised order.
 
 Positions (argmax, topk, sort) are judged by what they pick: gathered from the fp64 values that they point into, it must
-be what the reference's own positions pick, within tolerance. Refuses to know where those values come from.
+be what the reference's own positions pick, within tolerance.
 """
 
 from collections.abc import Sequence

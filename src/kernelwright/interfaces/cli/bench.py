@@ -121,7 +121,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
 ) -> None:
     """Compare strategies on a set of tasks: which are right, how fast, and at what cost."""
     from kernelwright import api
-    from kernelwright.interfaces.cli.bench_screen import BenchScreen
+    from kernelwright.interfaces.cli.screen import BenchScreen
 
     checkout = api.KernelBench(kernelbench, level, precision, problems, include_unfit) if kernelbench else None
     crews = api.read_crews(model or ())
@@ -160,7 +160,7 @@ def _end(result: "api.BenchResult", folder: Path, *, json: bool) -> None:
         OUTPUT.print(f"json {escape(str(result.json))}")
         OUTPUT.print(f"page {escape(str(result.page))}")
     if not result.comparison.complete:
-        ERRORS.print(f"go on with the same command and --run-dir {escape(str(folder))}")
+        ERRORS.print(f"continue with the same command and --run-dir {escape(str(folder))}")
     raise typer.Exit(result.exit_code)
 
 

@@ -18,9 +18,9 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
         StoreError: `output` cannot be written.
     """
     if output is not None:
-        _copy(result.kernel, output)
+        _copy(result, output)
         if result.kernel is not None:
-            _copy(result.receipt, output.with_suffix(".receipt.json"))
+            _write(result.receipt, output.with_suffix(".receipt.json"))
     if json:
         print(_json(result))
     else:
@@ -28,13 +28,24 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
     if result.error is not None:
         ERRORS.print(f"[bold red]error:[/] {escape(plain(str(result.error)))}")
     if not result.summary.complete:
-        ERRORS.print(f"go on with: kernelwright resume {escape(result.summary.folder)}")
+        ERRORS.print(f"continue with: kernelwright resume {escape(result.summary.folder)}")
     raise typer.Exit(result.exit_code)
 
 
-def _copy(file: Path | None, output: Path) -> None:
+def _copy(result: OptimizeResult, output: Path) -> None:
+    if result.kernel is None:
+        why = (
+            "PyTorch stays (--keep-slower writes it all the same)"
+            if result.summary.pytorch_stays
+            else "nothing right was found"
+        )
+        ERRORS.print(f"[yellow]{why}:[/] {escape(str(output))} is not written")
+        return
+    _write(result.kernel, output)
+
+
+def _write(file: Path | None, output: Path) -> None:
     if file is None:
-        ERRORS.print(f"[yellow]nothing right was found:[/] {escape(str(output))} is not written")
         return
     try:
         write_whole(output, file.read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from kernelwright.interfaces.cli.console import OUTPUT, watched
 from kernelwright.interfaces.cli.words import plain
 
 if TYPE_CHECKING:
-    from kernelwright.records.recheck import Recheck, Rechecked
+    from kernelwright.records.standing import Recheck, Rechecked
 
 
 def recheck(  # noqa: PLR0913  a flag is a parameter
@@ -34,7 +34,7 @@ def recheck(  # noqa: PLR0913  a flag is a parameter
     from kernelwright import api
 
     request = api.RecheckRequest(run, every, force, budget_s, isolation)
-    with watched(context, f"go on with: kernelwright recheck {run}") as suppliers:
+    with watched(context, f"continue with: kernelwright recheck {run}") as suppliers:
         found = api.recheck(request, suppliers)
     if json:
         print(found.model_dump_json(indent=2))

@@ -20,6 +20,6 @@ def resume(
     from kernelwright import api
     from kernelwright.interfaces.cli.ending import end
 
-    with watched(context, f"go on with: kernelwright resume {run}") as suppliers:
+    with watched(context, f"continue with: kernelwright resume {run}") as suppliers:
         result = api.resume(run, suppliers)
     end(result, json=json, output=output)

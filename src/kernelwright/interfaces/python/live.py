@@ -14,7 +14,8 @@ import inspect
 import operator
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from keyword import iskeyword
 from pathlib import Path
@@ -25,13 +26,12 @@ from torch import nn
 from torch.utils import _pytree
 
 from kernelwright.errors import TaskError
-from kernelwright.interfaces.python.drawing import drawn
 from kernelwright.records.task import WORDS, TaskSource
 
 CURE = "Write a task file with Model and get_inputs instead, and hand in its path (docs/task.md)"
 FAULTS = (RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
 """What export, and the author's code under it, may raise."""
-RESERVED = frozenset({"self", "torch", "nn", "device"})
+RESERVED = frozenset({"self", "torch", "nn", "device", "dtype"})
 HOLD = '''\
 def _hold(module, name, tensor, learned):
     """Register a tensor under the name that it had."""
@@ -93,6 +93,7 @@ def capture(what: Callable[..., Any], inputs: Sequence[object]) -> Captured:
     Raises:
         TaskError: an input is no tensor and no number, or PyTorch cannot export it; with what to do.
     """
+    what = getattr(what, "_orig_mod", what)  # what torch.compile wraps
     name = _name_of(what)
     _check_inputs(name, inputs)
     exported = _exported(_as_module(what), tuple(inputs), name)
@@ -174,11 +175,17 @@ def _check_inputs(name: str, inputs: Sequence[object]) -> None:
                 f"input {at} of {name} is a {type(value).__name__}; tensors and numbers can be judged. "
                 "Wrap the module in a function that takes those and makes the rest itself"
             )
+    tensors = [id(value) for value in inputs if isinstance(value, torch.Tensor)]
+    if len(set(tensors)) < len(tensors):
+        raise TaskError(
+            f"{name} is given one tensor twice, so that PyTorch would take its inputs for one. Hand in another tensor, "
+            "or wrap the module in a function with fewer inputs: lambda x: attention(x, x, x)"
+        )
 
 
 def _exported(module: nn.Module, inputs: tuple[object, ...], name: str) -> torch.export.ExportedProgram:
     try:
-        with _in_eval_mode(module), torch.no_grad():
+        with _in_eval_mode(module), torch.no_grad(), warnings.catch_warnings(action="ignore"):
             exported = torch.export.export(module, inputs, strict=False)
     except FAULTS as error:
         said = str(error).strip().partition("\n")[0]
@@ -212,16 +219,14 @@ def _held(exported: torch.export.ExportedProgram) -> dict[str, _Held]:
 def _text(
     name: str, exported: torch.export.ExportedProgram, held: Mapping[str, _Held], inputs: Sequence[object]
 ) -> str:
-    writer = _Writer(name, held)
+    writer = _Writer(name, held, _working_dtype((*inputs, *(one.tensor for one in held.values()))))
     arguments = [
         writer.input(node) for node in exported.graph.nodes if node.op == "placeholder" and node.name not in held
     ]
     if len(arguments) != len(inputs):
         raise TaskError(f"{name} holds an object that is no tensor and is used in forward. {CURE}")
-    first = next(a for a, value in zip(arguments, inputs, strict=True) if isinstance(value, torch.Tensor))
-    body = [f"device = {first}.device", *(line for node in exported.graph.nodes if (line := writer.line(node)))]
-    if not any("=device" in line for line in body[1:]):
-        body = body[1:]
+    lines = [line for node in exported.graph.nodes if (line := writer.line(node))]
+    body = [*writer.opening(zip(arguments, inputs, strict=True)), *lines]
     body.append(f"return {_returned(name, exported, writer)}")
     registered = [f"_hold(self, {one.name!r}, {drawn(one.tensor)}, {one.learned})" for one in held.values()]
     return TEMPLATE.format(
@@ -255,9 +260,18 @@ def _returned(name: str, exported: torch.export.ExportedProgram, writer: "_Write
 class _Writer:
     """Writes a graph's nodes as Python."""
 
-    def __init__(self, name: str, held: Mapping[str, _Held]) -> None:
+    def __init__(self, name: str, held: Mapping[str, _Held], dtype: torch.dtype | None) -> None:
         self._name = name
+        self._dtype = dtype
+        self._used: set[str] = set()
+        self._of_held = [(_attribute(one.name), one.tensor) for one in held.values()]
         self._names = {placeholder: _attribute(one.name) for placeholder, one in held.items()}
+
+    def opening(self, inputs: Iterable[tuple[str, object]]) -> list[str]:
+        """What the lines written so far need to be said before them: of which tensor they take the device and the dtype."""
+        tensors = [(name, value) for name, value in (*inputs, *self._of_held) if isinstance(value, torch.Tensor)]
+        found = {"device": tensors[0][0], "dtype": next((n for n, t in tensors if t.dtype == self._dtype), "")}
+        return [f"{word} = {name}.{word}" for word, name in found.items() if word in self._used]
 
     def input(self, node: torch.fx.Node) -> str:
         """The name of an argument of `forward`."""
@@ -291,7 +305,9 @@ class _Writer:
             case torch.fx.Node():
                 return self._names[value.name]
             case torch.device():
-                return "device"
+                return self._word("device")
+            case torch.dtype() if value == self._dtype:
+                return self._word("dtype")  # not its name: the referee also runs this in fp64
             case torch.dtype() | torch.layout() | torch.memory_format():
                 return str(value)
             case float() if value != value or value in (float("inf"), float("-inf")):
@@ -301,6 +317,16 @@ class _Writer:
             case list() | tuple():
                 return f"[{', '.join(self.value(one) for one in value)}]"
         raise TaskError(f"{self._name} computes with {value!r}, which no task can hold. {CURE}")
+
+    def _word(self, word: str) -> str:
+        self._used.add(word)
+        return word
+
+
+def _working_dtype(values: Iterable[object]) -> torch.dtype | None:
+    """The dtype of the first floating tensor."""
+    tensors = (value for value in values if isinstance(value, torch.Tensor))
+    return next((tensor.dtype for tensor in tensors if tensor.is_floating_point()), None)
 
 
 def _changes_nothing(node: torch.fx.Node) -> bool:
@@ -316,3 +342,81 @@ def _attribute(name: str) -> str:
         plain = part.isidentifier() and not iskeyword(part)
         expression = f"{expression}.{part}" if plain else f'getattr({expression}, "{part}")'
     return expression
+
+
+FEWEST_CLASSES, MOST_CLASSES = 2, 16
+GLANCE = 1024
+"""Values that are looked at before all are."""
+
+
+def drawn(tensor: torch.Tensor) -> str:
+    """The expression; it uses nothing but `torch` and makes its tensor on the default device."""
+    here = tensor.detach().cpu()
+    return next((text for text in _simple(here) if _makes(text, here)), None) or _random(here)
+
+
+def _simple(tensor: torch.Tensor) -> Iterator[str]:
+    """Expressions that might be the tensor itself, by a glance at its first values."""
+    if tensor.numel() == 0:
+        return
+    shape, dtype, glance = tuple(tensor.shape), tensor.dtype, tensor.flatten()[:GLANCE]
+    values = glance.unique()
+    if values.numel() == 1:
+        yield f"torch.full({shape}, {_number(values.item())}, dtype={dtype})"
+    if dtype != torch.bool and torch.equal(glance, torch.arange(glance.numel(), dtype=dtype)):
+        yield f"torch.arange({tensor.numel()}, dtype={dtype}).reshape({shape})"
+    values = tensor.unique() if tensor.dim() >= 2 and values.numel() <= 2 else values
+    if tensor.dim() >= 2 and values.numel() == 2:
+        yield from _triangles(shape, dtype, (_number(values[0].item()), _number(values[1].item())))
+
+
+def _triangles(shape: tuple[int, ...], dtype: torch.dtype, values: tuple[str, str]) -> Iterator[str]:
+    """One value in a triangle, the other one elsewhere: the masks of attention."""
+    for inside, outside in (values, values[::-1]):
+        for side in ("tril", "triu"):
+            for diagonal in (0, -1, 1):
+                where = f"torch.ones({shape}, dtype=torch.bool).{side}({diagonal})"
+                yield f"torch.full({shape}, {outside}, dtype={dtype}).masked_fill({where}, {inside})"
+
+
+def _makes(text: str, tensor: torch.Tensor) -> bool:
+    with torch.device("cpu"):
+        return bool(torch.equal(eval(text, {"torch": torch}), tensor))
+
+
+def _random(tensor: torch.Tensor) -> str:
+    shape, dtype = tuple(tensor.shape), tensor.dtype
+    if dtype == torch.bool:
+        return f"torch.rand({shape}) < {tensor.double().mean().item():.6g}"
+    if not tensor.is_floating_point():
+        low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, 0)
+        return f"torch.randint({low}, {high + 1}, {shape}, dtype={dtype})"
+    text = _floats(tensor.double(), shape)
+    return text if dtype == torch.float32 else f"{text}.to({dtype})"
+
+
+def _floats(values: torch.Tensor, shape: tuple[int, ...]) -> str:
+    if values.numel() == 0 or not bool(values.isfinite().all()):
+        return f"torch.randn({shape})"
+    low, high = values.min().item(), values.max().item()
+    if low >= 0 and values.dim() and torch.allclose(values.sum(-1), values.new_ones(()), atol=1e-3):
+        return f"torch.softmax(torch.randn({shape}), -1)"
+    if (classes := _classes(values)) is not None:
+        return f"torch.tensor({classes})[torch.randint(0, {len(classes)}, {shape})]"
+    if low >= 0:
+        return f"(torch.rand({shape}) * {high:.6g})"
+    return f"(torch.randn({shape}) * {values.std().item():.6g} + {values.mean().item():.6g})"
+
+
+def _classes(values: torch.Tensor) -> list[float] | None:
+    """The few whole values that occur; None where there are many, or others."""
+    glance = values.flatten()[:GLANCE]
+    if not bool((glance == glance.round()).all()):
+        return None
+    found: list[float] = values.unique().tolist()
+    few = FEWEST_CLASSES <= len(found) <= MOST_CLASSES
+    return found if few and all(value.is_integer() for value in found) else None
+
+
+def _number(value: bool | int | float) -> str:
+    return repr(value) if value == value and value not in (float("inf"), float("-inf")) else f'float("{value}")'

@@ -13,9 +13,9 @@ from kernelwright.records.task import Task, TaskSource
 
 
 class Referee:
-    """Judges kernels in sandboxed workers, which start with the first task and end with the `async with`.
+    """Judges kernels in sandboxed workers, which start with the first task and end with the `async with` block.
 
-    Safe to use concurrently: what must be alone on the device waits.
+    Safe to use concurrently: what must run alone on the device waits.
 
     ```python
     import asyncio
@@ -33,7 +33,7 @@ class Referee:
     def __init__(
         self, target: str | None = None, policy: Policy | None = None, suppliers: api.Suppliers | None = None
     ) -> None:
-        """Take the device and the rules.
+        """Choose the device and the rules.
 
         Args:
             target: `cpu`, `cuda` or an architecture such as `sm_90`; None: the GPU if there is one.
@@ -53,7 +53,7 @@ class Referee:
         await self._evaluator.close()
 
     async def admit(self, task: str | Path | TaskSource) -> Task:
-        """Run the reference, and find shapes, domains and whether it can be judged; each task once.
+        """Run the reference once per task, and find its shapes, its domains and whether it can be judged.
 
         Raises:
             TaskError: it cannot, with the reason and what to do.

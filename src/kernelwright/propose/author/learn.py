@@ -57,7 +57,7 @@ class Memo(Record):
     version: int = 1
     language: str
     schedule: dict[str, JsonValue]
-    """Of this proposal."""
+    """The schedule of this proposal."""
     turned: tuple[str, ...] = ()
     """Turns that made it from `base`, as `dial=value`."""
     base: Base | None = None
@@ -90,7 +90,7 @@ class Past:
     feedback: Sequence[Feedback] = ()
     """One for each parent; empty when it is withheld."""
     number: int = 0
-    """Of the expansion."""
+    """The expansion's number."""
     sibling: int = 0
     """Position among the expansion's candidates."""
     siblings: int = 1

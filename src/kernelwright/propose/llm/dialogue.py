@@ -25,7 +25,7 @@ Found = TypeVar("Found")
 LONGEST = 240_000
 """Characters of a kept dialogue: some 60 000 tokens."""
 MOST_TOKENS = 1 << 20
-"""Of one reply, before the model's configuration limits it: a writer asks for all the room there is."""
+"""The longest reply to ask for, before the model's configuration limits it: a writer asks for all the room there is."""
 TEMPERATURES = {"coder": 0.7, "frontend": 0.7, "midend": 0.7, "agent": 0.7, "judge": 0.2, "reflector": 0.2}
 """By role, where the model's configuration does not say."""
 

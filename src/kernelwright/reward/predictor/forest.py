@@ -1,13 +1,14 @@
 """The predictor: a learned stand-in for the reward, from text and compilers' facts, before anything is run.
 
-TritonGym's `Reward_Model.Update(Kernel_Code, Feedback, Reward)` of the published pseudocode: taught offline by any run's
-store, and online by every attempt. The kernel is its features; of the feedback it takes whether the kernel works; the
-reward says what a working one is worth. Two forests: will it be right, and what is it worth next to others of its task. Both
-look at what sets a candidate apart from its siblings, since that is alike in tasks that are not.
+TritonGym's `Reward_Model.Update(Kernel_Code, Feedback, Reward)` of the published pseudocode: taught offline by any
+run's store, and online by every attempt. The kernel is its features; from the feedback it takes whether the kernel
+works; the reward says what a working one is worth. There are two forests: will it be right, and what is it worth
+compared with others of its task. Both look at what sets a candidate apart from its siblings, because that carries over
+between tasks.
 
-A reward that orders right kernels by their speed alone is learned as log2 of the speedup over eager: the same order, from
-paired blocks, which a clock that drifts does not move. Any other is learned as it was told. Decides what is learned; only
-ranks, the referee decides.
+A reward that orders right kernels by their speed alone is learned as log2 of the speedup over eager: the same order,
+from paired blocks, which a drifting clock does not move. Any other is learned as it was told. The predictor only ranks;
+the referee decides.
 """
 
 from collections import defaultdict
@@ -22,8 +23,7 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.task import Task
-from kernelwright.reward.predictor.experience import Row, Told, row_of
-from kernelwright.reward.predictor.features import features
+from kernelwright.reward.predictor.experience import Row, Told, features, row_of
 from kernelwright.reward.table import OF_SPEED
 
 Features = Mapping[str, float]

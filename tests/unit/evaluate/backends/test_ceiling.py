@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernelwright.evaluate.backends.cpu import ceiling
-from kernelwright.evaluate.backends.cpu.ceiling import MARGIN, Level, floor_us, level_for, levels, probe
+from kernelwright.evaluate.backends.cpu import clock as ceiling
+from kernelwright.evaluate.backends.cpu.clock import MARGIN, Level, floor_us, level_for, levels, probe
 
 
 def test_levels_grow_and_memory_is_the_last():

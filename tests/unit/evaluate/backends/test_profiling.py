@@ -8,10 +8,9 @@ import pytest
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.absent.backend import unseen
 from kernelwright.evaluate.backends.cpu.backend import CpuBackend
-from kernelwright.evaluate.backends.cuda import profile_jail, profile_request, profiling
-from kernelwright.evaluate.backends.cuda.profile_jail import LADDER
+from kernelwright.evaluate.backends.cuda import profile_request, profiling
 from kernelwright.evaluate.backends.cuda.profile_request import Request
-from kernelwright.evaluate.backends.cuda.profiling import Profiler
+from kernelwright.evaluate.backends.cuda.profiling import LADDER, Profiler
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.profile import ncu
@@ -76,7 +75,7 @@ class Bench:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.setattr(ncu, "find", lambda: "/usr/bin/ncu")
         monkeypatch.setattr(profiling, "_capability", lambda: (9, 0))
-        monkeypatch.setattr(profile_jail, "Contestant", lambda child, limit: child)
+        monkeypatch.setattr(profiling, "Contestant", lambda child, limit: child)
         device = Device(kind="cuda", name="H200", cores=132)
         warm = SimpleNamespace(spawn=self.spawn)
         self.host = SimpleNamespace(warm=warm, device=device)

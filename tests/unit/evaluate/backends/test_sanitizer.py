@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.evaluate.backends.cuda.sanitizer import read_report
+from kernelwright.evaluate.backends.cuda.instruments import read_report
 from kernelwright.evaluate.backends.instruments import NotRunError
 from kernelwright.evaluate.sides.sanitized import DONE
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from kernelwright.evaluate.backends.turn import Turn
+from kernelwright.evaluate.backends.host import Turn
 from kernelwright.execution.job import Job, JobCancelledError
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.evaluate.backends.cuda.versions import driver, driver_versions, toolkit_versions
-from kernelwright.evaluate.backends.versions import ABSENT, common_versions
+from kernelwright.evaluate.backends.host import ABSENT, common_versions
 from kernelwright.evaluate.pipeline.court import Court
 from kernelwright.records.task import Target
 

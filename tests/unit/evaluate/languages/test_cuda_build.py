@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.devices import kinds
 from kernelwright.errors import MachineError
 from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.languages.artifact import Program
@@ -13,7 +14,6 @@ from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
 from kernelwright.evaluate.languages.cuda import build as cuda
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.messages.tools import CudaCompiled
-from kernelwright.knowledge.hardware import architectures
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
@@ -43,7 +43,7 @@ def kernel(body, head="", block=32, shared=0, parameters="const float* x, float*
     return parse_kernel(text, ".cu")
 
 
-@pytest.mark.parametrize("arch", architectures())
+@pytest.mark.parametrize("arch", kinds()["cuda"].architectures)
 def test_every_architecture_gets_a_binary_with_facts(warm, arch):
     for name in ("relu", "mse", "softmax", "scale"):
         made = build(warm, read_kernel(KERNELS / f"{name}.cu"), arch)

@@ -9,7 +9,7 @@ import pytest
 from kernelwright.errors import MachineError
 from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.languages.cuda.assembler_log import messages, plain, usages
+from kernelwright.evaluate.languages.cuda.compilers import messages, plain, usages
 from kernelwright.evaluate.languages.cuda_host import build as cuda_host
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.tasks.kernel_file import read_kernel

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.evaluate.pipeline.redundancy import redundancies
+from kernelwright.evaluate.pipeline.examine import redundancies
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
 from kernelwright.records.tensor import TensorSpec
 

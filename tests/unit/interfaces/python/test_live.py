@@ -7,7 +7,7 @@ from torch import nn
 import kernelwright as kw
 from kernelwright.errors import TaskError
 from kernelwright.interfaces.python import live
-from kernelwright.interfaces.python.drawing import drawn
+from kernelwright.interfaces.python.live import drawn
 from kernelwright.tasks.kernelbench import parse_kernelbench
 
 
@@ -100,6 +100,37 @@ def test_a_conversion_that_changes_nothing_is_not_written_down():
     assert "float32" not in text
 
 
+def test_the_working_dtype_is_that_of_the_inputs():
+    captured = live.capture(lambda x: x + torch.arange(x.shape[-1], dtype=x.dtype).sqrt(), (torch.randn(2, 9),))
+    model, _ = loaded(captured)
+    exact = model.double()(torch.zeros(2, 9, dtype=torch.float64))
+    assert torch.equal(exact[0], torch.arange(9, dtype=torch.float64).sqrt())
+
+
+class Embedded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.cell = nn.Embedding(10, 4), nn.GRU(4, 4, batch_first=True)
+
+    def forward(self, at):
+        return self.cell(self.table(at))[0]
+
+
+def test_where_no_input_is_floating_the_weights_say_the_dtype():
+    module, at = Embedded(), torch.randint(0, 10, (2, 3))
+    model, _ = loaded(live.capture(module, (at,)))
+    torch.testing.assert_close(model(at), module(at).detach())
+    torch.testing.assert_close(model.double()(at), module.double()(at).detach())
+
+
+def test_what_torch_compile_wraps_is_captured_itself():
+    captured = live.capture(torch.compile(nn.Linear(3, 3), backend="eager"), (torch.randn(2, 3),))
+    assert (captured.source.name, list(captured.tensors)) == ("Linear", ["weight", "bias"])
+
+
+SAME = torch.randn(3)
+
+
 class Branches(nn.Module):
     def forward(self, x):
         return x if x.sum() > 0 else -x
@@ -118,13 +149,14 @@ class Autocast(nn.Module):
         (Autocast(), (torch.randn(3, 3),), "Autocast does what cannot be written down"),
         (lambda x: {"y": x + 1}, (torch.randn(3),), "must return a tensor, or a tuple or list of tensors"),
         (torch.relu, (), "needs example inputs, at least one tensor"),
+        (lambda x, y: x + y, (SAME, SAME), "is given one tensor twice"),
         (lambda x, y: x, (torch.randn(3), "text"), "input 1 of .* is a str"),
     ],
 )
 def test_what_cannot_be_a_task_is_refused_with_the_cure(what, inputs, said):
     with pytest.raises(TaskError, match=said) as caught:
         live.capture(what, inputs)
-    assert any(cure in str(caught.value) for cure in ("Write a task file", "inputs=(", "Wrap the module"))
+    assert any(cure in str(caught.value) for cure in ("Write a task file", "inputs=(", "rap the module"))
 
 
 @pytest.mark.parametrize(

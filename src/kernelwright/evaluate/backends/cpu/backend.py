@@ -8,8 +8,7 @@ from pathlib import Path
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.backend import CloseOldest, Loaded, Prepared, Reference
-from kernelwright.evaluate.backends.cpu import ceiling
-from kernelwright.evaluate.backends.cpu.clock import CpuClock
+from kernelwright.evaluate.backends.cpu.clock import CpuClock, levels
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
 from kernelwright.evaluate.backends.cpu.process import CppContestant, Loading
 from kernelwright.evaluate.backends.host import Host
@@ -168,5 +167,5 @@ def _cpu_name() -> str:
 
 
 def _last_cache() -> int:
-    known = [level for level in ceiling.levels() if level.name != "memory"]
+    known = [level for level in levels() if level.name != "memory"]
     return known[-1].holds if known else 0

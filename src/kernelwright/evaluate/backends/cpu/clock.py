@@ -1,11 +1,18 @@
-"""The clock for candidates on this machine's cores: the grader's own, outside their process; and the ceilings above them."""
+"""The clock for candidates on this machine's cores: the grader's own, outside their process; and the limits of the cores.
 
+Ceilings are read bandwidths by cache level. The floor asks what the compulsory bytes cost at 1.5 times the bandwidth measured
+on the smallest level of cache that holds them; faster than that, a kernel did not read its inputs.
+"""
+
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import torch
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.backends.cpu import ceiling
 from kernelwright.evaluate.backends.cpu.process import CppContestant, Loading
 from kernelwright.evaluate.backends.host import Host, hash_block
 from kernelwright.evaluate.languages.artifact import Library
@@ -15,8 +22,86 @@ from kernelwright.evaluate.profile.clock import OUTSIDE
 from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.tensor import TensorSpec
+
+MARGIN = 1.5
+FLOPS_PER_CYCLE = 64
+HERTZ = 5.5e9
+"""Generous for any core sold so far: two 16-lane fused multiply-adds a cycle."""
+
+PROBE = """\
+#include <cstddef>
+// Sums a buffer PASSES times with every core; the sum is stored so that no pass can be left out.
+extern "C" void probe(const float* x, float* out) {
+    float total = 0.0f;
+#pragma omp parallel reduction(+ : total)
+    for (int pass = 0; pass < PASSES; ++pass) {
+        float sum = 0.0f;
+#pragma omp for nowait
+        for (std::ptrdiff_t block = 0; block < COUNT / 1024; ++block) {
+            const float* p = x + block * 1024;
+            float part = 0.0f;
+#pragma omp simd reduction(+ : part)
+            for (int i = 0; i < 1024; ++i) part += p[i];
+            sum += part;
+        }
+        total += sum;
+        asm volatile("" ::: "memory");
+    }
+    *out = total;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of memory: how much it holds (all cores together) and a size to measure it with."""
+
+    name: str
+    holds: int
+    probe_bytes: int
+
+
+@cache
+def levels() -> tuple[Level, ...]:
+    """Cache levels from the kernel's own description, and main memory last."""
+    totals: dict[int, int] = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        seen = set()
+        for index in Path(f"/sys/devices/system/cpu/cpu{cpu}/cache").glob("index*"):
+            level, kind = int((index / "level").read_text()), (index / "type").read_text().strip()
+            if kind == "Instruction" or level in seen:
+                continue
+            seen.add(level)
+            shared = (index / "shared_cpu_list").read_text().strip()
+            size = int((index / "size").read_text().strip().rstrip("K")) * 1024
+            first = int(shared.replace("-", ",").split(",")[0])
+            totals[level] = totals.get(level, 0) + (size if first == cpu or level not in totals else 0)
+    caches = [Level(f"L{n}", size, max(size // 2, 32768)) for n, size in sorted(totals.items())]
+    last = caches[-1].holds if caches else 32 << 20
+    return (*caches, Level("memory", 1 << 62, max(4 * last, 128 << 20)))
+
+
+def level_for(size: int) -> Level:
+    """The smallest level that holds `size` bytes."""
+    return next(level for level in levels() if size <= level.holds)
+
+
+def probe(level: Level) -> Candidate:
+    """The yardstick kernel for one level."""
+    passes = max(1, (64 << 20) // level.probe_bytes)
+    defines = (Define(name="COUNT", value=level.probe_bytes // 4), Define(name="PASSES", value=passes))
+    return Candidate(language="cpp", source=PROBE, entry="probe", flags=("-fassociative-math", "-fno-signed-zeros",
+                     "-fno-trapping-math"), defines=defines)  # fmt: skip
+
+
+def floor_us(size: int, flops: int, gbps: float, cores: int) -> float:
+    """Microseconds that no honest kernel can undercut."""
+    memory = size / (MARGIN * gbps * 1e3)
+    arithmetic = flops / (cores * HERTZ * FLOPS_PER_CYCLE) * 1e6
+    return max(memory, arithmetic)
 
 
 class CpuClock:
@@ -39,21 +124,21 @@ class CpuClock:
 
     def ceiling_gbps(self, size: int, again: bool = False) -> float:
         """See `Clock.ceiling_gbps`: of the smallest level of cache that holds them."""
-        level = ceiling.level_for(size)
+        level = level_for(size)
         if again or level.name not in self._bandwidth:
             self._bandwidth[level.name] = max(self._measure(level), self._bandwidth.get(level.name, 0.0))
         return self._bandwidth[level.name]
 
     def floor_us(self, size: int, flops: int) -> float:
         """See `Clock.floor_us`."""
-        return ceiling.floor_us(size, flops, self.ceiling_gbps(size), self._host.device.cores)
+        return floor_us(size, flops, self.ceiling_gbps(size), self._host.device.cores)
 
     def watch(self) -> Watch:
         """A CPU is not watched."""
         return Watch()
 
-    def _measure(self, level: ceiling.Level) -> float:
-        candidate = ceiling.probe(level)
+    def _measure(self, level: Level) -> float:
+        candidate = probe(level)
         library = cpp.build(Order(self._host.warm, candidate, 60.0))
         if not isinstance(library, Library):
             raise RefereeError(f"the bandwidth yardstick did not build: {library}")

@@ -1,9 +1,9 @@
 """A `cpp` candidate's process, and where its results lie: in a pool of its own memory, where the grader says.
 
-Decides the places. Every question finds them anew, filled with poison and between guards that the grader wrote while the
-process stood still, whether or not anybody will look: a call cannot tell a check from a timing, and nothing of an earlier
-result is left. A result never begins where one of its call's inputs begins in its page, so that no page of an input
-can be mapped in its place; and after the call all of its pages must be the process's own. Refuses to know what is computed.
+Before every question the places are chosen again, filled with poison and surrounded by guards that the grader writes
+while the process is stopped, whether or not anybody will check. So a call cannot tell a check from a timing, and
+nothing of an earlier result is left. A result never begins where one of its call's inputs begins in its page, so no
+page of an input can be mapped in its place. After the call all of its pages must be the process's own.
 """
 
 import os

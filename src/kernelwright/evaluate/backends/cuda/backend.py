@@ -17,9 +17,8 @@ from kernelwright.evaluate.backends.cuda.process import CudaContestant
 from kernelwright.evaluate.backends.cuda.profile_request import request_of
 from kernelwright.evaluate.backends.cuda.profiling import Profiler
 from kernelwright.evaluate.backends.cuda.versions import driver_versions, toolkit_versions
-from kernelwright.evaluate.backends.host import Host
+from kernelwright.evaluate.backends.host import Host, common_versions
 from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
-from kernelwright.evaluate.backends.versions import common_versions
 from kernelwright.evaluate.languages.artifact import Library, Program
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import Presented

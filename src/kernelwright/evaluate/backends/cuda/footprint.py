@@ -1,7 +1,7 @@
 """How much device memory a session takes, and how many draws and cases fit into what is free.
 
-Where a task is large, this gives way in order: the clock's places for fresh inputs, then checked seeds; never a regime,
-the last place or the last draw.
+Where a task is large, the clock's places for fresh inputs give way first, then checked seeds, but never an input
+distribution, the last place or the last draw.
 """
 
 from dataclasses import dataclass

@@ -14,7 +14,7 @@ from kernelwright.evaluate.backends.cuda.machine import CudaMachine
 from kernelwright.evaluate.backends.cuda.memory import limit_s, outbox_size
 from kernelwright.evaluate.backends.cuda.process import CudaContestant, PlanContestant
 from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
-from kernelwright.evaluate.languages.cuda.flags import architecture
+from kernelwright.evaluate.languages.cuda.compilers import architecture
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant

@@ -1,7 +1,7 @@
 """Children whose results are on the device: the reference and tier-two candidates, and the referee's own launcher.
 
-Decides where results lie and what surrounds them. A tier-two child copies its results into its outbox after the clock;
-the launcher is told where to put them, in memory that is poisoned and guarded anew before every question.
+A tier-two child copies its results into its outbox after the clock. The launcher is told where to put them, in memory
+that is poisoned and guarded again before every question.
 """
 
 import os

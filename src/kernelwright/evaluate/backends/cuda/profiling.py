@@ -1,24 +1,130 @@
 """Profiling one candidate, tier by tier: the compiler's facts, a trace, hardware counters. Nothing here ends a run.
 
-A profile says what it lacks and in which jail it was taken. It advises whoever
-proposes next; no verdict rests on it.
+A profile says what it lacks and in which jail it was taken. It advises whoever proposes next; no verdict rests on it.
 """
 
-from collections.abc import Callable, Sequence
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import torch
+from pydantic import ValidationError
 
-from kernelwright.evaluate.backends.cuda import ceiling_cache
-from kernelwright.evaluate.backends.cuda.profile_jail import LADDER, Opened, Rung, must_be_nobody, prepare
+from kernelwright import version
+from kernelwright.errors import MachineError
 from kernelwright.evaluate.backends.cuda.profile_request import Request
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.profiles import FAILURES, read_gbps, told
 from kernelwright.evaluate.profile import ncu, ncu_output, trace
 from kernelwright.evaluate.profile.launches import Sum, chip_of, with_counters
-from kernelwright.evaluate.sandbox.contestant import TamperedError
-from kernelwright.evaluate.sandbox.messages.tools import CountUnder, MeasureRates, Trace, Traced
+from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.tools import (
+    CountUnder,
+    MeasureRates,
+    PrepareProfile,
+    ProfileOrder,
+    Trace,
+    Traced,
+)
+from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.records.base import identity
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.profile import Ceilings, KernelProfile, Profile, compiled
+
+PACKAGE = (str(Path(version.__file__).parents[1]),)
+"""What a started interpreter must be able to read: the folder that our package lies in."""
+
+
+def importing() -> dict[str, str]:
+    """Environment in which a started interpreter finds what this one finds, installed or not."""
+    return {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A jail to try a profiler in."""
+
+    off: tuple[str, ...]
+    """Parts that are left out."""
+    words: str
+    foreign: bool
+    """Whether a candidate's own host code may run in it; device code alone makes no system call."""
+
+
+LADDER = (
+    Rung((), "", foreign=True),
+    Rung(("limits",), "without limits on memory and processes", foreign=True),
+    Rung(("limits", "namespaces"), "in the referee's network and process namespaces", foreign=True),
+    Rung(("limits", "namespaces", "seccomp"), "without a filter of system calls", foreign=True),
+    Rung(("limits", "namespaces", "seccomp", "nobody"), "as the referee's own user", foreign=False),
+)
+"""From the full jail to the weakest; a machine remembers the first in which ncu counts."""
+
+
+def jail(rung: Rung) -> Jail:
+    """The confinement of a profiled process and of the tool beside it."""
+    return Jail(
+        directory="/",
+        readable=PACKAGE,
+        may_execute=True,
+        memory_bytes=1 << 40,
+        tmpfs_bytes=1 << 30,
+        loopback=True,
+        off=rung.off,
+        environment={**importing(), "LC_ALL": "C", "PATH": "/usr/local/cuda/bin:/usr/bin:/bin"},
+    )
+
+
+class Opened:
+    """A single-use child of the side `profiled`, closed whatever happens."""
+
+    def __init__(self, warm: Warm, rung: Rung, limit_s: float) -> None:
+        self._warm, self._rung, self._limit_s = warm, rung, limit_s
+
+    def __enter__(self) -> Contestant:
+        self._child = Contestant(self._warm.spawn("profiled", jail(self._rung)), self._limit_s)
+        # Its own tools work on while it waits for them; nothing is timed.
+        self._child.freeze = False
+        return self._child
+
+    def __exit__(self, *_: object) -> None:
+        self._child.close()
+
+
+def must_be_nobody(child: Contestant, rung: Rung, request: Request) -> None:
+    """A part that was left out may cost another: foreign host code never runs as the referee's user for a profile.
+
+    Raises:
+        MachineError: it would.
+    """
+    if rung.off and "nobody" in child.child.denied and request.program is None:
+        raise MachineError(f"{rung.words}, this host would run foreign code as the referee's own user")
+
+
+def prepare(child: Contestant, request: Request, traces: bool = False) -> None:
+    """Hand the order and the binaries over; `traces` has a started target trace itself.
+
+    Raises:
+        as `Contestant.ask`.
+    """
+    descriptors = [_file(image) for image in request.binaries()]
+    try:
+        child.ask(PrepareProfile(order=ProfileOrder(subject=request.subject(), trace=traces), files=descriptors))
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _file(image: bytes) -> int:
+    descriptor = os.memfd_create("binary", os.MFD_CLOEXEC)
+    with os.fdopen(os.dup(descriptor), "wb") as file:
+        file.write(image)
+    return descriptor
+
 
 TRACE_LIMIT_S = 120.0
 TRACE_LOG = "traced.json"
@@ -75,8 +181,8 @@ class Profiler:
         return self._ceilings
 
     def _rates(self, notes: list[str]) -> Ceilings:
-        file = ceiling_cache.place(self._host.device.name, self._versions())
-        known = ceiling_cache.load(file)
+        file = _place(self._host.device.name, self._versions())
+        known = _load(file)
         if known is not None:
             return known
         try:
@@ -87,7 +193,7 @@ class Profiler:
         except FAILURES as failure:
             notes.append(f"the device's rates could not be measured: {told(failure)}")
             return Ceilings()
-        ceiling_cache.store(file, known)
+        _store(file, known)
         return known
 
     def _tried(
@@ -186,3 +292,31 @@ def _with_spills(kernels: Sequence[KernelProfile], build: BuildFacts | None) -> 
 def _capability() -> tuple[int, int]:
     major, minor = torch.cuda.get_device_capability()
     return major, minor
+
+
+FORM = 1
+"""Raised whenever ceilings are measured in another way."""
+
+
+def _place(device: str, versions: Mapping[str, str]) -> Path:
+    """The file for a device and the versions that can change its rates."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    key = identity("ceilings", {"form": FORM, "device": device, "versions": dict(versions)})
+    return Path(base, "kernelwright", f"ceilings-{key}.json")
+
+
+def _load(file: Path) -> Ceilings | None:
+    """What was measured before; None when there is nothing legible."""
+    try:
+        return Ceilings.model_validate_json(file.read_text())
+    except (OSError, ValidationError):
+        return None
+
+
+def _store(file: Path, ceilings: Ceilings) -> None:
+    """Keep it; whole or not at all."""
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        made = file.with_suffix(f".{os.getpid()}")
+        made.write_text(ceilings.model_dump_json(indent=1))
+        made.replace(file)

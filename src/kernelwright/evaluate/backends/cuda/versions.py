@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.backends.versions import ABSENT
+from kernelwright.evaluate.backends.host import ABSENT
 
 DRIVER_FILE = Path("/proc/driver/nvidia/version")
 _DRIVER = re.compile(r"\b(\d{3,}\.\d+(?:\.\d+)?)\b")

@@ -9,8 +9,7 @@ import torch
 import triton
 
 from kernelwright.evaluate.backends.absent.backend import AbsentBackend
-from kernelwright.evaluate.backends.host import Host
-from kernelwright.evaluate.backends.versions import ABSENT
+from kernelwright.evaluate.backends.host import ABSENT, Host
 from kernelwright.languages import names_for
 
 

@@ -1,7 +1,7 @@
 """Arguments of a recipe's launches: `in0`, `work0`, `i32(in0.shape[1])`, `tensor_map(in0, box=(64, 64))` into records.
 
-Decides which memory an argument may name, that a number fits its width, and what a tensor map needs. Refuses to know
-the kernel: whether its parameters agree is checked against the binary.
+Checks which memory an argument names, that a number fits its width, and that a tensor map is complete. Whether the
+kernel's parameters agree is checked against the binary.
 """
 
 import ast

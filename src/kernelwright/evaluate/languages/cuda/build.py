@@ -1,7 +1,7 @@
 """CUDA C++ with a launch plan, through NVRTC in a confined child, into a Program for the referee's own launcher.
 
-Decides the options, and what must hold before anything is launched: every kernel is there, its parameters are those of
-the plan, and its shared memory is what a block of the device can have. No header of torch is read, no driver is needed.
+Before anything is launched, every kernel must exist, its parameters must be those of the plan, and its shared memory
+must fit a block of the device. No header of torch is read, and no driver is needed.
 """
 
 import re
@@ -14,10 +14,9 @@ from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.languages.builder import Order
 from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE, read_made
-from kernelwright.evaluate.languages.cuda import assembler_log
 from kernelwright.evaluate.languages.cuda.arguments import size_of
+from kernelwright.evaluate.languages.cuda.compilers import Usage, architecture, messages, refused_flags, spelled, usages
 from kernelwright.evaluate.languages.cuda.expression import RecipeError
-from kernelwright.evaluate.languages.cuda.flags import architecture, refused_flags, spelled
 from kernelwright.evaluate.languages.cuda.recipe import Resolved, resolve
 from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
 from kernelwright.evaluate.sandbox.jail import Jail
@@ -79,7 +78,7 @@ def build(order: Order) -> Program | BuildFailed | Refused:
     facts = BuildFacts(
         compiler=f"nvrtc {built.version} for {architecture(arch)}",
         seconds=time.perf_counter() - start,
-        warnings=assembler_log.messages(built.log),
+        warnings=messages(built.log),
         binary_bytes=len(built.binary),
         kernels=kernels,
     )
@@ -161,12 +160,12 @@ def _facts(launches: Sequence[Launch], built: _Compiled, device: Hardware) -> tu
         RecipeError: a launch cannot succeed.
     """
     called = {lowered: name for name, lowered in built.names.items()}
-    usages = assembler_log.usages(built.log)
+    used_by = usages(built.log)
     found: dict[tuple[object, ...], KernelFacts] = {}
     for launch in launches:
         name = called[launch.kernel]
         _check_parameters(name, launch, built.parameters.get(launch.kernel))
-        used = usages.get(launch.kernel)
+        used = used_by.get(launch.kernel)
         facts = _kernel(name, launch, used, device)
         found[name, launch.block, launch.shared_bytes] = facts
     return tuple(found.values())
@@ -185,7 +184,7 @@ def _check_parameters(name: str, launch: Launch, sizes: Sequence[int] | None) ->
     )
 
 
-def _kernel(name: str, launch: Launch, used: assembler_log.Usage | None, device: Hardware) -> KernelFacts:
+def _kernel(name: str, launch: Launch, used: Usage | None, device: Hardware) -> KernelFacts:
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     warps = -(-threads // device.warp)
     if used is None:

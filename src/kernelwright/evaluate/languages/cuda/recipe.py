@@ -1,7 +1,7 @@
 """A recipe resolved: expressions, shapes and chosen tunables into a LaunchPlan. A pure function.
 
-Decides which launches a device can take, before anything is compiled, and which macros the compiler gets. Refuses to
-know the compiler.
+Launches that no device can take are refused before anything is compiled. Tunables and constants become the compiler's
+macros.
 """
 
 import re
@@ -11,9 +11,8 @@ from typing import NamedTuple
 from kernelwright.evaluate.languages.cuda.arguments import BUFFERS, Memory, argument
 from kernelwright.evaluate.languages.cuda.expression import Names, RecipeError, Value, whole
 from kernelwright.knowledge.hardware import Hardware
-from kernelwright.records.candidate import Candidate
+from kernelwright.records.candidate import Candidate, Expressions3, Recipe, RecipeLaunch
 from kernelwright.records.launch import Argument, Dim3, Launch, LaunchPlan, Workspace
-from kernelwright.records.recipe import Expressions3, Recipe, RecipeLaunch
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
 

@@ -1,15 +1,14 @@
 """CUDA C++ with its own host function, through nvcc in the confined child of C++, into bytes of a shared object.
 
-Decides the flags and what the assembler's log says of each kernel. The host function launches with whatever grid and
-shared memory it likes, so occupancy and dynamic shared memory are not known here.
+The facts of each kernel come from the assembler's log. The host function launches with whatever grid and shared memory
+it likes, so occupancy and dynamic shared memory are not known here.
 """
 
 from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.languages.artifact import Library
 from kernelwright.evaluate.languages.builder import Order
 from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE, LIBRARY, shared_object
-from kernelwright.evaluate.languages.cuda import assembler_log
-from kernelwright.evaluate.languages.cuda.flags import architecture, refused_flags, spelled
+from kernelwright.evaluate.languages.cuda.compilers import architecture, kernel_facts, messages, refused_flags, spelled
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.measure import BuildFacts
@@ -41,7 +40,7 @@ def build(order: Order) -> Library | BuildFailed | Refused:
     jail = Jail(directory="/", off=order.jail.off, readable=(*include, *([str(root)] if root else [])))
     made = shared_object(order.warm, argv, {"kernel.cu": candidate.source}, order.limit_s, jail)
     if isinstance(made, BuildFailed):
-        return BuildFailed(log=assembler_log.messages(made.log) or made.log)
+        return BuildFailed(log=messages(made.log) or made.log)
     return Library(made.descriptor, _facts(made.facts, arch))
 
 
@@ -52,7 +51,7 @@ def _facts(facts: BuildFacts, arch: str) -> BuildFacts:
     return facts.model_copy(
         update={
             "compiler": f"nvcc for {architecture(arch)}",
-            "warnings": assembler_log.messages(facts.warnings),
-            "kernels": assembler_log.kernel_facts(facts.warnings),
+            "warnings": messages(facts.warnings),
+            "kernels": kernel_facts(facts.warnings),
         }
     )

@@ -7,8 +7,7 @@ module.
 from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.languages.artifact import Built, Dynamic
 from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.languages.cuda import assembler_log
-from kernelwright.evaluate.languages.cuda.flags import architecture
+from kernelwright.evaluate.languages.cuda.compilers import architecture, kernel_facts
 from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import BuildExtension
@@ -46,6 +45,6 @@ def cross_compile(order: Order) -> Built:
         compiler=f"nvcc for {architecture(order.arch)}",
         seconds=built.seconds,
         warnings="\n".join(built.ways),
-        kernels=assembler_log.kernel_facts(built.log),
+        kernels=kernel_facts(built.log),
     )
     return Dynamic(reason="nothing of it can run here", facts=facts)

@@ -1,7 +1,7 @@
-"""Triton through a confined child: the candidate's host code runs there without a device, into bytes of cubins and plans.
+"""Triton through a confined child: the candidate's host code runs without a device and gives cubins and plans.
 
-Decides what is believed of the answer: it comes from the process of foreign code, so that every plan is read as a record
-and may point into nothing but the task's tensors and its own workspaces.
+The answer comes from the process of untrusted code, so every plan is read as a record and may point into nothing but
+the task's tensors and its own workspaces.
 """
 
 import ctypes

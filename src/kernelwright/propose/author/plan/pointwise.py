@@ -1,14 +1,10 @@
 """Pointwise operations: one function or one table line for each ATen overload."""
 
-from collections.abc import Callable
 from math import inf
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.author.plan.arguments import Arguments
-from kernelwright.propose.author.plan.builder import Builder, Operand, Value
+from kernelwright.propose.author.plan.builder import Arguments, Builder, Operand, Rule, Value
 from kernelwright.propose.author.plan.expr import Const
-
-Rule = Callable[[Builder, Arguments], Value]
 
 UNARY = {
     "abs": "abs", "ceil": "ceil", "cos": "cos", "erf": "erf", "exp": "exp", "expm1": "expm1",
