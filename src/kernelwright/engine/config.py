@@ -40,6 +40,10 @@ class Finals(Record):
     enabled: bool = True
     finalists: int = Field(default=3, ge=1)
     """Most candidates that are measured again."""
+    min_speedup: float = Field(default=1.0, ge=0)
+    """What the lower end of the speedup over eager must exceed; otherwise PyTorch stays and no drop-in is written."""
+    keep_slower: bool = False
+    """Write the best kernel however slow it is."""
 
 
 class RunConfig(Record):

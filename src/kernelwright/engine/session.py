@@ -18,7 +18,7 @@ from kernelwright.engine.opening import open_card, readmit, settle
 from kernelwright.engine.receipts import reissue, winner
 from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
-from kernelwright.engine.summary import speaker, summarize
+from kernelwright.engine.summary import pytorch_stays, speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.attempt import Attempt
@@ -133,7 +133,8 @@ async def play(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
 
 def wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
     """Write the best kernel, its receipt and the report into the run's folder."""
-    kernel = _write_kernel(store, speaker(store.attempts(), ending.outcome), suppliers)
+    best = speaker(store.attempts(), ending.outcome)
+    kernel = None if pytorch_stays(store.card, best) else _write_kernel(store, best, suppliers)
     claim = winner(store, ending.outcome)
     receipt = reissue(claim, store.folder / RECEIPT) if claim is not None else None
     page = write_report(store.folder, None, suppliers)

@@ -86,6 +86,13 @@ def state_id(state: JsonValue) -> str:
     return "" if state is None else identity("strategy state", {"state": state})
 
 
+def least_speedup(config: dict[str, JsonValue]) -> float:
+    """What the lower end of a speedup must exceed for the kernel to be kept; 0 where a slower one is wanted too."""
+    finals = config.get("finals")
+    wanted = finals if isinstance(finals, dict) else {}
+    return 0.0 if wanted.get("keep_slower") else float(str(wanted.get("min_speedup", 1.0)))
+
+
 class Outcome(Record):
     """How a run ended: the best attempt of the search, its final measurement, and why it stopped."""
 

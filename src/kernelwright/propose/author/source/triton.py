@@ -224,7 +224,7 @@ class _Module:
             w.line(f"tensors = {as_tuple(names)}")
             with w.block("if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):"):
                 w.line("return False")
-            w.line(f'here = INTERPRETED or {first}.device.type != "cpu" or not torch.cuda.is_available()')
+            w.line(f'here = INTERPRETED or {first}.device.type == "cuda"')
             w.line(f"alike = all(t.device == {first}.device for t in tensors)")
             for line in self._shape_lines():
                 w.line(line)
