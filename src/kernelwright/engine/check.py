@@ -16,9 +16,9 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Compiled, Measured, Verified
 from kernelwright.records.receipt import Claim
 from kernelwright.records.task import Target
+from kernelwright.tasks.files import read_text
 from kernelwright.tasks.kernel_file import read_kernel
 from kernelwright.tasks.table import read_task
-from kernelwright.tasks.text import read_text
 
 
 def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSummary:

@@ -10,6 +10,8 @@ from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Operand, Result, Rule, Value
 from kernelwright.propose.author.plan.expr import Combine, Const
 
+Dims = Sequence[int] | None
+
 UNARY = {
     "abs": "abs", "ceil": "ceil", "cos": "cos", "erf": "erf", "exp": "exp", "expm1": "expm1",
     "floor": "floor", "log": "log", "log1p": "log1p", "logical_not": "not", "neg": "neg",
@@ -219,9 +221,6 @@ POINTWISE: dict[str, Rule] = {
 }  # fmt: skip
 
 
-Dims = Sequence[int] | None
-
-
 def _reduction(op: Combine) -> Rule:
     return lambda b, a: b.reduce(op, a.tensor("self"), a.dims("dim"), a.flag("keepdim"))
 
@@ -417,7 +416,7 @@ def _kl(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
     return b.call("sub", b.call("mul", y, log), b.call("mul", y, x))
 
 
-def _binary(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
+def _binary_entropy(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
     yes = b.call("max", b.call("log", x), -100.0)
     no = b.call("max", b.call("log1p", b.call("neg", x)), -100.0)
     return b.call("neg", b.call("add", b.call("mul", y, yes), b.call("mul", b.call("sub", 1.0, y), no)))
@@ -466,7 +465,7 @@ LOSSES: dict[str, Rule] = {
     "aten.huber_loss.default": _loss(_huber),
     "aten.smooth_l1_loss.default": _loss(_smooth_l1),
     "aten.kl_div.default": _loss(_kl),
-    "aten.binary_cross_entropy.default": _loss(_binary),
+    "aten.binary_cross_entropy.default": _loss(_binary_entropy),
     "aten.binary_cross_entropy_with_logits.default": _loss(_binary_logits),
     "aten.soft_margin_loss.default": _loss(_soft_margin),
     "aten.cross_entropy_loss.default": _cross_entropy,
