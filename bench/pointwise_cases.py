@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from kernelwright.propose.author.plan.pointwise import POINTWISE
+from kernelwright.propose.author.plan.operations import POINTWISE
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref, Value
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, DType, TensorSpec

@@ -175,10 +175,7 @@ class Hit(Record):
 
 
 def search(
-    query: str,
-    target: KindName | None = None,
-    bottleneck: Bottleneck | None = None,
-    limit: int = 5,
+    query: str, target: KindName | None = None, bottleneck: Bottleneck | None = None, limit: int = 5
 ) -> tuple[Hit, ...]:
     """At most `limit` techniques that have to do with the query.
 

@@ -10,21 +10,9 @@ from dataclasses import dataclass, replace
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Axes, Builder, Result, Rule, Value, as_float
-from kernelwright.propose.author.plan.expr import (
-    COL,
-    ROW,
-    At,
-    Call,
-    Count,
-    Expr,
-    Load,
-    Reduce,
-    transform,
-    walk,
-)
+from kernelwright.propose.author.plan.expr import COL, ROW, At, Call, Count, Expr, Load, Reduce, transform, walk
+from kernelwright.propose.author.plan.operations import LOSSES, POINTWISE, REDUCTIONS
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor
-from kernelwright.propose.author.plan.pointwise import POINTWISE
-from kernelwright.propose.author.plan.reductions import LOSSES, REDUCTIONS
 from kernelwright.records.graph import OpGraph, OpNode, Ref
 from kernelwright.records.graph import Value as Literal
 from kernelwright.records.task import Task
