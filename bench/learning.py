@@ -18,7 +18,7 @@ from provenance import provenance
 
 from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import Finals, RunConfig
-from kernelwright.engine.identity import new_card
+from kernelwright.engine.opening import new_card
 from kernelwright.engine.run import Parts, run
 from kernelwright.engine.target import resolve_target
 from kernelwright.evaluate.referee import Referee

@@ -23,7 +23,7 @@ from pydantic import JsonValue
 
 from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import Finals, RunConfig, Sweep
-from kernelwright.engine.identity import new_card
+from kernelwright.engine.opening import new_card
 from kernelwright.engine.predictor import PredictorConfig
 from kernelwright.engine.run import Parts, run
 from kernelwright.engine.target import resolve_target

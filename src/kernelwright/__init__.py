@@ -12,9 +12,8 @@ from kernelwright.version import __version__
 TYPE_CHECKING = False  # type checkers take it for True; the module `typing` would cost most of the import
 if TYPE_CHECKING:
     from kernelwright.errors import KernelwrightError
-    from kernelwright.interfaces.python.door import capture, check, optimize
+    from kernelwright.interfaces.python.door import Result, capture, check, optimize
     from kernelwright.interfaces.python.referee import Referee
-    from kernelwright.interfaces.python.result import Result
     from kernelwright.records.attempt import Attempt
     from kernelwright.records.candidate import Candidate
     from kernelwright.records.evaluation import Evaluation
@@ -40,9 +39,8 @@ __all__ = [
 
 _HOMES = {
     "errors": ("KernelwrightError",),
-    "interfaces.python.door": ("capture", "check", "optimize"),
+    "interfaces.python.door": ("Result", "capture", "check", "optimize"),
     "interfaces.python.referee": ("Referee",),
-    "interfaces.python.result": ("Result",),
     "records.attempt": ("Attempt",),
     "records.candidate": ("Candidate",),
     "records.evaluation": ("Evaluation",),

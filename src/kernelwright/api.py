@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 
 from kernelwright.bench.compare import compare
-from kernelwright.bench.crews import Crews, read_crews
 from kernelwright.bench.plan import Cell
 from kernelwright.bench.records import CellResult, Comparison
 from kernelwright.bench.request import (
@@ -18,10 +17,12 @@ from kernelwright.bench.request import (
     BenchResult,
     CellBegins,
     CellEnds,
+    Crews,
     KernelBench,
     News,
     Precision,
     Total,
+    read_crews,
     unheard,
 )
 from kernelwright.bench.runner import Order
@@ -59,16 +60,15 @@ from kernelwright.engine.summary import (
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import CPU, resolve_target
 from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
-from kernelwright.engine.workbench import OUTSIDE, Workbench
-from kernelwright.engine.workbench_status import WorkbenchStatus
+from kernelwright.engine.workbench import OUTSIDE, Workbench, WorkbenchStatus
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.check import Check
 from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
+from kernelwright.store.files import write_whole
 from kernelwright.store.run import RunStore
-from kernelwright.store.whole_file import write_whole
 from kernelwright.tasks.kernel_file import parse_text, read_kernel
 from kernelwright.tasks.table import read_task
 

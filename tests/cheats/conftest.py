@@ -95,6 +95,14 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "defence(name): which defence of the referee a cheat is caught by")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Three judgements that are compared ask for the machine alone: a neighbour can make an honest twin suspect."""
+    for item in items:
+        if "arms" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.quiet)
+
+
 @pytest.fixture(scope="session")
 def bench():
     with Warm(("kernelwright.evaluate.sides.reference", "torch.export", "torch._dynamo")) as warm:

@@ -22,7 +22,6 @@ static void work(const float* x, float* out, float factor) {
 TASK = task(f"x * {NAME} + 1", extra=f"{NAME} = {SECRET!r}  # the secret number of this task")
 
 
-@pytest.mark.quiet  # it reads the memory of every process that there is
 @pytest.mark.defence("reference_hidden")
 def test_the_memory_of_other_processes(arms):
     """Looks for the task's text in every process that /proc shows, above all in the reference's and the grader's."""

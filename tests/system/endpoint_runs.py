@@ -17,8 +17,8 @@ from kernelwright.engine.session import play_in
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.models import openai_compatible
 from kernelwright.models.capability import Capabilities
+from kernelwright.models.fault import RetryPolicy
 from kernelwright.models.openai_wire import parameters_of
-from kernelwright.models.retry import RetryPolicy
 from kernelwright.propose.table import make_proposer
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.chat import ChatReply, ChatRequest

@@ -11,8 +11,8 @@ import pytest
 from zygote import Zygote, born
 
 from kernelwright.records.policy import Policy
+from kernelwright.store.cache import evaluation_key
 from kernelwright.store.database import FILE
-from kernelwright.store.key import evaluation_key
 from kernelwright.store.run import RunStore
 from lanes import sampled
 

@@ -1,23 +1,53 @@
 """Compare: takes a comparison from the request to its page: the parts, the plan, the cells, the report.
 
 Before the first cell runs, it finds a missing key and a plan that differs, and says what is left to do and what that is
-expected to cost. `bench.runner` runs the cells, and `bench.writing` sums them up.
+expected to cost. `bench.runner` runs the cells; what they found is read from the disk, so that a bench can be summed up at
+any time.
 """
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
-from kernelwright.bench.naive import NaiveBook
+from kernelwright.bench import page, terminal
+from kernelwright.bench.cells import first_environment, read_cell
 from kernelwright.bench.plan import Arm, Plan
 from kernelwright.bench.records import Failure, Naive
 from kernelwright.bench.request import BenchRequest, BenchResult, News
-from kernelwright.bench.runner import Books, RunCell, Runner
+from kernelwright.bench.runner import Books, NaiveBook, RunCell, Runner
 from kernelwright.bench.suite import make_plan, settle_plan
-from kernelwright.bench.writing import Found, write_bench
+from kernelwright.bench.summary import summarize_bench
 from kernelwright.engine.crew import open_crew
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import StoreError
-from kernelwright.store.lines import open_lines
+from kernelwright.store.files import open_lines, write_whole
+
+JSON = "bench.json"
+PAGE = "bench.html"
+
+
+class Found(NamedTuple):
+    """What is known beside the runs' own journals."""
+
+    failures: Mapping[str, Failure]
+    """By the cell's name."""
+    naive: tuple[Naive, ...]
+
+
+def write_bench(folder: Path, plan: Plan, found: Found, interrupted: bool) -> BenchResult:
+    """Read every cell and write the comparison.
+
+    Raises:
+        StoreError: a file cannot be written.
+    """
+    cells = [read_cell(folder, cell, found.failures) for cell in plan.cells()]
+    environment = first_environment(folder, plan.cells())
+    comparison = summarize_bench(folder.resolve().name, plan, cells, found.naive, environment)
+    json = write_whole(folder / JSON, comparison.model_dump_json(indent=1))
+    html = write_whole(folder / PAGE, page.render(comparison))
+    return BenchResult(comparison, terminal.render(comparison), json, html, interrupted)
+
 
 FAILURES = "failures.jsonl"
 NAIVE = "naive.jsonl"

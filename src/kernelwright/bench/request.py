@@ -1,17 +1,65 @@
 """What a bench is asked and what it answers: plain values, the same for every interface."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kernelwright.bench.plan import Cell
 from kernelwright.bench.records import CellResult, Comparison
 from kernelwright.engine.config import RunConfig
+from kernelwright.engine.crew import read_models
 from kernelwright.engine.request import INTERRUPTED
 from kernelwright.engine.suppliers import Shown
-from kernelwright.models.config import ModelConfig
+from kernelwright.errors import UsageError
+from kernelwright.models.config import DEFAULT, ModelConfig, read_model
 from kernelwright.records.base import Record
+
+_LABELLED = re.compile(r"(?P<label>[^=@]+)/(?P<served>\w+=.+)")
+_BARE = re.compile(r"(?!\w+=).*")
+
+
+class Crews(NamedTuple):
+    """Who speaks."""
+
+    common: Mapping[str, ModelConfig]
+    """Models by role, in every arm."""
+    compared: Mapping[str, Mapping[str, ModelConfig]]
+    """What each crew has of its own, by its label; empty: there is one crew, the common one."""
+
+
+def read_crews(texts: Iterable[str]) -> Crews:
+    """The crews of a comparison.
+
+    Raises:
+        UsageError: a model cannot be read, a role is unknown or named twice, or two crews have one name.
+    """
+    plain: list[str] = []
+    own: dict[str, list[str]] = {}
+    for text in texts:
+        labelled = _LABELLED.fullmatch(text)
+        if labelled:
+            own.setdefault(labelled["label"], []).append(labelled["served"])
+        else:
+            plain.append(text)
+    bare = [text for text in plain if _BARE.fullmatch(text)]
+    if len(bare) > 1:
+        plain = [text for text in plain if text not in bare]
+        _name(bare, own)
+    return Crews(read_models(plain), {label: read_models(texts) for label, texts in own.items()})
+
+
+def _name(bare: list[str], own: dict[str, list[str]]) -> None:
+    """Put each bare model under its own name, before what is named for that crew alone."""
+    named = [(read_model(text).name, text) for text in bare]
+    for label, text in named:
+        if sum(label == other for other, _ in named) > 1:
+            raise UsageError(
+                f"two models are called {label!r}: tell them apart, such as --model here/{DEFAULT}={text} for each"
+            )
+        own[label] = [text, *own.get(label, ())]
+
 
 Precision = Literal["fp32", "fp16", "bf16"]
 

@@ -20,7 +20,7 @@ from kernelwright.records.base import identity
 from kernelwright.records.task import TaskSource
 from kernelwright.reward.table import reward_names
 from kernelwright.search.table import spelled, strategy_of
-from kernelwright.store.whole_file import write_whole
+from kernelwright.store.files import write_whole
 
 PLAN = "plan.json"
 _PER_CELL = {"seed", "proposer", "reward"}

@@ -1,15 +1,18 @@
 """Makes the comparison out of a plan, its cells and its naive kernels: rows, tables by factor, labels of figures."""
 
+import bisect
+import math
 import subprocess
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 from kernelwright.bench import words
-from kernelwright.bench.curves import curves
 from kernelwright.bench.metrics import figures, speedup
 from kernelwright.bench.plan import Arm, Plan
 from kernelwright.bench.records import (
@@ -20,15 +23,21 @@ from kernelwright.bench.records import (
     CellResult,
     Claim,
     Comparison,
+    Curve,
     Factor,
     LevelFigures,
     Naive,
+    Point,
+    Step,
 )
 from kernelwright.devices import kinds
 from kernelwright.engine.config import RunConfig
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment
 from kernelwright.search.table import strategy_of
+
+if TYPE_CHECKING:
+    from kernelwright.records.measure import Ratio
 
 _FACTORS: tuple[Factor, ...] = ("strategy", "proposer", "variant", "model", "reward")
 USUAL = "the usual one"
@@ -201,3 +210,55 @@ def _beside(claim: Claim, cells: Sequence[CellResult], naive: Mapping[str, float
         if over is not None and any(part in cell.cell.task for part in claim.matches):
             ratios[cell.cell.task] = max(over, ratios.get(cell.cell.task, 0.0))
     return claim.model_copy(update={"ours": tuple(f"{task} {ratio:.2f}x" for task, ratio in sorted(ratios.items()))})
+
+
+POINTS = 48
+"""Most points of a curve over a continuous axis."""
+
+Stairs = tuple[list[float], list[float]]
+"""What had been spent at each step, and the logarithm of the best speedup from there."""
+
+
+def curves(cells: Sequence[CellResult]) -> tuple[Curve, ...]:
+    """One curve for each thing that can be spent; none where nothing was timed."""
+    ended = [cell for cell in cells if cell.settled]
+    if not any(step.eager for cell in ended for step in cell.steps):
+        return ()
+    longest = max(len(cell.steps) for cell in ended)
+    made = [Curve(axis="proposals", points=_mean(ended, lambda n, step: n + 1.0, [*map(float, range(longest + 1))]))]
+    last_s = max(cell.device_s for cell in ended)
+    if last_s:
+        made.append(Curve(axis="device seconds", points=_mean(ended, lambda n, step: step.device_s, _grid(last_s))))
+    last_tokens = max(cell.tokens for cell in ended)
+    if last_tokens:
+        made.append(Curve(axis="tokens", points=_mean(ended, lambda n, step: float(step.tokens), _grid(last_tokens))))
+    return tuple(made)
+
+
+def stairs(cell: CellResult, spent: Callable[[int, Step], float]) -> Stairs:
+    """The staircase of one cell, beginning with eager itself."""
+    where, heights = [0.0], [0.0]
+    best: Ratio | None = None
+    for number, step in enumerate(cell.steps):
+        found = step.eager
+        if found is not None and (best is None or (found.low > best.low and found.median > best.median)):
+            best = found
+            where.append(spent(number, step))
+            heights.append(max(0.0, math.log(found.median)))
+    return where, heights
+
+
+def _mean(cells: Sequence[CellResult], spent: Callable[[int, Step], float], grid: Sequence[float]) -> tuple[Point, ...]:
+    tasks: dict[str, list[Stairs]] = {}
+    for cell in cells:
+        tasks.setdefault(cell.cell.task, []).append(stairs(cell, spent))
+    return tuple(Point(spent=x, speedup=math.exp(fmean([fmean([_at(s, x) for s in g]) for g in tasks.values()])))
+                 for x in grid)  # fmt: skip
+
+
+def _at(found: Stairs, x: float) -> float:
+    return found[1][bisect.bisect_right(found[0], x) - 1]
+
+
+def _grid(last: float) -> list[float]:
+    return [last * i / POINTS for i in range(POINTS + 1)]

@@ -22,10 +22,9 @@ from kernelwright.records.base import identity
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, TaskSource
-from kernelwright.report import admission_page
-from kernelwright.store.lines import Lines, open_lines
-from kernelwright.store.whole_file import write_whole
-from kernelwright.tasks.sized import split_size, with_size
+from kernelwright.report import html
+from kernelwright.store.files import Lines, open_lines, write_whole
+from kernelwright.tasks.files import split_size, with_size
 from kernelwright.tasks.table import READERS, read_task
 
 REPORT = Path("admission.jsonl")
@@ -107,7 +106,7 @@ async def _admit(request: AdmissionRequest, suppliers: Suppliers) -> Admission:
         all_fit=all(task.fit for task in tasks),
     )
     if request.page is not None:
-        write_whole(request.page, admission_page.render(admission))
+        write_whole(request.page, html.render_admission(admission))
     return admission
 
 

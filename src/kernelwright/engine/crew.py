@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.errors import ProposeError, UsageError
-from kernelwright.models.chat import ChatModel
 from kernelwright.models.config import DEFAULT, ModelConfig, read_model
 from kernelwright.models.prices import price_of
+from kernelwright.models.table import ChatModel
 from kernelwright.records.attempt import ROLES
 
 

@@ -1,23 +1,32 @@
-"""Judge: the referee, asked at most once for each question.
+"""Judge: the referee, asked at most once for each question; the sweep of tunables, and the finals.
 
 The same candidate in the same environment is known, even while it is still being evaluated; a search also takes over
 what earlier runs found. If the referee itself breaks, it is asked once more.
+
+The sweep compares structure with structure, not with luck in a constant: every point is a sample charged to device
+seconds, within the budget. Finals measure the best few again, because a search picks its best by figures that were
+lucky enough to be picked, and only that figure is published: the finalist stands if its new figure still beats what the
+search saw of the next one; otherwise the next is measured too and the better one wins. A finalist that is no longer
+right is out.
 """
 
 import asyncio
+import random
+from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 from kernelwright.engine.events import Warned
 from kernelwright.engine.journal import Journal
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.records.attempt import Attempt, Cost, Proposal, sure_speedup
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.evaluation import Evaluation, Measured, merit
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
-from kernelwright.store.cache import EvaluationCache
-from kernelwright.store.key import evaluation_key
+from kernelwright.store.cache import EvaluationCache, evaluation_key
 
 
 class Circumstances(NamedTuple):
@@ -109,3 +118,76 @@ class Judge:
         for running in self._running.values():
             running.cancel()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+
+class Swept(NamedTuple):
+    """A proposal after the referee: its tunables fixed at the best point, and all that was tried."""
+
+    proposal: Proposal
+    verdict: Judgement
+    tried: tuple[Judgement, ...]
+
+
+async def sweep(judge: Judge, proposal: Proposal, points: int, allowance_s: float) -> Swept:
+    """Evaluate at most `points` settings while device seconds are left; the default one always.
+
+    Raises:
+        RefereeError: the referee broke.
+    """
+    best: tuple[Candidate, Judgement] | None = None
+    tried: list[Judgement] = []
+    for candidate in choose_points(proposal.candidate, points):
+        if best is not None and _seconds(tried) >= allowance_s:
+            break
+        found = await judge.judge(candidate)
+        tried.append(found)
+        if best is None or merit(found.evaluation) > merit(best[1].evaluation):
+            best = candidate, found
+    assert best is not None
+    return Swept(proposal.model_copy(update={"candidate": best[0]}), best[1], tuple(tried))
+
+
+def choose_points(candidate: Candidate, limit: int) -> list[Candidate]:
+    """All settings, or the default one and a sample that depends on the candidate alone."""
+    total = prod(len(tunable.values) for tunable in candidate.tunables)
+    if total <= limit:
+        return list(candidate.points())
+    chosen = {0, *random.Random(candidate.id).sample(range(1, total), limit - 1)}
+    return [point for index, point in enumerate(candidate.points()) if index in chosen]
+
+
+def _seconds(tried: list[Judgement]) -> float:
+    return sum(found.evaluation.paid_seconds for found in tried)
+
+
+async def play_finals(judge: Judge, attempts: Sequence[Attempt], finalists: int) -> Attempt | None:
+    """The winner with its final evaluation; None when nothing was measured or no finalist stood.
+
+    Raises:
+        RefereeError: the referee broke.
+    """
+    ranked = rank_distinct(attempts)
+    winner: Attempt | None = None
+    for place, attempt in enumerate(ranked):
+        final = await _measure_again(judge, attempt)
+        if isinstance(final.evaluation, Measured) and (winner is None or sure_speedup(final) > sure_speedup(winner)):
+            winner = final
+        following = sure_speedup(ranked[place + 1]) if place + 1 < len(ranked) else 0.0
+        if winner is not None and (sure_speedup(winner) >= following or place + 1 >= finalists):
+            break
+    return winner
+
+
+def rank_distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Measured attempts, best first, each candidate once."""
+    measured = (a for a in attempts if isinstance(a.evaluation, Measured))
+    first: dict[str, Attempt] = {}
+    for attempt in sorted(measured, key=lambda a: (-sure_speedup(a), a.number)):
+        first.setdefault(attempt.proposal.candidate.id, attempt)
+    return list(first.values())
+
+
+async def _measure_again(judge: Judge, attempt: Attempt) -> Attempt:
+    _, evaluation = await judge.judge(attempt.proposal.candidate, "final")
+    cost = Cost(proposals=0, device_s=evaluation.total_seconds)
+    return attempt.model_copy(update={"evaluation": evaluation, "known": None, "cost": cost})

@@ -7,9 +7,8 @@ after a tell. So timing decides how long a search takes and never where it goes.
 import asyncio
 from collections import deque
 
-from kernelwright.engine.judge import Judge
+from kernelwright.engine.judge import Judge, Swept, sweep
 from kernelwright.engine.progress import Progress
-from kernelwright.engine.sweep import Swept, sweep
 from kernelwright.propose.proposer import Brief, Proposer
 from kernelwright.records.attempt import Expansion
 from kernelwright.search.strategy import Strategy

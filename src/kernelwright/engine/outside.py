@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from kernelwright.engine.identity import config_of
-from kernelwright.engine.opening import open_card, readmit, settle
+from kernelwright.engine.opening import config_of, open_card, readmit, settle
 from kernelwright.engine.request import OptimizeRequest
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.workbench import OUTSIDE, WindUp, Workbench

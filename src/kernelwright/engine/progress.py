@@ -3,28 +3,30 @@
 Everything that could depend on timing is kept out: attempts are numbered, charged and told in the
 order of their expansions, and budgets look only at what was told. So an interrupted run that is
 resumed goes through the very same states.
+
+A proposer is told its brief. In the control arm it sees its first parent's source, and nothing that would reveal the
+parent's fate (not even the intent, the role or the best parent).
 """
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kernelwright.engine.brief import make_brief, run_facts, withhold
 from kernelwright.engine.budget import Ledger
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.desk import Office, RunDesk
 from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent
 from kernelwright.engine.journal import Journal
+from kernelwright.engine.judge import Swept
 from kernelwright.engine.predictor import Build, Predictor, rank, told
-from kernelwright.engine.sweep import Swept
 from kernelwright.feedback.describe import describe
 from kernelwright.propose.desk import BareDesk
-from kernelwright.propose.proposer import Brief, Proposer
+from kernelwright.propose.proposer import Brief, Proposer, RunFacts
 from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
-from kernelwright.records.evaluation import Measured, is_right, merit
+from kernelwright.records.base import identity
+from kernelwright.records.evaluation import Measured, Refused, is_right, merit
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.run import Turn
-from kernelwright.records.spending import unbooked
+from kernelwright.records.run import Turn, unbooked
 from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy
@@ -189,3 +191,63 @@ class Progress:
             self.best = attempt
             self._journal.emit(NewBest(attempt=attempt.number, replayed=replayed))
         self._journal.emit(Spent(spent=self.ledger.spent, budget=self.config.budget, replayed=replayed))
+
+
+WITHHELD = "withheld"
+"""The reason on the stand-in evaluation of a parent whose fate is not told."""
+
+
+def make_brief(
+    task: Task, expansion: Expansion, seed: int, attempts: Sequence[Attempt], feedback: Sequence[Feedback]
+) -> Brief:
+    """The parents of an expansion with what they taught."""
+    return Brief(
+        task=task,
+        expansion=expansion,
+        parents=tuple(attempts[number] for number in expansion.parents),
+        feedback=tuple(feedback[number] for number in expansion.parents),
+        seed=expansion_seed(seed, expansion.number),
+    )
+
+
+def run_facts(config: RunConfig, spent: int, best: Attempt | None) -> RunFacts:
+    """How a run stands that has told `spent` proposals."""
+    trials = config.strategy.trials(config.budget.proposals)
+    return RunFacts(trials, max(0, trials - spent), best.number if best is not None else None)
+
+
+def expansion_seed(seed: int, expansion: int) -> int:
+    """A seed of 64 bits from the run's seed and the expansion's number."""
+    return int(identity("seed", {"run": seed, "expansion": expansion}), 16)
+
+
+def withhold(brief: Brief) -> Brief:
+    """The same brief without a trace of how the parents fared."""
+    parents = brief.parents[:1]
+    expansion = brief.expansion.model_copy(
+        update={
+            "intent": "improve" if parents else brief.expansion.intent,
+            "parents": brief.expansion.parents[:1],
+            "hint": "",
+            "adviser": "",
+            "look_up": False,
+            "role": Expansion.model_fields["role"].default,
+        }
+    )
+    blank = tuple(_blank(parent) for parent in parents)
+    run = replace(brief.run, best=None)
+    return replace(brief, expansion=expansion, parents=blank, feedback=(), run=run)
+
+
+def _blank(parent: Attempt) -> Attempt:
+    """The parent's source, at its default tunables, with an evaluation that says nothing."""
+    candidate = parent.proposal.candidate
+    if parent.swept > 1:
+        candidate = candidate.model_copy(update={"defines": ()})
+    return Attempt(
+        number=parent.number,
+        expansion=parent.expansion.model_copy(update={"intent": "seed", "parents": (), "hint": ""}),
+        proposal=parent.proposal.model_copy(update={"candidate": candidate}),
+        evaluation=Refused(reason=WITHHELD),
+        cost=Cost(),
+    )

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kernelwright.engine.identity import config_of
+from kernelwright.engine.opening import config_of
 from kernelwright.engine.summary import speaker
 from kernelwright.errors import ReceiptError
 from kernelwright.records.attempt import Attempt

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kernelwright.engine.circumstances import changes
 from kernelwright.engine.events import Listener, Phase
-from kernelwright.engine.finals import rank_distinct
+from kernelwright.engine.judge import rank_distinct
 from kernelwright.engine.receipts import claim_of
-from kernelwright.engine.standing import inadmissible
+from kernelwright.engine.standing import changes, inadmissible
 from kernelwright.engine.summary import speaker
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.verify import Here, localized, stand_admitted
@@ -26,11 +25,10 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Verified
 from kernelwright.records.receipt import Claim
-from kernelwright.records.recheck import Recheck, Rechecked, RecheckLine
 from kernelwright.records.run import Environment, RunCard
-from kernelwright.store.lines import Lines, open_lines
+from kernelwright.records.standing import Recheck, Rechecked, RecheckLine
+from kernelwright.store.files import Lines, open_lines, write_whole
 from kernelwright.store.run import RunStore
-from kernelwright.store.whole_file import write_whole
 
 LINES, SUMMARY = "recheck.jsonl", "recheck.json"
 """Files in the run's folder: the rows as they come, and the last pass as one document."""

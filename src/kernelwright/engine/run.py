@@ -12,16 +12,14 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.engine.crew import Crew
 from kernelwright.engine.desk import Office
 from kernelwright.engine.events import Finished, Listener, Phase, Warned, silent
-from kernelwright.engine.finals import play_finals
 from kernelwright.engine.journal import Journal
-from kernelwright.engine.judge import Circumstances, Judge
+from kernelwright.engine.judge import Circumstances, Judge, play_finals
 from kernelwright.engine.loop import search
 from kernelwright.engine.memory import fresh_strategy, remember
 from kernelwright.engine.meter import Meter
 from kernelwright.engine.predictor import Build, Predictor
-from kernelwright.engine.profiles import Profiles
 from kernelwright.engine.progress import Aids, Progress
-from kernelwright.engine.toolbox import Library, Toolbox, technique_cards
+from kernelwright.engine.toolbox import Library, Profiles, Toolbox, technique_cards
 from kernelwright.errors import KernelwrightError, ModelError, ProposeError, RefereeError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.models.table import make_model

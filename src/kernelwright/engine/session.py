@@ -11,22 +11,21 @@ from pathlib import Path
 from kernelwright.engine.config import RunConfig, wished
 from kernelwright.engine.crew import open_crew
 from kernelwright.engine.events import Phase, Started
-from kernelwright.engine.forecast import forecast
-from kernelwright.engine.identity import config_of, must_fit, new_card
 from kernelwright.engine.memory import create_run
-from kernelwright.engine.opening import open_card, readmit, settle
+from kernelwright.engine.meter import forecast
+from kernelwright.engine.opening import config_of, must_fit, new_card, open_card, readmit, settle
 from kernelwright.engine.receipts import reissue, winner
 from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
-from kernelwright.engine.summary import speaker, summarize
+from kernelwright.engine.summary import pytorch_stays, speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.task import Task
 from kernelwright.reward.predictor.experience import Row, Told, row_of, text_of
 from kernelwright.store.database import FILE
+from kernelwright.store.files import write_whole
 from kernelwright.store.run import RunStore
-from kernelwright.store.whole_file import write_whole
 
 REPORT = "report.html"
 KERNEL = "model_new.py"
@@ -133,7 +132,8 @@ async def play(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
 
 def wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
     """Write the best kernel, its receipt and the report into the run's folder."""
-    kernel = _write_kernel(store, speaker(store.attempts(), ending.outcome), suppliers)
+    best = speaker(store.attempts(), ending.outcome)
+    kernel = None if pytorch_stays(store.card, best) else _write_kernel(store, best, suppliers)
     claim = winner(store, ending.outcome)
     receipt = reissue(claim, store.folder / RECEIPT) if claim is not None else None
     page = write_report(store.folder, None, suppliers)

@@ -1,4 +1,4 @@
-"""Does a recorded verdict still hold? Compares it with what was found here.
+"""Does a recorded verdict still hold? Compares it, and the circumstances, with what was found here.
 
 It holds if
 
@@ -6,6 +6,8 @@ It holds if
 - on the seeds of the record, every error is within what is allowed (or wrong again, if it was wrong);
 - against each baseline the verdict is the same, and on the same device the new interval does not lie more than `DRIFT`
   below the recorded one. On another device a speedup is another question, and only its verdict counts.
+
+A device's measured ceilings are answers and do not count as a difference.
 """
 
 from collections.abc import Sequence
@@ -13,6 +15,7 @@ from collections.abc import Sequence
 from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Verified, is_right
 from kernelwright.records.measure import Accuracy, Ratio, Versus
 from kernelwright.records.receipt import Claim
+from kernelwright.records.run import Environment
 from kernelwright.records.standing import Change, Finding, Standing
 
 DRIFT = 0.1
@@ -116,3 +119,27 @@ def _meet(one: Ratio, other: Ratio) -> bool:
 def _said(versus: Versus) -> str:
     ratio = versus.speedup
     return f"{ratio.median:.3g}x ({ratio.low:.3g} to {ratio.high:.3g}), {versus.verdict}"
+
+
+ABSENT = "absent"
+
+
+def changes(then: Environment, now: Environment) -> list[Change]:
+    """Device and versions that differ, by name."""
+    before, after = _circumstances_named(then), _circumstances_named(now)
+    return [
+        Change(name=name, then=before.get(name, ABSENT), now=after.get(name, ABSENT))
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+
+
+def isolation_changes(then: Environment, now: Environment) -> list[Change]:
+    """The parts of the sandbox, where they differ."""
+    before, after = ", ".join(then.isolation) or "none", ", ".join(now.isolation) or "none"
+    return [Change(name="isolation", then=before, now=after)] if set(then.isolation) != set(now.isolation) else []
+
+
+def _circumstances_named(found: Environment) -> dict[str, str]:
+    device = found.device
+    return {**found.versions, "device": f"{device.name} ({device.cores} cores)"}

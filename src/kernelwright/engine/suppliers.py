@@ -18,10 +18,9 @@ from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.evaluate.referee import Referee
 from kernelwright.execution.executor import Note, Place
 from kernelwright.export import model_new
-from kernelwright.models.chat import ChatModel
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.replay import Replay, recorded_in
-from kernelwright.models.table import make_model
+from kernelwright.models.table import ChatModel, make_model
 from kernelwright.propose.proposer import Proposer
 from kernelwright.propose.table import make_proposer
 from kernelwright.records.attempt import Attempt

@@ -1,7 +1,8 @@
 """The toolbox: answers a model's calls of `compile`, `verify`, `profile` and `search`.
 
 A call's arguments are a model's own text: whatever is wrong with them is an answer. The caller logs the call and books
-its seconds.
+its seconds. `Profiles` finds where attempts' time goes, once however many siblings ask: whoever asks first pays the
+device's time, and what failed is tried again.
 """
 
 import asyncio
@@ -10,11 +11,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from kernelwright.errors import UsageError
+from kernelwright.errors import RefereeError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.feedback.describe import words_of
-from kernelwright.knowledge.search import card_words, search
+from kernelwright.knowledge.library import card_words, search
+from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ToolCall
@@ -40,9 +42,9 @@ from kernelwright.records.tools import (
     ToolFault,
     VerifyResult,
     named,
+    read_arguments,
 )
 from kernelwright.tasks.kernel_file import parse_text
-from kernelwright.tasks.tool_call import read_arguments
 
 ANSWERED = ("compile", "verify", "profile", "search")
 """The tools that are answered here."""
@@ -198,3 +200,35 @@ def _metrics(kernel: KernelProfile) -> dict[str, float]:
 
 def _right(found: Verified) -> str:
     return f"Success. Output is right in all {len(found.accuracy.cases)} cases. No time was taken."
+
+
+class Profiles:
+    """Of one run's attempts, by candidate."""
+
+    def __init__(self, task: Task, evaluator: Evaluator, attempts: Sequence[Attempt]) -> None:
+        self._task, self._evaluator, self._attempts = task, evaluator, attempts
+        self._asked: dict[str, asyncio.Task[str]] = {}
+
+    async def answer(self, number: int) -> ToolAnswer:
+        """The profile as JSON; empty for an attempt that was never right, or never built.
+
+        Raises:
+            RefereeError: the referee broke.
+        """
+        candidate = self._attempts[number].proposal.candidate.id
+        if candidate in self._asked:
+            return ToolAnswer(await self._asked[candidate])
+        began = time.monotonic()
+        asked = self._asked[candidate] = asyncio.create_task(self._profile(self._attempts[number]))
+        try:
+            return ToolAnswer(await asked, time.monotonic() - began)
+        except (RefereeError, asyncio.CancelledError):
+            del self._asked[candidate]
+            raise
+
+    async def _profile(self, attempt: Attempt) -> str:
+        found = attempt.evaluation
+        if not isinstance(found, Measured | Verified | Compiled):
+            return ""
+        profile = await self._evaluator.profile(self._task, attempt.proposal.candidate, found.build)
+        return profile.model_dump_json()

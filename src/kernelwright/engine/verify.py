@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kernelwright.engine.circumstances import changes, isolation_changes
 from kernelwright.engine.events import Phase
 from kernelwright.engine.receipts import issue
-from kernelwright.engine.standing import compare, inadmissible
+from kernelwright.engine.standing import changes, compare, inadmissible, isolation_changes
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import ReceiptError, TaskError

@@ -7,30 +7,121 @@ journaled, and at the end the best is measured again and gets its receipt.
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from kernelwright.engine.assignment import Assignment, assign
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.events import Event, Judged, Spent
-from kernelwright.engine.mailbox import Mailbox
 from kernelwright.engine.request import OptimizeResult
 from kernelwright.engine.run import Ending, Parts, run
 from kernelwright.engine.summary import count_outcomes
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.toolbox import Toolbox
-from kernelwright.engine.workbench_status import WorkbenchStatus, best_so_far, history
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.feedback.describe import words_of
-from kernelwright.records.attempt import Attempt, Proposal
+from kernelwright.propose.proposer import Brief
+from kernelwright.records.attempt import Attempt, Proposal, speedup
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ToolCall
+from kernelwright.records.evaluation import Measured, Verified, merit
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import Turn, TurnKind
 from kernelwright.records.tools import EvaluateResult, ProfileResult, SearchArguments, SearchResult
 from kernelwright.search.outside import OutsideConfig
 from kernelwright.search.reading import works
 from kernelwright.store.run import RunStore
+
+
+class HistoryRow(Record):
+    """One line of a run's history."""
+
+    attempt: int
+    outcome: str
+    note: str
+    latency_us: float | None
+    speedup_eager: float | None
+    """Median; None for whatever was not measured."""
+
+
+class WorkbenchStatus(Record):
+    """How far a run is."""
+
+    run: str
+    """Its folder."""
+    task: str
+    target: str
+    trials_left: int
+    best: int | None
+    """The best attempt so far."""
+    outcomes: dict[str, int]
+    history: tuple[HistoryRow, ...]
+    device_s: float
+    """Seconds of the device that trials took."""
+    tools_device_s: float
+    """Seconds of the device that profiles took in this process."""
+    over: bool
+    """Nothing more can be checked; the rest is to submit."""
+
+
+def best_so_far(attempts: Sequence[Attempt]) -> int | None:
+    """The attempt that the run holds for its best so far: the first of those that are equally good."""
+    right = (a for a in attempts if isinstance(a.evaluation, Measured | Verified))
+    found = max(right, key=lambda a: merit(a.evaluation), default=None)
+    return found.number if found is not None else None
+
+
+def history(attempts: Sequence[Attempt]) -> tuple[HistoryRow, ...]:
+    """A line for each attempt."""
+    return tuple(
+        HistoryRow(
+            attempt=attempt.number,
+            outcome=attempt.evaluation.outcome,
+            note=attempt.proposal.note,
+            latency_us=attempt.latency_us,
+            speedup_eager=speedup(attempt) or None,
+        )
+        for attempt in attempts
+    )
+
+
+Verdict = asyncio.Future[EvaluateResult]
+
+
+class _Letter(NamedTuple):
+    proposals: tuple[Proposal, ...]
+    verdict: Verdict | None = None
+
+
+class Mailbox:
+    """Implements `Proposer`: answers an expansion with the next letter, however long that takes to come."""
+
+    def __init__(self) -> None:
+        self._letters: asyncio.Queue[_Letter] = asyncio.Queue()
+        self._taken: _Letter | None = None
+
+    async def propose(self, brief: Brief) -> Sequence[Proposal]:
+        """See `Proposer.propose`. Nothing comes back once the mailbox was shut: whoever wrote is done."""
+        self._taken = await self._letters.get()
+        return self._taken.proposals
+
+    def post(self, proposal: Proposal) -> Verdict:
+        """Send a kernel; what comes back is set once it was judged."""
+        verdict: Verdict = asyncio.get_running_loop().create_future()
+        self._letters.put_nowait(_Letter((proposal,), verdict))
+        return verdict
+
+    def shut(self) -> None:
+        """Nothing more will come."""
+        self._letters.put_nowait(_Letter(()))
+
+    def judged(self, result: EvaluateResult) -> None:
+        """Tell whoever sent the letter that was taken last. Nobody did where a resumed run goes on with a recorded one."""
+        letter, self._taken = self._taken, None
+        if letter is not None and letter.verdict is not None and not letter.verdict.done():
+            letter.verdict.set_result(result)
+
 
 OUTSIDE = OutsideConfig().name
 """The name of this proposer, and of its strategy, in a run's configuration."""

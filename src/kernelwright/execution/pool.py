@@ -7,15 +7,163 @@ get no jobs. A node that fails repeatedly is left alone.
 import asyncio
 import contextlib
 import itertools
+import os
 import time
-from collections import Counter
-from typing import Any
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
 
 from kernelwright.errors import RefereeError
 from kernelwright.execution.cluster import Cluster
 from kernelwright.execution.executor import IN_FLIGHT, Note, Work, unheard
-from kernelwright.execution.host import Host
-from kernelwright.execution.seats import Seat, Seats
+from kernelwright.execution.local import LocalExecutor
+
+Said = tuple[Literal["note", "failed"], str] | tuple[Literal["result"], bytes]
+"""What comes back from a job, in order; the last one is no note."""
+
+
+class Host:
+    """Made into an actor by `execution.ray`."""
+
+    def __init__(self, work: Work) -> None:
+        # Ray sets it to its own idea of a share of the processors; a worker decides about its threads itself.
+        os.environ.pop("OMP_NUM_THREADS", None)
+        self._local = LocalExecutor(work)
+        self._at: dict[int, asyncio.Task[bytes]] = {}
+
+    async def submit(self, number: int, job: bytes) -> AsyncIterator[Said]:
+        """Do a job; yields notes, then its result or why there is none."""
+        notes: asyncio.Queue[str | None] = asyncio.Queue()
+        running = self._at[number] = asyncio.create_task(self._local.submit(job, notes.put_nowait))
+        running.add_done_callback(lambda _: notes.put_nowait(None))
+        try:
+            while (text := await notes.get()) is not None:
+                yield "note", text
+            if not running.cancelled():
+                yield _ending(running)
+        finally:
+            del self._at[number]
+            running.cancel()
+
+    async def give_up(self, number: int) -> None:
+        """Nobody waits for that job any more."""
+        if number in self._at:
+            self._at[number].cancel()
+
+    async def close(self) -> None:
+        """End the worker."""
+        await self._local.close()
+
+
+def _ending(done: asyncio.Task[bytes]) -> Said:
+    error = done.exception()
+    if isinstance(error, RefereeError):
+        return "failed", str(error)
+    return "result", done.result()
+
+
+ENOUGH = 2
+"""Jobs in flight that keep a worker busy; with more, another worker may as well meet their kin."""
+REMEMBERED = 4
+"""Kins that a worker is taken to know still."""
+
+H = TypeVar("H")
+
+
+@dataclass(eq=False)
+class Seat(Generic[H]):
+    """One worker."""
+
+    host: H
+    """How it is reached."""
+    node: str
+    load: int = 0
+    alone: bool = False
+    """Its job is a suspect and wants no other beside it."""
+    lost: bool = False
+    kins: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+
+    def takes(self, alone: bool) -> bool:
+        """Whether it can be given a job now."""
+        return not (self.lost or self.alone) and self.load < (1 if alone else IN_FLIGHT)
+
+
+class Seats(Generic[H]):
+    """All workers, for the tasks of one event loop. First come, first served among jobs that any seat takes."""
+
+    def __init__(self) -> None:
+        self.all: list[Seat[H]] = []
+        self.fault: Exception | None = None
+        """Why there will be no seat; raised for every job that waits for one."""
+        self._waiting: deque[tuple[asyncio.Future[Seat[H]], str, bool]] = deque()
+
+    async def take(self, kin: str, alone: bool = False) -> Seat[H]:
+        """Wait for a seat; it must be given back.
+
+        Raises:
+            the fault: there are none, and none will come.
+        """
+        granted: asyncio.Future[Seat[H]] = asyncio.get_running_loop().create_future()
+        self._waiting.append((granted, kin, alone))
+        self.settle()
+        try:
+            return await granted
+        except asyncio.CancelledError:
+            if granted.done() and not granted.cancelled() and granted.exception() is None:
+                self.give(granted.result())
+            raise
+
+    def give(self, seat: Seat[H]) -> None:
+        """The job is done, or lost."""
+        seat.load -= 1
+        seat.alone = False
+        self.settle()
+
+    def add(self, seat: Seat[H]) -> None:
+        """A worker is ready."""
+        self.all.append(seat)
+        self.settle()
+
+    def fail(self, fault: Exception) -> None:
+        """Tell those who wait, now and from now on, why there is no seat; until there is one again."""
+        self.fault = fault
+        self.settle()
+
+    def lose(self, seat: Seat[H]) -> None:
+        """The seat is gone; jobs that it has give it back nonetheless."""
+        seat.lost = True
+        if seat in self.all:
+            self.all.remove(seat)
+
+    def settle(self) -> None:
+        """Hand free seats to those who wait, and the fault if there is one."""
+        left: deque[tuple[asyncio.Future[Seat[H]], str, bool]] = deque()
+        for granted, kin, alone in self._waiting:
+            if granted.done():
+                continue
+            if self.fault is not None and not self.all:
+                granted.set_exception(self.fault)
+            elif (seat := self._best(kin, alone)) is None:
+                left.append((granted, kin, alone))
+            else:
+                seat.load, seat.alone = seat.load + 1, alone
+                if kin and kin not in seat.kins:
+                    seat.kins.append(kin)
+                granted.set_result(seat)
+        self._waiting = left
+
+    def _best(self, kin: str, alone: bool) -> Seat[H] | None:
+        free = [seat for seat in self.all if seat.takes(alone)]
+        knowing = [seat for seat in free if kin in seat.kins]
+        if knowing and min(knowing, key=_load).load < ENOUGH:
+            return min(knowing, key=_load)
+        return min(free, key=lambda seat: (seat.load, seat not in knowing), default=None)
+
+
+def _load(seat: Seat[H]) -> int:
+    return seat.load
+
 
 SURVEY_S = 5.0
 """How often the cluster is asked for room that has no worker yet."""

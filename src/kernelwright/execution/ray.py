@@ -11,8 +11,7 @@ from typing import Any, cast
 from kernelwright.errors import KernelwrightError, RefereeError
 from kernelwright.execution.cluster import Cluster
 from kernelwright.execution.executor import Note, Work, unheard
-from kernelwright.execution.pool import HostLostError, WorkerPool
-from kernelwright.execution.seats import Seats
+from kernelwright.execution.pool import HostLostError, Seats, WorkerPool
 
 LOSSES = 3
 """Workers that one job may lose before it is taken to be the reason."""

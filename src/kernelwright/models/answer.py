@@ -1,13 +1,38 @@
-"""Answer: a reply as read from one provider's body, before it is priced. Counts tokens where the endpoint does not."""
+"""Answer: a reply as read from one provider's body, before it is priced.
 
+Tokens are counted from the text where an endpoint does not say. There is no tokenizer, because every model has another
+one: an estimate is for a budget's gate and not for a bill.
+"""
+
+import json
+from math import ceil
 from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
 from kernelwright.models.capability import Capabilities
-from kernelwright.models.estimate import prompt_tokens, tokens_in
 from kernelwright.models.fault import Fault
 from kernelwright.records.chat import ChatRequest, Finish, ToolCall, Usage
+
+BYTES_A_TOKEN = 3.0
+"""UTF-8 bytes for a token: English has about 4, source code 2.5 to 3.5."""
+FEWEST_BYTES_A_TOKEN = 2.0
+"""For the upper bound: denser than any source code."""
+MESSAGE_TOKENS = 8
+"""The most tokens that a chat template adds to a message."""
+
+
+def tokens_in(text: str, bytes_a_token: float = BYTES_A_TOKEN) -> int:
+    """About how many tokens a text has."""
+    return ceil(len(text.encode()) / bytes_a_token)
+
+
+def prompt_tokens(request: ChatRequest, bytes_a_token: float = BYTES_A_TOKEN) -> int:
+    """About how many tokens a request's messages and tools have."""
+    parts = [message.text for message in request.messages]
+    parts += [call.name + call.arguments for message in request.messages for call in message.calls]
+    parts += [tool.name + tool.description + json.dumps(tool.parameters) for tool in request.tools]
+    return sum(tokens_in(part, bytes_a_token) for part in parts) + MESSAGE_TOKENS * len(request.messages)
 
 
 class Answer(NamedTuple):

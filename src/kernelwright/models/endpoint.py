@@ -5,19 +5,29 @@ handler, so that it drags along no request and no key.
 """
 
 import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from time import monotonic
+from types import ModuleType
+from typing import Any
 
 from kernelwright.errors import ModelError
-from kernelwright.models.answer import Answer, Dialect, added, counted
+from kernelwright.models.answer import BYTES_A_TOKEN, Answer, Dialect, added, counted, prompt_tokens
 from kernelwright.models.capability import SYSTEM, Capabilities
 from kernelwright.models.config import ModelConfig
-from kernelwright.models.estimate import BYTES_A_TOKEN, prompt_tokens
-from kernelwright.models.fault import Complaint, Fault, explain, is_refusal, is_too_long, worth_retrying
-from kernelwright.models.lenient import parsed
+from kernelwright.models.fault import (
+    Complaint,
+    Fault,
+    RetryPolicy,
+    explain,
+    is_refusal,
+    is_too_long,
+    refused,
+    worth_retrying,
+)
 from kernelwright.models.prices import Price, cost, price_of
-from kernelwright.models.retry import RetryPolicy
 from kernelwright.models.secret import Secret
+from kernelwright.models.wire import parsed
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
 
 EMPTY_RETRIES = 2
@@ -187,3 +197,25 @@ class Endpoint:
 def _system(request: ChatRequest, capabilities: Capabilities) -> set[str]:
     apart = not capabilities.folded and any(message.role == "system" for message in request.messages)
     return {SYSTEM} if apart else set()
+
+
+async def body_of(sdk: ModuleType, root: type[Exception], request: Awaitable[Any], timeout_s: float) -> str | Fault:
+    """The raw body of a response.
+
+    Args:
+        sdk: the SDK's module.
+        root: of all its exceptions.
+        request: a call of one of its methods `with_raw_response`.
+        timeout_s: for the whole call; the SDK's own starts anew with every packet.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            return str((await request).http_response.text)
+    except (TimeoutError, sdk.APITimeoutError):
+        return Fault("timeout")
+    except sdk.APIStatusError as error:
+        return refused(error.status_code, error.response.headers, error.response.text)
+    except sdk.APIConnectionError as error:
+        return Fault("connection", complaint=Complaint(str(error.__cause__ or error)))
+    except root as error:
+        return Fault("garbled", complaint=Complaint(str(error)))

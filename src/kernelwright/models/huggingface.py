@@ -19,10 +19,8 @@ from pydantic import JsonValue
 
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
-from kernelwright.models.lenient import dict_in, parsed
-from kernelwright.models.messages import flattened, folded
-from kernelwright.models.openai_wire import message_json, tool_json
-from kernelwright.models.thinking import Spoken, calls_in, without_thoughts
+from kernelwright.models.openai_wire import Spoken, calls_in, message_json, tool_json, without_thoughts
+from kernelwright.models.wire import dict_in, flattened, folded, parsed
 from kernelwright.records.chat import ChatReply, ChatRequest, Finish, Message, ToolSpec, Usage
 
 

@@ -10,16 +10,13 @@ from typing import Any
 import openai
 from pydantic import JsonValue
 
-from kernelwright.models.address import checked, is_local
 from kernelwright.models.answer import Answer
 from kernelwright.models.capability import LENGTH_NEW, Capabilities
-from kernelwright.models.config import ModelConfig
-from kernelwright.models.endpoint import Endpoint
-from kernelwright.models.fault import Fault
+from kernelwright.models.config import ModelConfig, checked, is_local
+from kernelwright.models.endpoint import Endpoint, body_of
+from kernelwright.models.fault import Fault, RetryPolicy
 from kernelwright.models.openai_wire import parameters_of, read_completion
 from kernelwright.models.prices import address_of
-from kernelwright.models.retry import RetryPolicy
-from kernelwright.models.sdk import body_of
 from kernelwright.models.secret import Secret, find_secret
 from kernelwright.records.chat import ChatRequest
 

@@ -3,18 +3,64 @@
 Imitators leave things out and put others in their place, so replies are read with care.
 """
 
+import json
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from kernelwright.models.answer import Answer
 from kernelwright.models.capability import Capabilities
 from kernelwright.models.fault import Complaint, Fault, complaint_in
-from kernelwright.models.lenient import amount_in, count_in, dict_in, list_in, text_in
-from kernelwright.models.messages import flattened, folded
-from kernelwright.models.thinking import as_text, calls_in, without_thoughts
+from kernelwright.models.wire import amount_in, count_in, dict_in, flattened, folded, list_in, parsed, text_in
 from kernelwright.records.chat import ChatRequest, Finish, Message, ToolCall, ToolSpec, Usage
+
+_CLOSED = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.DOTALL)
+_OPEN = re.compile(r"\A\s*<(?:think|thinking)>.*\Z", re.DOTALL)
+_HEADLESS = re.compile(r"\A(?:(?!<think).)*?</think>\s*", re.DOTALL)
+"""Some templates open the thought in the prompt, so that the reply has its end alone."""
+_CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
+
+
+class Spoken(NamedTuple):
+    """A text without its thoughts."""
+
+    text: str
+    thought: str
+
+
+def without_thoughts(text: str) -> Spoken:
+    """The text after the thoughts at its front; none when the thought was cut off before its end."""
+    for pattern in (_CLOSED, _OPEN, _HEADLESS):
+        if found := pattern.match(text):
+            return Spoken(text[found.end() :], found.group())
+    return Spoken(text, "")
+
+
+def calls_in(text: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """The text without the calls written in it as `<tool_call>{…}</tool_call>`, and those calls."""
+    calls = []
+    for number, found in enumerate(_CALL.finditer(text)):
+        call = _thinking_call(found.group(1), number)
+        if call is None:
+            return text, ()
+        calls.append(call)
+    return (_CALL.sub("", text).strip() if calls else text), tuple(calls)
+
+
+def _thinking_call(text: str, number: int) -> ToolCall | None:
+    body = dict_in(parsed(text))
+    name = body.get("name")
+    if not isinstance(name, str):
+        return None
+    return ToolCall(id=f"call_{number}", name=name, arguments=as_text(body.get("arguments", {})))
+
+
+def as_text(arguments: object) -> str:
+    """Arguments as the model's own text: some servers send an object where the protocol has a string."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
 
 _FINISHES: dict[str, Finish] = {
     "stop": "stop",

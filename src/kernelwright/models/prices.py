@@ -15,8 +15,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from kernelwright.errors import UsageError
-from kernelwright.models.address import is_loopback
-from kernelwright.models.config import ModelConfig
+from kernelwright.models.config import ModelConfig, is_loopback
 from kernelwright.records.base import Record
 from kernelwright.records.chat import Usage
 

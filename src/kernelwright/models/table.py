@@ -1,15 +1,39 @@
-"""Which module serves a provider. To add one: write its module with `open_model`, and a line here.
+"""The ChatModel protocol, and which module serves a provider.
 
-A distribution of somebody else brings a provider by an entry point (docs/plugins.md).
+A model retries what is worth retrying, drops what its endpoint refuses, and counts tokens and money of each call. It
+knows no role, prompt or budget. To add a provider: write its module with `open_model`, and a line here; a distribution
+of somebody else brings one by an entry point (docs/plugins.md).
 """
 
 from importlib import import_module
-from typing import cast
+from typing import Protocol, cast
 
 from kernelwright.errors import UsageError
-from kernelwright.models.chat import ChatModel
 from kernelwright.models.config import ModelConfig
 from kernelwright.plugins import load_plugin
+from kernelwright.records.chat import ChatReply, ChatRequest
+
+
+class ChatModel(Protocol):
+    """Answers. Safe to call concurrently: it queues what its endpoint would not take."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it: provider and model, `openai:gpt-5`. Never a key."""
+        ...
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Answer one request. An empty, cut or refused answer is a reply; its `finish` says so.
+
+        Raises:
+            ModelError: no answer could be had, after all retries; the message has the cure and no key.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back connections or memory."""
+        ...
+
 
 MODULES: dict[str, str] = {
     "openai": "kernelwright.models.openai_compatible",

@@ -7,6 +7,7 @@ store passes them in.
 import base64
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -15,22 +16,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from kernelwright.languages import languages
+from kernelwright.records.admission import REASON_MEANING, Admission
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.measure import Ratio
-from kernelwright.records.run import Outcome, RunCard, Turn
-from kernelwright.records.spending import spending
+from kernelwright.records.run import Outcome, RunCard, Turn, spending
 from kernelwright.report import tally, words
-from kernelwright.report.charts.errors import errors
-from kernelwright.report.charts.progress import progress
-from kernelwright.report.charts.roofline import roofline
-from kernelwright.report.charts.ruler import ruler
-from kernelwright.report.charts.samples import samples
-from kernelwright.report.charts.shares import Share, shares
+from kernelwright.report.charts.evaluation import errors, roofline, ruler, samples
+from kernelwright.report.charts.run import Share, progress, shares
 from kernelwright.report.charts.svg import HALF, NARROW, WIDE
 from kernelwright.report.dialogues import dialogues, is_drill
 from kernelwright.report.headline import Headline, headline, sentence
-from kernelwright.report.rows import reason, rows
-from kernelwright.report.source import SOURCE_LIMIT, highlighted, plain
+from kernelwright.report.tally import SOURCE_LIMIT, highlighted, plain, reason, rows
 from kernelwright.version import __version__
 
 TEXT_LIMIT = 4000
@@ -153,3 +149,23 @@ def _shown(value: object) -> object:
     if isinstance(value, str) and not isinstance(value, Markup):
         return words.visible(words.clip(value, TEXT_LIMIT))
     return value
+
+
+def render_admission(admission: Admission) -> str:
+    """The whole page."""
+    rules = style()
+    reasons = Counter(task.reason for task in admission.tasks if task.reason is not None)
+    return (
+        templates()
+        .get_template("admission.html.j2")
+        .render(
+            admission=admission,
+            reasons=reasons.most_common(),
+            meanings=REASON_MEANING,
+            fit=sum(task.fit for task in admission.tasks),
+            warned=sum(bool(task.warnings) for task in admission.tasks),
+            style=Markup(rules),
+            style_hash=base64.b64encode(hashlib.sha256(rules.encode()).digest()).decode(),
+            version=__version__,
+        )
+    )

@@ -1,14 +1,161 @@
-"""What a run adds up to: counts of outcomes, the best so far, stage seconds and cost.
+"""The attempts of a run as the report shows them: sums over all, a row for each, and their source text.
 
-Pure sums over attempts. An attempt whose evaluation was already known, in this run or from the cache, is counted,
-but its stages are not added: nothing ran.
+An attempt whose evaluation was already known, in this run or from the cache, is counted, but its stages are not added:
+nothing ran. Sources are hostile text: everything that leaves here is escaped markup without scripts or styles.
 """
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+from kernelwright.languages import language
 from kernelwright.records.attempt import Attempt, Cost, speedup, sure_speedup
-from kernelwright.records.evaluation import OUTCOMES
+from kernelwright.records.evaluation import (
+    OUTCOMES,
+    BuildFailed,
+    Compiled,
+    Crashed,
+    Incorrect,
+    Measured,
+    Refused,
+    Suspect,
+    TimedOut,
+    Verified,
+)
+from kernelwright.records.measure import Accuracy, BuildFacts
+from kernelwright.report import words
+
+
+@dataclass(frozen=True)
+class Row:
+    """One attempt, ready to be laid out."""
+
+    attempt: Attempt
+    best: bool
+    parent: int | None
+    """The attempt that `diff` is taken against."""
+    diff: Markup | None
+
+    @property
+    def reason(self) -> str:
+        """What the referee found, in one sentence."""
+        return reason(self.attempt)
+
+    @property
+    def log(self) -> str:
+        """The log that came with the outcome."""
+        found = self.attempt.evaluation
+        return found.log if isinstance(found, BuildFailed | Crashed) else ""
+
+    @property
+    def build(self) -> BuildFacts | None:
+        """What the build produced, where it did."""
+        found = self.attempt.evaluation
+        return found.build if isinstance(found, Compiled | Verified | Measured) else None
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """The cases that were judged, if any."""
+        found = self.attempt.evaluation
+        kept = found.accuracy if isinstance(found, Verified | Measured | Incorrect) else None
+        return kept if kept and kept.cases else None
+
+    @property
+    def measured(self) -> Measured | None:
+        """The measurement, if there is one."""
+        found = self.attempt.evaluation
+        return found if isinstance(found, Measured) else None
+
+
+def rows(attempts: Sequence[Attempt], best: int | None) -> list[Row]:
+    """Every attempt in order."""
+    known = {a.number: a for a in attempts}
+    return [_row(a, known, a.number == best) for a in attempts]
+
+
+def reason(attempt: Attempt) -> str:
+    """What the referee found, in one sentence."""
+    match attempt.evaluation:
+        case Measured(timing=timing):
+            return f"Right in every case; {words.microseconds(timing.latency_us)} a call."
+        case Verified(how=how):
+            return f"Right, not timed: {how}."
+        case Compiled():
+            return "Built, not run."
+        case failure:
+            return _failure(failure)
+
+
+def _failure(found: Refused | BuildFailed | Crashed | TimedOut | Incorrect | Suspect) -> str:
+    match found:
+        case Refused(reason=why) | Crashed(reason=why):
+            return why
+        case BuildFailed():
+            return "The compiler refused it."
+        case TimedOut(stage=stage, limit_s=limit):
+            return f"Killed after {words.seconds(limit)} in the {stage} stage."
+        case Incorrect(because=because, case=case, evidence=evidence):
+            return f"Wrong ({because.replace('_', ' ')}) in case {case}: {evidence}"
+        case Suspect(because=because, evidence=evidence):
+            return f"{because.replace('_', ' ').capitalize()}: {evidence}"
+
+
+def _row(attempt: Attempt, known: dict[int, Attempt], best: bool) -> Row:
+    numbers = [n for n in attempt.expansion.parents if n in known]
+    parent = known[numbers[0]] if numbers else None
+    source = attempt.proposal.candidate.source
+    diff = difference(parent.proposal.candidate.source, source) if parent else None
+    return Row(attempt, best, parent.number if parent else None, diff)
+
+
+LOG_LIMIT = 16_000
+SOURCE_LIMIT = 120_000
+"""Characters that are shown; the store keeps the whole."""
+HIGHLIGHT_LIMIT = 200_000
+"""Characters; a longer source is shown without colours."""
+DIFF_LINES = 1500
+LINE_LIMIT = 2000
+"""Characters of one line of a difference."""
+
+
+def highlighted(source: str, written: str | None) -> Markup:
+    """`source` with a span for each token and each line; `None` stands for Python."""
+    text = words.visible(source).rstrip("\n")
+    if len(text) > HIGHLIGHT_LIMIT:
+        return _lines(str(escape(words.clip(text, HIGHLIGHT_LIMIT))))
+    lexer = get_lexer_by_name(language(written).lexer if written else "python", stripnl=False)
+    return _lines(highlight(text, lexer, HtmlFormatter(nowrap=True)).rstrip("\n"))
+
+
+def plain(text: str, limit: int = LOG_LIMIT) -> Markup:
+    """A log or a source as it is, at most `limit` characters of it."""
+    return escape(words.visible(words.clip(text, limit)))
+
+
+def difference(old: str, new: str) -> Markup:
+    """A unified difference with three lines of context, a class for each kind of line."""
+    lines = difflib.unified_diff(words.visible(old).splitlines(), words.visible(new).splitlines(), lineterm="", n=3)
+    body = list(lines)[2:]
+    rows = [_source_row(line) for line in body[:DIFF_LINES]]
+    if len(body) > DIFF_LINES:
+        rows.append(Markup('<span class="d at">… {} more lines …</span>').format(len(body) - DIFF_LINES))
+    return Markup("\n").join(rows)
+
+
+def _source_row(line: str) -> Markup:
+    kind = {"+": "add", "-": "del", "@": "at"}.get(line[:1], "same")
+    return Markup('<span class="d {}">{}</span>').format(kind, words.clip(line, LINE_LIMIT))
+
+
+def _lines(escaped: str) -> Markup:
+    """Takes what markupsafe or pygments escaped, and nothing else."""
+    spans = (f'<span class="l">{line}</span>' for line in escaped.split("\n"))
+    return Markup("\n".join(spans))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,11 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from kernelwright.records.base import identity
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import EVALUATION, Evaluation, Measured
+from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.run import Environment
+from kernelwright.records.task import Task
 
 KEPT = ("measured", "verified", "compiled", "incorrect", "build_failed", "refused")
 """Outcomes that a later run may take over."""
@@ -169,3 +173,19 @@ def _sources(folder: Traversable) -> list[tuple[str, bytes]]:
         elif entry.name.endswith(".py"):
             found.append((entry.name, entry.read_bytes()))
     return found
+
+
+def evaluation_key(task: Task, candidate: Candidate, environment: Environment, policy: Policy, effort: Effort) -> str:
+    """Hash of the task, the candidate, the device, all versions, the policy and the effort."""
+    device = environment.device
+    return identity(
+        "evaluation",
+        {
+            "task": task.id,
+            "candidate": candidate.id,
+            "device": [device.kind, device.name, device.cores],
+            "versions": dict(environment.versions),
+            "policy": policy.model_dump(mode="json", exclude={"counters"}),
+            "effort": effort,
+        },
+    )

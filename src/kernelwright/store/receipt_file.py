@@ -13,7 +13,7 @@ from pydantic import JsonValue, ValidationError
 from kernelwright.errors import ReceiptError
 from kernelwright.records.policy import Policy
 from kernelwright.records.receipt import RECEIPT_VERSION, Receipt, content_hash
-from kernelwright.store.whole_file import write_whole
+from kernelwright.store.files import write_whole
 
 LIMIT_BYTES = 16 << 20
 """The largest file that is read; a final's receipt has about 50 kB."""

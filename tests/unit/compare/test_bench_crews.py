@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.bench.crews import read_crews
+from kernelwright.bench.request import read_crews
 from kernelwright.errors import UsageError
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import samples_of_bench as made
 
-from kernelwright.bench.curves import curves, stairs
+from kernelwright.bench.summary import curves, stairs
 
 
 def points(found, axis):

@@ -7,14 +7,15 @@ import random
 import pytest
 import samples_of_bench as made
 
-from kernelwright.bench.bootstrap import over_tasks, share_of_tasks
 from kernelwright.bench.metrics import (
     correctness,
     estimate_pass,
     fast_p,
     figures,
     mean_speedup,
+    over_tasks,
     pass_at,
+    share_of_tasks,
     solved_at,
 )
 

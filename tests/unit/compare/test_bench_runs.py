@@ -13,7 +13,7 @@ from kernelwright.bench.compare import FAILURES
 from kernelwright.bench.plan import Cell
 from kernelwright.bench.records import DRILL_LABEL, Comparison, Failure
 from kernelwright.errors import MachineError, ModelError, ProposeError, RefereeError, StoreError, UsageError
-from kernelwright.store.lines import open_lines
+from kernelwright.store.files import open_lines
 from kernelwright.store.run import RunStore
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.engine.sweep import choose_points
+from kernelwright.engine.judge import choose_points
 from kernelwright.records.candidate import Candidate, Define, Tunable
 from kernelwright.records.evaluation import OUTCOMES, merit
 from kernelwright.testing.samples import sample_evaluation, sample_measured

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kernelwright.execution.gate import Gate
+from kernelwright.execution.local import Gate
 
 
 @pytest.fixture

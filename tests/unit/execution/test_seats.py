@@ -6,7 +6,7 @@ import pytest
 
 from kernelwright.errors import RefereeError
 from kernelwright.execution.executor import IN_FLIGHT
-from kernelwright.execution.seats import ENOUGH, REMEMBERED, Seat, Seats
+from kernelwright.execution.pool import ENOUGH, REMEMBERED, Seat, Seats
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.engine.identity import config_of
+from kernelwright.engine.opening import config_of
 from kernelwright.errors import ProposeError
 from kernelwright.interfaces.cli.main import VERBS, command
 from kernelwright.records.evaluation import BuildFailed

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from kernelwright.interfaces.mcp.skill import skill
+from kernelwright.interfaces.mcp.service import skill
 
 TOP = Path(__file__).parents[3] / "SKILL.md"
 

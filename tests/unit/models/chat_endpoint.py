@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from kernelwright.models.retry import RetryPolicy
+from kernelwright.models.fault import RetryPolicy
 
 
 @dataclass

@@ -16,7 +16,7 @@ def test_every_provider_has_a_module():
 
 def test_nothing_heavy_is_imported_before_it_is_asked_for():
     code = (
-        "import sys, kernelwright.models.table, kernelwright.models.estimate\n"
+        "import sys, kernelwright.models.table, kernelwright.models.answer\n"
         "heavy = {'openai', 'anthropic', 'transformers', 'torch', 'httpx', 'httpx2'} & set(sys.modules)\n"
         "print(*sorted(heavy))"
     )

@@ -4,9 +4,8 @@ import pytest
 
 from kernelwright.errors import UsageError
 from kernelwright.models import prices
-from kernelwright.models.address import is_local
-from kernelwright.models.config import ModelConfig
-from kernelwright.models.estimate import prompt_tokens, tokens_in
+from kernelwright.models.answer import prompt_tokens, tokens_in
+from kernelwright.models.config import ModelConfig, is_local
 from kernelwright.models.prices import Price, cost, find_price, price_of
 from kernelwright.records.chat import ChatRequest, Message, Usage
 

@@ -4,7 +4,7 @@ from email.utils import formatdate
 
 import pytest
 
-from kernelwright.models.retry import LONGEST_ASKED_S, RetryPolicy, retry_after
+from kernelwright.models.fault import LONGEST_ASKED_S, RetryPolicy, retry_after
 
 
 @pytest.mark.parametrize("draw", [0.0, 0.999])

@@ -8,14 +8,9 @@ import pytest
 
 import fake_runs as fake
 from kernelwright.records.measure import Accuracy, CaseError, Roofline, Side, Timing
-from kernelwright.report.charts.errors import errors, share
-from kernelwright.report.charts.progress import progress
-from kernelwright.report.charts.roofline import roofline
-from kernelwright.report.charts.ruler import ruler
-from kernelwright.report.charts.samples import samples
-from kernelwright.report.charts.scale import Scale, around
-from kernelwright.report.charts.shares import Share, shares
-from kernelwright.report.charts.svg import NARROW, WIDE
+from kernelwright.report.charts.evaluation import errors, roofline, ruler, samples, share
+from kernelwright.report.charts.run import Share, progress, shares
+from kernelwright.report.charts.svg import NARROW, WIDE, Scale, around
 
 
 def parsed(markup):

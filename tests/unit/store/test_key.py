@@ -5,7 +5,7 @@ import pytest
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
-from kernelwright.store.key import evaluation_key
+from kernelwright.store.cache import evaluation_key
 from kernelwright.testing.samples import sample_environment, sample_task
 
 CANDIDATE = Candidate(language="cpp", source="int x;", entry="kernel")

@@ -8,7 +8,7 @@ import pytest
 
 from kernelwright.errors import StoreError
 from kernelwright.records.candidate import Define
-from kernelwright.store.lines import open_lines
+from kernelwright.store.files import open_lines
 
 ONE, TWO, THREE = (Define(name=name, value=1) for name in ("one", "two", "three"))
 

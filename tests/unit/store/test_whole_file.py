@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.errors import StoreError
-from kernelwright.store.whole_file import write_whole
+from kernelwright.store.files import write_whole
 
 
 def test_a_text_takes_the_place_of_another_and_nothing_else_is_left(tmp_path):

@@ -121,7 +121,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
 ) -> None:
     """Compare strategies on a set of tasks: which are right, how fast, and at what cost."""
     from kernelwright import api
-    from kernelwright.interfaces.cli.bench_screen import BenchScreen
+    from kernelwright.interfaces.cli.screen import BenchScreen
 
     checkout = api.KernelBench(kernelbench, level, precision, problems, include_unfit) if kernelbench else None
     crews = api.read_crews(model or ())

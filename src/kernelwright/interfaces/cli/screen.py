@@ -1,14 +1,135 @@
-"""The live screen on stderr: what is being waited for, each attempt as it is judged, the best, the budget.
+"""The live screens on stderr, of a run and of a bench: what is waited for, what was judged, the best, what is left.
 
-On a terminal the last line moves; in a log every line stays. Reads events and nothing else.
+On a terminal the last line moves; in a log every line stays. They read events and nothing else.
 """
+
+from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
+from rich.status import Status
 
-from kernelwright.api import Event, Finished, Judged, NewBest, Phase, Spent, Started, Warned
-from kernelwright.interfaces.cli.waiting import Waiting
+from kernelwright.api import (
+    BenchBegins,
+    CellBegins,
+    CellEnds,
+    CellResult,
+    Event,
+    Finished,
+    Judged,
+    NewBest,
+    Phase,
+    Spent,
+    Started,
+    Warned,
+)
 from kernelwright.interfaces.cli.words import plain, speedups, sure
+
+
+class Waiting:
+    """A context in which the line moves."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status = Status("starting", console=console) if console.is_terminal else None
+
+    def __enter__(self) -> Self:
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
+
+    def _update(self, line: str) -> None:
+        if self._status:
+            self._status.update(escape(line))
+
+
+_WORDS = {
+    "gave_up": "cannot be written",
+    "not_admitted": "not admitted",
+    "no_answer": "no answer",
+    "broken": "broken",
+    "unpaid": "not run",
+    "pending": "interrupted",
+}
+
+
+class BenchScreen(Waiting):
+    """A listener for a person. Phases may come from another thread."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._cell = ""
+        self._best = ""
+        self._judged: Judged | None = None
+        self._recorded = 0
+
+    def __call__(self, event: Event) -> None:
+        """Show one event of the cell that is run."""
+        match event:
+            case Judged():
+                self._judged = event
+                self._wait(f"attempt {event.attempt}: {event.outcome}")
+            case NewBest() if self._judged is not None:
+                self._best = f"best {speedups(self._judged.versus) or self._judged.outcome}"
+                self._wait("")
+            case Phase(text=text):
+                self._wait(plain(text))
+            case Warned(text=text):
+                self._console.print(f"[yellow]warning:[/] {escape(plain(text))}")
+
+    def tell(self, news: BenchBegins | CellBegins | CellEnds) -> None:
+        """Show what is to be run, or that a cell begins or is over."""
+        if isinstance(news, BenchBegins):
+            models = f"; models: {news.expected}" if news.expected else ""
+            cells = "1 cell" if news.cells == 1 else f"{news.cells} cells"
+            self._console.print(escape(plain(f"{cells} to run{models}")))
+        elif isinstance(news, CellBegins):
+            left = f" · about {_duration(news.left_s)} left" if news.left_s is not None else ""
+            self._cell, self._best = f"cell {news.number} of {news.of}{left} · {plain(news.cell.name)}", ""
+            self._wait("")
+        elif news.recorded:
+            self._recorded += 1
+        else:
+            self._over(news)
+
+    def _over(self, news: CellEnds) -> None:
+        if self._recorded:
+            self._console.print(f"[dim]{self._recorded} cells are recorded already[/]")
+            self._recorded = 0
+        result = news.result
+        style = "green" if result.correct else "yellow" if result.counts or result.status == "pending" else "red"
+        self._console.print(
+            f"{news.number:>4}/{news.of} {escape(plain(result.cell.name))} [{style}]{escape(_told(result))}[/]"
+        )
+
+    def _wait(self, words: str) -> None:
+        self._update(" · ".join(part for part in (self._cell, self._best, words) if part))
+
+
+def _told(result: CellResult) -> str:
+    if result.status != "done":
+        line = plain(result.reason.split("\n", 1)[0])[:WORDS_WIDTH]
+        return f"{_WORDS[result.status]}: {line}"
+    if not result.correct:
+        return f"not solved in {len(result.steps)} attempts"
+    if result.eager is None:
+        return "right, not timed"
+    compiled = f", {result.compile.median:.2f}x torch.compile" if result.compile else ""
+    return f"{result.eager.median:.2f}x eager{compiled}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
 
 _STYLES = {"measured": "green", "verified": "green", "compiled": "cyan", "suspect": "magenta"}
 WORDS_WIDTH = 96

@@ -16,8 +16,7 @@ from pydantic import Field
 
 from kernelwright import api
 from kernelwright.errors import KernelwrightError
-from kernelwright.interfaces.mcp.service import Service, Settings, Submission, Wanted
-from kernelwright.interfaces.mcp.skill import skill
+from kernelwright.interfaces.mcp.service import Service, Settings, Submission, Wanted, skill
 from kernelwright.records.feedback import Bottleneck
 from kernelwright.records.tools import (
     CODE_CHARACTERS,

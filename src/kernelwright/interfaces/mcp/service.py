@@ -5,17 +5,112 @@ It works on one task at a time, and opens evaluator and run when they are first 
 
 import asyncio
 import tempfile
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
+from typing import Protocol
 
 from kernelwright import api
+from kernelwright.api import Event, Judged, Phase, Proposed, Warned
 from kernelwright.errors import UsageError
-from kernelwright.interfaces.mcp.progress import Herald
-from kernelwright.interfaces.mcp.roots import Roots
 from kernelwright.records.base import Record
 from kernelwright.records.measure import Ratio, Verdict
 from kernelwright.records.names import LanguageName
+
+LOOK_S = 0.25
+"""Seconds between two looks."""
+HEARTBEAT_S = 5.0
+"""Seconds of silence after which the last words are said again: clients give up on servers that say nothing."""
+LONGEST = 200
+
+
+class Waiting(Protocol):
+    """A client's request that is being answered."""
+
+    async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the client, if it asked to be told."""
+        ...
+
+
+class Herald:
+    """A listener of the engine's events."""
+
+    def __init__(self) -> None:
+        self._said, self._words = 0, "working"
+
+    def __call__(self, event: Event) -> None:
+        """Remember what an event says."""
+        words = _words(event)
+        if words:
+            self._said, self._words = self._said + 1, words[:LONGEST]
+
+    @asynccontextmanager
+    async def telling(self, waiting: Waiting) -> AsyncIterator[None]:
+        """Pass on what is said while the block runs."""
+        telling = asyncio.create_task(self._tell(waiting))
+        try:
+            yield
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+
+    async def _tell(self, waiting: Waiting) -> None:
+        told, silent, steps = self._said, HEARTBEAT_S, 0
+        while True:
+            if self._said != told or silent >= HEARTBEAT_S:
+                told, silent, steps = self._said, 0.0, steps + 1
+                await waiting.report_progress(steps, None, self._words)
+            await asyncio.sleep(LOOK_S)
+            silent += LOOK_S
+
+
+def _words(event: Event) -> str:
+    match event:
+        case Phase(text=text) | Warned(text=text):
+            return text
+        case Proposed(replayed=False):
+            return "judging the kernel: compile, verify, measure"
+        case Judged(attempt=attempt, outcome=outcome):
+            return f"attempt {attempt}: {outcome}"
+    return ""
+
+
+LONGEST_PATH = 1024
+"""Characters of a path."""
+
+
+class Roots:
+    """Some folders and what is below them."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = tuple(folder.resolve() for folder in folders)
+
+    def find(self, name: str) -> Path:
+        """The file of that name, relative to one of the folders or absolute.
+
+        Raises:
+            UsageError: it is not there, or leads outside.
+        """
+        for folder in self._folders:
+            found = _real(folder, name)
+            if found is not None and any(found.is_relative_to(allowed) for allowed in self._folders):
+                return found
+        raise UsageError(
+            f"task {name[:LONGEST]!r} is no file below {' or '.join(map(str, self._folders))}: put it there, pass its "
+            "text instead, or start the server with --root and the folder that it is in"
+        )
+
+
+def _real(folder: Path, name: str) -> Path | None:
+    if not name or len(name) > LONGEST_PATH:
+        return None
+    try:
+        found = (folder / name).resolve(strict=True)
+    except (OSError, ValueError, RuntimeError):  # not there; NUL, or what no file system can say; a loop of links
+        return None
+    return found if found.is_file() else None
 
 
 @dataclass(frozen=True)
@@ -165,3 +260,8 @@ def _submission(result: api.OptimizeResult) -> Submission:
         receipt=str(result.receipt) if result.receipt else None,
         report=str(result.report),
     )
+
+
+def skill() -> str:
+    """The text of SKILL.md."""
+    return files("kernelwright.interfaces.mcp").joinpath("SKILL.md").read_text(encoding="utf-8")

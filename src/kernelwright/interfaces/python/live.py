@@ -26,7 +26,6 @@ from torch import nn
 from torch.utils import _pytree
 
 from kernelwright.errors import TaskError
-from kernelwright.interfaces.python.drawing import drawn
 from kernelwright.records.task import WORDS, TaskSource
 
 CURE = "Write a task file with Model and get_inputs instead, and hand in its path (docs/task.md)"
@@ -343,3 +342,81 @@ def _attribute(name: str) -> str:
         plain = part.isidentifier() and not iskeyword(part)
         expression = f"{expression}.{part}" if plain else f'getattr({expression}, "{part}")'
     return expression
+
+
+FEWEST_CLASSES, MOST_CLASSES = 2, 16
+GLANCE = 1024
+"""Values that are looked at before all are."""
+
+
+def drawn(tensor: torch.Tensor) -> str:
+    """The expression; it uses nothing but `torch` and makes its tensor on the default device."""
+    here = tensor.detach().cpu()
+    return next((text for text in _simple(here) if _makes(text, here)), None) or _random(here)
+
+
+def _simple(tensor: torch.Tensor) -> Iterator[str]:
+    """Expressions that might be the tensor itself, by a glance at its first values."""
+    if tensor.numel() == 0:
+        return
+    shape, dtype, glance = tuple(tensor.shape), tensor.dtype, tensor.flatten()[:GLANCE]
+    values = glance.unique()
+    if values.numel() == 1:
+        yield f"torch.full({shape}, {_number(values.item())}, dtype={dtype})"
+    if dtype != torch.bool and torch.equal(glance, torch.arange(glance.numel(), dtype=dtype)):
+        yield f"torch.arange({tensor.numel()}, dtype={dtype}).reshape({shape})"
+    values = tensor.unique() if tensor.dim() >= 2 and values.numel() <= 2 else values
+    if tensor.dim() >= 2 and values.numel() == 2:
+        yield from _triangles(shape, dtype, (_number(values[0].item()), _number(values[1].item())))
+
+
+def _triangles(shape: tuple[int, ...], dtype: torch.dtype, values: tuple[str, str]) -> Iterator[str]:
+    """One value in a triangle, the other one elsewhere: the masks of attention."""
+    for inside, outside in (values, values[::-1]):
+        for side in ("tril", "triu"):
+            for diagonal in (0, -1, 1):
+                where = f"torch.ones({shape}, dtype=torch.bool).{side}({diagonal})"
+                yield f"torch.full({shape}, {outside}, dtype={dtype}).masked_fill({where}, {inside})"
+
+
+def _makes(text: str, tensor: torch.Tensor) -> bool:
+    with torch.device("cpu"):
+        return bool(torch.equal(eval(text, {"torch": torch}), tensor))
+
+
+def _random(tensor: torch.Tensor) -> str:
+    shape, dtype = tuple(tensor.shape), tensor.dtype
+    if dtype == torch.bool:
+        return f"torch.rand({shape}) < {tensor.double().mean().item():.6g}"
+    if not tensor.is_floating_point():
+        low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, 0)
+        return f"torch.randint({low}, {high + 1}, {shape}, dtype={dtype})"
+    text = _floats(tensor.double(), shape)
+    return text if dtype == torch.float32 else f"{text}.to({dtype})"
+
+
+def _floats(values: torch.Tensor, shape: tuple[int, ...]) -> str:
+    if values.numel() == 0 or not bool(values.isfinite().all()):
+        return f"torch.randn({shape})"
+    low, high = values.min().item(), values.max().item()
+    if low >= 0 and values.dim() and torch.allclose(values.sum(-1), values.new_ones(()), atol=1e-3):
+        return f"torch.softmax(torch.randn({shape}), -1)"
+    if (classes := _classes(values)) is not None:
+        return f"torch.tensor({classes})[torch.randint(0, {len(classes)}, {shape})]"
+    if low >= 0:
+        return f"(torch.rand({shape}) * {high:.6g})"
+    return f"(torch.randn({shape}) * {values.std().item():.6g} + {values.mean().item():.6g})"
+
+
+def _classes(values: torch.Tensor) -> list[float] | None:
+    """The few whole values that occur; None where there are many, or others."""
+    glance = values.flatten()[:GLANCE]
+    if not bool((glance == glance.round()).all()):
+        return None
+    found: list[float] = values.unique().tolist()
+    few = FEWEST_CLASSES <= len(found) <= MOST_CLASSES
+    return found if few and all(value.is_integer() for value in found) else None
+
+
+def _number(value: bool | int | float) -> str:
+    return repr(value) if value == value and value not in (float("inf"), float("-inf")) else f'float("{value}")'

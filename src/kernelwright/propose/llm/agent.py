@@ -27,8 +27,7 @@ from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply, Message, ToolCall
-from kernelwright.records.tools import TOOLS, CodeArguments, EvaluateResult, ToolFault
-from kernelwright.tasks.tool_call import read_arguments
+from kernelwright.records.tools import TOOLS, CodeArguments, EvaluateResult, ToolFault, read_arguments
 
 LAST = "submit"
 """The tool that ends the conversation."""

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from kernelwright.devices import kinds
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.knowledge.hardware import Hardware, architectures, hardware
-from kernelwright.knowledge.search import card_words
-from kernelwright.knowledge.techniques.library import techniques
+from kernelwright.knowledge.library import card_words, techniques
 from kernelwright.languages import Language, language
 from kernelwright.propose.llm.render import Value, clip, last_lines
 from kernelwright.propose.proposer import Brief
@@ -20,15 +19,18 @@ from kernelwright.records.base import Record
 from kernelwright.records.comparator import Calibrated, Comparator, Exact, Statistical
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, TimedOut
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.limits import TaskLimits
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
-from kernelwright.records.task import Task
+from kernelwright.records.task import Task, TaskLimits
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 from kernelwright.records.tools import FoundCard
 
 EDGE_GBPS = 400.0
 """Devices with less memory bandwidth than this are told to be small ones."""
+MOST_PAST = 5
+"""Earlier attempts that are shown, as GEAK does."""
+_FIGURE = re.compile(r'\b([A-Za-z_]\w*)"?\s*:\s*(?:\[\s*)?-?\d')
+"""A name with a number or a shape behind it."""
 
 
 class TaskWords(Record):
@@ -163,12 +165,6 @@ def _published(facts: Hardware) -> list[str]:
         f"peak, 10^12 operations a second: {told}",
         *([words] if words else []),
     ]
-
-
-MOST_PAST = 5
-"""Earlier attempts that are shown, as GEAK does."""
-_FIGURE = re.compile(r'\b([A-Za-z_]\w*)"?\s*:\s*(?:\[\s*)?-?\d')
-"""A name with a number or a shape behind it."""
 
 
 class Shown(Record):

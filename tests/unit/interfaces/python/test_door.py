@@ -10,8 +10,8 @@ import pytest
 
 import kernelwright as kw
 from kernelwright.errors import RefereeError, TaskError, UsageError
-from kernelwright.interfaces.python import blocking
-from kernelwright.interfaces.python.blocking import wait_for
+from kernelwright.interfaces.python import door
+from kernelwright.interfaces.python.door import wait_for
 from kernelwright.testing.samples import SOURCE
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
 
@@ -148,11 +148,11 @@ def test_an_interrupt_in_a_notebook_keeps_the_answer(monkeypatch):
                 raise KeyboardInterrupt
             return self._running.result()
 
-    class Pool(blocking.ThreadPoolExecutor):
+    class Pool(door.ThreadPoolExecutor):
         def submit(self, *given):
             return Impatient(super().submit(*given))
 
-    monkeypatch.setattr(blocking, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(door, "ThreadPoolExecutor", Pool)
 
     async def patient():
         try:

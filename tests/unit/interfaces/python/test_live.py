@@ -7,7 +7,7 @@ from torch import nn
 import kernelwright as kw
 from kernelwright.errors import TaskError
 from kernelwright.interfaces.python import live
-from kernelwright.interfaces.python.drawing import drawn
+from kernelwright.interfaces.python.live import drawn
 from kernelwright.tasks.kernelbench import parse_kernelbench
 
 

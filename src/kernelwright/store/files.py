@@ -1,0 +1,113 @@
+"""Text files that survive a full disk or a killed process: written whole or not at all, or line by line.
+
+`write_whole` lays its draft next to its place; what is not a plain file (a link, a pipe, a terminal) is written
+directly. `Lines` holds one record a line, for work that may be interrupted and continued: a line is on the disk before
+`append` returns, the torn last line of a killed writer is left out, and one process writes at a time. Not covered: a
+machine that loses power for the first, a file system without working `fsync` or `flock` for the second.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
+
+from kernelwright.errors import StoreError
+from kernelwright.records.base import Record
+
+
+def write_whole(file: Path, text: str) -> Path:
+    """Write the text beside its place, as UTF-8, and rename it; returns the file.
+
+    Raises:
+        StoreError: it cannot be written; what was there is still there.
+    """
+    try:
+        if file.is_symlink() or (file.exists() and not file.is_file()):
+            file.write_text(text, encoding="utf-8")
+        else:
+            _replace(file, text)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
+    return file
+
+
+def _replace(file: Path, text: str) -> None:
+    draft = file.with_name(f".{file.name}.{os.getpid()}.new")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
+
+R = TypeVar("R", bound=Record)
+
+
+class Lines(Generic[R]):
+    """An open file of records of one kind."""
+
+    def __init__(self, kind: type[R], file: Path, descriptor: int) -> None:
+        self._kind, self._file, self._descriptor = kind, file, descriptor
+        self._text = file.read_bytes()
+        self._torn = bool(self._text) and not self._text.endswith(b"\n")
+
+    def read(self) -> list[R]:
+        """What was there when the file was opened; lines of other versions and torn ones are left out."""
+        found: list[R] = []
+        for line in self._text.split(b"\n"):
+            try:
+                found.append(self._kind.model_validate_json(line))
+            except ValidationError:
+                continue
+        return found
+
+    def append(self, record: R) -> None:
+        """Add one record, for good.
+
+        Raises:
+            StoreError: the disk is full, or the file cannot be written.
+        """
+        # A torn line is ended first, so that it takes no other line with it.
+        start, self._torn = b"\n" if self._torn else b"", True
+        try:
+            line = start + record.model_dump_json().encode() + b"\n"
+            if os.write(self._descriptor, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise StoreError(
+                f"{self._file} cannot be written ({error.strerror}): free some space; what is in it is kept, and the "
+                "same command goes on from there"
+            ) from None
+        self._torn = False
+
+
+@contextmanager
+def open_lines(kind: type[R], file: Path) -> Iterator[Lines[R]]:
+    """The file, made if it is not there, and this process's alone until the end.
+
+    Raises:
+        StoreError: it cannot be opened, or another process is writing to it.
+    """
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise StoreError(f"{file} is no regular file: name one that can be continued")
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield Lines(kind, file, descriptor)
+    except BlockingIOError:
+        raise StoreError(f"{file} is being written by another process: wait until it ends") from None
+    finally:
+        os.close(descriptor)
