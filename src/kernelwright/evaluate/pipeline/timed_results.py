@@ -19,7 +19,7 @@ from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_form, wrong
-from kernelwright.evaluate.verify import compare, exact, places, ties
+from kernelwright.evaluate.verify import compare, exact, places
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.regimes import AS_GIVEN
@@ -157,9 +157,9 @@ class TimedResults:
         if torch.equal(got, wanted):
             return None
         if not rule.of:
-            return ties.Unordered(wanted, rule.dim, 0.0, 2 * self._allowed(output)).judge([got])[1]
+            return exact.Unordered(wanted, rule.dim, 0.0, 2 * self._allowed(output)).judge([got])[1]
         picked, _ = expectations.picked_values(self._session, rule, offsets, (expectations.PLAIN,) * 2)
-        return ties.Tied(wanted, picked, rule, 0.0, 2 * self._allowed(output)).judge([got])[1]
+        return exact.Tied(wanted, picked, rule, 0.0, 2 * self._allowed(output)).judge([got])[1]
 
     def _allowed(self, output: int) -> float:
         return max((case.expected[output].allowed for case in self._session.cases), default=0.0)

@@ -21,8 +21,7 @@ from torch.utils import cpp_extension
 
 from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.python_extension import precompiled
-from kernelwright.evaluate.python_extension.split import PRELUDE, Split, split, with_numbers
-from kernelwright.evaluate.python_extension.text import UnclearError, masked
+from kernelwright.evaluate.python_extension.split import PRELUDE, Split, UnclearError, masked, split, with_numbers
 
 _TEMPLATE = """__asm__(".section .nv_fatbin,\\"a\\"\\n.align 8\\nkernelwright_device:\\n.incbin \\"{file}\\"\\n.previous\\n");
 extern const char kernelwright_device[] __attribute__((visibility("hidden")));

@@ -14,7 +14,7 @@ import torch
 from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.messages.calls import Prepare
 from kernelwright.evaluate.session.seeds import Seeds
-from kernelwright.evaluate.verify import compare, exact, places, statistical, ties
+from kernelwright.evaluate.verify import compare, exact, places, statistical
 from kernelwright.evaluate.verify.compare import Expectation, Expected
 from kernelwright.evaluate.verify.places import Parts
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
@@ -93,9 +93,9 @@ def observe(session: Sitting, output: int, offsets: Offsets, wanted: torch.Tenso
         case Statistical() as rule:
             return Seen(eager, 0.0, sample=_sample(session, output, offsets, rule))
         case Ties(of="", dim=dim):
-            ordered = ties.in_order(wanted, dim)
+            ordered = exact.in_order(wanted, dim)
             scale = compare.scale_of(ordered)
-            return Seen(wanted, compare.largest_error(ties.in_order(eager, dim), ordered, scale), scale)
+            return Seen(wanted, compare.largest_error(exact.in_order(eager, dim), ordered, scale), scale)
         case Ties() as rule:
             picked, error = picked_values(session, rule, offsets)
             return Seen(wanted, error, picked=picked)
@@ -114,11 +114,11 @@ def expect(session: Sitting, output: int, seen: Seen, bitwise: bool) -> Expectat
             assert seen.sample is not None
             return statistical.Sampled(seen.value, seen.sample, false_alarm, draws)
         case Ties(of="", dim=dim):
-            return ties.Unordered(seen.value, dim, seen.error, session.allowed(output, seen.error))
+            return exact.Unordered(seen.value, dim, seen.error, session.allowed(output, seen.error))
         case Ties() as rule:
             assert seen.picked is not None
             allowed = _of_picked(session, output, seen) if rule.of not in _names(session) else 0.0
-            return ties.Tied(seen.value, seen.picked, rule, seen.error, allowed)
+            return exact.Tied(seen.value, seen.picked, rule, seen.error, allowed)
     if steps(session, output):
         return exact.Stepped(seen.value, seen.error, _share(session, output, seen))
     equal = (bitwise and seen.error == 0.0) or not session.task.workload.outputs[output].floating

@@ -6,8 +6,14 @@ import pytest
 from extension_sources import ALL, DISPATCHED, PLAIN, REDUCED
 
 from kernelwright.evaluate.python_extension.build import Kernel, instances, registration, stubs
-from kernelwright.evaluate.python_extension.split import launches_called, split, stub, with_numbers
-from kernelwright.evaluate.python_extension.text import UnclearError, masked
+from kernelwright.evaluate.python_extension.split import (
+    UnclearError,
+    launches_called,
+    masked,
+    split,
+    stub,
+    with_numbers,
+)
 
 KERNEL = "__global__ void k(float* x) { x[0] = 1; }\n"
 

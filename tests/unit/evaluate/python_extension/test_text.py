@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.evaluate.python_extension.text import UnclearError, closing, items, masked, split_list
+from kernelwright.evaluate.python_extension.split import UnclearError, closing, items, masked, split_list
 
 SOURCE = """#include <a.h>
 #define TWO \\

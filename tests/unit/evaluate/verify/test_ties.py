@@ -2,7 +2,7 @@
 
 import torch
 
-from kernelwright.evaluate.verify.ties import Tied, Unordered
+from kernelwright.evaluate.verify.exact import Tied, Unordered
 from kernelwright.records.comparator import Ties
 
 PICKED = torch.tensor([[1.0, 5.0, 5.0, 2.0], [3.0, 3.0, 0.0, 3.0]], dtype=torch.float64)
