@@ -47,7 +47,7 @@ def mcp(  # noqa: PLR0913  a flag is a parameter
     The agent loads a task, checks and profiles kernels, looks up techniques, and submits.
     """
     if skill:
-        print(importlib.import_module(f"{DOOR}.skill").skill(), end="")
+        print(importlib.import_module(f"{DOOR}.service").skill(), end="")
         return
     server = _server()
     settings = server.Settings(_config(config, trials), tuple(root or (Path(),)), run_dir, target, resume)
