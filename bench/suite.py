@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernelwright.records.task import TaskSource
-from kernelwright.tasks.sized import with_size
+from kernelwright.tasks.files import with_size
 from kernelwright.tasks.table import read_task
 
 ROOT = Path(__file__).parents[1] / "tasks"

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.referee import Referee
-from kernelwright.knowledge.techniques.library import FOLDER, techniques
+from kernelwright.knowledge.library import FOLDER, techniques
 from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Verified
 from kernelwright.records.measure import Ratio
 from kernelwright.records.policy import Policy

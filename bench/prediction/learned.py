@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from prediction.samples import Collection, Sample
 
-from kernelwright.reward.predictor.experience import Row, speed_of
-from kernelwright.reward.predictor.features import features
+from kernelwright.reward.predictor.experience import Row, features, speed_of
 from kernelwright.reward.predictor.forest import ForestPredictor
 
 Shown = Literal["source", "compiler"]

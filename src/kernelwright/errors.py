@@ -10,7 +10,7 @@
     ├── ReceiptError              8    a receipt is unreadable, edited, of another version, or asks for too much
     └── ModelError               10    no answer of a language model could be had
 
-A receipt or a run that was replayed and does not hold is a result and no error: exit code 9.
+A receipt or a run that was replayed and does not hold is a result and no error: exit code 9; so is PyTorch that stays: 11.
 To add one: subclass here, give it an exit code and a line above; keep it constructible from its message
 alone, so that it crosses process boundaries.
 """

@@ -5,6 +5,7 @@ measured), the cheat (it must be caught: the test says how), and the cheat with 
 must get through, or the defence would be decoration).
 """
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,14 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "defence(name): which defence of the referee a cheat is caught by")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Three judgements that are compared ask for the machine alone: a neighbour can make an honest twin suspect."""
+    for item in items:
+        if "arms" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.quiet)
+
+
 @pytest.fixture(scope="session")
 def bench():
     with Warm(("kernelwright.evaluate.sides.reference", "torch.export", "torch._dynamo")) as warm:
@@ -108,10 +117,8 @@ def arms(bench, request):
 
 
 @pytest.fixture
-def outside(tmp_path):
-    """A directory of the host's that every user could write to."""
-    for path in (tmp_path, *tmp_path.parents):
-        if path.owner() == Path.home().owner() and path != Path(path.anchor):
-            path.chmod(path.stat().st_mode | 0o001)
-    tmp_path.chmod(0o777)
-    return tmp_path
+def outside():
+    """A directory of the host's that every user could write to; not pytest's, whose parents are closed by each run."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)

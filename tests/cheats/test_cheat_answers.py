@@ -1,21 +1,25 @@
 """Reading the answer instead of working it out: from files, from the network, from another process."""
 
 import contextlib
+import os
 import random
+import secrets
 import socket
 import threading
 
 import pytest
 from cheat_tasks import task
 
-SECRET = random.Random().uniform(2, 3)
-"""A constant of the task's; a kernel is right only if it knows it."""
+RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_hex(8)
+"""Of all processes of this run: one of them may hold the task's text for another, and other runs hold another text."""
+SECRET, NAME = random.Random(RUN).uniform(2, 3), f"FACTOR_{RUN[:8]}"
+"""A constant of the task's, and what it is called; a kernel is right only if it knows it."""
 GUESS = """
 static void work(const float* x, float* out, float factor) {
     for (int i = 0; i < 4096; ++i) out[i] = x[i] * factor + 1;
 }
 """
-TASK = task("x * FACTOR + 1", extra=f"FACTOR = {SECRET!r}  # the secret number of this task")
+TASK = task(f"x * {NAME} + 1", extra=f"{NAME} = {SECRET!r}  # the secret number of this task")
 
 
 @pytest.mark.defence("reference_hidden")
@@ -40,7 +44,7 @@ def test_the_memory_of_other_processes(arms):
             bytes.resize(end - start);
             if (fseeko(memory, off_t(start), SEEK_SET) || fread(bytes.data(), 1, bytes.size(), memory) != bytes.size())
                 continue;
-            const std::string wanted = std::string("FACTOR") + " = ";  // not in one piece in our own memory
+            const std::string wanted = std::string("FACTOR_") + "{RUN[:8]} = ";  // not in one piece in our own memory
             const char* at = bytes.data();
             const char* last = at + bytes.size();
             while ((at = static_cast<char*>(memmem(at, size_t(last - at), wanted.data(), wanted.size()))) && factor == 0) {{

@@ -242,7 +242,6 @@ def test_a_time_that_is_simply_stated(arms):
     assert through.timing.latency_us < 0.01
 
 
-@pytest.mark.quiet
 @pytest.mark.defence("one_by_one")
 def test_the_calls_of_a_sample_as_one_batch(arms):
     """It finds the calls of its sample in the function that called it, and reads the weights once for eight of them.

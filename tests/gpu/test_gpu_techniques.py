@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.knowledge.techniques.library import techniques
+from kernelwright.knowledge.library import techniques
 from kernelwright.records.policy import Policy
 from kernelwright.tasks.kernel_file import parse_kernel
 from kernelwright.tasks.table import read_task

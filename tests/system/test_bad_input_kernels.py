@@ -17,12 +17,12 @@ def task(asked):
 
 @pytest.fixture
 def judge(asked, task):
-    """Judges a bad kernel, and after it a good one."""
+    """Judges a bad kernel, and after it a good one; that again where a neighbour disturbed its clock."""
 
     def judged(source, **fields):
         found = asked.judge(task, source, **fields)
-        after = asked.judge(task, GOOD)
-        assert after.outcome == "measured", after
+        after = next((one for _ in range(3) if (one := asked.judge(task, GOOD)).outcome != "suspect"), None)
+        assert after is not None and after.outcome == "measured", after
         return found
 
     return judged

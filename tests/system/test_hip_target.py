@@ -56,10 +56,10 @@ def task(tmp_path):
     return tmp_path / "softmax.py"
 
 
-def test_a_search_for_an_absent_amd_gpu_ends_with_verified_kernels(task, tmp_path):
-    config = RunConfig(budget=Budget(proposals=2), cache=False)
+def test_a_search_for_an_absent_amd_gpu_ends_with_a_verified_kernel(task, tmp_path):
+    config = RunConfig(policy=Policy(seeds=1), budget=Budget(proposals=1), cache=False)
     found = optimize(OptimizeRequest(task, "gfx942", config, tmp_path / "runs"))
-    assert found.summary.outcomes == {"verified": 2}
+    assert found.summary.outcomes == {"verified": 1}
     assert (found.summary.target.kind, found.summary.target.present) == ("hip", False)
     assert found.summary.best.latency_us is None
     journal = next((tmp_path / "runs").glob("*/receipt.json")).read_text()

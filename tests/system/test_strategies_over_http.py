@@ -17,8 +17,8 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.engine.session import play_in
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
-from kernelwright.propose.llm.kernel_text import Kernel
-from kernelwright.propose.llm.kernel_text import read as read_kernel
+from kernelwright.propose.llm.parse import Kernel
+from kernelwright.propose.llm.parse import read as read_kernel
 from kernelwright.records.attempt import fastest, speedup
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.policy import Policy

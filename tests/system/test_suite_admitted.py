@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kernelwright import api
+from kernelwright.tasks.files import sizes_of, with_size
 from kernelwright.tasks.kernel_file import read_kernel
-from kernelwright.tasks.sized import sizes_of, with_size
 from kernelwright.tasks.table import read_task
 
 ROOT = Path(__file__).parents[2]

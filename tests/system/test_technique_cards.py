@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kernelwright.knowledge.techniques.library import FOLDER, technique, techniques
+from kernelwright.knowledge.library import FOLDER, technique, techniques
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target

@@ -15,7 +15,11 @@ class Zygote:
 
     def __init__(self, script: Path) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, str(script)],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},  # where the mock LLM server is
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def live(self, *words: object, life_s: float | None) -> bool:

@@ -5,8 +5,7 @@ from pygments.lexers import get_lexer_by_name
 
 from kernelwright.errors import UsageError
 from kernelwright.languages import language, language_of, languages, languages_for, likely_suffix, names, suffixes
-from kernelwright.propose.llm.kernel_text import Kernel
-from kernelwright.propose.llm.parse import parse
+from kernelwright.propose.llm.parse import Kernel, parse
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply
 from kernelwright.records.technique import Technique

@@ -19,8 +19,7 @@ from kernelwright.models.table import make_model
 from kernelwright.plugins import load_plugin, plugin_names
 from kernelwright.propose.table import make_proposer, proposer_names
 from kernelwright.records.chat import ChatRequest, Message
-from kernelwright.reward.table import find_reward
-from kernelwright.reward.tritongym import tritongym
+from kernelwright.reward.table import find_reward, tritongym
 from kernelwright.search.strategy import Limits
 from kernelwright.search.table import spelled
 from kernelwright.store.run import RunStore

@@ -14,8 +14,7 @@ from kernelwright.engine.summary import figures_of, speaker
 from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Cost
 from kernelwright.records.evaluation import is_right
-from kernelwright.records.run import Environment, RunCard, Turn
-from kernelwright.records.spending import spending, unbooked
+from kernelwright.records.run import Environment, RunCard, Turn, spending, unbooked
 from kernelwright.report.dialogues import DRILL
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore

@@ -24,7 +24,7 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.report import html
 from kernelwright.store.files import Lines, open_lines, write_whole
-from kernelwright.tasks.sized import split_size, with_size
+from kernelwright.tasks.files import split_size, with_size
 from kernelwright.tasks.table import READERS, read_task
 
 REPORT = Path("admission.jsonl")

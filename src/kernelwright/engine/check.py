@@ -9,11 +9,14 @@ from kernelwright.engine.summary import CheckSummary, ProfileSummary, check_of, 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import CPU, compiled_for, resolve_target
 from kernelwright.execution.executor import Place
+from kernelwright.export.model_new import unwrap
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.languages import language
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Compiled, Measured, Verified
 from kernelwright.records.receipt import Claim
 from kernelwright.records.task import Target
+from kernelwright.tasks.files import read_text
 from kernelwright.tasks.kernel_file import read_kernel
 from kernelwright.tasks.table import read_task
 
@@ -29,7 +32,7 @@ def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSum
 
 async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
     source = read_task(request.task)
-    candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
+    candidate = _kernel(request)
     target = _target_for(request.target or source.limits.arch or None, candidate.language, request.place)
     evaluator = suppliers.open_evaluator(request.policy, request.place)
     try:
@@ -66,7 +69,7 @@ def profile(request: ProfileRequest, suppliers: Suppliers | None = None) -> Prof
 
 async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSummary:
     source = read_task(request.task)
-    candidate = read_kernel(request.kernel, request.entry, request.workspace_bytes)
+    candidate = _kernel(request)
     target = _target_for(request.target or source.limits.arch or None, candidate.language)
     evaluator = suppliers.open_evaluator(request.policy)
     try:
@@ -82,6 +85,13 @@ async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSumm
         return profile_of(check_of(task, environment, candidate, found), profile, statement)
     finally:
         await evaluator.close()
+
+
+def _kernel(request: CheckRequest | ProfileRequest) -> Candidate:
+    """The kernel in the file; out of a drop-in that `-o` wrote, as it was judged."""
+    path = request.kernel
+    exported = unwrap(read_text(path, "kernel")) if path.suffix == ".py" else None
+    return exported or read_kernel(path, request.entry, request.workspace_bytes)
 
 
 def _target_for(name: str | None, written: str, place: Place | None = None) -> Target:

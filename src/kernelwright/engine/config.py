@@ -17,9 +17,9 @@ from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
-from kernelwright.records.limits import TaskLimits
 from kernelwright.records.names import LanguageName
 from kernelwright.records.policy import Policy
+from kernelwright.records.task import TaskLimits
 from kernelwright.reward.table import is_reward, reward_names
 from kernelwright.search.table import DEFAULT, AnyStrategy
 
@@ -40,6 +40,10 @@ class Finals(Record):
     enabled: bool = True
     finalists: int = Field(default=3, ge=1)
     """Most candidates that are measured again."""
+    min_speedup: float = Field(default=1.0, ge=0)
+    """What the lower end of the speedup over eager must exceed; otherwise PyTorch stays and no drop-in is written."""
+    keep_slower: bool = False
+    """Write the best kernel however slow it is."""
 
 
 class RunConfig(Record):

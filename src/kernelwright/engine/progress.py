@@ -26,8 +26,7 @@ from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Measured, Refused, is_right, merit
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.run import Turn
-from kernelwright.records.spending import unbooked
+from kernelwright.records.run import Turn, unbooked
 from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy

@@ -25,8 +25,8 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Verified
 from kernelwright.records.receipt import Claim
-from kernelwright.records.recheck import Recheck, Rechecked, RecheckLine
 from kernelwright.records.run import Environment, RunCard
+from kernelwright.records.standing import Recheck, Rechecked, RecheckLine
 from kernelwright.store.files import Lines, open_lines, write_whole
 from kernelwright.store.run import RunStore
 

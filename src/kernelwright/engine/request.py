@@ -13,6 +13,8 @@ from kernelwright.records.task import TaskSource
 
 INTERRUPTED = 130
 NOTHING_RIGHT = 1
+PYTORCH_STAYS = 11
+"""The best right kernel is not faster than eager beyond noise, so nothing was written."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class OptimizeResult:
     """The summary for a terminal."""
     report: Path
     kernel: Path | None
-    """The best kernel as a drop-in module; None when nothing was right."""
+    """The best kernel as a drop-in module; None when nothing was right, or nothing faster than PyTorch."""
     receipt: Path | None = None
     """The receipt of that kernel's verdict."""
     error: KernelwrightError | None = None
@@ -76,9 +78,11 @@ class OptimizeResult:
 
     @property
     def exit_code(self) -> int:
-        """0: a right kernel; 1: none; 130: interrupted; otherwise the error's own."""
+        """0: a right, faster kernel; 1: none is right; 11: none is faster; 130: interrupted; otherwise the error's own."""
         if self.error is not None:
             return self.error.exit_code
         if self.interrupted:
             return INTERRUPTED
-        return 0 if self.summary.best else NOTHING_RIGHT
+        if self.summary.best is None:
+            return NOTHING_RIGHT
+        return PYTORCH_STAYS if self.summary.pytorch_stays else 0

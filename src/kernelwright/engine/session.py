@@ -16,7 +16,7 @@ from kernelwright.engine.opening import config_of, must_fit, new_card, open_card
 from kernelwright.engine.receipts import reissue, winner
 from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, create_run, run
-from kernelwright.engine.summary import speaker, summarize
+from kernelwright.engine.summary import pytorch_stays, speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.attempt import Attempt
@@ -131,7 +131,8 @@ async def play(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
 
 def wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
     """Write the best kernel, its receipt and the report into the run's folder."""
-    kernel = _write_kernel(store, speaker(store.attempts(), ending.outcome), suppliers)
+    best = speaker(store.attempts(), ending.outcome)
+    kernel = None if pytorch_stays(store.card, best) else _write_kernel(store, best, suppliers)
     claim = winner(store, ending.outcome)
     receipt = reissue(claim, store.folder / RECEIPT) if claim is not None else None
     page = write_report(store.folder, None, suppliers)

@@ -6,12 +6,13 @@ No figure is computed here that is not in a record.
 from collections import Counter
 from collections.abc import Sequence
 
-from kernelwright.records.attempt import Attempt
+from kernelwright.records.attempt import Attempt, beats_eager
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import (
     OUTCOMES,
     BuildFailed,
+    Compiled,
     Crashed,
     Evaluation,
     Incorrect,
@@ -26,8 +27,7 @@ from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
-from kernelwright.records.run import Environment, Outcome
-from kernelwright.records.spending import Spending, spending
+from kernelwright.records.run import Environment, Outcome, RunCard, Spending, least_speedup, spending
 from kernelwright.records.task import Target, Task
 from kernelwright.store.run import RunStore
 
@@ -69,6 +69,8 @@ class RunSummary(Record):
     outcomes: dict[str, int]
     """Attempts by outcome, the best outcome first."""
     best: BestKernel | None
+    pytorch_stays: bool = False
+    """The best is not faster than eager beyond noise: it is shown, and not written as a drop-in."""
     models: tuple[Spending, ...] = ()
     """Calls, tokens and money by role; empty without a model."""
     stopped: str
@@ -89,6 +91,10 @@ class CheckSummary(Figures):
     """One sentence; empty for a kernel that is right."""
     errors: tuple[CaseError, ...]
     """Each case against fp64."""
+    own_kernels: int | None
+    """Kernels of its own that it launches; None where it was not told."""
+    own_share: float | None
+    """Share of the device's time that they took, 0 to 1; None where nothing could tell."""
     seconds: float
 
 
@@ -127,6 +133,7 @@ def summarize(store: RunStore) -> RunSummary:
         attempts=len(attempts),
         outcomes=count_outcomes(attempts),
         best=best_of(attempts, outcome),
+        pytorch_stays=pytorch_stays(card, speaker(attempts, outcome)),
         models=spending(store.turns()),
         stopped=outcome.stopped if outcome else "Still running, or killed.",
         complete=outcome is not None and outcome.complete,
@@ -156,6 +163,11 @@ def speaker(attempts: Sequence[Attempt], outcome: Outcome | None) -> Attempt | N
     return outcome.final or attempts[outcome.best]
 
 
+def pytorch_stays(card: RunCard, best: Attempt | None) -> bool:
+    """Whether the best kernel is not worth having, by what the run's configuration asks of one."""
+    return best is not None and not beats_eager(best, least_speedup(card.config))
+
+
 def count_outcomes(attempts: Sequence[Attempt]) -> dict[str, int]:
     """Attempts by outcome, the best outcome first, without those that never came up."""
     counts: Counter[str] = Counter(attempt.evaluation.outcome for attempt in attempts)
@@ -165,6 +177,7 @@ def count_outcomes(attempts: Sequence[Attempt]) -> dict[str, int]:
 def check_of(task: Task, environment: Environment, candidate: Candidate, evaluation: Evaluation) -> CheckSummary:
     """The verdict on one kernel."""
     judged = evaluation if isinstance(evaluation, Measured | Verified | Incorrect) else None
+    promotion = evaluation.promotion if isinstance(evaluation, Measured) else None
     return CheckSummary(
         task=task.name,
         target=task.target,
@@ -174,9 +187,20 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         right=is_right(evaluation),
         reason=reason_of(evaluation),
         errors=judged.accuracy.cases if judged else (),
+        own_kernels=own_kernels(candidate, evaluation),
+        own_share=promotion.own_share if promotion else None,
         seconds=evaluation.total_seconds,
         **dict(figures_of(evaluation)),
     )
+
+
+def own_kernels(candidate: Candidate, evaluation: Evaluation) -> int | None:
+    """How many kernels of its own a candidate has; of a module that builds an extension nobody counts them."""
+    if candidate.language == "cpp":
+        return 1
+    if candidate.language == "python" or not isinstance(evaluation, Measured | Verified | Compiled):
+        return None
+    return len({kernel.name for kernel in evaluation.build.kernels})
 
 
 def profile_of(check: CheckSummary, profile: Profile, statement: Statement) -> ProfileSummary:

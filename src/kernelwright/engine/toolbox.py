@@ -15,7 +15,7 @@ from kernelwright.errors import RefereeError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.feedback.describe import words_of
-from kernelwright.knowledge.search import card_words, search
+from kernelwright.knowledge.library import card_words, search
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
@@ -42,9 +42,9 @@ from kernelwright.records.tools import (
     ToolFault,
     VerifyResult,
     named,
+    read_arguments,
 )
 from kernelwright.tasks.kernel_file import parse_text
-from kernelwright.tasks.tool_call import read_arguments
 
 ANSWERED = ("compile", "verify", "profile", "search")
 """The tools that are answered here."""

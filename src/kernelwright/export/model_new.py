@@ -1,83 +1,39 @@
-"""A candidate as one self-contained Python file with a drop-in `ModelNew`.
+"""A candidate as one self-contained Python file with a drop-in `ModelNew`, and the candidate back from such a file.
 
-A `triton` candidate is such a file already. A `cpp` candidate is embedded, compiled by the system's compiler on first
-use and kept in a private cache. Nothing is run here.
+A `cpp` candidate is embedded: compiled by the system's compiler on first use and kept in a private cache. A `triton`
+one of the built-in author is such a file already; what guards it is appended below a line that `unwrap` knows. Nothing
+is run here.
 """
 
+import ast
+import hashlib
 import re
+from contextlib import suppress
+from typing import Any
 
 from kernelwright.errors import ProposeError
-from kernelwright.export.drop_in import drop_in
-from kernelwright.export.reference import merged_imports, reference
+from kernelwright.export.drop_in import GUARD_IMPORTS, drop_in, guarded, part
+from kernelwright.export.reference import Reference, merged_imports, reference
 from kernelwright.languages import language
-from kernelwright.records.candidate import Candidate
+from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
 
 IMPORTS = (
-    "import ctypes", "import functools", "import hashlib", "import os", "import shutil", "import subprocess",
-    "import tempfile", "import torch", "from pathlib import Path",
+    "import ctypes", "import hashlib", "import math", "import os", "import shutil", "import subprocess",
+    "import tempfile", "from pathlib import Path", *GUARD_IMPORTS,
 )  # fmt: skip
-NAMES = frozenset(
-    ("SOURCE", "FLAGS", "ENTRY", "TAKES", "GIVES", "WORKSPACE_BYTES", "_cache", "_kernel", "_fits", "_run")
-)
-"""What the file calls its own."""
+CONSTANTS = ("NAME", "ENTRY", "FLAGS", "TAKES", "GIVES", "FREE", "WORKSPACE_BYTES", "SOURCE")
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC")
-
-RUNTIME = '''\
-def _cache():
-    """A directory that only this user can write; a fresh one where there is none."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = Path(home) / "kernelwright"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        if found.st_uid == os.getuid() and not found.st_mode & 0o022:
-            return folder
-    except OSError:
-        pass
-    return Path(tempfile.mkdtemp(prefix="kernelwright-"))
-
-
-@functools.cache
-def _kernel():
-    """The compiled function. Built once for each compiler, processor and set of flags."""
-    compiler = shutil.which(os.environ.get("CXX") or "g++")
-    if compiler is None:
-        raise RuntimeError("ModelNew compiles its kernel on first use: install g++, or set CXX")
-    asked = [compiler, "-march=native", "-Q", "--help=target", "--version"]
-    machine = subprocess.run(asked, capture_output=True, text=True).stdout
-    key = hashlib.sha256(repr((SOURCE, FLAGS, compiler, machine)).encode()).hexdigest()[:24]
-    library = _cache() / f"{ENTRY}-{key}.so"
-    if not library.exists():
-        with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
-            source, built = Path(scratch) / "kernel.cpp", Path(scratch) / "kernel.so"
-            source.write_text(SOURCE)
-            command = [compiler, *FLAGS, str(source), "-o", str(built)]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                raise RuntimeError(f"ModelNew could not compile its kernel:\\n{done.stderr}")
-            built.replace(library)
-    return getattr(ctypes.CDLL(str(library)), ENTRY)
-
-
-def _fits(*tensors):
-    """Whether the kernel is for these tensors; it has no backward."""
-    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
-        return False
-    here = all(t.device.type == "cpu" and t.layout == torch.strided for t in tensors)
-    return here and [(t.dtype, tuple(t.shape)) for t in tensors] == TAKES
-
-
-@torch.compiler.disable
-def _run(*tensors):
-    """Call the kernel on tensors that fit."""
-    dense = [t.contiguous() for t in tensors]
-    outputs = [torch.empty(shape, dtype=dtype) for dtype, shape in GIVES]
-    workspace = [torch.empty(WORKSPACE_BYTES, dtype=torch.uint8)] if WORKSPACE_BYTES else []
-    _kernel()(*(ctypes.c_void_p(t.data_ptr()) for t in (*dense, *outputs, *workspace)))
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+ADDED = "# ---- The kernel as it was judged ends here. What follows guards it. ----"
+TRITON_UNLIKE = '''\
+def _unlike(tensors):
+    """Why the kernels are not for such tensors; empty where they are."""
+    return "" if _fits(*tensors) else "tensors of other shapes or dtypes, or not on a GPU"
 '''
+_FREE = re.compile(r"^// free (ROWS|NUMEL): ([\d, ]*) -> ([\d, ]+)$", re.MULTILINE)
+_COUNTS_ITSELF = re.compile(r"\b(?:shape|size|numel|len|ndim|dim|stride)\b")
+"""How a reference would ask for a number of rows: its trace has the answer in it, and is for that number alone."""
 
 
 def wrap(task: Task, candidate: Candidate) -> str:
@@ -89,33 +45,76 @@ def wrap(task: Task, candidate: Candidate) -> str:
     """
     drop_in_as = language(candidate.language).drop_in
     if drop_in_as == "itself":
-        return fixed(candidate)
+        return _guarded_triton(task, candidate)
     if not drop_in_as:
         raise ProposeError(f"a {candidate.language} kernel cannot be written as a ModelNew file yet: use it as it is")
     found = reference(task.source.source)
-    ours = {
-        "SOURCE",
-        "FLAGS",
-        "ENTRY",
-        "TAKES",
-        "GIVES",
-        "WORKSPACE_BYTES",
-        "_cache",
-        "_kernel",
-        "_fits",
-        "_run",
-    }
-    clash = sorted(ours & found.names)
-    if clash:
-        raise ProposeError(f"the task's source has names that the kernel's file needs: {', '.join(clash)}")
+    sections = [part("cpp"), part("guard"), guarded(task, found)]
+    _check_names(found, sections)
     parts = [
         "\n".join([_title(task), "", *merged_imports(IMPORTS, found.imports)]),
         found.body,
-        _constants(task, candidate),
-        RUNTIME,
-        drop_in(task, found),
+        _constants(task, candidate, found),
+        *sections,
     ]
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def unwrap(text: str) -> Candidate | None:
+    """The kernel in a file that `wrap` made, as it was judged; None for any other text."""
+    if ADDED in text:
+        judged = text.split(ADDED)[0].rstrip("\n") + "\n"
+        return Candidate(language="triton", source=judged)
+    if "class ModelNew(_Guarded, Model)" not in text:
+        return None
+    given = {name: value for name, value in _assigned(text).items() if name in CONSTANTS}
+    own = [flag for flag in given["FLAGS"] if flag not in FLAGS]
+    defines = [flag[2:].split("=") for flag in own if flag.startswith("-D")]
+    return Candidate(
+        language="cpp",
+        source=given["SOURCE"].lstrip("\n"),
+        entry=given["ENTRY"],
+        flags=tuple(flag for flag in own if not flag.startswith("-D")),
+        defines=tuple(Define(name=name, value=int(value)) for name, value in defines),
+        workspace_bytes=given["WORKSPACE_BYTES"],
+    )
+
+
+def _assigned(text: str) -> dict[str, Any]:
+    """Literals that the module's top level gives names to."""
+    found = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            with suppress(ValueError):
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+    return found
+
+
+def _guarded_triton(task: Task, candidate: Candidate) -> str:
+    """A Triton module with its tunables fixed, and guards after it where the author's frame is in it."""
+    text = fixed(candidate)
+    try:
+        found = reference(task.source.source)
+    except ProposeError:
+        return text
+    if drop_in(task, found) not in text:
+        return text
+    sections = [TRITON_UNLIKE, part("guard"), guarded(task, found)]
+    _check_names(found, sections)
+    constants = [f"NAME = {_name(task, candidate)!r}", *_tensors(task, candidate, None)]
+    head = "\n".join([ADDED, *merged_imports(GUARD_IMPORTS)])
+    return "\n\n\n".join(part.strip("\n") for part in (text, head, "\n".join(constants), *sections)) + "\n"
+
+
+def _check_names(found: Reference, sections: list[str]) -> None:
+    ours = {*CONSTANTS, *(name for section in sections for name in _defined(section))} - {"ModelNew"}
+    clash = sorted(ours & found.names)
+    if clash:
+        raise ProposeError(f"the task's source has names that the kernel's file needs: {', '.join(clash)}")
+
+
+def _defined(section: str) -> set[str]:
+    return set(re.findall(r"(?m)^(?:def |class )?(_\w+)", section))
 
 
 def fixed(candidate: Candidate) -> str:
@@ -135,34 +134,53 @@ def fixed(candidate: Candidate) -> str:
 def _title(task: Task) -> str:
     return (
         f'"""{task.name}: a C++ kernel behind a drop-in `ModelNew`.\n\n'
-        "Compiled on first use. The reference serves autograd and whatever else the kernel is not for:\n"
-        'other shapes, dtypes, devices and constructor arguments.\n"""'
+        "Compiled on first use. `Model` itself answers whatever the kernel is not for: autograd, other dtypes and\n"
+        'devices, changed attributes, hooks. `ModelNew.stats()` counts both.\n"""'
     )
 
 
-def _constants(task: Task, candidate: Candidate) -> str:
+def _constants(task: Task, candidate: Candidate, found: Reference) -> str:
     defines = [f"-D{d.name}={d.value}" for d in candidate.defines]
     flags = [*FLAGS, *candidate.flags, *defines]
     if "'''" in candidate.source:
         raise ProposeError("the candidate's source has three single quotes in a row")
-    workload = task.workload
+    free = None if _COUNTS_ITSELF.search(found.body) else _FREE.search(candidate.source)
     return "\n".join(
         [
+            f"NAME = {_name(task, candidate)!r}",
             f"ENTRY = {candidate.entry!r}",
             "FLAGS = (",
             *(f"    {flag!r}," for flag in flags),
             ")",
             f"WORKSPACE_BYTES = {candidate.workspace_bytes}",
-            "TAKES = [",
-            *(f"    {_spec(spec)},  # {spec.name}" for spec in (*workload.tensors, *workload.parameters)),
-            "]",
-            "GIVES = [",
-            *(f"    {_spec(spec)}," for spec in workload.outputs),
-            "]",
+            f"FREE = {(free[1] if free else '')!r}  # what the source may define otherwise",
+            *_tensors(task, candidate, free),
             f"SOURCE = r'''\n{candidate.source.rstrip()}\n'''",
         ]
     )
 
 
-def _spec(spec: TensorSpec) -> str:
-    return f"(torch.{spec.dtype}, {spec.shape!r})"
+def _tensors(task: Task, candidate: Candidate, free: re.Match[str] | None) -> list[str]:
+    """Lines that name dtype, shape, and how many leading dimensions may differ, of whatever goes in and out."""
+    workload = task.workload
+    specs = [*workload.tensors, *workload.parameters]
+    takes, gives = ([int(n) for n in free[at].split(",")] if free else [] for at in (2, 3))
+    takes, gives = takes or [0] * len(specs), gives or [0] * len(workload.outputs)
+    return [
+        "TAKES = [  # dtype, shape, how many leading dimensions may differ",
+        *(f"    {_spec(spec, n)},  # {spec.name}" for spec, n in zip(specs, takes, strict=True)),
+        "]",
+        "GIVES = [",
+        *(f"    {_spec(spec, n)}," for spec, n in zip(workload.outputs, gives, strict=True)),
+        "]",
+    ]
+
+
+def _spec(spec: TensorSpec, free: int) -> str:
+    return f"(torch.{spec.dtype}, {spec.shape!r}, {free})"
+
+
+def _name(task: Task, candidate: Candidate) -> str:
+    """What PyTorch calls the operator: of this task and kernel, whatever the file is called."""
+    words = re.sub(r"\W", "_", task.name) or "kernel"
+    return f"{words}_{hashlib.sha256((task.id + candidate.id).encode()).hexdigest()[:12]}"

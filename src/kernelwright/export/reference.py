@@ -5,6 +5,7 @@ parsed and never run.
 """
 
 import ast
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,12 @@ class Reference:
     """What `Model` and `get_init_inputs` need, with them."""
     arguments: tuple[str, ...]
     """Names of the positional arguments of `Model.forward`."""
+    signature: str
+    """All its parameters as they were written, without `self`."""
+    passed: str
+    """The same as a call hands them on."""
+    defaults: dict[str, str]
+    """Default values, as expressions; a parameter that takes what is left over has the empty tuple or dictionary."""
     names: frozenset[str]
     """Every identifier in `body`."""
 
@@ -41,10 +48,14 @@ def reference(source: str) -> Reference:
         raise ProposeError(f"the task's source does not parse: {error}") from error
     imports = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
     kept = _needed([n for n in tree.body if n not in imports and not _left_behind(n)])
+    forward = _forward(tree)
     return Reference(
         imports=tuple(ast.unparse(n) for n in imports),
         body=_text(source, kept),
-        arguments=_forward(tree),
+        arguments=tuple(a.arg for a in (*forward.posonlyargs, *forward.args))[1:],
+        signature=_signature(forward),
+        passed=_passed(forward),
+        defaults=_defaults(forward),
         names=frozenset().union(*(_defined(n) | _used(n) for n in kept)),
     )
 
@@ -91,13 +102,40 @@ def _text(source: str, nodes: Sequence[ast.stmt]) -> str:
     return "\n".join(parts).strip("\n")
 
 
-def _forward(tree: ast.Module) -> tuple[str, ...]:
+def _forward(tree: ast.Module) -> ast.arguments:
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == CLASS:
             for item in node.body:
                 if isinstance(item, ast.FunctionDef) and item.name == "forward":
-                    return tuple(a.arg for a in (*item.args.posonlyargs, *item.args.args))[1:]
+                    return item.args
     raise ProposeError(f"the task's source has no class {CLASS!r} with a method 'forward'")
+
+
+def _signature(given: ast.arguments) -> str:
+    """The parameters without `self`, and without annotations, which may name what does not travel."""
+    bare = copy.deepcopy(given)
+    for argument in ast.walk(bare):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    (bare.posonlyargs or bare.args).pop(0)
+    return ast.unparse(bare)
+
+
+def _passed(given: ast.arguments) -> str:
+    parts = [a.arg for a in (*given.posonlyargs, *given.args)][1:]
+    parts += [f"*{given.vararg.arg}"] if given.vararg else []
+    parts += [f"{a.arg}={a.arg}" for a in given.kwonlyargs]
+    parts += [f"**{given.kwarg.arg}"] if given.kwarg else []
+    return ", ".join(parts)
+
+
+def _defaults(given: ast.arguments) -> dict[str, str]:
+    positional = [*given.posonlyargs, *given.args]
+    pairs = [*zip(reversed(positional), reversed(given.defaults), strict=False)]
+    pairs += [(a, d) for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None]
+    found = {a.arg: ast.unparse(d) for a, d in pairs}
+    found |= {given.vararg.arg: "()"} if given.vararg else {}
+    return found | ({given.kwarg.arg: "{}"} if given.kwarg else {})
 
 
 def merged_imports(*groups: Sequence[str]) -> list[str]:
@@ -117,14 +155,16 @@ def arguments(task: Task, found: Reference) -> list[str]:
 def baked(task: Task, names: Sequence[str]) -> list[str]:
     """Conditions under which the numbers among the inputs are those that the kernel was written for."""
     pairs = zip(names, task.workload.inputs, strict=True)
-    return [f"{name} == {spec.value!r}" for name, spec in pairs if isinstance(spec, Scalar)]
+    numbers = [(name, spec.value) for name, spec in pairs if isinstance(spec, Scalar)]
+    return [f"type({name}) is {type(value).__name__} and {name} == {value!r}" for name, value in numbers]
 
 
-def tensors(task: Task, names: Sequence[str]) -> list[str]:
-    """Expressions of every tensor that a kernel takes, in the order of the calling convention."""
-    pairs = zip(names, task.workload.inputs, strict=True)
-    inputs = [name for name, spec in pairs if not isinstance(spec, Scalar)]
-    return inputs + [attribute(spec.name) for spec in task.workload.parameters]
+def extras(found: Reference, inputs: int) -> list[str]:
+    """Conditions under which the parameters beyond the task's inputs are what they are by default."""
+    beyond = found.arguments[inputs:] + tuple(n for n in found.defaults if n not in found.arguments)
+    written = [(name, found.defaults.get(name, "")) for name in beyond]
+    return [f"{name} is {d}" if d in ("None", "True", "False") else f"type({name}) is type({d}) and {name} == {d}"
+            if d else "False" for name, d in written]  # fmt: skip
 
 
 def attribute(key: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kernelwright.feedback import call_limits, kernel_limits
-from kernelwright.feedback.evidence import Evidence
+from kernelwright.feedback.call_limits import Evidence
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.feedback import Bottleneck, Finding, Statement
 from kernelwright.records.profile import Profile

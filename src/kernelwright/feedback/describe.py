@@ -25,11 +25,7 @@ LOG_CHARACTERS = 2000
 
 
 def describe(
-    attempt: Attempt,
-    parent: Attempt | None,
-    best: Attempt | None,
-    target_us: float | None = None,
-    reward: float = 0.0,
+    attempt: Attempt, parent: Attempt | None, best: Attempt | None, target_us: float | None = None, reward: float = 0.0
 ) -> Feedback:
     """What one attempt taught, seen beside its parent and the best attempt before it."""
     found = attempt.evaluation

@@ -14,10 +14,7 @@ from kernelwright.propose.llm.render import variants
 from kernelwright.propose.llm.writer import LLM
 from kernelwright.propose.proposer import Proposer
 
-PROPOSERS: Mapping[str, Callable[[], Proposer]] = {
-    "author": Author,
-    "llm": LLM,
-}
+PROPOSERS: Mapping[str, Callable[[], Proposer]] = {"author": Author, "llm": LLM}
 VARIED: Mapping[str, Callable[[str], Proposer]] = {"llm": LLM}
 """Those that have variants."""
 

@@ -9,21 +9,9 @@ from kernelwright.records.base import Record
 from kernelwright.records.task import Target
 
 Reason = Literal[
-    "no_task",
-    "unreadable",
-    "raises",
-    "dies",
-    "slow",
-    "too_large",
-    "mutates_inputs",
-    "mutates_state",
-    "random",
-    "not_finite",
-    "ignores_input",
-    "trivial",
-    "unfit",
-    "not_examined",
-]
+    "no_task", "unreadable", "raises", "dies", "slow", "too_large", "mutates_inputs", "mutates_state", "random",
+    "not_finite", "ignores_input", "trivial", "unfit", "not_examined",
+]  # fmt: skip
 """Why a task is not fit: `unfit` is a refusal without a class of its own; `not_examined`: the referee or the machine
 broke, and nothing is known of the task."""
 

@@ -117,3 +117,8 @@ def sure_speedup(attempt: Attempt) -> float:
     """Lower bound of the speedup over eager; 0.0 for whatever was not measured."""
     ratio = speedup_over_eager(attempt.evaluation)
     return ratio.low if ratio else 0.0
+
+
+def beats_eager(attempt: Attempt, least: float) -> bool:
+    """Whether its speedup over eager is surely above `least`. What no clock compared with eager is not held back by it."""
+    return speedup_over_eager(attempt.evaluation) is None or sure_speedup(attempt) > least

@@ -7,14 +7,43 @@ returns the `Task` with its workloads, domains and OpGraph. Nothing here execute
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import JsonValue, StringConstraints
+from pydantic import Field, JsonValue, StringConstraints
 
+from kernelwright.devices import facts
 from kernelwright.records.base import Record, identity
 from kernelwright.records.comparator import Calibrated, Comparator, DeclaredComparator
 from kernelwright.records.graph import OpGraph
-from kernelwright.records.limits import TaskLimits
-from kernelwright.records.names import KindName
+from kernelwright.records.names import ArchName, KindName
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+
+NOTE_CHARACTERS = 500
+NOTES = 32
+
+MOST_REGISTERS = max(int(row["registers_thread"]) for row in facts().values())
+"""Of one thread, on any architecture."""
+Bytes = Annotated[int, Field(ge=0)]
+
+
+class TaskLimits(Record):
+    """Limits on hardware and means; each may be left out."""
+
+    arch: ArchName = ""
+    """The GPU that the kernel is for, such as `sm_86`. The default of --target; on another one the task is refused."""
+    workspace_bytes: Bytes | None = None
+    """Most device memory that a kernel may ask the referee for beside its results."""
+    shared_bytes: Bytes | None = None
+    """Most shared memory of one block, static and dynamic."""
+    registers: Annotated[int, Field(ge=1, le=MOST_REGISTERS)] | None = None
+    """Most registers of one thread, as the compiler counts them."""
+    library_calls: Literal["", "forbid"] = ""
+    """`forbid`: a final counts only where its own kernels take the time, whatever the policy says."""
+    target_us: Annotated[float, Field(gt=0, lt=1e12)] | None = None
+    """A goal and no limit: call time that is good enough, in microseconds. The default of --target-us."""
+    notes: tuple[Annotated[str, StringConstraints(max_length=NOTE_CHARACTERS)], ...] = Field(
+        default=(), max_length=NOTES
+    )
+    """Told to the proposer only: nothing holds them."""
+
 
 WORDS = 20_000
 """Most characters of a description, and of a host context."""

@@ -7,12 +7,13 @@ attempts of a run.
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, ValidationError
 
+from kernelwright.errors import UsageError
 from kernelwright.languages import names
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.chat import ToolSpec
+from kernelwright.records.chat import ToolCall, ToolSpec
 from kernelwright.records.evaluation import OUTCOMES, Measured
 from kernelwright.records.feedback import Bottleneck, Feedback, Finding
 from kernelwright.records.measure import CaseError, KernelFacts, Versus
@@ -21,6 +22,8 @@ from kernelwright.records.profile import Tier
 
 CODE_CHARACTERS = 200_000
 """Longer than any kernel worth reading."""
+ARGUMENTS_CHARACTERS = 8 * CODE_CHARACTERS
+"""The longest arguments of a call as JSON: a code with every character escaped, and no more."""
 QUERY_CHARACTERS = 500
 MOST_CARDS = 10
 
@@ -236,3 +239,20 @@ TOOLS: tuple[ToolSpec, ...] = (
 
 ANSWERS: Mapping[str, dict[str, JsonValue]] = {name: _schema(record) for name, record in RESULTS.items()}
 """JSON Schema of each tool's answer."""
+
+
+def read_arguments(call: ToolCall) -> CodeArguments | SearchArguments:
+    """The arguments of a call.
+
+    Raises:
+        UsageError: there is no such tool, or the arguments are not what its schema says.
+    """
+    if call.name not in ARGUMENTS:
+        raise UsageError(f"there is no tool {call.name[:40]!r}; there are {', '.join(ARGUMENTS)}")
+    if len(call.arguments) > ARGUMENTS_CHARACTERS:
+        raise UsageError(f"the arguments are longer than {ARGUMENTS_CHARACTERS} characters: send less")
+    try:
+        return ARGUMENTS[call.name].model_validate_json(call.arguments.encode("utf-8", "replace"))
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, f['loc']))}: {f['msg']}".lstrip(": ") for f in error.errors()[:5])
+        raise UsageError(f"the arguments of {call.name} do not fit its schema: {faults}") from None

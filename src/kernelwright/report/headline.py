@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernelwright.languages import language
-from kernelwright.records.attempt import Attempt, fastest
+from kernelwright.records.attempt import Attempt, beats_eager, fastest
 from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Verified
 from kernelwright.records.measure import Verdict, Versus
-from kernelwright.records.run import Outcome, RunCard
+from kernelwright.records.run import Outcome, RunCard, least_speedup
 from kernelwright.report import words
 
 Standing = Literal["final", "search", "untimed", "failed", "nothing"]
@@ -78,6 +78,8 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
             f"The best kernel of the search was measured anew against its baselines{blocks}, with fresh "
             "inputs, and every verification case passed against fp64."
         )
+        if _stays(card, final):
+            return Headline("final", f"PyTorch stays: {_gain(found)}", f"{explanation} No drop-in was written.", final)
         return Headline("final", _sentence_case(_gain(found)), explanation, final)
     if isinstance(found, Verified | Compiled):
         return _untimed(card, final)
@@ -87,6 +89,11 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
         f"Measured anew, it came out {words.outcome(found.outcome)}. No speedup is claimed.",
         final,
     )
+
+
+def _stays(card: RunCard, best: Attempt) -> bool:
+    """Whether the best kernel is not faster by as much as the run asked for."""
+    return not beats_eager(best, least_speedup(card.config))
 
 
 def _untimed(card: RunCard, attempt: Attempt) -> Headline:

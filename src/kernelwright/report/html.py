@@ -19,8 +19,7 @@ from kernelwright.languages import languages
 from kernelwright.records.admission import REASON_MEANING, Admission
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.measure import Ratio
-from kernelwright.records.run import Outcome, RunCard, Turn
-from kernelwright.records.spending import spending
+from kernelwright.records.run import Outcome, RunCard, Turn, spending
 from kernelwright.report import tally, words
 from kernelwright.report.charts.evaluation import errors, roofline, ruler, samples
 from kernelwright.report.charts.run import Share, progress, shares

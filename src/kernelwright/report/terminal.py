@@ -13,8 +13,7 @@ from rich.text import Text
 from kernelwright.records.attempt import Attempt, speedup
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.measure import Verdict
-from kernelwright.records.run import Outcome, RunCard, Turn
-from kernelwright.records.spending import Spending, spending
+from kernelwright.records.run import Outcome, RunCard, Spending, Turn, spending
 from kernelwright.report import tally, words
 from kernelwright.report.dialogues import is_drill
 from kernelwright.report.headline import Headline, headline, sentence

@@ -1,23 +1,35 @@
-"""The table of rewards: pure functions of an evaluation, its parent's and the best before it.
+"""Rewards: pure functions of an evaluation, its parent's and the best before it; and their table.
 
-Whatever was judged can be scored, and scored again. To add one: write `reward/<name>.py` with a function of that name
-and add its line here, and its name in `OF_SPEED` if a faster kernel always earns more. A distribution of somebody else
-brings one by an entry point (docs/plugins.md).
+Whatever was judged can be scored, and scored again. To add one: a function here and its line in `REWARDS`, and its name
+in `OF_SPEED` if a faster kernel always earns more. A distribution of somebody else brings one by an entry point
+(docs/plugins.md).
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, cast
 
 from kernelwright.errors import UsageError
 from kernelwright.plugins import load_plugin, plugin_names
-from kernelwright.records.evaluation import Evaluation
-from kernelwright.reward.frontend import frontend
-from kernelwright.reward.log_speedup import log_speedup
-from kernelwright.reward.midend import midend
-from kernelwright.reward.tritongym import tritongym
+from kernelwright.records.evaluation import (
+    BuildFailed,
+    Compiled,
+    Crashed,
+    Evaluation,
+    Incorrect,
+    Measured,
+    Refused,
+    TimedOut,
+    Verified,
+    speedup_over_eager,
+)
 
 Reward = Callable[[Evaluation, Evaluation | None, Evaluation | None], float]
 """(evaluation, its first parent's, the best before it) to a number; higher is better."""
+SLOWEST = -4.0
+"""Least log2 of a speedup that tells kernels apart, and what a wrong one earns: as bad as sixteen times slower than eager."""
+MOST_GAIN = 3.0
+"""More than this in one edit earns no more: a luckily slow parent must not be worth a search."""
 
 
 class ByRole(NamedTuple):
@@ -28,8 +40,66 @@ class ByRole(NamedTuple):
     """For every role that is not named."""
 
 
-OF_SPEED = frozenset({"log_speedup", "tritongym"})
-"""Those that order right kernels of one task by their speed and nothing else. The others look at roles, parents or a cap."""
+def tritongym(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """-10 unless it compiles, -5 unless it is right, then max(0, 10 / latency in ms), as in TritonGym's loop.
+
+    Right without a time (`verified`, `compiled`) is 0: it earned no penalty and no speed.
+    """
+    match evaluation:
+        case Measured(timing=timing):
+            return max(0.0, 10.0 / (timing.latency_us / 1000.0))
+        case Verified() | Compiled():
+            return 0.0
+        case Refused() | BuildFailed() | Crashed(stage="compile") | TimedOut(stage="compile"):
+            return -10.0
+    return -5.0
+
+
+def log_speedup(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """log2 of the median speedup over eager, no lower than -4; -4 unless it is right; 0 if not timed.
+
+    Twice as fast is worth the same for a short kernel and for a long one.
+    """
+    match evaluation:
+        case Measured():
+            ratio = speedup_over_eager(evaluation)
+            return max(SLOWEST, math.log2(ratio.median)) if ratio and ratio.median > 0 else 0.0
+        case Verified() | Compiled():
+            return 0.0
+    return SLOWEST
+
+
+def frontend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """1 if it is right; 0.5 if it was only compiled; 0.2 if it compiles and is wrong; else 0, suspects too.
+
+    Speed earns the frontend agent nothing, so that it never gambles correctness for it.
+    """
+    match evaluation:
+        case Measured() | Verified():
+            return 1.0
+        case Compiled():
+            return 0.5
+        case Crashed(stage="compile") | TimedOut(stage="compile"):
+            return 0.0
+        case Incorrect() | Crashed() | TimedOut():
+            return 0.2
+    return 0.0
+
+
+def midend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """min(parent's time / its own, 3) if it is right, 0 if it is not; 0.1 if it works and was not timed.
+
+    Both times are taken as speedups over eager, each measured beside its own eager. Beside a parent without a time, or
+    none, it is 1: the first time that is taken is no gain over anything.
+    """
+    match evaluation:
+        case Measured():
+            before, after = speedup_over_eager(parent) if parent is not None else None, speedup_over_eager(evaluation)
+            return min(after.median / before.median, MOST_GAIN) if before and after and before.median else 1.0
+        case Verified() | Compiled():
+            return 0.1
+    return 0.0
+
 
 REWARDS: dict[str, Reward | ByRole] = {
     "frontend": frontend,
@@ -38,6 +108,8 @@ REWARDS: dict[str, Reward | ByRole] = {
     "midend": midend,
     "tritongym": tritongym,
 }
+OF_SPEED = frozenset({"log_speedup", "tritongym"})
+"""Those that order right kernels of one task by their speed and nothing else. The others look at roles, parents or a cap."""
 
 
 def find_reward(name: str, role: str = "coder") -> Reward:

@@ -17,8 +17,7 @@ from kernelwright.errors import TaskError
 from kernelwright.records.comparator import DeclaredComparator
 from kernelwright.records.task import DeclaredDomain, TaskSource
 from kernelwright.records.tensor import Domain
-from kernelwright.tasks.sized import at_size, split_size
-from kernelwright.tasks.text import read_text
+from kernelwright.tasks.files import at_size, read_text, split_size
 
 _NEEDED = {
     "Model": "a class `Model(nn.Module)` whose `forward` is the reference",

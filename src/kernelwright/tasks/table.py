@@ -5,8 +5,8 @@ from pathlib import Path
 
 from kernelwright.errors import TaskError
 from kernelwright.records.task import TaskSource
+from kernelwright.tasks.files import split_size
 from kernelwright.tasks.kernelbench import read_kernelbench
-from kernelwright.tasks.sized import split_size
 from kernelwright.tasks.text_task import read_text_task
 
 READERS: dict[str, Callable[[Path], TaskSource]] = {

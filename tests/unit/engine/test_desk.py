@@ -18,7 +18,7 @@ from kernelwright.propose.llm.dialogue import MOST_TOKENS
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply, ChatRequest, Message
-from kernelwright.records.spending import spending
+from kernelwright.records.run import spending
 from kernelwright.store.run import RunStore
 from kernelwright.testing.scripted_chat import AskingProposer, ScriptedModel
 

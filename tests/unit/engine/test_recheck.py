@@ -9,7 +9,7 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.engine.recheck import SUMMARY, RecheckRequest, recheck
 from kernelwright.engine.run import Parts, run
 from kernelwright.errors import RefereeError, StoreError, TaskError
-from kernelwright.records.recheck import Recheck
+from kernelwright.records.standing import Recheck
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import sample_card, sample_environment
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers

@@ -9,7 +9,7 @@ KIB = 1024
 
 
 def test_every_architecture_is_listed_and_consistent():
-    nvidia = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120")
+    nvidia = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")
     assert architectures() == (*nvidia, "gfx90a", "gfx942")
     for arch in architectures():
         device = hardware(arch)

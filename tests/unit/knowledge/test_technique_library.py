@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.errors import UsageError
-from kernelwright.knowledge.techniques.library import FOLDER, read_card, read_library, technique, techniques
+from kernelwright.knowledge.library import FOLDER, read_card, read_library, technique, techniques
 from kernelwright.records.technique import Gain, Technique
 from kernelwright.tasks.kernel_file import parse_kernel
 from kernelwright.tasks.table import read_task
@@ -131,7 +131,7 @@ def test_kernels_in_two_languages_are_no_example(card):
 def test_kernels_in_no_known_language_are_no_example(card):
     for side in ("before", "after"):
         (card / f"{side}.cpp").rename(card / f"{side}.rs")
-    with pytest.raises(UsageError, match=r"kernels end in \.cpp, \.cu or \.py, not in '\.rs'"):
+    with pytest.raises(UsageError, match=r"ending must be one of \.cpp, .*\.py, \.cu, not '\.rs'"):
         read_card(card)
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kernelwright.knowledge.search import card_words, search, words
-from kernelwright.knowledge.techniques.library import technique, techniques
+from kernelwright.knowledge.library import card_words, search, technique, techniques, words
 
 ASKED = {
     "the warp reads strided addresses, loads are not coalesced": "coalesced-access",

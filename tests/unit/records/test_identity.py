@@ -7,12 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.records.base import Record, identity
-from kernelwright.records.candidate import Candidate, Define, Tunable
+from kernelwright.records.candidate import (
+    Candidate,
+    Define,
+    Recipe,
+    RecipeConstant,
+    RecipeLaunch,
+    RecipeWorkspace,
+    Tunable,
+)
 from kernelwright.records.comparator import Calibrated, DeclaredComparator, Statistical, Ties
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
-from kernelwright.records.limits import TaskLimits
-from kernelwright.records.recipe import Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace
-from kernelwright.records.task import DeclaredDomain, Target, Task, TaskSource, Workload
+from kernelwright.records.task import DeclaredDomain, Target, Task, TaskLimits, TaskSource, Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 X = TensorSpec(name="x", shape=(4, 8), dtype="int64", domain=Domain.INDEX, bound=7)

@@ -20,8 +20,14 @@ def test_a_final_measurement_is_claimed():
 def test_a_slower_final_is_called_slower():
     run = fake.long_run(3)
     told = headline(fake.card(), run, fake.ended(run[0], eager=0.8))
-    assert told.title.startswith("Slower than eager PyTorch")
+    assert told.title.startswith("PyTorch stays: slower than eager PyTorch")
     assert "0.80×" in told.title
+
+
+def test_a_slower_kernel_that_was_wanted_is_not_said_to_stay_away():
+    run = fake.long_run(3)
+    card = fake.card().model_copy(update={"config": {"finals": {"keep_slower": True}}})
+    assert headline(card, run, fake.ended(run[0], eager=0.8)).title.startswith("Slower than eager PyTorch")
 
 
 def test_a_search_figure_is_no_result():

@@ -9,8 +9,7 @@ from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.measure import Ratio
-from kernelwright.reward.predictor.experience import Row, Told, read_rows, row_of, speed_of, text_of
-from kernelwright.reward.predictor.features import features
+from kernelwright.reward.predictor.experience import Row, Told, features, read_rows, row_of, speed_of, text_of
 from kernelwright.reward.predictor.forest import ForestPredictor, centred, worth
 from kernelwright.reward.table import OF_SPEED, find_reward
 from kernelwright.testing.samples import sample_evaluation, sample_task

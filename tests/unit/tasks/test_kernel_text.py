@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.errors import UsageError
-from kernelwright.propose.llm.kernel_text import Kernel, read
+from kernelwright.propose.llm.parse import Kernel, read
 from kernelwright.records.candidate import Tunable
 from kernelwright.tasks.kernel_file import parse_text
 

@@ -7,10 +7,10 @@ import pytest
 import kernelwright.tasks
 from kernelwright.errors import TaskError, UsageError
 from kernelwright.records.task import DeclaredDomain
+from kernelwright.tasks.files import LIMIT_BYTES
 from kernelwright.tasks.kernel_file import read_kernel
 from kernelwright.tasks.kernelbench import read_kernelbench
 from kernelwright.tasks.table import READERS, read_task
-from kernelwright.tasks.text import LIMIT_BYTES
 from kernelwright.testing.samples import SOURCE
 
 
@@ -94,16 +94,7 @@ def test_domains_that_make_no_sense_are_refused(write, literal):
 
 
 def test_the_table_holds_every_format(modules_of):
-    formats = modules_of(kernelwright.tasks) - {
-        "table",
-        "text",
-        "kernel_file",
-        "recipe_text",
-        "sized",
-        "markdown_text",
-        "declared",
-        "tool_call",
-    }
+    formats = modules_of(kernelwright.tasks) - {"table", "kernel_file", "files"}
     assert {f"read_{name}" for name in formats} == {reader.__name__ for reader in READERS.values()}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kernelwright.engine.admission import gather
 from kernelwright.errors import TaskError, UsageError
-from kernelwright.tasks.sized import at_size, sizes_of, split_size, with_size
+from kernelwright.tasks.files import at_size, sizes_of, split_size, with_size
 from kernelwright.tasks.table import read_task
 
 TASK = '''"""Größe: only one word changes."""

@@ -6,8 +6,7 @@ from kernelwright.devices import facts
 from kernelwright.engine.admission import gather
 from kernelwright.engine.config import RunConfig, wished
 from kernelwright.errors import TaskError
-from kernelwright.records.limits import TaskLimits
-from kernelwright.records.task import WORDS
+from kernelwright.records.task import WORDS, TaskLimits
 from kernelwright.tasks.table import read_task
 
 REFERENCE = """\

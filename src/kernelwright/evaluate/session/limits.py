@@ -1,4 +1,4 @@
-"""Checks a task's limits (`records/limits.py`) against a target, a policy and what was built.
+"""Checks a task's limits (`records/task.py`) against a target, a policy and what was built.
 
 If nothing could tell whether a limit is kept, the candidate is refused as well. The words of a task, and its goal, play
 no part.
@@ -10,10 +10,9 @@ from kernelwright.errors import TaskError
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
-from kernelwright.records.limits import TaskLimits
 from kernelwright.records.measure import BuildFacts, KernelFacts
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import Target, TaskSource
+from kernelwright.records.task import Target, TaskLimits, TaskSource
 
 OF_A_GPU = ("arch", "workspace_bytes", "shared_bytes", "registers", "library_calls")
 OF_A_BUILD = ("workspace_bytes", "shared_bytes", "registers")

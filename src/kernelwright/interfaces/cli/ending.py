@@ -18,9 +18,9 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
         StoreError: `output` cannot be written.
     """
     if output is not None:
-        _copy(result.kernel, output)
+        _copy(result, output)
         if result.kernel is not None:
-            _copy(result.receipt, output.with_suffix(".receipt.json"))
+            _write(result.receipt, output.with_suffix(".receipt.json"))
     if json:
         print(_json(result))
     else:
@@ -32,9 +32,20 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
     raise typer.Exit(result.exit_code)
 
 
-def _copy(file: Path | None, output: Path) -> None:
+def _copy(result: OptimizeResult, output: Path) -> None:
+    if result.kernel is None:
+        why = (
+            "PyTorch stays (--keep-slower writes it all the same)"
+            if result.summary.pytorch_stays
+            else "nothing right was found"
+        )
+        ERRORS.print(f"[yellow]{why}:[/] {escape(str(output))} is not written")
+        return
+    _write(result.kernel, output)
+
+
+def _write(file: Path | None, output: Path) -> None:
     if file is None:
-        ERRORS.print(f"[yellow]nothing right was found:[/] {escape(str(output))} is not written")
         return
     try:
         write_whole(output, file.read_text(encoding="utf-8"))

@@ -53,6 +53,11 @@ Config = Annotated[Path | None, _option("Read settings from this TOML file. Flag
 RunDir = Annotated[Path, typer.Option(help="Create the run's folder here.")]
 Isolation = Annotated[str | None, _option("auto, or strict: refuse to judge in a weakened sandbox.")]
 Final = Annotated[bool | None, _option("Measure the best again at the end, with fresh inputs.")]
+Least = Annotated[
+    float | None,
+    typer.Option(min=0, help="Write a kernel only if it is surely faster than eager by more than this. Default: 1."),
+]
+Slower = Annotated[bool, _option("Write the best kernel however slow it is.", "--keep-slower")]
 Cache = Annotated[bool | None, _option("Reuse what earlier runs found for the same kernel.")]
 Execution = Annotated[str | None, _option("Where to judge kernels: local, or ray for a Ray cluster.")]
 RayAddress = Annotated[
@@ -81,6 +86,8 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     run_dir: RunDir = Path("runs"),
     isolation: Isolation = None,
     final: Final = None,
+    min_speedup: Least = None,
+    keep_slower: Slower = False,
     cache: Cache = None,
     execution: Execution = None,
     ray_address: RayAddress = None,
@@ -102,7 +109,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "cache": cache,
         "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
         "policy": _given(isolation=isolation),
-        "finals": _given(enabled=final),
+        "finals": _given(enabled=final, min_speedup=min_speedup, keep_slower=keep_slower or None),
         "execution": execution,
         "ray_address": ray_address,
     }

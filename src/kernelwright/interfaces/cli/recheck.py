@@ -11,7 +11,7 @@ from kernelwright.interfaces.cli.console import OUTPUT, watched
 from kernelwright.interfaces.cli.words import plain
 
 if TYPE_CHECKING:
-    from kernelwright.records.recheck import Recheck, Rechecked
+    from kernelwright.records.standing import Recheck, Rechecked
 
 
 def recheck(  # noqa: PLR0913  a flag is a parameter

@@ -43,6 +43,16 @@ def verdict_line(summary: "CheckSummary") -> str:
     return f"[bold {style}]{summary.outcome}[/]{reason}"
 
 
+def work_line(summary: "CheckSummary") -> str:
+    """Who does the work, such as `2 kernels of its own`; empty where nobody could tell."""
+    count, share = summary.own_kernels, summary.own_share
+    if count == 0:
+        return "work              0 kernels of its own; PyTorch does it all"
+    parts = [] if count is None else [f"{count} {'kernel' if count == 1 else 'kernels'} of its own"]
+    parts += [] if share is None else [f"{1 - share:.0%} of the device's time is spent elsewhere"]
+    return f"work              {', '.join(parts)}" if parts else ""
+
+
 def figure_lines(figures: "Figures") -> list[str]:
     """Latency and both comparisons, a line each; nothing for a kernel that was not timed."""
     if figures.latency_us is None:

@@ -1,26 +1,89 @@
 """The agent: a model that calls tools until it hands a kernel over.
 
-`evaluate` and `submit` end the expansion with a proposal of that code. The next expansion of a kept dialogue
-(`continuation.py`) answers the call with the attempt's verdict. The desk answers every other tool. Every call is
-journaled, whoever answers it.
+`evaluate` and `submit` end the expansion with a proposal of that code. The next expansion of a kept dialogue begins with
+the attempt's verdict as the answer to that call, and an answer to each call next to it. The desk answers every other
+tool. Every call is journaled, whoever answers it.
 """
 
+import json
 from dataclasses import dataclass, field
 
 from kernelwright.errors import UsageError
 from kernelwright.propose.desk import NoRoom
-from kernelwright.propose.llm.continuation import LAST, NOT_RUN, continued, submitted
-from kernelwright.propose.llm.dialogue import Dialogue, answered, opening
-from kernelwright.propose.llm.kernel_text import Kernel, NoKernel, empty, read
-from kernelwright.propose.llm.parse import parse
+from kernelwright.propose.llm.dialogue import (
+    Dialogue,
+    Memo,
+    answered,
+    behind,
+    opening,
+    parent_memo,
+    recalled,
+    shortened,
+)
+from kernelwright.propose.llm.parse import Kernel, NoKernel, empty, parse, read
 from kernelwright.propose.llm.render import Prompts, Value
 from kernelwright.propose.llm.sections import Facts, values
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply, Message, ToolCall
-from kernelwright.records.tools import TOOLS, CodeArguments, ToolFault
-from kernelwright.tasks.tool_call import read_arguments
+from kernelwright.records.tools import TOOLS, CodeArguments, EvaluateResult, ToolFault, read_arguments
+
+LAST = "submit"
+"""The tool that ends the conversation."""
+NOT_RUN = ToolFault(
+    error="it was not run: the evaluation came first; call it again if it is still wanted"
+).model_dump_json()
+"""The answer to a call that came after the one that handed a kernel over."""
+
+
+def submitted(brief: Brief) -> bool:
+    """Whether the first parent was handed over as the final one: the conversation ended with it."""
+    memo = parent_memo(brief)
+    said = behind(brief)[-1:] if memo is not None else []
+    return memo is not None and any(c.id == memo.call and c.name == LAST for message in said for c in message.calls)
+
+
+def continued(brief: Brief) -> list[Message]:
+    """The conversation behind the first parent with its calls answered; empty where there is none, or it is not kept."""
+    earlier = behind(brief)
+    memo = parent_memo(brief)
+    if not earlier or memo is None:
+        return []
+    return shortened([*earlier, *_answers(brief, memo, earlier[-1])])
+
+
+def _answers(brief: Brief, memo: Memo, said: Message) -> list[Message]:
+    """An answer to every call of the last reply; the attempt's verdict to the one that ended it."""
+    verdict = _verdict(brief)
+    results = {**_results(brief, memo), memo.call: verdict}
+    answers = [Message(role="tool", text=results.get(c.id, NOT_RUN), call=c.id) for c in said.calls]
+    if memo.call:
+        return answers
+    return [*answers, Message(role="user", text=f"Your latest kernel was evaluated. The verdict:\n\n{verdict}")]
+
+
+def _verdict(brief: Brief) -> str:
+    """The verdict on the first parent as JSON; where feedback is withheld, that it is."""
+    parent = brief.parents[0]
+    if not brief.feedback:
+        return json.dumps({"attempt": parent.number, "outcome": "withheld", "trials_left": brief.run.left})
+    run = brief.run
+    return EvaluateResult.of(parent, brief.feedback[0], best=run.best, trials_left=run.left).model_dump_json()
+
+
+def _results(brief: Brief, memo: Memo) -> dict[str, str]:
+    """What was answered after the last prompt of that thread, by call."""
+    turns = recalled(brief, memo)
+    start = max((i for i, turn in enumerate(turns) if turn.kind == "prompt"), default=0)
+    found, call = {}, ""
+    for turn in turns[start:]:
+        if turn.kind == "call":
+            call = ToolCall.model_validate_json(turn.text).id
+        elif turn.kind == "result":
+            found[call] = turn.text
+    return found
+
 
 MOST_CALLS = 12
 """Tool calls within one expansion."""

@@ -1,9 +1,11 @@
 """Renders prompt files, strictly: what a file names must be given, and what is given must be named.
 
 A variant's own files are found before the standard ones; `languages/NAME.md` is that language's contract. The hash of a
-prompt covers exactly the files that made it. Values are data: nothing in them is looked at as a template.
+prompt covers exactly the files that made it. Values are data: nothing in them is looked at as a template. Untrusted text
+stands in a fence that is longer than any run of its character inside, and long text is clipped, which the prompt says.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,8 +16,56 @@ from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, Temp
 
 from kernelwright.errors import ProposeError, UsageError
 from kernelwright.languages import languages
-from kernelwright.propose.llm.fences import fenced, inline
 from kernelwright.records.base import identity
+
+_RUNS = re.compile(r"`+")
+_UNSAFE = re.compile(r"[`\x00-\x1f\x7f\u2028\u2029]+")
+SHORTEST = 3
+LONGEST_NAME = 200
+"""Characters of a name."""
+
+
+def fenced(text: str, tag: str = "") -> str:
+    """The text, unchanged but for a newline at its end, in a block that it cannot end."""
+    longest = max((len(run) for run in _RUNS.findall(text)), default=0)
+    fence = "`" * max(SHORTEST, longest + 1)
+    return f"{fence}{tag}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
+
+
+def inline(text: str) -> str:
+    """The text as one line without backticks, to stand within a sentence."""
+    return _UNSAFE.sub(" ", text).strip()[:LONGEST_NAME]
+
+
+LINES, CHARACTERS = 150, 12_000
+"""Most of a log."""
+JUDGED_LINES = 150
+"""Last lines of an error log that an adviser is shown, as in CudaForge."""
+
+
+def clip(text: str, lines: int = LINES, characters: int = CHARACTERS) -> str:
+    """The first and the last part: compilers say what matters first, programs that crash say it last."""
+    rows = text.splitlines()
+    if len(rows) > lines:
+        head, tail = rows[: lines - lines // 3], rows[len(rows) - lines // 3 :]
+        cut = len(rows) - len(head) - len(tail)
+        text = "\n".join([*head, f"[{cut} lines were cut here]", *tail])
+    if len(text) <= characters:
+        return text
+    tail_length = characters // 3
+    cut = len(text) - characters
+    return f"{text[: characters - tail_length]}\n[{cut} characters were cut here]\n{text[len(text) - tail_length :]}"
+
+
+def last_lines(text: str, lines: int = JUDGED_LINES, characters: int = CHARACTERS) -> str:
+    """The last lines."""
+    rows = text.splitlines()
+    if len(rows) > lines:
+        text = "\n".join([f"[{len(rows) - lines} lines were cut here]", *rows[-lines:]])
+    if len(text) <= characters:
+        return text
+    return f"[{len(text) - characters} characters were cut here]\n{text[-characters:]}"
+
 
 STANDARD = "standard"
 """The variant without files of its own."""

@@ -7,20 +7,43 @@ was paid for: that counts.
 import asyncio
 from collections.abc import Sequence
 
+from pydantic import ValidationError
+
+from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.languages import names_for
 from kernelwright.propose.desk import NoRoom
-from kernelwright.propose.llm.adviser import advise
+from kernelwright.propose.llm.advice import advise
 from kernelwright.propose.llm.agent import run_agent
 from kernelwright.propose.llm.dialogue import Dialogue, ask_twice, behind, opening, shortened
-from kernelwright.propose.llm.kernel_text import Kernel, NoKernel, empty
-from kernelwright.propose.llm.look_up import look_up
-from kernelwright.propose.llm.parse import parse
+from kernelwright.propose.llm.parse import Kernel, NoKernel, empty, parse
 from kernelwright.propose.llm.render import STANDARD, Prompts, Rendered
 from kernelwright.propose.llm.sections import Facts, values
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
-from kernelwright.records.chat import ChatReply, Message
+from kernelwright.records.chat import ChatReply, Message, ToolCall
+from kernelwright.records.evaluation import Measured
 from kernelwright.records.names import LanguageName
+from kernelwright.records.profile import Profile
+from kernelwright.records.tools import QUERY_CHARACTERS, FoundCard, SearchArguments, SearchResult
+
+CARDS = 1
+"""A prompt holds one example, as GEAK's retrieval gives it."""
+
+
+async def look_up(brief: Brief, sibling: int, language: LanguageName, profile: Profile | None) -> tuple[FoundCard, ...]:
+    """Cards for the first parent's bottleneck, its language and the task's operations."""
+    found = brief.parents[0].evaluation
+    limit = diagnose(profile, found if isinstance(found, Measured) else None).bottleneck
+    operations = dict.fromkeys(node.op.removeprefix("aten.").partition(".")[0] for node in brief.task.graph.nodes)
+    query = " ".join((limit, language, *operations))[:QUERY_CHARACTERS]
+    asked = SearchArguments(query=query, bottleneck=limit, limit=CARDS)
+    call = ToolCall(id=f"search-{sibling}", name="search", arguments=asked.model_dump_json())
+    answer = await brief.desk.use(brief.expansion.role, call, sibling)
+    try:
+        return SearchResult.model_validate_json(answer).cards
+    except ValidationError:
+        return ()
+
 
 AGENT = "agent"
 """The role that works with tools."""

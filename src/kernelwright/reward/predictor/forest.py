@@ -23,8 +23,7 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.task import Task
-from kernelwright.reward.predictor.experience import Row, Told, row_of
-from kernelwright.reward.predictor.features import features
+from kernelwright.reward.predictor.experience import Row, Told, features, row_of
 from kernelwright.reward.table import OF_SPEED
 
 Features = Mapping[str, float]

@@ -8,9 +8,8 @@ from kernelwright.evaluate.languages.cuda.arguments import size_of
 from kernelwright.evaluate.languages.cuda.expression import RecipeError
 from kernelwright.evaluate.languages.cuda.recipe import resolve
 from kernelwright.knowledge.hardware import hardware
-from kernelwright.records.candidate import Candidate, Define
+from kernelwright.records.candidate import Candidate, Define, Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace
 from kernelwright.records.launch import Null, Number, Pointer
-from kernelwright.records.recipe import Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
 from kernelwright.tasks.kernel_file import read_kernel

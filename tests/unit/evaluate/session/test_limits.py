@@ -7,10 +7,9 @@ from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.session.limits import of_facts, of_host_code, of_program, refuse_elsewhere, tightened
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.launch import Launch, LaunchPlan, Workspace
-from kernelwright.records.limits import TaskLimits
 from kernelwright.records.measure import BuildFacts, KernelFacts
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import Target, TaskSource
+from kernelwright.records.task import Target, TaskLimits, TaskSource
 
 ONE = (1, 1, 1)
 FACTS = BuildFacts(compiler="nvcc", seconds=1.0, kernels=(KernelFacts(name="k", registers=40, shared_bytes=1024),))

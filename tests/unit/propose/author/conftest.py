@@ -1,7 +1,13 @@
 """A case of each family, exported once."""
 
+import sys
+from pathlib import Path
+
 import pytest
 from author_cases import case, model
+
+# The program's own benchmark has the list of operations.
+sys.path.append(str(Path(__file__).parents[4] / "bench"))
 
 
 @pytest.fixture(scope="session")

@@ -130,6 +130,31 @@ def test_half_precision_accumulates_in_float(dtype, tmp_path):
         assert error(got, wanted) < 0.51 * step
 
 
+def test_every_half_is_read_and_written_as_the_hardware_does(tmp_path):
+    source = model("torch.relu(x), -torch.relu(-x)", "torch.zeros(8, 8192).half()")
+    found = case(source, "halves")
+    (entry,) = build([write_cpp(lower(found.task), CppSchedule())], tmp_path)
+    bits = torch.arange(1 << 16, dtype=torch.int32).to(torch.int16)
+    values = bits.view(torch.float16).reshape(8, 8192)
+    above, below = call(entry, found, [values])
+    wanted = torch.where(values >= 0, above, below)
+    assert torch.equal(wanted.isnan(), values.isnan())
+    assert torch.equal(wanted.nan_to_num(0.0), values.nan_to_num(0.0))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_narrow_results_round_to_nearest_even(dtype, tmp_path):
+    source = model(f"(x * 2).to(torch.{dtype})", "torch.zeros(64, 4096)")
+    found = case(source, "rounded")
+    (entry,) = build([write_cpp(lower(found.task), CppSchedule())], tmp_path)
+    torch.manual_seed(0)
+    values = torch.randint(-(2**31), 2**31, (64, 4096)).to(torch.int32).view(torch.float32)
+    ties = torch.arange(0, 1 << 20, 4).reshape(64, 4096) * 2.0**-27  # between two halves, tiny ones too
+    for inputs in (values, ties, values.clamp(-4e4, 4e4).nan_to_num(0.0), torch.full_like(values, 32760.0)):
+        (got,) = call(entry, found, [inputs])
+        torch.testing.assert_close(got, (inputs * 2).to(getattr(torch, dtype)), rtol=0, atol=0, equal_nan=True)
+
+
 def test_sums_do_not_drift_with_length(tmp_path):
     found = case(model("x.sum(), x.mean()", "torch.rand(1 << 22) + 1"), "long")
     (entry,) = build([write_cpp(lower(found.task), CppSchedule())], tmp_path)

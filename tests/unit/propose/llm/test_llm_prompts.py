@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from kernelwright.errors import ProposeError, UsageError
-from kernelwright.propose.llm.adviser import SHOWN
+from kernelwright.propose.llm.advice import SHOWN
 from kernelwright.propose.llm.agent import agent_values
-from kernelwright.propose.llm.fences import fenced, inline
-from kernelwright.propose.llm.kernel_text import Kernel
-from kernelwright.propose.llm.parse import parse
-from kernelwright.propose.llm.render import STANDARD, Prompts, prompt_hash, variants
+from kernelwright.propose.llm.parse import Kernel, parse
+from kernelwright.propose.llm.render import STANDARD, Prompts, fenced, inline, prompt_hash, variants
 from kernelwright.propose.llm.sections import Facts, evidence, known, values
 from kernelwright.propose.llm.writer import CODE
 from kernelwright.records.chat import ChatReply

@@ -5,9 +5,7 @@ import time
 
 import pytest
 
-from kernelwright.propose.llm.edits import scan
-from kernelwright.propose.llm.kernel_text import Kernel, NoKernel
-from kernelwright.propose.llm.parse import parse
+from kernelwright.propose.llm.parse import Kernel, NoKernel, parse, scan
 from kernelwright.records.chat import ChatReply
 
 CPP = """#include <cmath>

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.propose.llm.kernel_text import Kernel, NoKernel
-from kernelwright.propose.llm.parse import parse
+from kernelwright.propose.llm.parse import Kernel, NoKernel, parse
 from kernelwright.records.candidate import Tunable
 from kernelwright.records.chat import ChatReply
 

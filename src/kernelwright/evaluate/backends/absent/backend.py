@@ -32,6 +32,7 @@ from kernelwright.records.profile import Ceilings, Profile, compiled
 from kernelwright.records.task import Task
 
 INTERPRET_LIMIT_S = 120.0
+NO_KERNELS = "library calls are forbidden, and it has 0 kernels of its own: PyTorch does it all"
 
 
 def open_backend(cpu: Callable[[], Host]) -> "AbsentBackend":
@@ -131,6 +132,8 @@ def _cross_compiled(trial: Trial, host: Host) -> BuildFacts:
     over = limits.of_facts(allowed, trial.candidate, made.facts, builder.OWN_HOST)
     if over is not None:
         raise OutcomeReached(over)
+    if trial.policy.library_calls == "forbid" and builder.INTERPRETED and not made.facts.kernels:
+        raise OutcomeReached(Refused(reason=NO_KERNELS))
     if not builder.INTERPRETED:
         raise OutcomeReached(Compiled(build=made.facts))
     return made.facts

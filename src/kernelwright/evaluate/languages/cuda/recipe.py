@@ -11,9 +11,8 @@ from typing import NamedTuple
 from kernelwright.evaluate.languages.cuda.arguments import BUFFERS, Memory, argument
 from kernelwright.evaluate.languages.cuda.expression import Names, RecipeError, Value, whole
 from kernelwright.knowledge.hardware import Hardware
-from kernelwright.records.candidate import Candidate
+from kernelwright.records.candidate import Candidate, Expressions3, Recipe, RecipeLaunch
 from kernelwright.records.launch import Argument, Dim3, Launch, LaunchPlan, Workspace
-from kernelwright.records.recipe import Expressions3, Recipe, RecipeLaunch
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
 

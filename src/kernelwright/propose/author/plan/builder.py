@@ -1,15 +1,105 @@
-"""The workbench on which operations are written: values with shapes, and how broadcasting and reductions combine them.
+"""The workbench on which operations are written: axes, values with shapes, and one operation's arguments.
 
-ATen's names are unknown here.
+Which dimensions of which tensors are the same axis is found by unification: dimensions that a pointwise operation lines
+up are one axis, whatever their sizes, so a square tensor is never confused with its transpose. A dimension that a view
+merged is a list of axes. ATen's names are unknown here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.author.plan.axes import Axes, Dim, Shape
 from kernelwright.propose.author.plan.expr import At, Call, Combine, Const, Count, Expr, Kind, Load, Reduce
+from kernelwright.records.graph import Infinity, OpNode, Ref
+from kernelwright.records.graph import Value as Literal
 from kernelwright.records.tensor import TensorSpec
+
+Dim = tuple[int, ...]
+"""The axes that a dimension runs over, slowest first; empty for size one."""
+Shape = tuple[Dim, ...]
+
+
+class Axes:
+    """Axes with their sizes, made as tensors are met and merged as operations line them up."""
+
+    def __init__(self) -> None:
+        self._size: list[int] = []
+        self._bound: dict[int, Dim] = {}
+
+    def fresh(self, sizes: Sequence[int]) -> Shape:
+        """New axes for a tensor of this shape."""
+        return tuple(() if n == 1 else (self._new(n),) for n in sizes)
+
+    def _new(self, size: int) -> int:
+        self._size.append(size)
+        return len(self._size) - 1
+
+    def resolve(self, dim: Dim) -> Dim:
+        """The dimension over axes that are bound to no others."""
+        out: list[int] = []
+        for axis in dim:
+            out += self.resolve(self._bound[axis]) if axis in self._bound else [axis]
+        return tuple(out)
+
+    def size(self, dim: Dim) -> int:
+        """Elements along the dimension."""
+        return prod(self._size[axis] for axis in self.resolve(dim))
+
+    def unify(self, left: Dim, right: Dim) -> None:
+        """Make two dimensions the same.
+
+        Raises:
+            ProposeError: they merge axes in ways that do not line up.
+        """
+        left, right = self.resolve(left), self.resolve(right)
+        if left == right:
+            return
+        if len(left) == 1 and left[0] not in right:
+            self._bound[left[0]] = right
+        elif len(right) == 1 and right[0] not in left:
+            self._bound[right[0]] = left
+        elif [self.size((a,)) for a in left] == [self.size((b,)) for b in right]:
+            for a, b in zip(left, right, strict=True):
+                self.unify((a,), (b,))
+        else:
+            raise ProposeError("two views of one tensor split it in ways that do not line up")
+
+    def broadcast(self, *shapes: Shape) -> Shape:
+        """The common shape of operands, lined up from the right; unifies what meets."""
+        rank = max(map(len, shapes))
+        padded = [((),) * (rank - len(s)) + s for s in shapes]
+        out: list[Dim] = []
+        for dims in zip(*padded, strict=True):
+            wide = [d for d in dims if d]
+            for other in wide[1:]:
+                self.unify(wide[0], other)
+            out.append(wide[0] if wide else ())
+        return tuple(out)
+
+    def view(self, shape: Shape, sizes: Sequence[int]) -> Shape:
+        """The same elements in the same order under other sizes.
+
+        Raises:
+            ProposeError: a dimension would have to be split.
+        """
+        left = [axis for dim in shape for axis in self.resolve(dim)]
+        out: list[Dim] = []
+        for size in self._complete(left, sizes):
+            dim: list[int] = []
+            while prod(self._size[a] for a in dim) < size and left:
+                dim.append(left.pop(0))
+            if prod(self._size[a] for a in dim) != size:
+                raise ProposeError("a view that splits an axis")
+            out.append(tuple(dim))
+        return tuple(out)
+
+    def _complete(self, axes: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        """Sizes with the one -1 filled in."""
+        known = prod(n for n in sizes if n >= 0)
+        total = prod(self._size[a] for a in axes)
+        return [total // known if n < 0 else n for n in sizes]
+
 
 BOOLEAN = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not"})
 """Calls whose result is a truth value."""
@@ -128,3 +218,93 @@ def _kind(spec: TensorSpec) -> Kind:
         f"{spec.name!r} is {spec.dtype}: the author writes float32, float16 and bfloat16 data,"
         " int64 and int32 labels, and bool masks"
     )
+
+
+Result = Value | tuple[Value | None, ...]
+"""What an operation gives: a value, or several of which some may not be written."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """One node's arguments, with references resolved to values."""
+
+    node: OpNode
+    values: Mapping[str, Result]
+
+    def raw(self, name: str) -> Literal:
+        """The argument as it stands in the graph; None when it was left out."""
+        return self.node.argument(name)
+
+    def operand(self, name: str, default: float | int | bool | None = None) -> Operand:
+        """A tensor or a number.
+
+        Raises:
+            ProposeError: it is neither.
+        """
+        found = self.raw(name)
+        if found is None and default is not None:
+            return default
+        if isinstance(found, Ref):
+            return self._referred(found)
+        if isinstance(found, Infinity):
+            return float("inf") * found.infinity
+        if isinstance(found, bool | int | float):
+            return found
+        raise ProposeError(f"argument {name!r} of {self.node.op} is {found!r}")
+
+    def tensor(self, name: str) -> Value:
+        """A tensor.
+
+        Raises:
+            ProposeError: it is something else.
+        """
+        found = self.operand(name)
+        if not isinstance(found, Value):
+            raise ProposeError(f"argument {name!r} of {self.node.op} is the number {found!r}, not a tensor")
+        return found
+
+    def optional(self, name: str) -> Value | None:
+        """A tensor, or None when the call has none."""
+        return None if self.raw(name) is None else self.tensor(name)
+
+    def tensors(self, name: str) -> tuple[Value, ...]:
+        """A list of tensors."""
+        found = self.raw(name)
+        items = found if isinstance(found, tuple) else (found,)
+        return tuple(self._referred(item) for item in items if isinstance(item, Ref))
+
+    def number(self, name: str, default: float) -> float:
+        """A number.
+
+        Raises:
+            ProposeError: it is a tensor.
+        """
+        found = self.operand(name, default)
+        if isinstance(found, Value):
+            raise ProposeError(f"argument {name!r} of {self.node.op} is a tensor, not a number")
+        return float(found)
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """A truth value."""
+        return bool(self.number(name, default))
+
+    def dims(self, name: str) -> tuple[int, ...] | None:
+        """A list of dimensions; None when the call has none."""
+        found = self.raw(name)
+        if isinstance(found, tuple):
+            return tuple(int(d) for d in found if isinstance(d, int))
+        return (found,) if isinstance(found, int) else None
+
+    def results(self) -> Result:
+        """Whatever the first reference gives, several results included."""
+        return next(self.values[v.value.ref] for v in self.node.arguments if isinstance(v.value, Ref))
+
+    def _referred(self, ref: Ref) -> Value:
+        found = self.values[ref.ref]
+        if not isinstance(found, Value):
+            raise ProposeError(f"{self.node.op} takes all results of {ref.ref!r} at once")
+        return found
+
+
+Rule = Callable[[Builder, Arguments], Result]
+"""How one ATen overload is written."""

@@ -1,11 +1,14 @@
 """A plan and a schedule as one C++17 file with OpenMP: the loop over rows, what threads share, the frame of the file.
 
-The entry has plain C linkage and takes inputs, parameters and outputs as pointers; every dimension is a constant of the
-source.
+The loop over rows, what threads share, and the frame of the file. The entry has plain C linkage and takes inputs,
+parameters and outputs as pointers. Every dimension is a constant of the source; the number of rows (flat: of elements)
+is a macro that may be defined otherwise, which a comment declares (docs/candidate.md).
 """
 
 from collections.abc import Sequence
+from math import prod
 
+from kernelwright.propose.author.plan.expr import ROW
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
 from kernelwright.propose.author.schedule.cpp import CACHE_LIMIT, CppSchedule
 from kernelwright.propose.author.source.cpp_expr import MEMORY, CppScope, to_memory
@@ -58,7 +61,7 @@ class _File:
         self.plan = plan
         self.schedule = schedule
         self.writer = Writer("  ")
-        taken = {t.identifier for t in self.tensors} | {"i", "row", "begin", "end", "tile", "block"}
+        taken = {t.identifier for t in self.tensors} | {"i", "row", "begin", "end", "tile", "block", "numel"}
         self.names = Names(taken | {f"{t.identifier}_row" for t in self.tensors})
 
     @property
@@ -99,11 +102,12 @@ class _File:
     def _constants(self, body: str) -> None:
         if "BLOCK" in body:
             self.writer.lines += ["#ifndef BLOCK", f"#define BLOCK {self.schedule.block}", "#endif", ""]
-        sizes = {"NUMEL": self.plan.rows * self.plan.cols, "ROWS": self.plan.rows, "COLS": self.plan.cols}
-        sizes["LANES"] = lanes(self.schedule)
+        name, value = ("NUMEL", self.plan.cols) if self.plan.flat else ("ROWS", self.plan.rows)
+        self.writer.lines += [f"#ifndef {name}", f"#define {name} {value}", "#endif", ""]
+        sizes = {"COLS": self.plan.cols, "LANES": lanes(self.schedule)}
         used = [n for n in sizes if _mentions(body, n) or (n == "COLS" and _mentions(body, "at"))]
         lines = [f"constexpr std::int64_t {name} = {sizes[name]};" for name in used]
-        self.writer.lines += ["namespace {", *lines, "}  // namespace", ""]
+        self.writer.lines += ["namespace {", *lines, "}  // namespace", ""] if lines else []
 
     # The entry: one loop over rows or blocks, then what is left to do with totals.
 
@@ -115,6 +119,8 @@ class _File:
             one_line = f'extern "C" void {self.plan.name}(\n    ' + ",\n    ".join(parameters) + ") {"
         self.writer.line(one_line)
         with self.writer.deeper("}"):
+            count = "numel = NUMEL" if self.plan.flat else "rows = ROWS"
+            self.writer.line(f"const std::int64_t {count};")
             self._totals_start()
             self._loop()
             self._totals_end()
@@ -147,7 +153,7 @@ class _File:
         elif self.schedule.order == "columns" and not self.plan.passes:
             self._column_body()
         else:
-            with self.writer.block("for (std::int64_t row = 0; row < ROWS; ++row) {", "}"):
+            with self.writer.block("for (std::int64_t row = 0; row < rows; ++row) {", "}"):
                 self._row_body()
 
     def _clauses(self) -> list[str]:
@@ -163,8 +169,8 @@ class _File:
         return clauses
 
     def _flat_body(self) -> None:
-        with self.writer.block("for (std::int64_t begin = 0; begin < NUMEL; begin += BLOCK) {", "}"):
-            self.writer.line("const std::int64_t end = std::min<std::int64_t>(begin + BLOCK, NUMEL);")
+        with self.writer.block("for (std::int64_t begin = 0; begin < numel; begin += BLOCK) {", "}"):
+            self.writer.line("const std::int64_t end = std::min<std::int64_t>(begin + BLOCK, numel);")
             self._prefetch("end")
             names = self.names.inner()
             self._passes(names, {})
@@ -173,7 +179,7 @@ class _File:
 
     def _column_body(self) -> None:
         columns = self.writer.block("for (std::int64_t begin = 0; begin < COLS; begin += BLOCK) {", "}")
-        with columns, self.writer.block("for (std::int64_t row = 0; row < ROWS; ++row) {", "}"):
+        with columns, self.writer.block("for (std::int64_t row = 0; row < rows; ++row) {", "}"):
             self.writer.line("const std::int64_t end = std::min<std::int64_t>(begin + BLOCK, COLS);")
             self._row_pointers()
             self._store(self.names.inner(), "begin", "end", {})
@@ -263,8 +269,32 @@ def _mentions(body: str, name: str) -> bool:
     """Whether the body calls the helper, or names the constant."""
     if name.isupper():
         return name in body
-    calls = {"bfloat16": "bfloat16(", "reduced": "\0", "tail": "\0", "bits": "\0", "line": "\0"}
+    calls = {
+        "bfloat16": "_bfloat16(",
+        "float16": "_float16(",
+        "reduced": "\0",
+        "tail": "\0",
+        "bits": "\0",
+        "line": "\0",
+    }
     return calls.get(name, f"fast::{name}(") in body
+
+
+def _declared_free(plan: Plan) -> str:
+    """The line that lets a drop-in use the kernel for other numbers of rows."""
+    takes = ", ".join(str(_leading(plan, t)) for t in plan.arguments)
+    gives = ", ".join(str(_leading(plan, o.tensor)) for o in plan.outputs)
+    return f"free {'NUMEL' if plan.flat else 'ROWS'}: {takes} -> {gives}"
+
+
+def _leading(plan: Plan, tensor: Tensor) -> int:
+    """How many of the tensor's dimensions together are the rows (flat: all elements)."""
+    if ROW not in tensor.along:
+        return 0
+    if plan.flat:
+        return len(tensor.shape)
+    count = next(n for n in range(len(tensor.shape) + 1) if prod(tensor.shape[:n]) == plan.rows)
+    return max(count, 1)
 
 
 def _comment(plan: Plan, schedule: CppSchedule) -> list[str]:
@@ -273,6 +303,7 @@ def _comment(plan: Plan, schedule: CppSchedule) -> list[str]:
         lines = [f"{plan.name}: {plan.rows * plan.cols} elements, each read once."]
     else:
         lines = [f"{plan.name}: {plan.rows} rows of {plan.cols} elements, one thread at a row."]
+    lines.append(_declared_free(plan))
     if plan.totals:
         lines.append("Floats are added within a block only; blocks and threads meet in double.")
     if plan.fusion and schedule.passes == "online":

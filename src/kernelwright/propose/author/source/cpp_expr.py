@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kernelwright.propose.author.plan.expr import COL, ROW, Call, Const, Count, Expr, Load
 from kernelwright.propose.author.plan.plan import Tensor
@@ -12,7 +13,7 @@ from kernelwright.records.tensor import DType
 PATTERNS: dict[str, str] = {
     "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}",
     "reciprocal": "1.0f / {0}", "rsqrt": "1.0f / std::sqrt({0})", "float": "static_cast<float>({0})",
-    "max": "std::max({0}, {1})", "min": "std::min({0}, {1})", "where": "{0} ? {1} : {2}",
+    "max": "fast::max({0}, {1})", "min": "fast::min({0}, {1})", "where": "fast::where({0}, {1}, {2})",
     "eq": "{0} == {1}", "ne": "{0} != {1}", "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}",
     "ge": "{0} >= {1}", "and": "{0} && {1}", "or": "{0} || {1}", "not": "!{0}",
 } | {op: f"std::{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos")}  # fmt: skip
@@ -22,10 +23,12 @@ LIBRARY = FAST - {"sigmoid", "normal_cdf"}
 """Those that the C library has too: it serves where there is one value and not a loop of them."""
 TYPES = {"float": "float", "int": "std::int64_t", "bool": "bool"}
 MEMORY: dict[DType, str] = {
-    "float32": "float", "float16": "_Float16", "bfloat16": "std::uint16_t", "int64": "std::int64_t",
-    "int32": "std::int32_t", "bool": "bool",
+    "float32": "float", "float16": "std::uint16_t", "bfloat16": "std::uint16_t", "int64": "std::int64_t",
+    "int32": "std::int32_t", "bool": "std::uint8_t",
 }  # fmt: skip
-"""The type of an element behind a pointer."""
+"""The type of an element behind a pointer. g++ has no vectors of `_Float16` or `bool` beside vectors of float."""
+NARROW: frozenset[DType] = frozenset({"float16", "bfloat16"})
+"""Read and written by helpers of our own, as their bits."""
 
 
 @dataclass
@@ -37,7 +40,8 @@ class CppScope(Scope):
     double: bool = False
     """Whether numbers here are double, as in the last few operations on totals."""
 
-    BINDING = Scope.BINDING | {"rsqrt": 3}
+    BINDING = {op: grip for op, grip in Scope.BINDING.items() if op != "where"} | {"rsqrt": 3}
+    GRIP: ClassVar[dict[str, int]] = {op: grip for op, grip in Scope.GRIP.items() if op != "where"}
 
     def declare(self, name: str, text: str, node: Expr) -> None:
         """A constant."""
@@ -55,8 +59,10 @@ class CppScope(Scope):
         return repr(float(node.value)) + "f" * (not self.double)
 
     def count(self, node: Count) -> str:
-        """A constant of the file."""
-        return "NUMEL" if len(node.over) == 2 else "COLS" if node.over == (COL,) else "ROWS"
+        """A constant of the file, or of the call."""
+        if node.over == (COL,):
+            return "COLS"
+        return "rows" if len(node.over) == 1 else "numel" if self.plan.flat else "(rows * COLS)"
 
     def load(self, node: Load, tensor: Tensor, index: str | None) -> str:
         """An array element, as a float where it is a narrower one."""
@@ -80,13 +86,11 @@ class CppScope(Scope):
 
 def from_memory(dtype: DType, text: str) -> str:
     """An element as it is computed with."""
-    if dtype == "bfloat16":
-        return f"fast::from_bfloat16({text})"
-    return f"static_cast<float>({text})" if dtype == "float16" else text
+    if dtype == "bool":
+        return f"({text} != 0)"
+    return f"fast::from_{dtype}({text})" if dtype in NARROW else text
 
 
 def to_memory(dtype: DType, text: str) -> str:
     """A computed element as it is stored."""
-    if dtype == "bfloat16":
-        return f"fast::to_bfloat16({text})"
-    return f"static_cast<{MEMORY[dtype]}>({text})" if dtype == "float16" else text
+    return f"fast::to_{dtype}({text})" if dtype in NARROW else text

@@ -17,6 +17,38 @@ class Function:
     headers: tuple[str, ...] = ()
 
 
+MAX = Function(
+    "max",
+    """\
+// By value: g++ 12 makes no vector code of std::max where an operand is a constant or stands in memory.
+template <typename A, typename B>
+inline auto max(A a, B b) {
+  return a < b ? b : a;
+}
+""",
+)
+
+MIN = Function(
+    "min",
+    """\
+template <typename A, typename B>
+inline auto min(A a, B b) {
+  return b < a ? b : a;
+}
+""",
+)
+
+WHERE = Function(
+    "where",
+    """\
+// Both operands are read, so that a vector needs no mask to load them.
+template <typename A, typename B>
+inline auto where(bool condition, A yes, B no) {
+  return condition ? yes : no;
+}
+""",
+)
+
 BITS = Function(
     "bits",
     """\
@@ -224,6 +256,31 @@ inline std::uint16_t to_bfloat16(float value) {  // rounds to nearest, ties to e
     needs=("bits",),
 )
 
+FLOAT16 = Function(
+    "float16",
+    """\
+inline float from_float16(std::uint16_t half) {
+  const std::uint32_t magnitude = half & 0x7fffu;
+  const std::uint32_t exponent = magnitude > 0x7bffu ? 224u << 23 : 112u << 23;  // of infinity and NaN, of numbers
+  const float number = from_bits((magnitude << 13) + exponent);
+  const float tiny = static_cast<float>(static_cast<std::int32_t>(magnitude)) * 5.9604645e-8f;  // in units of 2^-24
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
+  return from_bits(to_bits(magnitude < 0x400u ? tiny : number) | sign);
+}
+
+inline std::uint16_t to_float16(float value) {  // rounds to nearest, ties to even
+  const std::uint32_t bits = to_bits(value);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  const std::uint32_t number = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  const std::uint32_t tiny = to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000u;  // the addition rounds at 2^-24
+  const std::uint32_t finite = magnitude < 0x38800000u ? tiny : number;
+  const std::uint32_t bounded = magnitude < 0x477ff000u ? finite : 0x7c00u;
+  return static_cast<std::uint16_t>((magnitude > 0x7f800000u ? 0x7e00u : bounded) | ((bits >> 16) & 0x8000u));
+}
+""",
+    needs=("bits",),
+)
+
 AT = Function(
     "at",
     """\
@@ -275,7 +332,8 @@ inline void stream_line(Line* to, const Line* from) { _mm_stream_si128(to, _mm_l
 )
 
 EVERY = (
-    BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL, NORMAL_CDF, ERF, BFLOAT16, AT, LINE, STREAM,
+    MAX, MIN, WHERE, BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL, NORMAL_CDF, ERF, BFLOAT16,
+    FLOAT16, AT, LINE, STREAM,
 )  # fmt: skip
 FUNCTIONS = {function.name: function for function in EVERY}
 

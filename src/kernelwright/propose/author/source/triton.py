@@ -10,9 +10,7 @@ from kernelwright.export.reference import Reference, merged_imports, reference
 from kernelwright.propose.author.plan.expr import COL, ROW
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
 from kernelwright.propose.author.schedule.triton import TritonSchedule
-from kernelwright.propose.author.source.triton_expr import HELPERS
-from kernelwright.propose.author.source.triton_finish import finish_kernel, finish_reads
-from kernelwright.propose.author.source.triton_kernel import MainKernel
+from kernelwright.propose.author.source.triton_kernel import HELPERS, MainKernel, finish_kernel, finish_reads
 from kernelwright.propose.author.source.writer import Writer
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.task import Task
@@ -226,7 +224,7 @@ class _Module:
             w.line(f"tensors = {as_tuple(names)}")
             with w.block("if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):"):
                 w.line("return False")
-            w.line(f'here = INTERPRETED or {first}.device.type != "cpu" or not torch.cuda.is_available()')
+            w.line(f'here = INTERPRETED or {first}.device.type == "cuda"')
             w.line(f"alike = all(t.device == {first}.device for t in tensors)")
             for line in self._shape_lines():
                 w.line(line)

@@ -1,6 +1,7 @@
-"""Task paths that name a size: `relu.py@large` is the file `relu.py` at another of the sizes that it lists itself.
+"""Files that a person named: their text, and the size that a task's path names.
 
-The file says, at module level, in literals:
+`relu.py@large` is the file `relu.py` at another of the sizes that it lists itself. The file says, at module level, in
+literals:
 
     SIZES = {"small": {"n": 4096}, "medium": {"n": 65536}, "large": {"n": 16777216}}
     SIZE = SIZES["medium"]
@@ -14,6 +15,30 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernelwright.errors import TaskError
+
+LIMIT_BYTES = 4 << 20
+"""Longer than any source that a person wrote."""
+
+
+def read_text(path: Path, what: str) -> str:
+    """The file's text, without a byte order mark.
+
+    Raises:
+        TaskError: it does not exist, is no file, cannot be opened, is too long, or is not UTF-8.
+    """
+    if not path.exists():
+        raise TaskError(f"{what} {str(path)!r} does not exist: check the path")
+    if not path.is_file():
+        raise TaskError(f"{what} {str(path)!r} is not a file: name one source file")
+    try:
+        if path.stat().st_size > LIMIT_BYTES:
+            raise TaskError(f"{what} {str(path)!r} is longer than {LIMIT_BYTES >> 20} MiB: name one source file")
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{what} {str(path)!r} is not UTF-8 text (byte {error.start}): save it as UTF-8") from None
+    except OSError as error:
+        raise TaskError(f"{what} {str(path)!r} cannot be read ({error.strerror}): check its permissions") from None
+
 
 _MARK = "@"
 

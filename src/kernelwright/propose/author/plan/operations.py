@@ -1,0 +1,475 @@
+"""PyTorch's operations as expressions: pointwise ones, reductions, norms and losses.
+
+One function or one table line for each ATen overload.
+"""
+
+from collections.abc import Callable, Sequence
+from math import inf
+
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.plan.builder import Arguments, Builder, Operand, Result, Rule, Value
+from kernelwright.propose.author.plan.expr import Combine, Const
+
+Dims = Sequence[int] | None
+
+UNARY = {
+    "abs": "abs", "ceil": "ceil", "cos": "cos", "erf": "erf", "exp": "exp", "expm1": "expm1",
+    "floor": "floor", "log": "log", "log1p": "log1p", "logical_not": "not", "neg": "neg",
+    "reciprocal": "reciprocal", "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sin": "sin", "sqrt": "sqrt",
+    "tanh": "tanh",
+}  # fmt: skip
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+BINARY = {
+    "div.Tensor": "div", "div.Scalar": "div", "mul.Tensor": "mul", "mul.Scalar": "mul",
+    "maximum.default": "max", "minimum.default": "min", "logical_and.default": "and",
+    "logical_or.default": "or", "bitwise_and.Tensor": "and", "bitwise_or.Tensor": "or",
+    **{f"{op}.{kind}": op for op in COMPARISONS for kind in ("Tensor", "Scalar")},
+}  # fmt: skip
+
+
+def _unary(op: str) -> Rule:
+    return lambda b, a: b.call(op, a.tensor("self"))
+
+
+def _binary(op: str) -> Rule:
+    return lambda b, a: b.call(op, a.operand("self"), a.operand("other"))
+
+
+def _add(b: Builder, a: Arguments) -> Value:
+    return b.call("add", a.operand("self"), scaled(b, a.operand("other"), a.number("alpha", 1)))
+
+
+def _sub(b: Builder, a: Arguments) -> Value:
+    return b.call("sub", a.operand("self"), scaled(b, a.operand("other"), a.number("alpha", 1)))
+
+
+def _rsub(b: Builder, a: Arguments) -> Value:
+    return b.call("sub", a.operand("other"), scaled(b, a.operand("self"), a.number("alpha", 1)))
+
+
+def scaled(b: Builder, operand: Operand, factor: float) -> Operand:
+    """The operand times a number; itself when that is one."""
+    return operand if factor == 1 else b.call("mul", operand, factor)
+
+
+def _pow(b: Builder, a: Arguments) -> Value:
+    return power(b, a.tensor("self"), a.number("exponent", 1))
+
+
+def power(b: Builder, x: Value, exponent: float) -> Value:
+    """A power by products and square roots.
+
+    Raises:
+        ProposeError: the exponent is neither a small integer nor half of one.
+    """
+    if exponent < 0:
+        inverse = power(b, x, -exponent)
+        return b.call("rsqrt", x) if exponent == -0.5 else b.call("reciprocal", inverse)
+    if exponent > 16 or (2 * exponent) % 1:
+        raise ProposeError(f"pow with exponent {exponent}")
+    out = b.value(1.0) if exponent < 1 else x
+    for bit in bin(int(exponent))[3:]:
+        out = b.call("mul", out, out)
+        out = b.call("mul", out, x) if bit == "1" else out
+    if not exponent % 1:
+        return out
+    root = b.call("sqrt", x)
+    return root if exponent < 1 else b.call("mul", out, root)
+
+
+def _gelu(b: Builder, a: Arguments) -> Value:
+    x = a.tensor("self")
+    if a.raw("approximate") == "tanh":
+        cube = power(b, x, 3)
+        inner = b.call("mul", 0.7978845608028654, b.call("add", x, b.call("mul", 0.044715, cube)))
+        return b.call("mul", x, b.call("sigmoid", b.call("mul", 2.0, inner)))
+    return b.call("mul", x, b.call("normal_cdf", x))
+
+
+def silu(b: Builder, x: Value) -> Value:
+    """The product x * sigmoid(x)."""
+    return b.call("mul", x, b.call("sigmoid", x))
+
+
+def softplus(b: Builder, x: Operand) -> Value:
+    """log(1 + exp(x)) without overflow."""
+    tail = b.call("log1p", b.call("exp", b.call("neg", b.call("abs", x))))
+    return b.call("add", b.call("max", x, 0.0), tail)
+
+
+def _softplus(b: Builder, a: Arguments) -> Value:
+    beta = a.number("beta", 1)
+    return b.call("div", softplus(b, scaled(b, a.tensor("self"), beta)), beta)
+
+
+def clamp(b: Builder, x: Operand, low: Operand, high: Operand) -> Value:
+    """Cut x to [low, high]; infinite bounds cost nothing."""
+    out = b.value(x)
+    if low != -inf:
+        out = b.call("max", out, low)
+    return out if high == inf else b.call("min", out, high)
+
+
+def _clamp(b: Builder, a: Arguments) -> Value:
+    return clamp(b, a.tensor("self"), a.operand("min", -inf), a.operand("max", inf))
+
+
+def _hardtanh(b: Builder, a: Arguments) -> Value:
+    return clamp(b, a.tensor("self"), a.number("min_val", -1), a.number("max_val", 1))
+
+
+def _hardsigmoid(b: Builder, a: Arguments) -> Value:
+    return b.call("div", clamp(b, b.call("add", a.tensor("self"), 3.0), 0.0, 6.0), 6.0)
+
+
+def _hardswish(b: Builder, a: Arguments) -> Value:
+    return b.call("mul", a.tensor("self"), _hardsigmoid(b, a))
+
+
+def _leaky_relu(b: Builder, a: Arguments) -> Value:
+    x = a.tensor("self")
+    return b.call("where", b.call("gt", x, 0.0), x, b.call("mul", x, a.number("negative_slope", 0.01)))
+
+
+def _elu(b: Builder, a: Arguments) -> Value:
+    alpha, scale, inner = a.number("alpha", 1), a.number("scale", 1), a.number("input_scale", 1)
+    return elu(b, a.tensor("self"), alpha, scale, inner)
+
+
+def elu(b: Builder, x: Value, alpha: float, scale: float, inner: float) -> Value:
+    """The value scale * (x where positive, alpha * expm1(inner * x) otherwise)."""
+    below = scaled(b, b.call("expm1", scaled(b, b.call("min", x, 0.0), inner)), alpha)
+    return b.value(scaled(b, b.call("where", b.call("gt", x, 0.0), x, below), scale))
+
+
+def _celu(b: Builder, a: Arguments) -> Value:
+    alpha = a.number("alpha", 1)
+    return elu(b, a.tensor("self"), alpha, 1.0, 1.0 / alpha)
+
+
+def _selu(b: Builder, a: Arguments) -> Value:
+    return elu(b, a.tensor("self"), 1.6732632423543772, 1.0507009873554805, 1.0)
+
+
+def _mish(b: Builder, a: Arguments) -> Value:
+    x = a.tensor("self")
+    return b.call("mul", x, b.call("tanh", softplus(b, x)))
+
+
+def _log_sigmoid(b: Builder, a: Arguments) -> Value:
+    return b.call("neg", softplus(b, b.call("neg", a.tensor("self"))))
+
+
+def _where(b: Builder, a: Arguments) -> Value:
+    return b.call("where", a.tensor("condition"), a.operand("self"), a.operand("other"))
+
+
+def _masked_fill(b: Builder, a: Arguments) -> Value:
+    return b.call("where", a.tensor("mask"), a.operand("value"), a.tensor("self"))
+
+
+def _addcmul(b: Builder, a: Arguments) -> Value:
+    product = b.call("mul", a.tensor("tensor1"), a.tensor("tensor2"))
+    return b.call("add", a.tensor("self"), scaled(b, product, a.number("value", 1)))
+
+
+def _addcdiv(b: Builder, a: Arguments) -> Value:
+    quotient = b.call("div", a.tensor("tensor1"), a.tensor("tensor2"))
+    return b.call("add", a.tensor("self"), scaled(b, quotient, a.number("value", 1)))
+
+
+def _literal(b: Builder, a: Arguments) -> Value:
+    number = a.operand("s" if a.raw("fill_value") is None else "fill_value")
+    shape = b.axes.fresh([n for n in a.dims("size") or () if n >= 0])
+    return Value(b.value(number).expr, shape)
+
+
+def _like(number: float | None) -> Rule:
+    def rule(b: Builder, a: Arguments) -> Value:
+        literal = b.value(a.operand("fill_value")).expr if number is None else Const(number)
+        return Value(literal, a.tensor("self").shape)
+
+    return rule
+
+
+POINTWISE: dict[str, Rule] = {
+    **{f"aten.{name}.default": _unary(op) for name, op in UNARY.items()},
+    **{f"aten.{name}": _binary(op) for name, op in BINARY.items()},
+    "aten.add.Tensor": _add, "aten.add.Scalar": _add,
+    "aten.sub.Tensor": _sub, "aten.sub.Scalar": _sub,
+    "aten.rsub.Tensor": _rsub, "aten.rsub.Scalar": _rsub,
+    "aten.pow.Tensor_Scalar": _pow,
+    "aten.square.default": lambda b, a: power(b, a.tensor("self"), 2),
+    "aten.relu.default": lambda b, a: b.call("max", a.tensor("self"), 0.0),
+    "aten.relu6.default": lambda b, a: clamp(b, a.tensor("self"), 0.0, 6.0),
+    "aten.gelu.default": _gelu,
+    "aten.silu.default": lambda b, a: silu(b, a.tensor("self")),
+    "aten.softplus.default": _softplus, "aten.log_sigmoid.default": _log_sigmoid,
+    "aten.clamp.default": _clamp, "aten.clamp.Tensor": _clamp,
+    "aten.clamp_min.default": _clamp, "aten.clamp_max.default": _clamp,
+    "aten.hardtanh.default": _hardtanh, "aten.hardsigmoid.default": _hardsigmoid,
+    "aten.hardswish.default": _hardswish, "aten.leaky_relu.default": _leaky_relu,
+    "aten.elu.default": _elu, "aten.celu.default": _celu, "aten.selu.default": _selu,
+    "aten.mish.default": _mish,
+    "aten.where.self": _where, "aten.where.ScalarOther": _where, "aten.where.ScalarSelf": _where,
+    "aten.where.Scalar": _where,
+    "aten.masked_fill.Scalar": _masked_fill, "aten.masked_fill.Tensor": _masked_fill,
+    "aten.addcmul.default": _addcmul, "aten.addcdiv.default": _addcdiv,
+    "aten.scalar_tensor.default": _literal, "aten.full.default": _literal,
+    "aten.full_like.default": _like(None),
+    "aten.zeros_like.default": _like(0.0), "aten.ones_like.default": _like(1.0),
+}  # fmt: skip
+
+
+def _reduction(op: Combine) -> Rule:
+    return lambda b, a: b.reduce(op, a.tensor("self"), a.dims("dim"), a.flag("keepdim"))
+
+
+def _extreme_of_dim(op: Combine) -> Rule:
+    return lambda b, a: (b.reduce(op, a.tensor("self"), a.dims("dim"), a.flag("keepdim")), None)
+
+
+def _mean(b: Builder, a: Arguments) -> Value:
+    return b.mean(a.tensor("self"), a.dims("dim"), a.flag("keepdim"))
+
+
+def variance(b: Builder, x: Value, dims: Dims, keep: bool, correction: float = 0) -> Value:
+    """Mean square distance from the mean, in two passes so that a large mean costs no digits."""
+    square = power(b, b.call("sub", x, b.mean(x, dims, keep=True)), 2)
+    if correction == 0:
+        return b.mean(square, dims, keep)
+    left = b.call("sub", b.count(x, dims), correction)
+    return b.call("div", b.reduce("sum", square, dims, keep), left)
+
+
+def _correction(a: Arguments) -> float:
+    return a.number("correction", 1) if a.raw("unbiased") is None else a.flag("unbiased")
+
+
+def _var(b: Builder, a: Arguments) -> Value:
+    return variance(b, a.tensor("self"), a.dims("dim"), a.flag("keepdim"), _correction(a))
+
+
+def _std(b: Builder, a: Arguments) -> Value:
+    return b.call("sqrt", _var(b, a))
+
+
+def _var_mean(b: Builder, a: Arguments) -> Result:
+    return _var(b, a), _mean(b, a)
+
+
+def softmax(b: Builder, x: Value, dims: Dims) -> Value:
+    """exp(x - max) over its sum."""
+    weight = b.call("exp", b.call("sub", x, b.reduce("max", x, dims, keep=True)))
+    return b.call("div", weight, b.reduce("sum", weight, dims, keep=True))
+
+
+def logsumexp(b: Builder, x: Value, dims: Dims, keep: bool) -> Value:
+    """The maximum, plus log(sum(exp(x - max)))."""
+    shifted = b.call("sub", x, b.reduce("max", x, dims, keep=True))
+    total = b.reduce("sum", b.call("exp", shifted), dims, keep)
+    return b.call("add", b.call("log", total), b.reduce("max", x, dims, keep))
+
+
+def log_softmax(b: Builder, x: Value, dims: Dims) -> Value:
+    """(x - max) - log(sum(exp(x - max)))."""
+    shifted = b.call("sub", x, b.reduce("max", x, dims, keep=True))
+    return b.call("sub", shifted, b.call("log", b.reduce("sum", b.call("exp", shifted), dims, keep=True)))
+
+
+def _logsumexp(b: Builder, a: Arguments) -> Value:
+    return logsumexp(b, a.tensor("self"), a.dims("dim"), a.flag("keepdim"))
+
+
+def _trailing(a: Arguments) -> Dims:
+    shape = a.dims("normalized_shape") or ()
+    return range(-len(shape), 0)
+
+
+def affine(b: Builder, x: Value, weight: Operand | None, bias: Operand | None) -> Value:
+    """The value x * weight + bias, each where there is one."""
+    x = x if weight is None else b.call("mul", x, weight)
+    return x if bias is None else b.call("add", x, bias)
+
+
+def _layer_norm(b: Builder, a: Arguments) -> tuple[Value, Value, Value]:
+    x, dims = a.tensor("input"), _trailing(a)
+    mean = b.mean(x, dims, keep=True)
+    spread = b.call("add", variance(b, x, dims, keep=True), a.number("eps", 1e-5))
+    scale = b.call("rsqrt", spread)
+    normal = b.call("mul", b.call("sub", x, mean), scale)
+    return affine(b, normal, a.optional("weight"), a.optional("bias")), mean, scale
+
+
+def _rms_norm(b: Builder, a: Arguments) -> tuple[Value, Value]:
+    x, dims = a.tensor("input"), _trailing(a)
+    square = b.mean(power(b, x, 2), dims, keep=True)
+    scale = b.call("rsqrt", b.call("add", square, a.number("eps", 2.0**-23)))
+    return affine(b, b.call("mul", x, scale), a.optional("weight"), None), scale
+
+
+def norm(b: Builder, x: Value, order: float, dims: Dims, keep: bool) -> Value:
+    """A vector norm.
+
+    Raises:
+        ProposeError: an order other than 1, 2 and infinity.
+    """
+    if order == 1:
+        return b.reduce("sum", b.call("abs", x), dims, keep)
+    if order == 2:
+        return b.call("sqrt", b.reduce("sum", power(b, x, 2), dims, keep))
+    if order == float("inf"):
+        return b.reduce("max", b.call("abs", x), dims, keep)
+    raise ProposeError(f"a vector norm of order {order}")
+
+
+def _vector_norm(b: Builder, a: Arguments) -> Value:
+    return norm(b, a.tensor("self"), a.number("ord", 2), a.dims("dim"), a.flag("keepdim"))
+
+
+def _norm(b: Builder, a: Arguments) -> Value:
+    return norm(b, a.tensor("self"), a.number("p", 2), a.dims("dim"), a.flag("keepdim"))
+
+
+def _gather(b: Builder, a: Arguments) -> Value:
+    return b.at(a.tensor("self"), int(a.number("dim", -1)), a.tensor("index"))
+
+
+REDUCTIONS: dict[str, Rule] = {
+    "aten.sum.default": _reduction("sum"), "aten.sum.dim_IntList": _reduction("sum"),
+    "aten.amax.default": _reduction("max"), "aten.amin.default": _reduction("min"),
+    "aten.max.default": _reduction("max"), "aten.min.default": _reduction("min"),
+    "aten.max.dim": _extreme_of_dim("max"), "aten.min.dim": _extreme_of_dim("min"),
+    "aten.mean.default": _mean, "aten.mean.dim": _mean,
+    "aten.var.default": _var, "aten.var.dim": _var, "aten.var.correction": _var,
+    "aten.std.default": _std, "aten.std.dim": _std, "aten.std.correction": _std,
+    "aten.var_mean.correction": _var_mean,
+    "aten.softmax.int": lambda b, a: softmax(b, a.tensor("self"), a.dims("dim")),
+    "aten._softmax.default": lambda b, a: softmax(b, a.tensor("self"), a.dims("dim")),
+    "aten.log_softmax.int": lambda b, a: log_softmax(b, a.tensor("self"), a.dims("dim")),
+    "aten._log_softmax.default": lambda b, a: log_softmax(b, a.tensor("self"), a.dims("dim")),
+    "aten.logsumexp.default": _logsumexp,
+    "aten.layer_norm.default": lambda b, a: _layer_norm(b, a)[0],
+    "aten.native_layer_norm.default": _layer_norm,
+    "aten.rms_norm.default": lambda b, a: _rms_norm(b, a)[0],
+    "aten._fused_rms_norm.default": _rms_norm,
+    "aten.linalg_vector_norm.default": _vector_norm,
+    "aten.norm.Scalar": _norm, "aten.norm.ScalarOpt_dim": _norm,
+    "aten.gather.default": _gather,
+}  # fmt: skip
+
+
+Term = Callable[[Builder, Value, Value, Arguments], Value]
+NONE, MEAN = 0, 1
+"""ATen's codes of a loss's reduction; 2 is the sum."""
+
+
+def _loss(term: Term) -> Rule:
+    def rule(b: Builder, a: Arguments) -> Value:
+        if a.raw("weight") is not None or a.raw("pos_weight") is not None:
+            raise ProposeError(f"{a.node.op} with weights")
+        return _reduced(b, term(b, a.tensor("self"), a.tensor("target"), a), a)
+
+    return rule
+
+
+def _reduced(b: Builder, terms: Value, a: Arguments) -> Value:
+    code = a.number("reduction", MEAN)
+    if code == NONE:
+        return terms
+    total = b.reduce("sum", terms, None, keep=False)
+    return b.call("div", total, b.count(terms, None)) if code == MEAN else total
+
+
+def _difference(b: Builder, x: Value, y: Value) -> Value:
+    return b.call("abs", b.call("sub", x, y))
+
+
+def _squared(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
+    return power(b, b.call("sub", x, y), 2)
+
+
+def _absolute(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
+    return _difference(b, x, y)
+
+
+def _huber(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
+    delta, d = a.number("delta", 1), _difference(b, x, y)
+    inner = b.call("mul", 0.5, power(b, d, 2))
+    outer = b.value(scaled(b, b.call("sub", d, 0.5 * delta), delta))
+    return b.call("where", b.call("lt", d, delta), inner, outer)
+
+
+def _smooth_l1(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
+    beta, d = a.number("beta", 1), _difference(b, x, y)
+    if beta == 0:
+        return d
+    inner = b.call("mul", 0.5 / beta, power(b, d, 2))
+    return b.call("where", b.call("lt", d, beta), inner, b.call("sub", d, 0.5 * beta))
+
+
+def _kl(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
+    if a.flag("log_target"):
+        return b.call("mul", b.call("exp", y), b.call("sub", y, x))
+    positive = b.call("gt", y, 0.0)
+    log = b.call("log", b.call("where", positive, y, 1.0))
+    return b.call("sub", b.call("mul", y, log), b.call("mul", y, x))
+
+
+def _binary_entropy(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
+    yes = b.call("max", b.call("log", x), -100.0)
+    no = b.call("max", b.call("log1p", b.call("neg", x)), -100.0)
+    return b.call("neg", b.call("add", b.call("mul", y, yes), b.call("mul", b.call("sub", 1.0, y), no)))
+
+
+def _binary_logits(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
+    return b.call("sub", softplus(b, x), b.call("mul", x, y))
+
+
+def _soft_margin(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
+    return softplus(b, b.call("neg", b.call("mul", x, y)))
+
+
+def _nll(b: Builder, log_probability: Value, a: Arguments) -> Value:
+    """Rows whose label is `ignore_index` count for nothing, in the sum and in the mean."""
+    if a.raw("weight") is not None:
+        raise ProposeError(f"{a.node.op} with class weights")
+    target, rank = a.tensor("target"), len(log_probability.shape)
+    if target.expr.kind != "int" or rank > 2:
+        raise ProposeError(f"{a.node.op} with class probabilities or more than two dimensions")
+    index = b.reshaped(target, (*target.shape, ()))
+    picked = b.at(log_probability, -1, index)
+    score = b.call("neg", b.reshaped(picked, picked.shape[:-1]))
+    counts = b.call("ne", target, int(a.number("ignore_index", -100)))
+    terms = b.call("where", counts, score, 0.0)
+    code = a.number("reduction", MEAN)
+    if code == NONE:
+        return terms
+    total = b.reduce("sum", terms, None, keep=False)
+    return b.call("div", total, b.reduce("sum", counts, None, keep=False)) if code == MEAN else total
+
+
+def _cross_entropy(b: Builder, a: Arguments) -> Value:
+    if a.number("label_smoothing", 0):
+        raise ProposeError(f"{a.node.op} with label smoothing")
+    return _nll(b, log_softmax(b, a.tensor("self"), (-1,)), a)
+
+
+def _nll_loss(b: Builder, a: Arguments) -> Value:
+    return _nll(b, a.tensor("self"), a)
+
+
+LOSSES: dict[str, Rule] = {
+    "aten.mse_loss.default": _loss(_squared),
+    "aten.l1_loss.default": _loss(_absolute),
+    "aten.huber_loss.default": _loss(_huber),
+    "aten.smooth_l1_loss.default": _loss(_smooth_l1),
+    "aten.kl_div.default": _loss(_kl),
+    "aten.binary_cross_entropy.default": _loss(_binary_entropy),
+    "aten.binary_cross_entropy_with_logits.default": _loss(_binary_logits),
+    "aten.soft_margin_loss.default": _loss(_soft_margin),
+    "aten.cross_entropy_loss.default": _cross_entropy,
+    "aten.nll_loss.default": _nll_loss,
+    "aten.nll_loss_nd.default": _nll_loss,
+    "aten.nll_loss_forward.default": lambda b, a: (_nll_loss(b, a), None),
+}  # fmt: skip

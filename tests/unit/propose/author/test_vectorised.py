@@ -1,0 +1,65 @@
+"""The compiler's own report: every vector loop that the author writes is vector code.
+
+A pointwise operation alone is where it shows: `std::max` with a constant once made a ReLU fifty times slower.
+"""
+
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from author_cases import case, model
+from pointwise_cases import cases
+from test_families import FAMILIES
+
+from kernelwright.propose.author.plan.lower import lower
+from kernelwright.propose.author.schedule.cpp import cpp_default
+from kernelwright.propose.author.source.cpp import write_cpp
+
+JUSTIFIED = {
+    "sin_default": "the C library's: no vector code of ours is right for every argument",
+    "cos_default": "as sin",
+}
+"""Loops that are not vector code, and why."""
+
+
+def missed(candidate, folder):
+    """Source lines of vector loops of which the compiler made none."""
+    source = folder / f"{candidate.entry}.cpp"
+    source.write_text(candidate.source)
+    command = ["g++", "-O3", "-march=native", "-std=c++17", "-fopenmp", "-fPIC", "-c", *candidate.flags]
+    done = subprocess.run(
+        [*command, "-fopt-info-vec-optimized", str(source), "-o", str(source.with_suffix(".o"))],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    vector = {int(n) for n in re.findall(rf"{source.name}:(\d+):\d+: optimized: +loop vectorized", done.stderr)}
+    lines = candidate.source.splitlines()
+    starts = [n for n, line in enumerate(lines, 1) if line.startswith("#pragma omp simd")]
+    return [lines[n] for n in starts if not vector & set(range(n, _end(lines, n)))]
+
+
+def _end(lines, pragma):
+    """The line after the loop below the pragma at line `pragma`, counted from one."""
+    first = next(n for n in range(pragma, len(lines)) if lines[n].lstrip().startswith("for"))
+    depth = len(lines[first]) - len(lines[first].lstrip())
+    return next(n for n in range(first + 1, len(lines)) if lines[n].startswith(" " * depth + "}")) + 2
+
+
+def written(task):
+    plan = lower(task)
+    return write_cpp(plan, cpp_default(plan))
+
+
+def test_every_pointwise_operation_is_vector_code(tmp_path):
+    found = {c.name: written(c.task) for c in cases((64, 1024))}
+    with ThreadPoolExecutor(2) as pool:
+        loops = dict(zip(found, pool.map(lambda c: missed(c, tmp_path), found.values()), strict=True))
+    slow = {name: lines for name, lines in loops.items() if lines}
+    assert slow.keys() == JUSTIFIED.keys(), slow
+
+
+@pytest.mark.parametrize("family", ["rows", "totals", "labels", "losses", "divergence"])
+def test_every_loop_of_a_family_is_vector_code(family, tmp_path):
+    forward, arguments, inputs = (text.replace("37", "4001") for text in FAMILIES[family])
+    assert not missed(written(case(model(forward, inputs, arguments=arguments), family).task), tmp_path)
