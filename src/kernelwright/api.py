@@ -45,7 +45,6 @@ from kernelwright.engine.events import (
     Started,
     Warned,
 )
-from kernelwright.engine.outside import open_bench
 from kernelwright.engine.recheck import RecheckRequest, recheck
 from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult, ProfileRequest
 from kernelwright.engine.summary import (
@@ -60,7 +59,7 @@ from kernelwright.engine.summary import (
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import CPU, resolve_target
 from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
-from kernelwright.engine.workbench import OUTSIDE, Workbench, WorkbenchStatus
+from kernelwright.engine.workbench import OUTSIDE, Workbench, WorkbenchStatus, open_bench
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.attempt import Attempt

@@ -9,8 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.memory import create_run
-from kernelwright.engine.run import Parts, run
+from kernelwright.engine.run import Parts, create_run, run
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
 from kernelwright.store.strategy_state import StrategyStates

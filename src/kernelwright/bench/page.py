@@ -3,8 +3,6 @@
 Every name, reason and note on it is hostile text.
 """
 
-import base64
-import hashlib
 import math
 from collections.abc import Sequence
 from functools import cache
@@ -22,9 +20,8 @@ from kernelwright.bench.summary import best_arm, compared
 from kernelwright.bench.words import mean_interval
 from kernelwright.report.charts import svg
 from kernelwright.report.charts.svg import NARROW, WIDE, Scale, around
-from kernelwright.report.html import style, templates
+from kernelwright.report.html import page
 from kernelwright.report.words import line, times
-from kernelwright.version import __version__
 
 LEFT, RIGHT, TOP, BOTTOM = 54, 16, 12, 40
 PLOT = 250
@@ -146,35 +143,29 @@ class Drawing(NamedTuple):
 
 def render(comparison: Comparison) -> str:
     """The whole page."""
-    rules = style() + _own_style()
     best = best_arm(comparison)
     arms = comparison.plan.arms
-    return (
-        templates()
-        .get_template("bench.html.j2")
-        .render(
-            c=comparison,
-            best=best,
-            best_mean=words.speedup(compared(best), "eager", "all") if best else None,
-            best_name=words.arm_name(best.arm, arms) if best else "",
-            names=[words.arm_name(row.arm, arms) for row in comparison.arms],
-            kinds=[kind(number) for number in range(len(arms))],
-            ps=P,
-            ks=_ks(comparison),
-            has_naive=bool(comparison.naive),
-            has_asked=any(cell.asked is not None for cell in comparison.cells),
-            differ=any(row.shared.cells < row.figures.cells for row in comparison.arms),
-            cells_of=[[c for c in comparison.cells if c.cell.arm == arm] for arm in arms],
-            means=_means(comparison),
-            curves=_curves(comparison),
-            matrix=[_row(comparison, task.name) for task in comparison.plan.tasks],
-            failed=[cell for cell in comparison.cells if cell.status != "done"],
-            settings=_settings(comparison.plan),
-            w=words,
-            style=Markup(rules),
-            style_hash=base64.b64encode(hashlib.sha256(rules.encode()).digest()).decode(),
-            version=__version__,
-        )
+    return page(
+        "bench.html.j2",
+        _own_style(),
+        c=comparison,
+        best=best,
+        best_mean=words.speedup(compared(best), "eager", "all") if best else None,
+        best_name=words.arm_name(best.arm, arms) if best else "",
+        names=[words.arm_name(row.arm, arms) for row in comparison.arms],
+        kinds=[kind(number) for number in range(len(arms))],
+        ps=P,
+        ks=sorted({at.k for row in comparison.arms for at in (*row.figures.solved_at, *row.figures.pass_at)}),
+        has_naive=bool(comparison.naive),
+        has_asked=any(cell.asked is not None for cell in comparison.cells),
+        differ=any(row.shared.cells < row.figures.cells for row in comparison.arms),
+        cells_of=[[c for c in comparison.cells if c.cell.arm == arm] for arm in arms],
+        means=_means(comparison),
+        curves=_curves(comparison),
+        matrix=[_row(comparison, task.name) for task in comparison.plan.tasks],
+        failed=[cell for cell in comparison.cells if cell.status != "done"],
+        settings=_settings(comparison.plan),
+        w=words,
     )
 
 
@@ -186,10 +177,6 @@ def kind(number: int) -> str:
 @cache
 def _own_style() -> str:
     return (files("kernelwright.report") / "templates" / "bench.css").read_text("utf-8")
-
-
-def _ks(comparison: Comparison) -> list[int]:
-    return sorted({at.k for row in comparison.arms for at in (*row.figures.solved_at, *row.figures.pass_at)})
 
 
 def _means(comparison: Comparison) -> Drawing | None:
@@ -212,10 +199,6 @@ def _curves(comparison: Comparison) -> list[Drawing]:
         ]
         drawn.append(Drawing(axis, curve_chart(lines, axis, WIDE), curve_chart(lines, axis, NARROW)))
     return drawn
-
-
-def _of_axis(row: ArmFigures, axis: str) -> Curve | None:
-    return next((curve for curve in row.curves if curve.axis == axis), None)
 
 
 def _row(comparison: Comparison, task: str) -> TaskRow:
@@ -260,3 +243,7 @@ def _settings(plan: Plan) -> list[tuple[str, str]]:
     shown = {key: value for key, value in plan.config.items() if key not in ("strategy", "policy")}
     crews = dotted("", {label: plan.model_dump(mode="json")["models"][label] for label in plan.models})
     return [(key, value) for key, value in (dotted("", shown) | crews).items() if value != "None"]
+
+
+def _of_axis(row: ArmFigures, axis: str) -> Curve | None:
+    return next((curve for curve in row.curves if curve.axis == axis), None)

@@ -109,7 +109,7 @@ class Mean(Record):
 
     value: float
     low: float | None
-    """None: there is no interval, since the tasks are too few, or all alike (`bench.bootstrap`)."""
+    """None: there is no interval, since the tasks are too few, or all alike (`bench.metrics`)."""
     high: float | None
     tasks: int
     """How many tasks it is taken over."""

@@ -58,7 +58,7 @@ def _table(comparison: Comparison) -> Table:
     for row in comparison.arms:
         name = words.arm_name(row.arm, comparison.plan.arms)
         drill = " (drill)" if row.figures.drill else ""
-        cells = [*_cells(row), *(_models(row) if talked else ())]
+        cells = [*_cells(row), *([f"{row.figures.tokens:,}", words.money(row.figures)] if talked else ())]
         table.add_row(Text(line(name + drill, 60)), *(Text(cell) for cell in cells))
     return table
 
@@ -75,10 +75,6 @@ def _cells(row: ArmFigures) -> list[str]:
         f"{found.first_right:.1f}" if found.first_right is not None else words.NOTHING,
         seconds(found.device_s),
     ]
-
-
-def _models(row: ArmFigures) -> list[str]:
-    return [f"{row.figures.tokens:,}", words.money(row.figures)]
 
 
 def _naive(naive: tuple[Naive, ...]) -> Text:

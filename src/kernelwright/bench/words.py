@@ -1,6 +1,6 @@
 """What a comparison's figures are called, the same on the terminal and on the page."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from statistics import fmean
 
 from kernelwright.bench.plan import Arm
@@ -40,9 +40,7 @@ def share(found: Mean | None) -> str:
 
 def share_interval(found: Mean | None) -> str:
     """Its interval; a dash where there is none."""
-    if found is None or found.low is None or found.high is None:
-        return NO_INTERVAL if found else ""
-    return f"{percent(found.low)} to {percent(found.high)}"
+    return _interval(found, percent)
 
 
 def mean(found: Mean | None) -> str:
@@ -52,9 +50,13 @@ def mean(found: Mean | None) -> str:
 
 def mean_interval(found: Mean | None) -> str:
     """Its interval; a dash where there is none."""
+    return _interval(found, times)
+
+
+def _interval(found: Mean | None, shown: Callable[[float], str]) -> str:
     if found is None or found.low is None or found.high is None:
         return NO_INTERVAL if found else ""
-    return f"{times(found.low)} to {times(found.high)}"
+    return f"{shown(found.low)} to {shown(found.high)}"
 
 
 def fast(figures: CellFigures, baseline: str, p: float) -> Mean | None:

@@ -17,7 +17,7 @@ from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import KernelwrightError, TaskError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
-from kernelwright.records.admission import Admission, Checked, Fitness, Reason, TaskReport
+from kernelwright.records.admission import Admission, Checked, Reason, TaskReport
 from kernelwright.records.base import identity
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment
@@ -188,10 +188,6 @@ async def _look(desk: Desk, one: Found) -> dict[str, object]:
         return _unfit("slow", f"it was not examined within {desk.limit_s:.0f} s; make its inputs smaller")
     except KernelwrightError as error:
         return _unfit("not_examined", str(error))
-    return _fit(examined)
-
-
-def _fit(examined: Fitness) -> dict[str, object]:
     return {"checks": examined.checks}
 
 

@@ -137,7 +137,7 @@ async def sweep(judge: Judge, proposal: Proposal, points: int, allowance_s: floa
     best: tuple[Candidate, Judgement] | None = None
     tried: list[Judgement] = []
     for candidate in choose_points(proposal.candidate, points):
-        if best is not None and _seconds(tried) >= allowance_s:
+        if best is not None and sum(found.evaluation.paid_seconds for found in tried) >= allowance_s:
             break
         found = await judge.judge(candidate)
         tried.append(found)
@@ -154,10 +154,6 @@ def choose_points(candidate: Candidate, limit: int) -> list[Candidate]:
         return list(candidate.points())
     chosen = {0, *random.Random(candidate.id).sample(range(1, total), limit - 1)}
     return [point for index, point in enumerate(candidate.points()) if index in chosen]
-
-
-def _seconds(tried: list[Judgement]) -> float:
-    return sum(found.evaluation.paid_seconds for found in tried)
 
 
 async def play_finals(judge: Judge, attempts: Sequence[Attempt], finalists: int) -> Attempt | None:

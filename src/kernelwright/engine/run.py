@@ -2,11 +2,15 @@
 
 An interruption, a broken referee and a proposer that gives up leave the best so far behind, with the reason, in a run
 that can be resumed.
+
+A strategy is lent what it learned in earlier runs, and adds to it at the end. The state that a run began with stands in
+its own journal, and its hash on the card; so a resumed run asks the same again even where other runs have learned more.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.crew import Crew
@@ -15,22 +19,21 @@ from kernelwright.engine.events import Finished, Listener, Phase, Warned, silent
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.judge import Circumstances, Judge, play_finals
 from kernelwright.engine.loop import search
-from kernelwright.engine.memory import fresh_strategy, remember
 from kernelwright.engine.meter import Meter
 from kernelwright.engine.predictor import Build, Predictor
 from kernelwright.engine.progress import Aids, Progress
 from kernelwright.engine.toolbox import Library, Profiles, Toolbox, technique_cards
-from kernelwright.errors import KernelwrightError, ModelError, ProposeError, RefereeError
+from kernelwright.errors import KernelwrightError, ModelError, ProposeError, RefereeError, StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.models.table import make_model
 from kernelwright.propose.proposer import Proposer
 from kernelwright.records.attempt import Attempt
-from kernelwright.records.run import Outcome
+from kernelwright.records.run import Outcome, RunCard, state_id
 from kernelwright.records.task import Task
-from kernelwright.search.strategy import Strategy
+from kernelwright.search.strategy import Limits, Strategy
 from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.run import RunStore
-from kernelwright.store.strategy_state import StrategyStates
+from kernelwright.store.strategy_state import StateKey, StrategyStates
 
 INTERRUPTED = "Interrupted."
 
@@ -143,3 +146,46 @@ def _outcome(progress: Progress, stopped: str, final: Attempt | None, played: bo
     if best is not None and best.latency_us is not None and played:
         return Outcome(best=None, stopped=f"{stopped} No kernel stood when it was measured again.")
     return Outcome(best=best.number if best else None, stopped=stopped)
+
+
+def create_run(folder: Path, card: RunCard, config: RunConfig, states: StrategyStates | None) -> RunStore:
+    """A new run that begins with what its strategy learned before.
+
+    Raises:
+        StoreError: the folder holds a run already or cannot be written, or the states cannot be read.
+    """
+    state = states.read(state_key(card, config)) if states is not None else None
+    return RunStore.create(folder, card.model_copy(update={"state": state_id(state)}), state)
+
+
+def fresh_strategy(store: RunStore, config: RunConfig) -> Strategy:
+    """The run's strategy as it stood when the run began.
+
+    Raises:
+        StoreError: the journal's state is not the card's.
+        UsageError: the state is of another version of the strategy.
+    """
+    strategy = config.strategy.make(Limits(proposals=config.budget.proposals, target_us=config.target_us))
+    state = store.state()
+    if state is not None:
+        strategy.restore(state)
+    return strategy
+
+
+def remember(strategy: Strategy, store: RunStore, config: RunConfig, states: StrategyStates) -> str | None:
+    """Merge what a complete run has learned; returns what went wrong, which is no reason to lose the run."""
+    ended, begun = strategy.state(), store.state()
+    if ended is None:
+        return None
+    try:
+        states.merge(state_key(store.card, config), store.card.id, lambda held: strategy.merge(held, begun, ended))
+    except StoreError as error:
+        return f"later runs will not know what this one learned: {error}"
+    return None
+
+
+def state_key(card: RunCard, config: RunConfig) -> StateKey:
+    """What the state of a run is about: its strategy, its device, and what its task computes."""
+    target = card.task.target
+    device = card.environment.device.name if target.present else target.arch
+    return StateKey(config.strategy.name, device, card.task.graph.family)

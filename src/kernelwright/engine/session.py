@@ -11,12 +11,11 @@ from pathlib import Path
 from kernelwright.engine.config import RunConfig, wished
 from kernelwright.engine.crew import open_crew
 from kernelwright.engine.events import Phase, Started
-from kernelwright.engine.memory import create_run
 from kernelwright.engine.meter import forecast
 from kernelwright.engine.opening import config_of, must_fit, new_card, open_card, readmit, settle
 from kernelwright.engine.receipts import reissue, winner
 from kernelwright.engine.request import OptimizeRequest, OptimizeResult
-from kernelwright.engine.run import Ending, Parts, run
+from kernelwright.engine.run import Ending, Parts, create_run, run
 from kernelwright.engine.summary import pytorch_stays, speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.evaluate.evaluator import Evaluator

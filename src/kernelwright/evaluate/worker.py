@@ -31,7 +31,7 @@ from kernelwright.evaluate.jobs import (
 from kernelwright.evaluate.pipeline.court import Court
 from kernelwright.execution import job as current
 from kernelwright.execution.channel import Channel
-from kernelwright.execution.desk import Desk
+from kernelwright.execution.job import Desk
 from kernelwright.records.base import Record
 from kernelwright.records.task import Target, Task
 

@@ -40,9 +40,8 @@ def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, 
     """The whole page; `outcome` is None for a run that has not ended."""
     told = headline(card, attempts, outcome)
     everything = [*attempts, *([told.attempt] if told.attempt else [])]
-    rules = style()
-    page = templates().get_template("report.html.j2")
-    return page.render(
+    return page(
+        "report.html.j2",
         card=card,
         run_outcome=outcome,
         told=told,
@@ -54,14 +53,11 @@ def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, 
         cost=tally.cost(attempts),
         disabled=tally.disabled(everything),
         settings=_settings(card),
-        style=Markup(rules),
-        style_hash=base64.b64encode(hashlib.sha256(rules.encode()).digest()).decode(),
         progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
         dialogues=dialogues(turns),
         drill=is_drill(turns),
         spent_by_role=spending(turns),
         message_limit=MESSAGE_LIMIT,
-        version=__version__,
     )
 
 
@@ -92,6 +88,21 @@ def _settings(card: RunCard) -> list[tuple[str, str]]:
         else:
             flat.append((key, value if isinstance(value, str) else json.dumps(value)))
     return flat
+
+
+def page(template: str, rules: str = "", **shown: object) -> str:
+    """A template as one file, in the style of every page and, after it, `rules`; the policy names them by hash."""
+    rules = style() + rules
+    return (
+        templates()
+        .get_template(template)
+        .render(
+            shown,
+            style=Markup(rules),
+            style_hash=base64.b64encode(hashlib.sha256(rules.encode()).digest()).decode(),
+            version=__version__,
+        )
+    )
 
 
 @cache
@@ -152,20 +163,13 @@ def _shown(value: object) -> object:
 
 
 def render_admission(admission: Admission) -> str:
-    """The whole page."""
-    rules = style()
+    """The page of a directory's admission: which tasks are fit, and why the others are not."""
     reasons = Counter(task.reason for task in admission.tasks if task.reason is not None)
-    return (
-        templates()
-        .get_template("admission.html.j2")
-        .render(
-            admission=admission,
-            reasons=reasons.most_common(),
-            meanings=REASON_MEANING,
-            fit=sum(task.fit for task in admission.tasks),
-            warned=sum(bool(task.warnings) for task in admission.tasks),
-            style=Markup(rules),
-            style_hash=base64.b64encode(hashlib.sha256(rules.encode()).digest()).decode(),
-            version=__version__,
-        )
+    return page(
+        "admission.html.j2",
+        admission=admission,
+        reasons=reasons.most_common(),
+        meanings=REASON_MEANING,
+        fit=sum(task.fit for task in admission.tasks),
+        warned=sum(bool(task.warnings) for task in admission.tasks),
     )

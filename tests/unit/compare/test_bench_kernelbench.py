@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from kernelwright.bench.kernelbench import doubtful, in_precision, read_level, read_numbers, read_problem, unfit
 from kernelwright.bench.request import KernelBench
+from kernelwright.bench.suite import doubtful, in_precision, read_level, read_numbers, read_problem, unfit
 from kernelwright.errors import UsageError
 from kernelwright.export.reference import reference
 from kernelwright.testing.samples import SOURCE

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.memory import create_run, state_key
 from kernelwright.engine.request import OptimizeRequest
-from kernelwright.engine.run import Parts, run
+from kernelwright.engine.run import Parts, create_run, run, state_key
 from kernelwright.engine.session import begin, play_in
 from kernelwright.records.run import state_id
 from kernelwright.search.table import STRATEGIES

@@ -10,7 +10,7 @@ import sys
 
 from kernelwright.execution import job
 from kernelwright.execution.channel import Channel
-from kernelwright.execution.desk import Desk
+from kernelwright.execution.job import Desk
 
 UNKNOWN = {"kind": "unknown_task"}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernelwright.execution import job
 from kernelwright.execution.channel import HEADER, Channel
-from kernelwright.execution.desk import Desk
+from kernelwright.execution.job import Desk
 
 JOBS, MOST, AT = [], [], []
 """Jobs so far; for each of them, how many there were at the same time; those at hand."""

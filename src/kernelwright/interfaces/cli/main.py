@@ -1,7 +1,7 @@
 """The command `kernelwright`: its list of verbs, and one message and exit code for every error.
 
-Each verb is a module of this package with a function of the same name. The module is imported when the verb is
-used, never for the list, so that `kernelwright --help` takes no longer than Python and typer do.
+Each verb is a function of that name in a module of this package, mostly of the same name. The module is imported when
+the verb is used, never for the list, so that `kernelwright --help` takes no longer than Python and typer do.
 """
 
 import re
@@ -35,6 +35,8 @@ VERBS = {
     "mcp": "Serve a coding agent over the Model Context Protocol.",
 }
 """Each verb's line in the list; its own help begins with the same words."""
+HOMES = {"resume": "runs", "report": "runs", "learn": "runs"}
+"""The modules of verbs that have none of their own."""
 WIDTH = 120
 
 
@@ -149,7 +151,7 @@ app = typer.Typer(
 def command(verb: str) -> Any:  # noqa: ANN401
     """The command of one verb; imports its module."""
     one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    module = import_module(f"{__package__}.{verb}")
+    module = import_module(f"{__package__}.{HOMES.get(verb, verb)}")
     one.command(verb, cls=Command, context_settings={"max_content_width": WIDTH})(getattr(module, verb))
     return typer.main.get_command(one)
 
