@@ -38,8 +38,8 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python .ci/sizes.py src bench .ci
-	$(BIN)/python bench/readme_table.py --check
+	$(BIN)/python .ci/sizes.py src benchmarks .ci
+	$(BIN)/python benchmarks/readme_table.py --check
 	$(BIN)/python .ci/api_page.py --check
 
 clean:

@@ -30,7 +30,7 @@ MARKS = ("pytest.mark.matrix", "from lanes import")
 STARTED = {
     "kernelwright.evaluate.referee": ("kernelwright.evaluate.worker",),
     "kernelwright.evaluate.backends.table": ("kernelwright.evaluate.backends",),
-    "kernelwright.evaluate.sandbox.spawn": ("kernelwright.evaluate.sides", "kernelwright.evaluate.sandbox.warm"),
+    "kernelwright.evaluate.sandbox.spawn": ("kernelwright.evaluate.entrypoints", "kernelwright.evaluate.sandbox.warm"),
 }
 """Modules that a module starts in a process of its own: no import says so."""
 PROGRAM = "kernelwright.interfaces.cli.main"

@@ -3,7 +3,7 @@
 import math
 from random import Random
 
-from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.evaluation import (
     BuildFailed,
@@ -138,14 +138,14 @@ def accuracy() -> Accuracy:
     drawn = Random(7)
     cases = [
         CaseError(
-            regime=n,
+            distribution=n,
             error=drawn.uniform(0.1, 3) * 1e-8,
             reference_error=drawn.uniform(0.5, 4) * 1e-8,
             allowed=1.9e-7,
         )
         for n in names
     ]
-    exact = CaseError(regime="integer-valued, bitwise", error=0.0, reference_error=0.0, allowed=0.0)
+    exact = CaseError(distribution="integer-valued, bitwise", error=0.0, reference_error=0.0, allowed=0.0)
     return Accuracy(cases=(*cases, exact), dropped=("×1e30: the fp64 reference is not finite",))
 
 
@@ -160,7 +160,7 @@ def measured(eager: float = 3.1, compiled: float = 1.01, final: bool = False, **
     blocks = 60 if final else 12
     latency = 22_600 / eager
     medians = (("candidate", latency), ("eager", latency * eager), ("compile", latency * compiled))
-    sides = tuple(
+    arms = tuple(
         Side(name=n, samples_us=tuple(m * drawn.lognormvariate(0, 0.03) for _ in range(blocks))) for n, m in medians
     )
     return Measured(
@@ -169,7 +169,7 @@ def measured(eager: float = 3.1, compiled: float = 1.01, final: bool = False, **
         accuracy=accuracy(),
         timing=Timing(
             latency_us=latency,
-            sides=sides,
+            arms=arms,
             versus=(
                 Versus(baseline="eager", speedup=ratio(eager), verdict="faster" if eager > 1.03 else "slower"),
                 Versus(
@@ -204,7 +204,7 @@ def triton_facts() -> BuildFacts:
 
 def every_outcome(text: str = "assertion failed") -> list[Evaluation]:
     """One evaluation of each kind, with `text` wherever foreign text may stand."""
-    wrong = Accuracy(cases=(CaseError(regime=text, error=math.inf, reference_error=1e-8, allowed=1e-7),))
+    wrong = Accuracy(cases=(CaseError(distribution=text, error=math.inf, reference_error=1e-8, allowed=1e-7),))
     return [
         Refused(reason=text),
         BuildFailed(seconds=STAGES[:1], log=f"kernel.cpp:3:1: error: {text}"),
@@ -230,7 +230,7 @@ def attempt(number: int, evaluation: Evaluation, parents: tuple[int, ...] = (), 
     note = str(more.get("note", f"unroll the inner loop {2 + number} times"))
     return Attempt(
         number=number,
-        expansion=Expansion(
+        proposal_request=ProposalRequest(
             number=number,
             intent="improve" if parents else "seed",
             parents=parents,
@@ -239,7 +239,7 @@ def attempt(number: int, evaluation: Evaluation, parents: tuple[int, ...] = (), 
         proposal=Proposal(candidate=candidate, note=note, tokens=1200, usd=0.004),
         evaluation=evaluation,
         known=more.get("known"),
-        swept=3 if number % 4 == 0 else 0,
+        tuned=3 if number % 4 == 0 else 0,
         cost=Cost(device_s=2.4, tokens=1200, usd=0.004),
     )
 

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from kernelwright.errors import UsageError
-from kernelwright.records.attempt import Expansion
+from kernelwright.records.attempt import ProposalRequest
 from kernelwright.search.rounds import Rounds
 from kernelwright.search.strategy import StrategyConfig
 from kernelwright.search.table import STRATEGIES
@@ -41,7 +41,7 @@ class Bandit(Rounds):
 
     def tell(self, attempt, feedback):
         super().tell(attempt, feedback)
-        arm = self._arms[attempt.expansion.hint]
+        arm = self._arms[attempt.proposal_request.hint]
         arm["reward"] += feedback.reward
         arm["pulls"] += 1
 
@@ -50,7 +50,7 @@ class Bandit(Rounds):
 
     def _round(self, number):
         best = max(self._arms, key=lambda name: self._mean(self._arms[name]))
-        return [Expansion(number=number + place, intent="seed", hint=best) for place in range(self._width)]
+        return [ProposalRequest(number=number + place, intent="seed", hint=best) for place in range(self._width)]
 
     def _learn_round(self, asked, made):
         pass

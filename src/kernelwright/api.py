@@ -17,22 +17,20 @@ from kernelwright.bench.request import (
     BenchResult,
     CellBegins,
     CellEnds,
-    Crews,
     KernelBench,
+    ModelSets,
     News,
     Precision,
     Total,
-    read_crews,
+    read_model_sets,
     unheard,
 )
 from kernelwright.bench.runner import Order
 from kernelwright.engine import session
 from kernelwright.engine.admission import REPORT as ADMISSION
 from kernelwright.engine.admission import AdmissionRequest, admit
-from kernelwright.engine.assignment import Assignment
 from kernelwright.engine.check import check, profile
 from kernelwright.engine.config import RunConfig, Settings, load_config
-from kernelwright.engine.crew import read_models
 from kernelwright.engine.events import (
     Event,
     Finished,
@@ -45,7 +43,11 @@ from kernelwright.engine.events import (
     Started,
     Warned,
 )
-from kernelwright.engine.recheck import RecheckRequest, recheck
+from kernelwright.engine.external.assignment import Assignment
+from kernelwright.engine.external.workbench import OUTSIDE, Workbench, WorkbenchStatus, open_bench
+from kernelwright.engine.gateway.router import read_models
+from kernelwright.engine.receipts.recheck import RecheckRequest, recheck
+from kernelwright.engine.receipts.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
 from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult, ProfileRequest
 from kernelwright.engine.summary import (
     BestKernel,
@@ -58,8 +60,6 @@ from kernelwright.engine.summary import (
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import CPU, resolve_target
-from kernelwright.engine.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
-from kernelwright.engine.workbench import OUTSIDE, Workbench, WorkbenchStatus, open_bench
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.attempt import Attempt
@@ -90,7 +90,6 @@ __all__ = [
     "CheckRequest",
     "CheckSummary",
     "Comparison",
-    "Crews",
     "Event",
     "Figures",
     "Finished",
@@ -98,6 +97,7 @@ __all__ = [
     "KernelBench",
     "Listener",
     "ModelConfig",
+    "ModelSets",
     "NewBest",
     "News",
     "OptimizeRequest",
@@ -136,8 +136,8 @@ __all__ = [
     "parse_text",
     "present",
     "profile",
-    "read_crews",
     "read_kernel",
+    "read_model_sets",
     "read_models",
     "read_task",
     "recheck",
@@ -224,7 +224,7 @@ def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
     """
     store = RunStore.open(folder)
     try:
-        return (suppliers or Suppliers()).present(store.card, store.attempts(), store.outcome(), store.turns())
+        return (suppliers or Suppliers()).present(store.card, store.attempts(), store.outcome(), store.messages())
     finally:
         store.close()
 

@@ -67,7 +67,7 @@ class Bench:
         return self.evaluate(lambda: self.session(name, policy, task_source), candidate, policy, effort)
 
     def evaluate(self, session, candidate, policy, effort="search"):
-        return evaluate_candidate(Trial(session().presented.task, session, candidate, policy, effort), self.backend)
+        return evaluate_candidate(Trial(session().original.task, session, candidate, policy, effort), self.backend)
 
     def close(self):
         for session in self.sessions.values():
@@ -105,7 +105,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def bench():
-    with Warm(("kernelwright.evaluate.sides.reference", "torch.export", "torch._dynamo")) as warm:
+    with Warm(("kernelwright.evaluate.entrypoints.reference", "torch.export", "torch._dynamo")) as warm:
         made = Bench(warm)
         yield made
         made.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.evaluate.backends.cpu.process import CppContestant
+from kernelwright.evaluate.backends.cpu.process import CppCandidateProcess
 
 OUTSIDER = Path(__file__).parent / "outsider"
 NOISE, AGAIN = 1.25, 3
@@ -29,14 +29,14 @@ def slow_reader(monkeypatch):
 
     Late by several times what the work of a sample takes, so that a busy machine finishes it too where nothing is frozen.
     """
-    run = CppContestant.run
+    run = CppCandidateProcess.run
 
     def late(self, *arguments, **named):
         ran = run(self, *arguments, **named)
         time.sleep(0.2)
         return ran
 
-    monkeypatch.setattr(CppContestant, "run", late)
+    monkeypatch.setattr(CppCandidateProcess, "run", late)
 
 
 @pytest.mark.defence("outside_clock")
@@ -117,7 +117,7 @@ def test_an_answer_before_the_work(arms, slow_reader):
         static bool once = (python(
             "import ctypes, gc\\n"
             "from kernelwright.evaluate.sandbox import wire\\n"
-            "from kernelwright.evaluate.sides import cpp\\n"
+            "from kernelwright.evaluate.entrypoints import cpp\\n"
             "side = next(o for o in gc.get_objects() if type(o) is cpp.CppSide)\\n"
             "function, send, pending = side._function, wire.send, []\\n"
             "def late(end, message, descriptors=()):\\n"

@@ -109,7 +109,7 @@ def test_a_race_that_verification_did_not_meet(judged):
     )
     clean = judged("row_sum", "const float* x, float* out", body.replace("LIMIT", "1000000"), "final")
     assert clean.outcome == "measured", clean
-    assert {p.status for p in clean.promotion.probes} == {"passed", "not_run"}
+    assert {p.status for p in clean.audit.probes} == {"passed", "not_run"}
     found = judged("row_sum", "const float* x, float* out", body.replace("LIMIT", "20"), "final")
     assert found.outcome == "incorrect", found
 

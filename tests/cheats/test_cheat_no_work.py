@@ -126,7 +126,7 @@ def test_a_smaller_dtype(bench):
     extern "C" void kernel(const float* x, void* out) {
         static bool once = (python(
             "import gc\\n"
-            "from kernelwright.evaluate.sides import cpp\\n"
+            "from kernelwright.evaluate.entrypoints import cpp\\n"
             "side = next(o for o in gc.get_objects() if type(o) is cpp.CppSide)\\n"
             "side._outputs = [o.model_copy(update={'dtype': 'int8'}) for o in getattr(side, '_outputs', ())]\\n"), true);
         (void)once;

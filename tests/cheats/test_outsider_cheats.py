@@ -60,7 +60,7 @@ def twin(kernel: Path) -> Path:
     return FOLDER / fields(kernel)["task"].replace(".py", "_honest.cpp")
 
 
-class Court:
+class EvaluationService:
     """The warm referee for all kernels, as in a run: its worker keeps what was prepared for a task."""
 
     def __init__(self, warm: WarmReferee) -> None:
@@ -96,8 +96,8 @@ class Court:
 
 
 @pytest.fixture(scope="module")
-def court(warm_referee: WarmReferee) -> Iterator[Court]:
-    made = Court(warm_referee)
+def service(warm_referee: WarmReferee) -> Iterator[EvaluationService]:
+    made = EvaluationService(warm_referee)
     yield made
     made.close()
 
@@ -105,15 +105,15 @@ def court(warm_referee: WarmReferee) -> Iterator[Court]:
 @pytest.mark.parametrize(
     "name", sampled(sorted([*names(honest=False), *names(honest=True)], key=task_of), quick, quiet)
 )
-def test_kernel_ends_as_it_says(court: Court, name: str) -> None:
+def test_kernel_ends_as_it_says(service: EvaluationService, name: str) -> None:
     kernel = FOLDER / f"{name}.cpp"
     ends, _, reason = expected(name).partition(" | ")
-    verdict = court.judged(kernel)
+    verdict = service.judged(kernel)
     assert verdict.outcome in ends.split(" or "), verdict.reason
     assert verdict.outcome == "measured" or reason in verdict.reason
 
 
 @pytest.mark.parametrize("name", sampled([n for n in names(honest=False) if "measured" in expected(n)], quick))
-def test_measured_cheat_gains_nothing(court: Court, name: str) -> None:
+def test_measured_cheat_gains_nothing(service: EvaluationService, name: str) -> None:
     kernel = FOLDER / f"{name}.cpp"
-    assert any(court.gain(kernel) <= NOISE for _ in range(AGAIN))
+    assert any(service.gain(kernel) <= NOISE for _ in range(AGAIN))

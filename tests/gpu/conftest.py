@@ -33,8 +33,8 @@ class GpuBench:
             self.tasks[name] = self.wait(self.referee.admit(source, self.target))
         return self.tasks[name]
 
-    def judge(self, name, source, effort="search", defines=(), **dials):
-        self.referee.policy = QUICK.model_copy(update=dials)
+    def judge(self, name, source, effort="search", defines=(), **options):
+        self.referee.policy = QUICK.model_copy(update=options)
         candidate = Candidate(language="triton", source=source, defines=defines)
         return self.wait(self.referee.evaluate(self.task(name), candidate, effort))
 

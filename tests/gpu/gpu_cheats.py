@@ -37,7 +37,7 @@ class Cheat:
     effort: str = "search"
     defence: str = ""
     also: tuple[str, ...] = ()
-    dials: dict[str, object] = field(default_factory=dict)
+    options: dict[str, object] = field(default_factory=dict)
     twin: str = ""
     tier: int = 0
     """1 or 2 where that matters."""

@@ -203,12 +203,12 @@ CHEATS = {
     # Somebody else's work.
     "a decoy beside torch": Cheat(
         host(forward(launched().replace("x.numel(), BLOCK", "1, BLOCK").replace("return out", "return x * 3 + 1"))),
-        "refused", told="library calls are forbidden", effort="final", dials={"library_calls": "forbid"},
+        "refused", told="library calls are forbidden", effort="final", options={"library_calls": "forbid"},
         defence="own_share", also=SANITIZERS,
     ),
     "torch alone": Cheat(
         host(forward("return torch.add(1, x, alpha=3)")), "refused", told="library calls are forbidden", effort="final",
-        dials={"library_calls": "forbid"}, defence="own_share", also=SANITIZERS,
+        options={"library_calls": "forbid"}, defence="own_share", also=SANITIZERS,
     ),
     "capture, noticed by its tensors": shown(notices('"Fake" in type(x).__name__')),
     "capture, noticed by its driver": shown(notices(
@@ -222,7 +222,7 @@ CHEATS = {
     "inputs as scratch": Cheat(
         host(forward("return x.mul_(3).add_(1).clone()")), "incorrect", ("input_mutated",), "writes to its input 'x'",
     ),
-    "asleep": Cheat(host(forward("time.sleep(1000)")), "timed_out", dials={"run_limit_s": 3.0}),
+    "asleep": Cheat(host(forward("time.sleep(1000)")), "timed_out", options={"run_limit_s": 3.0}),
     "a successful end": Cheat(
         host(forward("print('{\"outcome\": \"measured\"}', flush=True)\nos._exit(0)")), "crashed",
         told="exited with status 0 before it answered",

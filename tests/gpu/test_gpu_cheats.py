@@ -29,9 +29,9 @@ class Cheats:
         if name not in self.gpu.tasks:
             source = TaskSource(name=name, format="kernelbench", source=gpu_cheats.TASKS[kernel.task])
             self.gpu.tasks[name] = self.gpu.wait(self.gpu.referee.admit(source, self.gpu.target))
-        dials = {**(cheat.dials if cheat else {}), "disabled": tuple(disabled)}
+        options = {**(cheat.options if cheat else {}), "disabled": tuple(disabled)}
         effort = cheat.effort if cheat else "search"
-        self.gpu.referee.policy = QUICK.model_copy(update=dials)
+        self.gpu.referee.policy = QUICK.model_copy(update=options)
         try:
             return self.gpu.wait(self.gpu.referee.evaluate(self.gpu.tasks[name], kernel.candidate(), effort))
         finally:

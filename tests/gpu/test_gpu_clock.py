@@ -7,8 +7,8 @@ import gpu_kernels
 import pytest
 import torch
 
-from kernelwright.evaluate.sides import device_clock
-from kernelwright.evaluate.sides.device_clock import DeviceClock
+from kernelwright.evaluate.entrypoints import device_clock
+from kernelwright.evaluate.entrypoints.device_clock import DeviceClock
 
 pytestmark = pytest.mark.gpu
 BUSY_NS = 500_000
@@ -81,12 +81,12 @@ def test_beside_the_time_stand_its_circumstances(gpu):
     assert found.outcome == "measured", found
     timing = found.timing
     assert 0 < timing.launch_overhead_us < 15
-    assert all(side.call_us > 0 for side in timing.sides)
-    assert timing.call_us == next(s.call_us for s in timing.sides if s.name == "candidate")
+    assert all(side.call_us > 0 for side in timing.arms)
+    assert timing.call_us == next(s.call_us for s in timing.arms if s.name == "candidate")
     assert "float32_matmul_precision=highest" in timing.precision
     assert "allow_tf32=False" in timing.precision
     conditions = timing.conditions
-    assert conditions.note or len(conditions.sm_mhz) == len(timing.sides[0].samples_us)
+    assert conditions.note or len(conditions.sm_mhz) == len(timing.arms[0].samples_us)
     assert not conditions.note or "NVML" in conditions.note
 
 
@@ -96,7 +96,7 @@ def test_a_search_times_compile_once_for_the_task(gpu):
     assert not first.timing.against("eager").cached
     assert not second.timing.against("eager").cached
     assert second.timing.against("compile").cached
-    assert {s.name for s in second.timing.sides} == {"eager", "candidate"}
+    assert {s.name for s in second.timing.arms} == {"eager", "candidate"}
     direct, known = first.timing.against("compile").speedup, second.timing.against("compile").speedup
     assert known.low < direct.high
     assert direct.low < known.high

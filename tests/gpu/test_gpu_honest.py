@@ -37,10 +37,10 @@ def test_an_honest_kernel_is_measured(gpu, name):
     assert timing.clock == "device"
     assert timing.latency_us >= found.roofline.floor_us
     assert timing.call_us > 0
-    assert len(timing.sides[0].samples_us) >= 4
+    assert len(timing.arms[0].samples_us) >= 4
     assert timing.against("eager").speedup.median > 0.3
-    regimes = [case.regime for case in found.accuracy.cases]
-    assert {"as given", "times 3", "unaligned pointers"} <= set(regimes)
+    distributions = [case.distribution for case in found.accuracy.cases]
+    assert {"as given", "times 3", "unaligned pointers"} <= set(distributions)
     assert all(case.error <= case.allowed for case in found.accuracy.cases)
     assert 0 < found.roofline.fraction < 2
 

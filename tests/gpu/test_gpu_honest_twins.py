@@ -8,7 +8,7 @@ from kernelwright.tasks.kernelbench import read_kernelbench
 
 pytestmark = pytest.mark.gpu
 
-FINALS = (
+REMEASUREMENT = (
     "softmax/online.cu",
     "mse/atomic.cu",
     "mse/two_stages.py",
@@ -32,16 +32,16 @@ def test_no_honest_kernel_is_refused(gpu, name):
     assert found.outcome == "measured", found
 
 
-@pytest.mark.parametrize("name", FINALS)
+@pytest.mark.parametrize("name", REMEASUREMENT)
 def test_an_honest_kernel_is_promoted(gpu, name):
     path = honest_kernels.KERNELS[name]
     found = gpu.wait(gpu.referee.evaluate(task(gpu, path), read_kernel(path), "final"))
     assert found.outcome == "measured", found
-    probes = {probe.name: probe for probe in found.promotion.probes}
+    probes = {probe.name: probe for probe in found.audit.probes}
     assert probes["races"].status == probes["perturbation"].status == "passed"
     if found.tier == 1:
         assert probes["ablation"].status == "passed", probes["ablation"]
-        assert found.promotion.own_share == 1.0
+        assert found.audit.own_share == 1.0
     assert probes["memcheck"].status in ("passed", "not_run"), probes["memcheck"]
 
 

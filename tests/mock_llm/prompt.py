@@ -55,7 +55,7 @@ class Section(NamedTuple):
     body: str
 
 
-class Turn(NamedTuple):
+class Message(NamedTuple):
     """One message of a request."""
 
     role: str
@@ -69,7 +69,7 @@ class Turn(NamedTuple):
 class Prompt:
     """One request's messages."""
 
-    def __init__(self, turns: Sequence[Turn], tools: bool = False) -> None:
+    def __init__(self, turns: Sequence[Message], tools: bool = False) -> None:
         self.turns = turns
         self.tools = tools
 
@@ -173,7 +173,7 @@ def blocks(text: str) -> list[str]:
     return found[::-1]
 
 
-def _sections(number: int, turn: Turn) -> Iterator[Section]:
+def _sections(number: int, turn: Message) -> Iterator[Section]:
     """The parts below each heading of the second level; headings within fences are none."""
     if turn.role == "tool":
         yield Section(number, TOOL if turn.answers in JUDGING else turn.answers, turn.text)

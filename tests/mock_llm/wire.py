@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from mock_llm.answer import MODEL, Answer, Toolbox
 from mock_llm.faults import Transport
-from mock_llm.prompt import Prompt, Turn
+from mock_llm.prompt import Message, Prompt
 
 CHARACTERS = 4
 """Of a token, as everybody estimates."""
@@ -109,15 +109,15 @@ def tokens(text: str) -> int:
     return -(-len(text) // CHARACTERS)
 
 
-def _turns(messages: list[JsonValue]) -> list[Turn]:
-    turns: list[Turn] = []
+def _turns(messages: list[JsonValue]) -> list[Message]:
+    turns: list[Message] = []
     names: dict[str, str] = {}
     for message in messages:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise Unreadable("each message must be an object with a `role`")
         calls = _calls(message.get("tool_calls"), names)
         answers = names.get(str(message.get("tool_call_id", "")), "")
-        turns.append(Turn(str(message["role"]), _text(message.get("content")), calls, answers))
+        turns.append(Message(str(message["role"]), _text(message.get("content")), calls, answers))
     return turns
 
 

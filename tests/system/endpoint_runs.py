@@ -22,7 +22,7 @@ from kernelwright.models.openai_wire import parameters_of
 from kernelwright.propose.table import make_proposer
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.chat import ChatReply, ChatRequest
-from kernelwright.records.run import Outcome, Turn
+from kernelwright.records.run import Message, Outcome
 from kernelwright.store.run import RunStore, Tell
 from kernelwright.testing.samples import sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
@@ -150,7 +150,7 @@ class Found:
 
     attempts: list[Attempt]
     tells: list[Tell]
-    turns: list[Turn]
+    turns: list[Message]
     outcome: Outcome | None
     spent: dict | None
     """The ledger's last event."""
@@ -161,9 +161,9 @@ class Found:
         asked, found = {}, []
         for turn in self.turns:
             if turn.kind == "prompt":
-                asked[turn.expansion, turn.sibling] = ChatRequest.model_validate_json(turn.text)
+                asked[turn.proposal_request, turn.sibling] = ChatRequest.model_validate_json(turn.text)
             elif turn.kind == "reply":
-                request = asked[turn.expansion, turn.sibling]
+                request = asked[turn.proposal_request, turn.sibling]
                 found.append(Said(request, ChatReply.model_validate_json(turn.text)))
         return found
 
@@ -172,7 +172,9 @@ class Found:
         """The words of every dialogue: no clock, no count of tokens."""
         found = defaultdict(list)
         for turn in self.turns:
-            found[turn.expansion, turn.sibling].append((turn.step, turn.role, turn.kind, turn.prompt, _words(turn)))
+            found[turn.proposal_request, turn.sibling].append(
+                (turn.step, turn.role, turn.kind, turn.prompt, _words(turn))
+            )
         return dict(found)
 
     @property
@@ -189,7 +191,7 @@ def _free(attempt: Attempt) -> Attempt:
     return attempt.model_copy(update={"proposal": proposal, "cost": cost})
 
 
-def _words(turn: Turn) -> str:
+def _words(turn: Message) -> str:
     if turn.kind != "reply":
         return turn.text
     reply = ChatReply.model_validate_json(turn.text)

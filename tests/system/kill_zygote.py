@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from kernelwright.engine.budget import Budget
-from kernelwright.engine.config import RunConfig, Sweep
+from kernelwright.engine.config import Autotune, RunConfig
 from kernelwright.engine.run import Parts, run
 from kernelwright.records.candidate import Tunable
 from kernelwright.search.independent import BestOfNConfig
@@ -29,7 +29,7 @@ def config_of(seed: int) -> RunConfig:
         in_flight=4,
         budget=Budget(proposals=16, device_s=100.0),
         strategy=strategy,
-        sweep=Sweep(points=2),
+        autotune=Autotune(points=2),
     )
 
 

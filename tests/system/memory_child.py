@@ -47,7 +47,7 @@ class DeadlyEvaluator(ScriptedEvaluator):
 def main(folder, file, seam):
     """One life of the run."""
     enter()
-    settings = {"strategy": {"name": "bandit"}, "budget": {"proposals": 4}, "finals": {"enabled": False}}
+    settings = {"strategy": {"name": "bandit"}, "budget": {"proposals": 4}, "remeasurement": {"enabled": False}}
     config, states = RunConfig.model_validate(settings), Deadly(file, seam)
     if (folder / FILE).exists():
         store = RunStore.open(folder, writing=True)

@@ -174,7 +174,7 @@ def test_the_scenarios_have_every_step_of_a_dialogue(calm, name):
             assert again
         case "fsr":
             assert {turn.sibling for turn in found.turns} == {0, 1, 2}
-            assert {a.expansion.dialogue for a in found.attempts} == {"fresh", "kept"}
+            assert {a.proposal_request.dialogue for a in found.attempts} == {"fresh", "kept"}
             assert again
         case "agent":
             assert roles == {"agent"}

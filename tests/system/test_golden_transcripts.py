@@ -81,7 +81,7 @@ def played(name: str, folder: Path) -> str:
     with SteadyServer(seed, FAULTS) as server:
         settings = {
             "seed": seed, "strategy": strategy, "proposer": "llm", "in_flight": 1, "budget": {"proposals": 10},
-            "finals": {"enabled": False}, "models": {"default": {"name": MODEL, "base_url": server.base_url}},
+            "remeasurement": {"enabled": False}, "models": {"default": {"name": MODEL, "base_url": server.base_url}},
         }  # fmt: skip
         result = asyncio.run(play_in(folder, TASK, RunConfig.model_validate(settings), Clerk(), BARE))
     assert result.error is None

@@ -81,6 +81,6 @@ def test_what_is_wrong_or_not_for_amd_is_said(task):
         finally:
             await referee.close()
 
-    wrong, foreign = asyncio.run(judged())
+    wrong, untrusted = asyncio.run(judged())
     assert wrong.outcome == "incorrect"
-    assert (foreign.outcome, foreign.reason) == ("refused", "target gfx90a takes triton candidates, not cuda_host")
+    assert (untrusted.outcome, untrusted.reason) == ("refused", "target gfx90a takes triton candidates, not cuda_host")

@@ -58,7 +58,7 @@ def everything(folder: Path):
     store = RunStore.open(folder)
     try:
         return (
-            store.expansions(),
+            store.proposal_requests(),
             store.proposals(),
             store.attempts(),
             store.tells(),

@@ -51,7 +51,7 @@ def journaled(folder):
 
 def waiting(turns):
     """How many dialogues end with a question."""
-    last = {(turn.expansion, turn.sibling): turn.kind for turn in turns}
+    last = {(turn.proposal_request, turn.sibling): turn.kind for turn in turns}
     return sum(kind == "prompt" for kind in last.values())
 
 

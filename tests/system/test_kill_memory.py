@@ -28,7 +28,7 @@ def pulls(file):
 def asked(folder):
     store = RunStore.open(folder)
     try:
-        return store.card.state, store.state(), store.expansions(), store.attempts(), store.tells()
+        return store.card.state, store.state(), store.proposal_requests(), store.attempts(), store.tells()
     finally:
         store.close()
 

@@ -101,7 +101,7 @@ class Arena:
                 return found.timing.against("eager").speedup.median
         raise AssertionError(found)
 
-    def contest(self, strategy, proposals, settings):
+    def benchmark(self, strategy, proposals, settings):
         """The best attempts with feedback and without; both anew, with new verdicts, where feedback left a handicap."""
         for _ in range(AGAIN):
             seeing, blind = (self.best(strategy, withheld, proposals, settings) for withheld in (False, True))
@@ -118,7 +118,7 @@ class Arena:
             config = RunConfig.model_validate({
                 "seed": self.seed, "strategy": spelled(strategy) | settings, "proposer": "llm", "in_flight": 1,
                 "models": {"default": {"name": server.model, "base_url": server.base_url}},
-                "budget": {"proposals": proposals}, "finals": {"enabled": False}, "withhold_feedback": blind,
+                "budget": {"proposals": proposals}, "remeasurement": {"enabled": False}, "withhold_feedback": blind,
                 "policy": POLICY.model_dump(),
             })  # fmt: skip
             result = self._runner.run(play_in(folder, self.task, config, self.evaluator, self.suppliers))
@@ -159,7 +159,7 @@ def arena(request, tmp_path_factory):
     indirect=["arena"],
 )
 def test_feedback_reaches_the_authors_own_best_and_its_absence_does_not(arena, strategy):
-    seeing, blind = arena.contest(strategy, *STRATEGIES[strategy])
+    seeing, blind = arena.benchmark(strategy, *STRATEGIES[strategy])
     reached, far = arena.share(seeing), arena.share(blind)
     LOG.info("%s %s: reached %.2f, blind %.3f", arena.task.name, strategy, reached, far)
     assert HANDICAP not in seeing.proposal.candidate.source

@@ -1,6 +1,6 @@
 """The suite: its list is complete, every task can be read at every size, and the referee admits a sample of it.
 
-`bench/suite_admission.py` admits all of it; what it found is in bench/results.
+`benchmarks/suite_admission.py` admits all of it; what it found is in benchmarks/results.
 """
 
 import json
@@ -52,7 +52,7 @@ def test_a_naive_kernel_has_a_task_and_a_launch_plan(kernel):
 
 
 @pytest.mark.parametrize(
-    "results", sorted((ROOT / "bench/results").glob("suite-admission-*.json")), ids=lambda p: p.stem
+    "results", sorted((ROOT / "benchmarks/results").glob("suite-admission-*.json")), ids=lambda p: p.stem
 )
 def test_the_results_say_that_what_was_examined_is_fit(results):
     rows = json.loads(results.read_text())["rows"]
@@ -63,7 +63,7 @@ def test_the_results_say_that_what_was_examined_is_fit(results):
 
 
 def test_all_of_it_is_fit_on_a_cpu():
-    rows = json.loads((ROOT / "bench/results/suite-admission-amd-epyc.json").read_text())["rows"]
+    rows = json.loads((ROOT / "benchmarks/results/suite-admission-amd-epyc.json").read_text())["rows"]
     assert {f"{row['task']}.py" for row in rows} == set(FILES)
 
 

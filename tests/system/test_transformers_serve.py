@@ -13,7 +13,7 @@ import pytest
 
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.table import make_model
-from kernelwright.records.chat import ChatRequest, Message
+from kernelwright.records.chat import ChatMessage, ChatRequest
 from tiny_checkpoint import write_checkpoint
 
 READY_S = 120.0
@@ -71,7 +71,7 @@ def test_it_answers_like_the_checkpoint_in_our_own_process(served, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     folder, url = served
     asked = ChatRequest(
-        messages=(Message(role="system", text="s"), Message(role="user", text="write a kernel")),
+        messages=(ChatMessage(role="system", text="s"), ChatMessage(role="user", text="write a kernel")),
         temperature=0.0,
         seed=1,
         max_tokens=16,

@@ -9,11 +9,11 @@ import re
 
 from endpoint_runs import Found
 
-from kernelwright.records.attempt import Attempt, Expansion, sure_speedup
-from kernelwright.records.chat import ChatReply, ChatRequest, Message, ToolCall
-from kernelwright.records.run import Turn
+from kernelwright.records.attempt import Attempt, ProposalRequest, sure_speedup
+from kernelwright.records.chat import ChatMessage, ChatReply, ChatRequest, ToolCall
+from kernelwright.records.run import Message
+from mock_llm.prompt import Message as Read
 from mock_llm.prompt import Prompt, blocks
-from mock_llm.prompt import Turn as Read
 
 DRAWN = re.compile(r"drill_missing_[0-9a-f]+")
 """A name that the drill draws for each kernel."""
@@ -25,14 +25,14 @@ PROSE = "prose, no kernel"
 
 def transcript(found: Found) -> str:
     """The whole run."""
-    expansions = {a.expansion.number: a.expansion for a in found.attempts}
+    proposal_requests = {a.proposal_request.number: a.proposal_request for a in found.attempts}
     lines: list[str] = []
     best: Attempt | None = None
-    for number in sorted({*expansions, *(t.expansion for t in found.turns)}):
-        made = [a for a in found.attempts if a.expansion.number == number]
-        lines += _asked(number, expansions.get(number))
-        for sibling in sorted({t.sibling for t in found.turns if t.expansion == number}):
-            turns = sorted((t for t in found.turns if (t.expansion, t.sibling) == (number, sibling)), key=_step)
+    for number in sorted({*proposal_requests, *(t.proposal_request for t in found.turns)}):
+        made = [a for a in found.attempts if a.proposal_request.number == number]
+        lines += _asked(number, proposal_requests.get(number))
+        for sibling in sorted({t.sibling for t in found.turns if t.proposal_request == number}):
+            turns = sorted((t for t in found.turns if (t.proposal_request, t.sibling) == (number, sibling)), key=_step)
             lines += [f"  candidate {sibling}"] if len(made) > 1 else []
             lines += [f"    {line}" for line in _dialogue(turns)]
         for attempt in made:
@@ -44,22 +44,22 @@ def transcript(found: Found) -> str:
     return DRAWN.sub("drill_missing_*", "\n".join(lines)) + "\n"
 
 
-def _step(turn: Turn) -> int:
+def _step(turn: Message) -> int:
     return turn.step
 
 
-def _asked(number: int, expansion: Expansion | None) -> list[str]:
-    if expansion is None:
+def _asked(number: int, proposal_request: ProposalRequest | None) -> list[str]:
+    if proposal_request is None:
         return [f"expansion {number}: closed without a kernel"]
-    told = [f"expansion {number}: {expansion.intent}", f"role {expansion.role}"]
-    told += [f"adviser {expansion.adviser}"] if expansion.adviser else []
-    told += [f"parents {' '.join(map(str, expansion.parents))}"] if expansion.parents else []
-    told += [f"{expansion.count} candidates"] if expansion.count > 1 else []
-    told += ["dialogue kept"] if expansion.dialogue == "kept" else []
-    return [", ".join(told), *([f"  hint: {expansion.hint}"] if expansion.hint else [])]
+    told = [f"expansion {number}: {proposal_request.intent}", f"role {proposal_request.role}"]
+    told += [f"adviser {proposal_request.adviser}"] if proposal_request.adviser else []
+    told += [f"parents {' '.join(map(str, proposal_request.parents))}"] if proposal_request.parents else []
+    told += [f"{proposal_request.count} candidates"] if proposal_request.count > 1 else []
+    told += ["dialogue kept"] if proposal_request.dialogue == "kept" else []
+    return [", ".join(told), *([f"  hint: {proposal_request.hint}"] if proposal_request.hint else [])]
 
 
-def _dialogue(turns: list[Turn]) -> list[str]:
+def _dialogue(turns: list[Message]) -> list[str]:
     lines: list[str] = []
     for turn in turns:
         match turn.kind:
@@ -88,7 +88,7 @@ def _prompt(request: ChatRequest) -> str:
     return before + _message(request.messages[-1])
 
 
-def _message(message: Message) -> str:
+def _message(message: ChatMessage) -> str:
     if message.role == "tool":
         return _verdict(message.text)
     titles = [s.title for s in Prompt([Read(message.role, message.text)]).sections if s.title]

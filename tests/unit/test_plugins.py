@@ -18,7 +18,7 @@ from kernelwright.models.config import read_model
 from kernelwright.models.table import make_model
 from kernelwright.plugins import load_plugin, plugin_names
 from kernelwright.propose.table import make_proposer, proposer_names
-from kernelwright.records.chat import ChatRequest, Message
+from kernelwright.records.chat import ChatMessage, ChatRequest
 from kernelwright.reward.table import find_reward, tritongym
 from kernelwright.search.strategy import Limits
 from kernelwright.search.table import spelled
@@ -98,7 +98,7 @@ def test_a_run_is_made_of_plugins_alone_and_goes_on(installed, tmp_path):
     assert (found.summary.stopped, found.error) == ("Both halves were judged.", None)
     with closing(RunStore.open(Path(found.summary.folder))) as store:
         attempts, tells = store.attempts(), store.tells()
-    assert [a.expansion.intent for a in attempts] == ["seed"] * 3 + ["improve"] * 3
+    assert [a.proposal_request.intent for a in attempts] == ["seed"] * 3 + ["improve"] * 3
     assert {a.proposal.model for a in attempts} == {"parrot:grey"}
     assert [t.reward for t in tells] == [find_reward("brief")(a.evaluation, None, None) for a in attempts]
     calls = len(evaluator.calls)
@@ -149,5 +149,5 @@ def test_nothing_of_a_plugin_is_imported_before_it_is_asked_for(installed):
 
 def test_the_models_of_plugins_answer(installed):
     model = make_model(read_model("parrot:grey"))
-    reply = asyncio.run(model.reply(ChatRequest(messages=(Message(role="user", text="!"),))))
+    reply = asyncio.run(model.reply(ChatRequest(messages=(ChatMessage(role="user", text="!"),))))
     assert (reply.model, reply.text) == ("parrot:grey", "// quality 33\n")

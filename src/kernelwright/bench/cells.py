@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from kernelwright.bench.plan import Cell
-from kernelwright.bench.records import CellResult, Failure, Step
+from kernelwright.bench.records import CellResult, Failure, TraceStep
 from kernelwright.engine.opening import config_of
 from kernelwright.engine.summary import figures_of, speaker
 from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Cost
 from kernelwright.records.evaluation import is_right
-from kernelwright.records.run import Environment, RunCard, Turn, spending, unbooked
+from kernelwright.records.run import Environment, Message, RunCard, spending, unbooked
 from kernelwright.report.dialogues import DRILL
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
@@ -51,12 +51,16 @@ def _read(bench: Path, cell: Cell, failures: Mapping[str, Failure]) -> CellResul
         return _without_run(cell, failure)
     store = RunStore.open(folder)
     try:
-        attempts, turns, outcome, card = store.attempts(), store.turns(), store.outcome(), store.card
+        attempts, messages, outcome, card = store.attempts(), store.messages(), store.outcome(), store.card
     finally:
         store.close()
     blank = CellResult(cell=cell, status="pending", folder=f"{CELLS}/{cell.name}")
     found = blank.model_copy(
-        update={**_spent(attempts, turns), **_speakers(card, attempts, turns), "asked": _asked(attempts, turns)}
+        update={
+            **_spent(attempts, messages),
+            **_speakers(card, attempts, messages),
+            "asked": _asked(attempts, messages),
+        }
     )
     if outcome is None or not outcome.complete:
         reason = outcome.stopped if outcome else "Still running, or killed."
@@ -67,21 +71,21 @@ def _read(bench: Path, cell: Cell, failures: Mapping[str, Failure]) -> CellResul
     return found.model_copy(update={**ending, **(_best(best) if best else {})})
 
 
-def _spent(attempts: Sequence[Attempt], turns: Sequence[Turn]) -> dict[str, object]:
+def _spent(attempts: Sequence[Attempt], messages: Sequence[Message]) -> dict[str, object]:
     """The attempts with what had been spent at each, and all that was spent.
 
     What an expansion's dialogues cost beside its attempts (advice, profiles, lost replies) is booked on its first attempt,
     or on the next one where it yielded none: it was spent before.
     """
-    said = _by_expansion(turns)
+    said = _by_request(messages)
     booked: dict[int, list[Cost]] = {}
     for attempt in attempts:
-        booked.setdefault(attempt.expansion.number, []).append(attempt.cost)
+        booked.setdefault(attempt.proposal_request.number, []).append(attempt.cost)
     beside = {number: unbooked(said[number], booked.get(number, ())) for number in sorted(said)}
-    steps: list[Step] = []
+    steps: list[TraceStep] = []
     total = Cost(proposals=0)
     for attempt in attempts:
-        for number in [n for n in beside if n <= attempt.expansion.number]:
+        for number in [n for n in beside if n <= attempt.proposal_request.number]:
             total = total.plus(beside.pop(number))
         total = total.plus(attempt.cost)
         steps.append(_step(attempt, total))
@@ -91,21 +95,23 @@ def _spent(attempts: Sequence[Attempt], turns: Sequence[Turn]) -> dict[str, obje
             "tokens": total.tokens, "usd": total.usd}  # fmt: skip
 
 
-def _asked(attempts: Sequence[Attempt], turns: Sequence[Turn]) -> int:
+def _asked(attempts: Sequence[Attempt], messages: Sequence[Message]) -> int:
     """How many expansions were answered, with or without an attempt."""
-    return len({attempt.expansion.number for attempt in attempts} | {turn.expansion for turn in turns})
+    return len(
+        {attempt.proposal_request.number for attempt in attempts} | {message.proposal_request for message in messages}
+    )
 
 
-def _by_expansion(turns: Sequence[Turn]) -> dict[int, list[Turn]]:
-    found: dict[int, list[Turn]] = {}
-    for turn in turns:
-        found.setdefault(turn.expansion, []).append(turn)
+def _by_request(messages: Sequence[Message]) -> dict[int, list[Message]]:
+    found: dict[int, list[Message]] = {}
+    for message in messages:
+        found.setdefault(message.proposal_request, []).append(message)
     return found
 
 
-def _step(attempt: Attempt, spent: Cost) -> Step:
+def _step(attempt: Attempt, spent: Cost) -> TraceStep:
     found = figures_of(attempt.evaluation)
-    return Step(
+    return TraceStep(
         outcome=attempt.evaluation.outcome,
         right=is_right(attempt.evaluation),
         eager=found.speedup_eager,
@@ -128,9 +134,9 @@ def _best(attempt: Attempt) -> dict[str, object]:
     }
 
 
-def _speakers(card: RunCard, attempts: Sequence[Attempt], turns: Sequence[Turn]) -> dict[str, object]:
+def _speakers(card: RunCard, attempts: Sequence[Attempt], messages: Sequence[Message]) -> dict[str, object]:
     """Which models spoke. A scripted server is known by its name, as asked for or as it calls itself."""
-    paid = spending(turns)
+    paid = spending(messages)
     said = {attempt.proposal.model for attempt in attempts} | {one.model for one in paid}
     asked = {model.name for model in config_of(card).models.values()} if paid else set()
     return {
@@ -140,7 +146,7 @@ def _speakers(card: RunCard, attempts: Sequence[Attempt], turns: Sequence[Turn])
     }
 
 
-def _first_right(found: Sequence[Step]) -> int | None:
+def _first_right(found: Sequence[TraceStep]) -> int | None:
     return next((number for number, step in enumerate(found, 1) if step.right), None)
 
 

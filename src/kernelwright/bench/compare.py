@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from kernelwright.bench import page, terminal
 from kernelwright.bench.cells import first_environment, read_cell
-from kernelwright.bench.plan import Arm, Plan
+from kernelwright.bench.plan import Arm, BenchPlan
 from kernelwright.bench.records import Failure, Naive
 from kernelwright.bench.request import BenchRequest, BenchResult, News
 from kernelwright.bench.runner import Books, NaiveBook, RunCell, Runner
 from kernelwright.bench.suite import make_plan, settle_plan
 from kernelwright.bench.summary import summarize_bench
-from kernelwright.engine.crew import open_crew
+from kernelwright.engine.gateway.router import open_router
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import StoreError
 from kernelwright.store.files import open_lines, write_whole
@@ -35,7 +35,7 @@ class Found(NamedTuple):
     naive: tuple[Naive, ...]
 
 
-def write_bench(folder: Path, plan: Plan, found: Found, interrupted: bool) -> BenchResult:
+def write_bench(folder: Path, plan: BenchPlan, found: Found, interrupted: bool) -> BenchResult:
     """Read every cell and write the comparison.
 
     Raises:
@@ -74,7 +74,7 @@ async def compare(request: BenchRequest, suppliers: Suppliers, run: RunCell, new
         return write_bench(request.folder, planned.plan, Found(failed, naive.found()), interrupted)
 
 
-async def _try_parts(plan: Plan, suppliers: Suppliers) -> None:
+async def _try_parts(plan: BenchPlan, suppliers: Suppliers) -> None:
     """Open what each arm talks to, so that a missing key is said before anything is spent.
 
     Raises:
@@ -87,9 +87,9 @@ async def _try_parts(plan: Plan, suppliers: Suppliers) -> None:
             await _try_arm(plan, arm, suppliers)
 
 
-async def _try_arm(plan: Plan, arm: Arm, suppliers: Suppliers) -> None:
+async def _try_arm(plan: BenchPlan, arm: Arm, suppliers: Suppliers) -> None:
     suppliers.proposer(arm.proposer)
-    await open_crew(plan.config_of(arm, plan.seeds[0]), suppliers.model).close()
+    await open_router(plan.config_of(arm, plan.seeds[0]), suppliers.model).close()
 
 
 def _make(folder: Path) -> None:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from kernelwright.bench import words
 from kernelwright.bench.metrics import P
-from kernelwright.bench.plan import Arm, Plan, dotted
+from kernelwright.bench.plan import Arm, BenchPlan, dotted
 from kernelwright.bench.records import ArmFigures, CellResult, Comparison, Curve, Mean, Naive
 from kernelwright.bench.summary import best_arm, compared
 from kernelwright.bench.words import mean_interval
@@ -238,11 +238,11 @@ def _heat(speedup: float) -> str:
     return next(name for limit, name in HEAT if speedup < limit)
 
 
-def _settings(plan: Plan) -> list[tuple[str, str]]:
+def _settings(plan: BenchPlan) -> list[tuple[str, str]]:
     """What was set, as dotted keys; the strategies' dials are in each run's own report."""
     shown = {key: value for key, value in plan.config.items() if key not in ("strategy", "policy")}
-    crews = dotted("", {label: plan.model_dump(mode="json")["models"][label] for label in plan.models})
-    return [(key, value) for key, value in (dotted("", shown) | crews).items() if value != "None"]
+    model_sets = dotted("", {label: plan.model_dump(mode="json")["models"][label] for label in plan.models})
+    return [(key, value) for key, value in (dotted("", shown) | model_sets).items() if value != "None"]
 
 
 def _of_axis(row: ArmFigures, axis: str) -> Curve | None:

@@ -73,7 +73,7 @@ class Sampled(Record):
     of: int
 
 
-class Plan(Record):
+class BenchPlan(Record):
     """Everything that decides the cells and what each may spend."""
 
     tasks: tuple[PlannedTask, ...]
@@ -103,9 +103,9 @@ class Plan(Record):
     def config_of(self, arm: Arm, seed: int) -> RunConfig:
         """The configuration of a cell."""
         config = RunConfig.model_validate(self.config)
-        dials, strategy = self.config["strategy"], spelled(arm.strategy)
-        if isinstance(dials, dict) and dials.get("name") == strategy["name"]:
-            strategy = {**dials, **strategy}
+        options, strategy = self.config["strategy"], spelled(arm.strategy)
+        if isinstance(options, dict) and options.get("name") == strategy["name"]:
+            strategy = {**options, **strategy}
         models = {**config.models, **self.models.get(arm.model, {})}
         own = {"seed": seed, "strategy": strategy, "models": models, "proposer": arm.proposer, "reward": arm.reward}
         return RunConfig.model_validate({**self.config, **own})
@@ -122,7 +122,7 @@ class Difference(NamedTuple):
 _BY_CONTENT = ("arms", "seeds", "target", "config", "models", "precision")
 
 
-def differences(then: Plan, now: Plan) -> list[Difference]:
+def differences(then: BenchPlan, now: BenchPlan) -> list[Difference]:
     """What must be equal for a bench to go on, and is not."""
     found = [Difference("tasks", *_named(then, now))] if _tasks(then) != _tasks(now) else []
     before, after = then.model_dump(mode="json"), now.model_dump(mode="json")
@@ -136,11 +136,11 @@ def differences(then: Plan, now: Plan) -> list[Difference]:
     return found
 
 
-def _tasks(plan: Plan) -> dict[str, str]:
+def _tasks(plan: BenchPlan) -> dict[str, str]:
     return {task.name: task.source for task in plan.tasks}
 
 
-def _named(then: Plan, now: Plan) -> tuple[str, str]:
+def _named(then: BenchPlan, now: BenchPlan) -> tuple[str, str]:
     """Only what differs: names with the beginning of their texts' identities."""
     before, after = _tasks(then), _tasks(now)
     return _only(before, after), _only(after, before)

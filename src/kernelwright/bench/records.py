@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from kernelwright.bench.plan import Arm, Cell, Plan
+from kernelwright.bench.plan import Arm, BenchPlan, Cell
 from kernelwright.records.base import Record
 from kernelwright.records.measure import Ratio
 
@@ -18,7 +18,7 @@ Baseline = Literal["eager", "compile"]
 DRILL_LABEL = "drill, not a model's result"
 
 
-class Step(Record):
+class TraceStep(Record):
     """One attempt of a cell: what it brought and what had been spent with it."""
 
     outcome: str
@@ -55,7 +55,7 @@ class CellResult(Record):
     compile: Ratio | None = None
     first_right: int | None = None
     """How many attempts it took until one was right in the search; None: none was."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TraceStep, ...] = ()
     asked: int | None = None
     """How many expansions the strategy asked for; one may ask for several kernels. None: not counted when it was written."""
     device_s: float = 0.0
@@ -219,7 +219,7 @@ class Claim(Record):
     """Best final speedups over the naive kernel here, in words."""
 
 
-class BenchCircumstances(Record):
+class BenchEnvironment(Record):
     """Where and with what the cells were run."""
 
     device: str
@@ -244,8 +244,8 @@ class Comparison(Record):
     """Every cell ended."""
     labels: tuple[str, ...]
     """What must be said wherever a figure of this is shown."""
-    plan: Plan
-    circumstances: BenchCircumstances | None
+    plan: BenchPlan
+    environment: BenchEnvironment | None
     """None: no cell was begun."""
     arms: tuple[ArmFigures, ...]
     factors: tuple[LevelFigures, ...]

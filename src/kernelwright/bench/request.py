@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from kernelwright.bench.plan import Cell
 from kernelwright.bench.records import CellResult, Comparison
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.crew import read_models
+from kernelwright.engine.gateway.router import read_models
 from kernelwright.engine.request import INTERRUPTED
 from kernelwright.engine.suppliers import Shown
 from kernelwright.errors import UsageError
@@ -20,7 +20,7 @@ _LABELLED = re.compile(r"(?P<label>[^=@]+)/(?P<served>\w+=.+)")
 _BARE = re.compile(r"(?!\w+=).*")
 
 
-class Crews(NamedTuple):
+class ModelSets(NamedTuple):
     """Who speaks."""
 
     common: Mapping[str, ModelConfig]
@@ -29,7 +29,7 @@ class Crews(NamedTuple):
     """What each crew has of its own, by its label; empty: there is one crew, the common one."""
 
 
-def read_crews(texts: Iterable[str]) -> Crews:
+def read_model_sets(texts: Iterable[str]) -> ModelSets:
     """The crews of a comparison.
 
     Raises:
@@ -47,7 +47,7 @@ def read_crews(texts: Iterable[str]) -> Crews:
     if len(bare) > 1:
         plain = [text for text in plain if text not in bare]
         _name(bare, own)
-    return Crews(read_models(plain), {label: read_models(texts) for label, texts in own.items()})
+    return ModelSets(read_models(plain), {label: read_models(texts) for label, texts in own.items()})
 
 
 def _name(bare: list[str], own: dict[str, list[str]]) -> None:
@@ -100,7 +100,7 @@ class BenchRequest:
     target: str | None = None
     config: RunConfig = field(default_factory=RunConfig)
     """Budget, models, policy: the same for every cell."""
-    crews: Mapping[str, Mapping[str, ModelConfig]] = field(default_factory=dict)
+    model_sets: Mapping[str, Mapping[str, ModelConfig]] = field(default_factory=dict)
     """Models that are compared: what each crew has beside or instead of the configuration's, by its label."""
     total: Total = Total()
     """Only with a cap for each cell: a cell begins where its whole cap is left."""

@@ -20,9 +20,9 @@ from kernelwright.bench.request import BenchBegins, BenchRequest, CellBegins, Ce
 from kernelwright.bench.suite import Planned
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.events import Phase
-from kernelwright.engine.meter import Estimate, estimate
+from kernelwright.engine.gateway.meter import Estimate, estimate
+from kernelwright.engine.replay_comparison import changes
 from kernelwright.engine.request import OptimizeResult
-from kernelwright.engine.standing import changes
 from kernelwright.engine.summary import figures_of, reason_of
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import (

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from kernelwright.bench.plan import Arm, LeftOut, Plan, PlannedTask, Sampled, differences
+from kernelwright.bench.plan import Arm, BenchPlan, LeftOut, PlannedTask, Sampled, differences
 from kernelwright.bench.request import BenchRequest, KernelBench, Precision
 from kernelwright.engine.admission import gather
 from kernelwright.engine.config import load_config
@@ -180,7 +180,7 @@ _PER_CELL = {"seed", "proposer", "reward"}
 class Planned(NamedTuple):
     """A plan with the texts of its tasks."""
 
-    plan: Plan
+    plan: BenchPlan
     sources: Mapping[str, TaskSource]
     """By task name."""
 
@@ -204,7 +204,7 @@ def make_plan(request: BenchRequest) -> Planned:
     if not taken:
         reasons = "; ".join(f"{one.name}: {one.reason}" for one in suite.left_out[:3])
         raise UsageError(f"no task is left to run ({reasons}): name other problems, or --include-unfit")
-    plan = Plan(
+    plan = BenchPlan(
         tasks=tuple(PlannedTask(name=s.name, file=str(file), source=source_id(s)) for file, s in taken),
         arms=_arms(request),
         seeds=request.seeds,
@@ -212,7 +212,7 @@ def make_plan(request: BenchRequest) -> Planned:
         config=request.config.model_copy(update={"cache": False}).model_dump(mode="json", exclude=_PER_CELL),
         suite=suite.words,
         precision=request.suite.precision if isinstance(request.suite, KernelBench) else "as written",
-        models={label: dict(models) for label, models in request.crews.items()},
+        models={label: dict(models) for label, models in request.model_sets.items()},
         left_out=suite.left_out,
         doubtful=tuple(one for one in suite.doubtful if one.name in {source.name for _, source in taken}),
         sampled=Sampled(taken=len(taken), of=len(suite.sources)) if len(taken) < len(suite.sources) else None,
@@ -226,7 +226,9 @@ def _arms(request: BenchRequest) -> tuple[Arm, ...]:
     Raises:
         UsageError: two of them would share a folder.
     """
-    asked = {p: tuple(request.crews) or ("",) if p.partition(":")[0] == "llm" else ("",) for p in request.proposers}
+    asked = {
+        p: tuple(request.model_sets) or ("",) if p.partition(":")[0] == "llm" else ("",) for p in request.proposers
+    }
     arms = tuple(
         Arm(strategy=s, proposer=p, reward=r, model=m)
         for s in request.strategies
@@ -266,7 +268,7 @@ def _total_holds(request: BenchRequest) -> None:
             )
 
 
-def settle_plan(folder: Path, plan: Plan) -> Plan:
+def settle_plan(folder: Path, plan: BenchPlan) -> BenchPlan:
     """Write the plan into the folder, or take the one that is there.
 
     Raises:
@@ -278,7 +280,7 @@ def settle_plan(folder: Path, plan: Plan) -> Plan:
         if not file.exists():
             write_whole(file, plan.model_dump_json(indent=2))
             return plan
-        kept = Plan.model_validate_json(file.read_text("utf-8"))
+        kept = BenchPlan.model_validate_json(file.read_text("utf-8"))
     except OSError as error:
         raise StoreError(f"{file} cannot be used ({error.strerror}): check the path and the disk") from None
     except ValueError:

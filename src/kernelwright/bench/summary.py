@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from kernelwright.bench import words
 from kernelwright.bench.metrics import figures, speedup
-from kernelwright.bench.plan import Arm, Plan
+from kernelwright.bench.plan import Arm, BenchPlan
 from kernelwright.bench.records import (
     DRILL_LABEL,
     ArmFigures,
-    BenchCircumstances,
+    BenchEnvironment,
     CellFigures,
     CellResult,
     Claim,
@@ -28,7 +28,7 @@ from kernelwright.bench.records import (
     LevelFigures,
     Naive,
     Point,
-    Step,
+    TraceStep,
 )
 from kernelwright.devices import kinds
 from kernelwright.engine.config import RunConfig
@@ -48,7 +48,7 @@ NOBODY = "none"
 
 def summarize_bench(
     name: str,
-    plan: Plan,
+    plan: BenchPlan,
     cells: Sequence[CellResult],
     naive: Sequence[Naive] = (),
     environment: Environment | None = None,
@@ -62,7 +62,7 @@ def summarize_bench(
         complete=all(cell.counts for cell in cells),
         labels=_labels(plan, cells),
         plan=plan,
-        circumstances=_circumstances(environment, own.policy) if environment else None,
+        environment=_environment(environment, own.policy) if environment else None,
         arms=_arms(plan, cells, first),
         factors=tuple(_levels(plan, cells, first)),
         naive=tuple(naive),
@@ -113,7 +113,7 @@ def _git(folder: Path, *words: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _arms(plan: Plan, cells: Sequence[CellResult], naive: Mapping[str, float]) -> tuple[ArmFigures, ...]:
+def _arms(plan: BenchPlan, cells: Sequence[CellResult], naive: Mapping[str, float]) -> tuple[ArmFigures, ...]:
     open_somewhere = {(c.cell.task, c.cell.seed) for c in cells if not c.settled}
     rows: list[ArmFigures] = []
     for arm in plan.arms:
@@ -131,7 +131,7 @@ def _arms(plan: Plan, cells: Sequence[CellResult], naive: Mapping[str, float]) -
     return tuple(rows)
 
 
-def _levels(plan: Plan, cells: Sequence[CellResult], naive: Mapping[str, float]) -> list[LevelFigures]:
+def _levels(plan: BenchPlan, cells: Sequence[CellResult], naive: Mapping[str, float]) -> list[LevelFigures]:
     """Factors with more than one level, level by level."""
     found: list[LevelFigures] = []
     for factor in _FACTORS:
@@ -151,7 +151,7 @@ def _level(arm: Arm, factor: Factor) -> str:
     return str(getattr(arm, factor)) or unnamed[factor]
 
 
-def _labels(plan: Plan, cells: Sequence[CellResult]) -> tuple[str, ...]:
+def _labels(plan: BenchPlan, cells: Sequence[CellResult]) -> tuple[str, ...]:
     ended = sum(cell.counts for cell in cells)
     found = [DRILL_LABEL] if any(cell.drill for cell in cells) else []
     if ended < len(cells):
@@ -179,7 +179,7 @@ def _many(number: int, what: str) -> str:
     return f"1 {what}" if number == 1 else f"{number} {what}s"
 
 
-def _short(plan: Plan, cells: Sequence[CellResult]) -> list[str]:
+def _short(plan: BenchPlan, cells: Sequence[CellResult]) -> list[str]:
     """Arms that never used the proposals they had: the budget was the same, what was spent of it was not."""
     told: list[str] = []
     for arm in plan.arms:
@@ -190,9 +190,9 @@ def _short(plan: Plan, cells: Sequence[CellResult]) -> list[str]:
     return told
 
 
-def _circumstances(environment: Environment, policy: Policy) -> BenchCircumstances:
+def _environment(environment: Environment, policy: Policy) -> BenchEnvironment:
     device = environment.device
-    return BenchCircumstances(
+    return BenchEnvironment(
         device=device.name if kinds()[device.kind].gpu else f"{device.name}, {device.cores} cores",
         versions=environment.versions,
         isolation=environment.isolation,
@@ -235,7 +235,7 @@ def curves(cells: Sequence[CellResult]) -> tuple[Curve, ...]:
     return tuple(made)
 
 
-def stairs(cell: CellResult, spent: Callable[[int, Step], float]) -> Stairs:
+def stairs(cell: CellResult, spent: Callable[[int, TraceStep], float]) -> Stairs:
     """The staircase of one cell, beginning with eager itself."""
     where, heights = [0.0], [0.0]
     best: Ratio | None = None
@@ -248,7 +248,9 @@ def stairs(cell: CellResult, spent: Callable[[int, Step], float]) -> Stairs:
     return where, heights
 
 
-def _mean(cells: Sequence[CellResult], spent: Callable[[int, Step], float], grid: Sequence[float]) -> tuple[Point, ...]:
+def _mean(
+    cells: Sequence[CellResult], spent: Callable[[int, TraceStep], float], grid: Sequence[float]
+) -> tuple[Point, ...]:
     tasks: dict[str, list[Stairs]] = {}
     for cell in cells:
         tasks.setdefault(cell.cell.task, []).append(stairs(cell, spent))

@@ -49,7 +49,7 @@ class AdmissionRequest:
     """Examine also what the report has already."""
 
 
-class Desk(NamedTuple):
+class Examiner(NamedTuple):
     """What every task is examined with."""
 
     evaluator: Evaluator
@@ -90,10 +90,10 @@ async def _admit(request: AdmissionRequest, suppliers: Suppliers) -> Admission:
     evaluator = suppliers.open_evaluator(request.policy)
     try:
         environment = await evaluator.environment(target)
-        desk = Desk(evaluator, target, environment, request.policy, request.limit_s)
+        gateway = Examiner(evaluator, target, environment, request.policy, request.limit_s)
         with open_lines(TaskReport, request.lines) as lines:
             known = {} if request.fresh else {line.key: line for line in lines.read()}
-            tasks = [await _one(desk, file, known, lines) for file in _told(found, listener)]
+            tasks = [await _one(gateway, file, known, lines) for file in _told(found, listener)]
     finally:
         await evaluator.close()
     admission = Admission(
@@ -158,9 +158,9 @@ def _told(found: Sequence[Found], listener: Listener) -> Iterator[Found]:
         yield one
 
 
-async def _one(desk: Desk, one: Found, known: Mapping[str, TaskReport], lines: Lines[TaskReport]) -> TaskReport:
+async def _one(gateway: Examiner, one: Found, known: Mapping[str, TaskReport], lines: Lines[TaskReport]) -> TaskReport:
     """The report of one file: the known one, or a new one that is written down before the next is begun."""
-    key = _key(desk, one)
+    key = _key(gateway, one)
     old = known.get(key)
     # What broke the referee is tried again: nothing is known of it.
     if old is not None and old.reason != "not_examined":
@@ -169,23 +169,23 @@ async def _one(desk: Desk, one: Found, known: Mapping[str, TaskReport], lines: L
     blank = TaskReport(
         key=key, file=str(one.file), name=one.name, fit=True, reason=None, message="", checks=(), seconds=0.0
     )
-    report = blank.model_copy(update=await _look(desk, one))
+    report = blank.model_copy(update=await _look(gateway, one))
     report = report.model_copy(update={"seconds": time.monotonic() - start})
     lines.append(report)
     return report
 
 
-async def _look(desk: Desk, one: Found) -> dict[str, object]:
+async def _look(gateway: Examiner, one: Found) -> dict[str, object]:
     """The fields of a report that the referee's answer decides."""
     if one.source is None:
         reason = one.fault.reason if one.fault is not None and one.fault.reason == "no_task" else "unreadable"
         return _unfit(reason, str(one.fault))
     try:
-        examined = await asyncio.wait_for(desk.evaluator.examine(one.source, desk.target), desk.limit_s)
+        examined = await asyncio.wait_for(gateway.evaluator.examine(one.source, gateway.target), gateway.limit_s)
     except TaskError as error:
         return _unfit(error.reason, str(error))
     except TimeoutError:
-        return _unfit("slow", f"it was not examined within {desk.limit_s:.0f} s; make its inputs smaller")
+        return _unfit("slow", f"it was not examined within {gateway.limit_s:.0f} s; make its inputs smaller")
     except KernelwrightError as error:
         return _unfit("not_examined", str(error))
     return {"checks": examined.checks}
@@ -197,15 +197,15 @@ def _unfit(reason: str, message: str) -> dict[str, object]:
     return {"fit": False, "reason": known, "message": message, "checks": (refused,)}
 
 
-def _key(desk: Desk, one: Found) -> str:
+def _key(gateway: Examiner, one: Found) -> str:
     source = one.source.identity_fields() if one.source else str(one.fault)
     return identity(
         "admission",
         {
             "source": source,
-            "target": desk.target.model_dump(mode="json"),
-            "device": desk.environment.device.name,
-            "versions": dict(desk.environment.versions),
-            "policy": desk.policy.model_dump(mode="json"),
+            "target": gateway.target.model_dump(mode="json"),
+            "device": gateway.environment.device.name,
+            "versions": dict(gateway.environment.versions),
+            "policy": gateway.policy.model_dump(mode="json"),
         },
     )

@@ -13,7 +13,7 @@ from kernelwright.records.base import Record
 class Budget(Record):
     """Upper bounds; None: unlimited. Checked before each expansion, so what is in flight may go beyond.
 
-    Tokens and money are checked before each call besides (`engine/meter.py`), and hold.
+    Tokens and money are checked before each call besides (`engine/gateway/meter.py`), and hold.
     """
 
     proposals: int = Field(default=12, ge=1)
@@ -24,7 +24,7 @@ class Budget(Record):
     usd: float | None = Field(default=None, gt=0)
 
 
-class Ledger:
+class BudgetAccount:
     """What was spent, in the order in which attempts were told, and what is still reserved."""
 
     def __init__(self, budget: Budget) -> None:

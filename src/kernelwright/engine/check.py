@@ -3,7 +3,7 @@
 import asyncio
 
 from kernelwright.engine.events import Phase
-from kernelwright.engine.receipts import issue
+from kernelwright.engine.receipts.claims import issue
 from kernelwright.engine.request import CheckRequest, ProfileRequest
 from kernelwright.engine.summary import CheckSummary, ProfileSummary, check_of, profile_of
 from kernelwright.engine.suppliers import Suppliers

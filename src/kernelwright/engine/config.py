@@ -27,14 +27,14 @@ Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
 
 
-class Sweep(Record):
+class Autotune(Record):
     """How a candidate's declared tunables are tried."""
 
     points: int = Field(default=16, ge=1)
     """Most points for one candidate; of a larger space the default and a seeded sample are tried."""
 
 
-class Finals(Record):
+class Remeasurement(Record):
     """How the finalists are measured again."""
 
     enabled: bool = True
@@ -70,8 +70,8 @@ class RunConfig(Record):
     """The control arm: proposers see their parents' sources and nothing of what became of them."""
     budget: Budget = Budget()
     strategy: AnyStrategy = DEFAULT
-    sweep: Sweep = Sweep()
-    finals: Finals = Finals()
+    autotune: Autotune = Autotune()
+    remeasurement: Remeasurement = Remeasurement()
     policy: Policy = Policy()
     execution: Literal["local", "ray"] = "local"
     """Where kernels are judged: on this machine, or on a Ray cluster."""

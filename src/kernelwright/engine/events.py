@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from kernelwright.engine.budget import Budget
-from kernelwright.records.attempt import Cost, Expansion
+from kernelwright.records.attempt import Cost, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.measure import Versus
@@ -43,14 +43,14 @@ class Asked(_Event):
     """The strategy said where to look next."""
 
     kind: Literal["asked"] = "asked"
-    expansion: Expansion
+    proposal_request: ProposalRequest
 
 
 class Proposed(_Event):
     """The proposer answered an expansion."""
 
     kind: Literal["proposed"] = "proposed"
-    expansion: int
+    proposal_request: int
     notes: tuple[str, ...]
     """One line for each candidate."""
 

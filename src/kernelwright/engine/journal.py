@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from kernelwright.engine.events import EVENT, Event, Listener
 from kernelwright.errors import StoreError
-from kernelwright.propose.desk import Thread
-from kernelwright.records.attempt import Attempt, Expansion, Proposal
+from kernelwright.propose.gateway import Thread
+from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.chat import ChatReply
 from kernelwright.records.evaluation import Evaluation
-from kernelwright.records.run import BILLED, Turn
+from kernelwright.records.run import BILLED, Message
 from kernelwright.store.run import RunStore
 
 
@@ -23,33 +23,37 @@ class Journal:
     def __init__(self, store: RunStore, listener: Listener) -> None:
         self._store = store
         self._listener = listener
-        self._expansions = store.expansions()
+        self._proposal_requests = store.proposal_requests()
         self._proposals = store.proposals()
         self._attempts = store.attempts()
         self._tells = store.tells()
         self._evaluations = {key: samples[-1] for key, samples in store.evaluations().items()}
-        self._turns: dict[Thread, list[Turn]] = {}
-        self.turns = 0
+        self._messages: dict[Thread, list[Message]] = {}
+        self.messages = 0
         """How many there are."""
-        for turn in store.turns():
-            self._hear(turn)
+        for message in store.messages():
+            self._hear(message)
 
-    def asked(self, expansion: Expansion) -> bool:
+    def asked(self, proposal_request: ProposalRequest) -> bool:
         """Record an expansion before anything is proposed for it; True when it was recorded already."""
-        replayed = expansion.number < len(self._expansions)
+        replayed = proposal_request.number < len(self._proposal_requests)
         if replayed:
-            self.agree("expansion", expansion.number, self._expansions[expansion.number] == expansion)
+            self.agree(
+                "expansion",
+                proposal_request.number,
+                self._proposal_requests[proposal_request.number] == proposal_request,
+            )
         else:
-            self._store.ask(expansion)
+            self._store.ask(proposal_request)
         return replayed
 
-    def proposals(self, expansion: int) -> tuple[Proposal, ...] | None:
+    def proposals(self, proposal_request: int) -> tuple[Proposal, ...] | None:
         """What was proposed for an expansion; None if it was never answered."""
-        return self._proposals.get(expansion)
+        return self._proposals.get(proposal_request)
 
-    def proposed(self, expansion: int, proposals: Sequence[Proposal]) -> None:
+    def proposed(self, proposal_request: int, proposals: Sequence[Proposal]) -> None:
         """Record an answer before any of it is evaluated."""
-        self._store.propose(expansion, proposals)
+        self._store.propose(proposal_request, proposals)
 
     def evaluation(self, key: str) -> Evaluation | None:
         """What the referee found under the same circumstances."""
@@ -76,28 +80,33 @@ class Journal:
         else:
             self._store.tell(attempt, reward)
 
-    def say(self, turn: Turn) -> None:
+    def say(self, message: Message) -> None:
         """Record a message before it is acted on."""
-        self._store.turn(turn)
-        self._hear(turn)
+        self._store.message(message)
+        self._hear(message)
 
-    def turn(self, thread: Thread, step: int) -> Turn | None:
+    def message(self, thread: Thread, step: int) -> Message | None:
         """What was said at a step of a dialogue; None if it never came so far."""
-        said = self._turns.get(thread, [])
+        said = self._messages.get(thread, [])
         return said[step] if step < len(said) else None
 
-    def dialogue(self, thread: Thread) -> tuple[Turn, ...]:
+    def dialogue(self, thread: Thread) -> tuple[Message, ...]:
         """What was said behind a candidate, in order."""
-        return tuple(self._turns.get(thread, ()))
+        return tuple(self._messages.get(thread, ()))
 
-    def said(self, expansion: int) -> tuple[Turn, ...]:
+    def said(self, proposal_request: int) -> tuple[Message, ...]:
         """Every message of an expansion."""
-        return tuple(turn for thread, turns in self._turns.items() if thread.expansion == expansion for turn in turns)
+        return tuple(
+            message
+            for thread, messages in self._messages.items()
+            if thread.proposal_request == proposal_request
+            for message in messages
+        )
 
     def replies(self) -> list[ChatReply]:
         """Every model's reply so far that was paid for, those that never came among them."""
-        said = (turn for turns in self._turns.values() for turn in turns)
-        return [ChatReply.model_validate_json(turn.text) for turn in said if turn.kind in BILLED]
+        said = (message for messages in self._messages.values() for message in messages)
+        return [ChatReply.model_validate_json(message.text) for message in said if message.kind in BILLED]
 
     def emit(self, event: Event) -> None:
         """Pass an event on, and record it unless it is a replayed one."""
@@ -105,9 +114,9 @@ class Journal:
             self._store.event(EVENT.dump_json(event).decode())
         self._listener(event)
 
-    def _hear(self, turn: Turn) -> None:
-        self._turns.setdefault(Thread(turn.expansion, turn.sibling), []).append(turn)
-        self.turns += 1
+    def _hear(self, message: Message) -> None:
+        self._messages.setdefault(Thread(message.proposal_request, message.sibling), []).append(message)
+        self.messages += 1
 
     def agree(self, what: str, number: int, same: bool) -> None:
         """Take note that a recorded step is taken again.

@@ -7,14 +7,14 @@ after a tell. So timing decides how long a search takes and never where it goes.
 import asyncio
 from collections import deque
 
-from kernelwright.engine.judge import Judge, Swept, sweep
+from kernelwright.engine.cached_evaluator import CachedEvaluator, Tuned, autotune
 from kernelwright.engine.progress import Progress
 from kernelwright.propose.proposer import Brief, Proposer
-from kernelwright.records.attempt import Expansion
+from kernelwright.records.attempt import ProposalRequest
 from kernelwright.search.strategy import Strategy
 
 
-async def search(strategy: Strategy, proposer: Proposer, judge: Judge, progress: Progress) -> str:
+async def search(strategy: Strategy, proposer: Proposer, judge: CachedEvaluator, progress: Progress) -> str:
     """Search until the strategy, the budget or the proposer ends it; returns why.
 
     What is in flight when the search ends is still told: it was paid for.
@@ -24,26 +24,26 @@ async def search(strategy: Strategy, proposer: Proposer, judge: Judge, progress:
         RefereeError: the referee broke; every attempt before it was told.
     """
 
-    async def expand(brief: Brief, expansion: Expansion, allowance_s: float) -> list[Swept]:
-        proposals = await progress.proposals(proposer, brief, expansion.count)
-        points = progress.config.sweep.points
-        return await asyncio.gather(*(sweep(judge, p, points, allowance_s) for p in proposals))
+    async def expand(brief: Brief, proposal_request: ProposalRequest, allowance_s: float) -> list[Tuned]:
+        proposals = await progress.proposals(proposer, brief, proposal_request.count)
+        points = progress.config.autotune.points
+        return await asyncio.gather(*(autotune(judge, p, points, allowance_s) for p in proposals))
 
-    flight: deque[tuple[Expansion, asyncio.Task[list[Swept]]]] = deque()
+    flight: deque[tuple[ProposalRequest, asyncio.Task[list[Tuned]]]] = deque()
     try:
         while True:
-            while (expansion := progress.ask(strategy, len(flight))) is not None:
-                work = expand(progress.brief(expansion), expansion, progress.ledger.device_s)
-                flight.append((expansion, asyncio.create_task(work)))
+            while (proposal_request := progress.ask(strategy, len(flight))) is not None:
+                work = expand(progress.brief(proposal_request), proposal_request, progress.ledger.device_s)
+                flight.append((proposal_request, asyncio.create_task(work)))
             if not flight:
                 return progress.why(strategy)
-            expansion, running = flight[0]
-            swept = await running
+            proposal_request, running = flight[0]
+            tuned = await running
             flight.popleft()
-            for one in swept:
-                strategy.tell(*progress.take(expansion, one))
-            strategy.closed(expansion)
-            progress.settle(expansion, len(swept))
+            for one in tuned:
+                strategy.tell(*progress.take(proposal_request, one))
+            strategy.closed(proposal_request)
+            progress.settle(proposal_request, len(tuned))
     finally:
         for _, running in flight:
             running.cancel()

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from kernelwright.engine.config import RunConfig, wished
 from kernelwright.engine.events import Listener, Phase
+from kernelwright.engine.replay_comparison import changes
 from kernelwright.engine.request import OptimizeRequest
-from kernelwright.engine.standing import changes
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError
 from kernelwright.evaluate.evaluator import Evaluator
@@ -89,7 +89,7 @@ def config_of(card: RunCard) -> RunConfig:
         ) from None
 
 
-def same_circumstances(card: RunCard, here: Environment) -> None:
+def same_environment(card: RunCard, here: Environment) -> None:
     """Figures of two machines or two compilers do not belong in one run.
 
     Raises:
@@ -109,6 +109,6 @@ def must_fit(card: RunCard, task: Task, here: Environment) -> None:
     Raises:
         StoreError: one of them is another.
     """
-    same_circumstances(card, here)
+    same_environment(card, here)
     if task.id != card.task.id:
         raise StoreError(f"run {card.id}: the task is admitted differently now; start a new run")

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import Field, JsonValue
 
-from kernelwright.records.attempt import Attempt, Expansion, Proposal
+from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
@@ -33,9 +33,9 @@ class PredictorConfig(Record):
     build: bool = True
     """Compile each first, and let the predictor see what the compiler says."""
 
-    def asked(self, expansion: Expansion) -> int:
+    def asked(self, proposal_request: ProposalRequest) -> int:
         """Proposals to ask for, of which the expansion's count is evaluated."""
-        return expansion.count * (1 if expansion.role in ALONE else self.oversample)
+        return proposal_request.count * (1 if proposal_request.role in ALONE else self.oversample)
 
 
 class Predictor(Protocol):

@@ -12,21 +12,21 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kernelwright.engine.budget import Ledger
+from kernelwright.engine.budget import BudgetAccount
+from kernelwright.engine.cached_evaluator import Tuned
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.desk import Office, RunDesk
 from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent
+from kernelwright.engine.gateway.run_gateway import GatewayParts, RunGateway
 from kernelwright.engine.journal import Journal
-from kernelwright.engine.judge import Swept
 from kernelwright.engine.predictor import Build, Predictor, rank, told
 from kernelwright.feedback.describe import describe
-from kernelwright.propose.desk import BareDesk
+from kernelwright.propose.gateway import BareGateway
 from kernelwright.propose.proposer import Brief, Proposer, RunFacts
-from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Measured, Refused, is_right, merit
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.run import Turn, unbooked
+from kernelwright.records.run import Message, unbooked
 from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy
@@ -42,7 +42,7 @@ class Aids:
     predictor: Predictor | None = None
     build: Build | None = None
     """What the predictor is told of the compiler's facts; None: nothing."""
-    office: Callable[[Sequence[Attempt]], Office] | None = None
+    gateway_parts: Callable[[Sequence[Attempt]], GatewayParts] | None = None
     """Where models and tools are asked; it is given the run's attempts, as they grow."""
 
 
@@ -51,36 +51,36 @@ class Progress:
 
     def __init__(self, task: Task, config: RunConfig, journal: Journal, aids: Aids | None = None) -> None:
         self.config = config
-        self.ledger = Ledger(config.budget)
+        self.ledger = BudgetAccount(config.budget)
         self.attempts: list[Attempt] = []
         self.best: Attempt | None = None
         self._task = task
         self._journal = journal
         self._aids = aids or Aids()
-        self._office = self._aids.office(self.attempts) if self._aids.office else None
+        self._parts = self._aids.gateway_parts(self.attempts) if self._aids.gateway_parts else None
         self._feedback: list[Feedback] = []
         self._first_with: dict[str, int] = {}
         self._paid: set[str] = set()
 
-    def ask(self, strategy: Strategy, flying: int) -> Expansion | None:
+    def ask(self, strategy: Strategy, flying: int) -> ProposalRequest | None:
         """The next expansion; None while there is no room, or nothing to ask for."""
         if flying >= self.config.in_flight or self.ledger.room == 0 or self._over(strategy):
             return None
         asked = strategy.ask(1)
         if not asked:
             return None
-        expansion = asked[0].model_copy(update={"count": min(asked[0].count, self.ledger.room)})
-        self.ledger.reserve(expansion.count)
-        replayed = self._journal.asked(expansion)
-        self._journal.emit(Asked(expansion=expansion, replayed=replayed))
-        return expansion
+        proposal_request = asked[0].model_copy(update={"count": min(asked[0].count, self.ledger.room)})
+        self.ledger.reserve(proposal_request.count)
+        replayed = self._journal.asked(proposal_request)
+        self._journal.emit(Asked(proposal_request=proposal_request, replayed=replayed))
+        return proposal_request
 
-    def brief(self, expansion: Expansion) -> Brief:
+    def brief(self, proposal_request: ProposalRequest) -> Brief:
         """What the proposer gets to read."""
-        brief = make_brief(self._task, expansion, self.config.seed, self.attempts, self._feedback)
-        desk = RunDesk(self._office, expansion.number) if self._office else BareDesk()
+        brief = make_brief(self._task, proposal_request, self.config.seed, self.attempts, self._feedback)
+        gateway = RunGateway(self._parts, proposal_request.number) if self._parts else BareGateway()
         facts = run_facts(self.config, self.ledger.spent.proposals, self.best)
-        brief = replace(brief, language=self.config.language, desk=desk, run=facts)
+        brief = replace(brief, language=self.config.language, gateway=gateway, run=facts)
         return withhold(brief) if self.config.withhold_feedback else brief
 
     async def proposals(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
@@ -89,48 +89,50 @@ class Progress:
         Raises:
             ProposeError: the proposer cannot write this task.
         """
-        number = brief.expansion.number
+        number = brief.proposal_request.number
         known = self._journal.proposals(number)
         made = known if known is not None else await self._propose(proposer, brief, count)
         notes = tuple(proposal.note for proposal in made)
-        self._journal.emit(Proposed(expansion=number, notes=notes, replayed=known is not None))
+        self._journal.emit(Proposed(proposal_request=number, notes=notes, replayed=known is not None))
         return made
 
     async def _propose(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
         ranks = self.config.predictor if self._aids.predictor else None
-        more = brief.expansion.model_copy(update={"count": ranks.asked(brief.expansion) if ranks else count})
-        made = tuple(await proposer.propose(replace(brief, expansion=more)))
+        more = brief.proposal_request.model_copy(
+            update={"count": ranks.asked(brief.proposal_request) if ranks else count}
+        )
+        made = tuple(await proposer.propose(replace(brief, proposal_request=more)))
         if self._aids.predictor is not None and len(made) > 1:
-            made = await self._ranked(self._aids.predictor, brief.expansion, made)
+            made = await self._ranked(self._aids.predictor, brief.proposal_request, made)
         made = made[:count]
-        self._journal.proposed(brief.expansion.number, made)
+        self._journal.proposed(brief.proposal_request.number, made)
         return made
 
     async def _ranked(
-        self, predictor: Predictor, expansion: Expansion, made: tuple[Proposal, ...]
+        self, predictor: Predictor, proposal_request: ProposalRequest, made: tuple[Proposal, ...]
     ) -> tuple[Proposal, ...]:
         """Most promising first; the scores are journaled with the compiler's time, and what is dropped with its source."""
         known = frozenset(a.proposal.candidate.id for a in self.attempts)
         ranked = await rank(predictor, self._task, made, self._aids.build, known)
-        turn = Turn(
-            number=self._journal.turns,
-            expansion=expansion.number,
+        message = Message(
+            number=self._journal.messages,
+            proposal_request=proposal_request.number,
             sibling=RANKING,
             role="predictor",
             kind="diagnosis",
-            text=json.dumps([told(one, dropped=at >= expansion.count) for at, one in enumerate(ranked)]),
+            text=json.dumps([told(one, dropped=at >= proposal_request.count) for at, one in enumerate(ranked)]),
             device_s=sum(r.seconds for r in ranked),
         )
-        self._journal.say(turn)
+        self._journal.say(message)
         return tuple(r.proposal for r in ranked)
 
-    def take(self, expansion: Expansion, swept: Swept) -> tuple[Attempt, Feedback]:
+    def take(self, proposal_request: ProposalRequest, tuned: Tuned) -> tuple[Attempt, Feedback]:
         """Make the next attempt of a swept proposal; journal it with its reward before the strategy is told."""
-        attempt = self._attempt(expansion, swept)
-        parent = self.attempts[expansion.parents[0]] if expansion.parents else None
+        attempt = self._attempt(proposal_request, tuned)
+        parent = self.attempts[proposal_request.parents[0]] if proposal_request.parents else None
         replayed = self._journal.attempted(attempt)
         before, best = (one.evaluation if one is not None else None for one in (parent, self.best))
-        reward = find_reward(self.config.reward, expansion.role)(attempt.evaluation, before, best)
+        reward = find_reward(self.config.reward, proposal_request.role)(attempt.evaluation, before, best)
         self._journal.told(attempt.number, reward)
         feedback = describe(attempt, parent, self.best, self.config.target_us, reward)
         self.attempts.append(attempt)
@@ -141,12 +143,12 @@ class Progress:
         self._tell(attempt, feedback, replayed)
         return attempt, feedback
 
-    def settle(self, expansion: Expansion, made: int) -> None:
+    def settle(self, proposal_request: ProposalRequest, made: int) -> None:
         """End an expansion that yielded `made` attempts, and book what its dialogues cost beside them."""
-        said = self._journal.said(expansion.number)
+        said = self._journal.said(proposal_request.number)
         booked = [a.cost for a in self.attempts[len(self.attempts) - made :]]
-        self.ledger.settle(expansion.count, made, unbooked(said, booked) if said else None)
-        if any(turn.kind == "no_room" for turn in said):
+        self.ledger.settle(proposal_request.count, made, unbooked(said, booked) if said else None)
+        if any(message.kind == "no_room" for message in said):
             self.ledger.close()
 
     def why(self, strategy: Strategy) -> str:
@@ -156,20 +158,20 @@ class Progress:
     def _over(self, strategy: Strategy) -> str | None:
         return strategy.finished() or self.ledger.exhausted()
 
-    def _attempt(self, expansion: Expansion, swept: Swept) -> Attempt:
-        number, key = len(self.attempts), swept.verdict.key
-        unpaid = {k: evaluation.paid_seconds for k, evaluation in swept.tried if k not in self._paid}
+    def _attempt(self, proposal_request: ProposalRequest, tuned: Tuned) -> Attempt:
+        number, key = len(self.attempts), tuned.verdict.key
+        unpaid = {k: evaluation.paid_seconds for k, evaluation in tuned.tried if k not in self._paid}
         self._paid |= unpaid.keys()
         first = self._first_with.setdefault(key, number)
-        proposal = swept.proposal
+        proposal = tuned.proposal
         cost = Cost(device_s=sum(unpaid.values()), tokens=proposal.tokens, usd=proposal.usd)
         return Attempt(
             number=number,
-            expansion=expansion,
+            proposal_request=proposal_request,
             proposal=proposal,
-            evaluation=swept.verdict.evaluation,
+            evaluation=tuned.verdict.evaluation,
             known=first if first != number else None,
-            swept=len(swept.tried) if len(swept.tried) > 1 else 0,
+            tuned=len(tuned.tried) if len(tuned.tried) > 1 else 0,
             cost=cost,
         )
 
@@ -198,15 +200,15 @@ WITHHELD = "withheld"
 
 
 def make_brief(
-    task: Task, expansion: Expansion, seed: int, attempts: Sequence[Attempt], feedback: Sequence[Feedback]
+    task: Task, proposal_request: ProposalRequest, seed: int, attempts: Sequence[Attempt], feedback: Sequence[Feedback]
 ) -> Brief:
     """The parents of an expansion with what they taught."""
     return Brief(
         task=task,
-        expansion=expansion,
-        parents=tuple(attempts[number] for number in expansion.parents),
-        feedback=tuple(feedback[number] for number in expansion.parents),
-        seed=expansion_seed(seed, expansion.number),
+        proposal_request=proposal_request,
+        parents=tuple(attempts[number] for number in proposal_request.parents),
+        feedback=tuple(feedback[number] for number in proposal_request.parents),
+        seed=request_seed(seed, proposal_request.number),
     )
 
 
@@ -216,37 +218,37 @@ def run_facts(config: RunConfig, spent: int, best: Attempt | None) -> RunFacts:
     return RunFacts(trials, max(0, trials - spent), best.number if best is not None else None)
 
 
-def expansion_seed(seed: int, expansion: int) -> int:
+def request_seed(seed: int, proposal_request: int) -> int:
     """A seed of 64 bits from the run's seed and the expansion's number."""
-    return int(identity("seed", {"run": seed, "expansion": expansion}), 16)
+    return int(identity("seed", {"run": seed, "expansion": proposal_request}), 16)
 
 
 def withhold(brief: Brief) -> Brief:
     """The same brief without a trace of how the parents fared."""
     parents = brief.parents[:1]
-    expansion = brief.expansion.model_copy(
+    proposal_request = brief.proposal_request.model_copy(
         update={
-            "intent": "improve" if parents else brief.expansion.intent,
-            "parents": brief.expansion.parents[:1],
+            "intent": "improve" if parents else brief.proposal_request.intent,
+            "parents": brief.proposal_request.parents[:1],
             "hint": "",
             "adviser": "",
             "look_up": False,
-            "role": Expansion.model_fields["role"].default,
+            "role": ProposalRequest.model_fields["role"].default,
         }
     )
     blank = tuple(_blank(parent) for parent in parents)
     run = replace(brief.run, best=None)
-    return replace(brief, expansion=expansion, parents=blank, feedback=(), run=run)
+    return replace(brief, proposal_request=proposal_request, parents=blank, feedback=(), run=run)
 
 
 def _blank(parent: Attempt) -> Attempt:
     """The parent's source, at its default tunables, with an evaluation that says nothing."""
     candidate = parent.proposal.candidate
-    if parent.swept > 1:
+    if parent.tuned > 1:
         candidate = candidate.model_copy(update={"defines": ()})
     return Attempt(
         number=parent.number,
-        expansion=parent.expansion.model_copy(update={"intent": "seed", "parents": (), "hint": ""}),
+        proposal_request=parent.proposal_request.model_copy(update={"intent": "seed", "parents": (), "hint": ""}),
         proposal=parent.proposal.model_copy(update={"candidate": candidate}),
         evaluation=Refused(reason=WITHHELD),
         cost=Cost(),

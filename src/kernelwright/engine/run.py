@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelwright.engine.cached_evaluator import CachedEvaluator, EnvironmentKey, remeasure_finalists
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.crew import Crew
-from kernelwright.engine.desk import Office
 from kernelwright.engine.events import Finished, Listener, Phase, Warned, silent
+from kernelwright.engine.gateway.meter import Meter
+from kernelwright.engine.gateway.router import ModelRouter
+from kernelwright.engine.gateway.run_gateway import GatewayParts
+from kernelwright.engine.gateway.toolbox import Library, Profiles, Toolbox, technique_cards
 from kernelwright.engine.journal import Journal
-from kernelwright.engine.judge import Circumstances, Judge, play_finals
 from kernelwright.engine.loop import search
-from kernelwright.engine.meter import Meter
 from kernelwright.engine.predictor import Build, Predictor
 from kernelwright.engine.progress import Aids, Progress
-from kernelwright.engine.toolbox import Library, Profiles, Toolbox, technique_cards
 from kernelwright.errors import KernelwrightError, ModelError, ProposeError, RefereeError, StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.models.table import make_model
@@ -46,7 +46,7 @@ class Parts:
     evaluator: Evaluator
     listener: Listener = silent
     predictor: Predictor | None = None
-    crew: Crew | None = None
+    router: ModelRouter | None = None
     """Who answers when a proposer asks a model, closed by whoever opened it; None: nobody."""
     library: Library = technique_cards
     """Where techniques are looked up."""
@@ -74,9 +74,11 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
     """
     journal = Journal(store, parts.listener)
     task, environment = store.card.task, store.card.environment
-    judge = Judge(parts.evaluator, journal, Circumstances(task, environment, config.policy, store.card.id), parts.cache)
-    crew = parts.crew or Crew({}, make_model)
-    aids = Aids(parts.predictor, _builder(task, config, parts), _office(task, config, parts, crew, journal))
+    judge = CachedEvaluator(
+        parts.evaluator, journal, EnvironmentKey(task, environment, config.policy, store.card.id), parts.cache
+    )
+    router = parts.router or ModelRouter({}, make_model)
+    aids = Aids(parts.predictor, _builder(task, config, parts), _parts(task, config, parts, router, journal))
     progress = Progress(task, config, journal, aids)
     strategy = fresh_strategy(store, config)
     ending = await _end(strategy, parts, judge, progress, journal)
@@ -95,9 +97,9 @@ def _builder(task: Task, config: RunConfig, parts: Parts) -> Build | None:
     return lambda candidate: parts.evaluator.build(task, candidate)
 
 
-def _office(
-    task: Task, config: RunConfig, parts: Parts, crew: Crew, journal: Journal
-) -> Callable[[Sequence[Attempt]], Office]:
+def _parts(
+    task: Task, config: RunConfig, parts: Parts, router: ModelRouter, journal: Journal
+) -> Callable[[Sequence[Attempt]], GatewayParts]:
     """Where this run's proposers ask; the calls that were recorded are on its meter already."""
     meter = Meter(config.budget)
     for reply in journal.replies():
@@ -105,31 +107,35 @@ def _office(
 
     tools = Toolbox(task, parts.evaluator, config.language, parts.library)
 
-    def office(attempts: Sequence[Attempt]) -> Office:
+    def gateway_parts(attempts: Sequence[Attempt]) -> GatewayParts:
         profiles = Profiles(task, parts.evaluator, attempts)
-        return Office(journal, crew, meter, profiles.answer, tools.answer, config.withhold_feedback)
+        return GatewayParts(journal, router, meter, profiles.answer, tools.answer, config.withhold_feedback)
 
-    return office
+    return gateway_parts
 
 
-async def _end(strategy: Strategy, parts: Parts, judge: Judge, progress: Progress, journal: Journal) -> Ending:
+async def _end(
+    strategy: Strategy, parts: Parts, judge: CachedEvaluator, progress: Progress, journal: Journal
+) -> Ending:
     config = progress.config
     try:
         stopped = await search(strategy, parts.proposer, judge, progress)
-        final = await _finals(config, judge, progress, journal)
+        final = await _remeasurement(config, judge, progress, journal)
     except asyncio.CancelledError:
         return Ending(_partial(progress, INTERRUPTED), interrupted=True)
     except (ModelError, ProposeError, RefereeError) as error:
         return Ending(_partial(progress, str(error)), error=error)
-    return Ending(_outcome(progress, stopped, final, config.finals.enabled))
+    return Ending(_outcome(progress, stopped, final, config.remeasurement.enabled))
 
 
-async def _finals(config: RunConfig, judge: Judge, progress: Progress, journal: Journal) -> Attempt | None:
-    if not config.finals.enabled or progress.best is None or progress.best.latency_us is None:
+async def _remeasurement(
+    config: RunConfig, judge: CachedEvaluator, progress: Progress, journal: Journal
+) -> Attempt | None:
+    if not config.remeasurement.enabled or progress.best is None or progress.best.latency_us is None:
         return None
     journal.emit(Phase(text="measuring the best again with fresh inputs"))
     try:
-        return await play_finals(judge, progress.attempts, config.finals.finalists)
+        return await remeasure_finalists(judge, progress.attempts, config.remeasurement.finalists)
     finally:
         await judge.close()
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelwright.engine.config import RunConfig, wished
-from kernelwright.engine.crew import open_crew
 from kernelwright.engine.events import Phase, Started
-from kernelwright.engine.meter import forecast
+from kernelwright.engine.gateway.meter import forecast
+from kernelwright.engine.gateway.router import open_router
 from kernelwright.engine.opening import config_of, must_fit, new_card, open_card, readmit, settle
-from kernelwright.engine.receipts import reissue, winner
+from kernelwright.engine.receipts.claims import reissue, winner
 from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, create_run, run
 from kernelwright.engine.summary import pytorch_stays, speaker, summarize
@@ -109,11 +109,11 @@ async def _assembled(config: RunConfig, evaluator: Evaluator, suppliers: Supplie
     """
     proposer = suppliers.proposer(config.proposer)
     predictor = suppliers.predictor(config.predictor, config.reward) if config.predictor is not None else None
-    crew = open_crew(config, suppliers.model)
+    router = open_router(config, suppliers.model)
     try:
-        yield Parts(proposer, evaluator, suppliers.listener, predictor, crew, suppliers.library)
+        yield Parts(proposer, evaluator, suppliers.listener, predictor, router, suppliers.library)
     finally:
-        await crew.close()
+        await router.close()
 
 
 async def play(store: RunStore, config: RunConfig, parts: Parts, suppliers: Suppliers) -> OptimizeResult:
@@ -136,7 +136,7 @@ def wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeRe
     claim = winner(store, ending.outcome)
     receipt = reissue(claim, store.folder / RECEIPT) if claim is not None else None
     page = write_report(store.folder, None, suppliers)
-    shown = suppliers.present(store.card, store.attempts(), ending.outcome, store.turns())
+    shown = suppliers.present(store.card, store.attempts(), ending.outcome, store.messages())
     return OptimizeResult(summarize(store), shown, page, kernel, receipt, ending.error, ending.interrupted)
 
 
@@ -153,7 +153,7 @@ def write_report(folder: Path, file: Path | None, suppliers: Suppliers) -> Path:
         StoreError: there is no such run, or the page cannot be written.
     """
     with closing(RunStore.open(folder)) as store:
-        text = suppliers.render(store.card, store.attempts(), store.outcome(), store.turns())
+        text = suppliers.render(store.card, store.attempts(), store.outcome(), store.messages())
     return write_whole(file or folder / REPORT, text)
 
 

@@ -134,7 +134,7 @@ def summarize(store: RunStore) -> RunSummary:
         outcomes=count_outcomes(attempts),
         best=best_of(attempts, outcome),
         pytorch_stays=pytorch_stays(card, speaker(attempts, outcome)),
-        models=spending(store.turns()),
+        models=spending(store.messages()),
         stopped=outcome.stopped if outcome else "Still running, or killed.",
         complete=outcome is not None and outcome.complete,
     )
@@ -177,7 +177,7 @@ def count_outcomes(attempts: Sequence[Attempt]) -> dict[str, int]:
 def check_of(task: Task, environment: Environment, candidate: Candidate, evaluation: Evaluation) -> CheckSummary:
     """The verdict on one kernel."""
     judged = evaluation if isinstance(evaluation, Measured | Verified | Incorrect) else None
-    promotion = evaluation.promotion if isinstance(evaluation, Measured) else None
+    audit = evaluation.audit if isinstance(evaluation, Measured) else None
     return CheckSummary(
         task=task.name,
         target=task.target,
@@ -188,7 +188,7 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         reason=reason_of(evaluation),
         errors=judged.accuracy.cases if judged else (),
         own_kernels=own_kernels(candidate, evaluation),
-        own_share=promotion.own_share if promotion else None,
+        own_share=audit.own_share if audit else None,
         seconds=evaluation.total_seconds,
         **dict(figures_of(evaluation)),
     )

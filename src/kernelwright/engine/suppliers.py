@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from kernelwright.engine.events import Listener, Phase, silent
+from kernelwright.engine.gateway.toolbox import Library, technique_cards
 from kernelwright.engine.predictor import Predictor, PredictorConfig
-from kernelwright.engine.toolbox import Library, technique_cards
 from kernelwright.errors import UsageError
 from kernelwright.evaluate import doctor
 from kernelwright.evaluate.evaluator import Evaluator
@@ -27,7 +27,7 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.check import Check
 from kernelwright.records.policy import Policy
-from kernelwright.records.run import Outcome, RunCard, Turn
+from kernelwright.records.run import Message, Outcome, RunCard
 from kernelwright.records.task import Task
 from kernelwright.report import html, terminal
 from kernelwright.reward.predictor.experience import read_rows
@@ -51,7 +51,7 @@ def _model(config: ModelConfig) -> ChatModel:
         return make_model(config)
     store = RunStore.open(folder)
     try:
-        return Replay(recorded_in(store.turns()), config.name)
+        return Replay(recorded_in(store.messages()), config.name)
     finally:
         store.close()
 
@@ -85,9 +85,9 @@ class Suppliers:
     """It stands in for the reward of that name."""
     wrap: Callable[[Task, Candidate], str] = model_new.wrap
     """A candidate as a drop-in `ModelNew` module."""
-    render: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Turn]], str] = html.render
+    render: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Message]], str] = html.render
     """The report's page."""
-    present: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Turn]], Shown] = terminal.render
+    present: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Message]], Shown] = terminal.render
     """The same for a terminal, as something that rich prints."""
     examine: Callable[[], Sequence[Check]] = doctor.examine
     cache: Callable[[], EvaluationCache | None] = _cache

@@ -23,7 +23,7 @@ from kernelwright.records.check import Check
 LEAST_FREE_BYTES, ENOUGH_FREE_BYTES = 64 << 20, 1 << 30
 """Free disk below which a run cannot be kept, and below which it will soon be full."""
 
-CURES = {
+FIXES = {
     "namespaces": "Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu "
     "kernel.apparmor_restrict_unprivileged_userns=0), or start the container with --security-opt seccomp=unconfined.",
     "tmpfs": "It needs the namespaces, and a host that allows mounts in them.",
@@ -55,11 +55,11 @@ def _sandbox() -> list[Check]:
         denied = _denied()
     except (MachineError, RefereeError, ChildGoneError, OSError) as error:
         told = f"no child could be confined: {error}"
-        cure = "Nothing can be judged without one; see what the message says, and whether torch can be imported."
-        return [Check(name="sandbox", status="missing", detail=told, cure=cure)]
+        fix = "Nothing can be judged without one; see what the message says, and whether torch can be imported."
+        return [Check(name="sandbox", status="missing", detail=told, fix=fix)]
     except ChildSlowError:
         told = f"a confined child did not answer within {look.LIMIT_S:.0f} s"
-        return [Check(name="sandbox", status="missing", detail=told, cure="Try again when the machine is less busy.")]
+        return [Check(name="sandbox", status="missing", detail=told, fix="Try again when the machine is less busy.")]
     return [_part(part, denied) for part in LOST]
 
 
@@ -77,7 +77,7 @@ def _part(part: str, denied: Sequence[str]) -> Check:
     if part not in denied:
         return Check(name=f"sandbox: {part}", status="ok", detail="in force")
     told = f"the host denies it: {LOST[part]}"
-    return Check(name=f"sandbox: {part}", status="lost", detail=told, cure=CURES[part])
+    return Check(name=f"sandbox: {part}", status="lost", detail=told, fix=FIXES[part])
 
 
 def _disk() -> list[Check]:
@@ -86,5 +86,5 @@ def _disk() -> list[Check]:
     told = f"{free / 1e9:.1f} GB free for runs in {here}"
     if free >= ENOUGH_FREE_BYTES:
         return [Check(name="disk", status="ok", detail=told)]
-    cure = "Free some space, or put runs elsewhere with --run-dir."
-    return [Check(name="disk", status="lost" if free >= LEAST_FREE_BYTES else "missing", detail=told, cure=cure)]
+    fix = "Free some space, or put runs elsewhere with --run-dir."
+    return [Check(name="disk", status="lost" if free >= LEAST_FREE_BYTES else "missing", detail=told, fix=fix)]

@@ -62,7 +62,7 @@ class Examine(Job[Fitness]):
     target: Target
 
 
-class Judge(JobOfCandidate[Evaluation]):
+class Evaluate(JobOfCandidate[Evaluation]):
     """Judge a candidate."""
 
     kind: Literal["judge"] = "judge"
@@ -104,7 +104,7 @@ class Identify(Job[Likeness]):
     target: Target
 
 
-AnyJob = Admit | Examine | Judge | Build | Replay | TakeProfile | DescribeEnvironment | Identify
+AnyJob = Admit | Examine | Evaluate | Build | Replay | TakeProfile | DescribeEnvironment | Identify
 
 
 class Request(Record):

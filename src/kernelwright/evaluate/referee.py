@@ -14,12 +14,12 @@ from kernelwright.evaluate.jobs import (
     Answered,
     Build,
     DescribeEnvironment,
+    Evaluate,
     Examine,
     Failed,
     Identify,
     Job,
     JobOfCandidate,
-    Judge,
     Replay,
     Request,
     TakeProfile,
@@ -57,23 +57,23 @@ class Referee:
         self._target = target or Target(kind="cpu", arch="native", present=True)
         self._on_note, self._place = on_note or unheard, place or Place()
         self._executors: dict[bool, Executor] = {}
-        self._kin = ""
+        self._affinity = ""
         self._devices: dict[str, str] = {}
 
     async def admit(self, source: TaskSource, target: Target) -> Task:
         """See `Evaluator.admit`."""
-        self._target, self._kin = target, _kin(source, target)
-        return await self._ask(target, self._kin, Admit(source=source, target=target))
+        self._target, self._affinity = target, _affinity(source, target)
+        return await self._ask(target, self._affinity, Admit(source=source, target=target))
 
     async def examine(self, source: TaskSource, target: Target) -> Fitness:
         """See `Evaluator.examine`."""
-        self._target, self._kin = target, _kin(source, target)
-        return await self._ask(target, self._kin, Examine(source=source, target=target))
+        self._target, self._affinity = target, _affinity(source, target)
+        return await self._ask(target, self._affinity, Examine(source=source, target=target))
 
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """See `Evaluator.evaluate`."""
         how = "final" if effort == "final" else "search"
-        found = await self._of_task(task, Judge(task=task.id, candidate=candidate, effort=how))
+        found = await self._of_task(task, Evaluate(task=task.id, candidate=candidate, effort=how))
         self._same_device(task.target, found.device)
         return found
 
@@ -94,7 +94,7 @@ class Referee:
     async def environment(self, target: Target | None = None) -> Environment:
         """See `Evaluator.environment`."""
         where = target or self._target
-        found = await self._ask(where, self._kin, DescribeEnvironment(target=where))
+        found = await self._ask(where, self._affinity, DescribeEnvironment(target=where))
         self._same_device(where, found.device.name)
         return found
 
@@ -104,12 +104,12 @@ class Referee:
             await executor.close()
 
     async def _of_task(self, task: Task, job: JobOfCandidate[A]) -> A:
-        return await self._ask(task.target, _kin(task.source, task.target), job, task)
+        return await self._ask(task.target, _affinity(task.source, task.target), job, task)
 
-    async def _ask(self, target: Target, kin: str, job: Job[A], task: Task | None = None) -> A:
-        answer = await self._put(target, kin, job)
+    async def _ask(self, target: Target, affinity: str, job: Job[A], task: Task | None = None) -> A:
+        answer = await self._put(target, affinity, job)
         if isinstance(answer, UnknownTask):
-            answer = await self._put(target, kin, job, task)
+            answer = await self._put(target, affinity, job, task)
         if isinstance(answer, Failed):
             raise answer.exception()
         if isinstance(answer, UnknownTask):
@@ -117,10 +117,10 @@ class Referee:
         return answer.result
 
     async def _put(
-        self, target: Target, kin: str, job: Job[A], body: Task | None = None
+        self, target: Target, affinity: str, job: Job[A], body: Task | None = None
     ) -> Answered[A] | Failed | UnknownTask:
         request = self._request(job, body)
-        return read_answer(await self._executor(target).submit(request, self._on_note, kin), job)
+        return read_answer(await self._executor(target).submit(request, self._on_note, affinity), job)
 
     def _request(self, job: Job[A], body: Task | None = None) -> bytes:
         return Request(job=job, policy=self.policy, body=body).model_dump_json().encode()
@@ -142,6 +142,6 @@ class Referee:
         return self._executors[gpu]
 
 
-def _kin(source: TaskSource, target: Target) -> str:
+def _affinity(source: TaskSource, target: Target) -> str:
     """Jobs of one task share inputs, references and baselines, which a worker keeps."""
     return identity("kin", {"source": source.model_dump(mode="json"), "target": target.name})

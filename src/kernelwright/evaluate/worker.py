@@ -17,10 +17,10 @@ from kernelwright.evaluate.jobs import (
     Answered,
     Build,
     DescribeEnvironment,
+    Evaluate,
     Examine,
     Failed,
     Identify,
-    Judge,
     Likeness,
     Replay,
     Request,
@@ -28,10 +28,10 @@ from kernelwright.evaluate.jobs import (
     UnknownTask,
     read_request,
 )
-from kernelwright.evaluate.pipeline.court import Court
+from kernelwright.evaluate.pipeline.service import EvaluationService
 from kernelwright.execution import job as current
 from kernelwright.execution.channel import Channel
-from kernelwright.execution.job import Desk
+from kernelwright.execution.job import JobServer
 from kernelwright.records.base import Record
 from kernelwright.records.task import Target, Task
 
@@ -76,16 +76,16 @@ class KnownTasks:
 def main() -> None:
     """Answer jobs until the executor is gone."""
     with socket.socket(fileno=int(sys.argv[1])) as end:
-        court, tasks = Court(note=current.note), KnownTasks()
+        service, tasks = EvaluationService(note=current.note), KnownTasks()
         try:
-            Desk(Channel(end), lambda payload: _answer(court, tasks, payload).encode()).serve()
+            JobServer(Channel(end), lambda payload: _answer(service, tasks, payload).encode()).serve()
         finally:
-            court.close()
+            service.close()
 
 
-def _answer(court: Court, tasks: KnownTasks, payload: bytes) -> str:
+def _answer(service: EvaluationService, tasks: KnownTasks, payload: bytes) -> str:
     try:
-        done = _do(court, tasks, read_request(payload))
+        done = _do(service, tasks, read_request(payload))
         return (done if isinstance(done, UnknownTask) else Answered(result=done)).model_dump_json()
     except current.JobCancelledError:
         raise
@@ -100,39 +100,39 @@ def _answer(court: Court, tasks: KnownTasks, payload: bytes) -> str:
         return Failed(error="RefereeError", message=f"the referee broke: {error!r}\n{detail}").model_dump_json()
 
 
-def _do(court: Court, tasks: KnownTasks, request: Request) -> Record:
+def _do(service: EvaluationService, tasks: KnownTasks, request: Request) -> Record:
     match request.job:
         case Admit(source=source, target=target):
-            return tasks.keep(court.admit(source, target, request.policy))
+            return tasks.keep(service.admit(source, target, request.policy))
         case Examine(source=source, target=target):
-            return court.examine(source, target, request.policy)
+            return service.examine(source, target, request.policy)
         case DescribeEnvironment(target=target):
-            return court.environment(target)
+            return service.environment(target)
         case Identify(target=target):
-            return _likeness(court, target)
+            return _likeness(service, target)
         case of_candidate:
             task = tasks.of(request, of_candidate.task)
-            return UnknownTask() if task is None else _of_candidate(court, task, request)
+            return UnknownTask() if task is None else _of_candidate(service, task, request)
 
 
-def _of_candidate(court: Court, task: Task, request: Request) -> Record:
+def _of_candidate(service: EvaluationService, task: Task, request: Request) -> Record:
     policy = request.policy
     match request.job:
         case Build(candidate=candidate):
-            return court.build(task, candidate, policy)
+            return service.build(task, candidate, policy)
         case TakeProfile(candidate=candidate, build=build):
-            return court.profile(task, candidate, policy, build)
+            return service.profile(task, candidate, policy, build)
         case Replay(candidate=candidate, seeds=seeds):
-            return court.replay(task, candidate, policy, seeds)
-        case Judge(candidate=candidate, effort=effort):
-            return court.judge(task, candidate, policy, effort)
+            return service.replay(task, candidate, policy, seeds)
+        case Evaluate(candidate=candidate, effort=effort):
+            return service.judge(task, candidate, policy, effort)
         case other:
             raise errors.RefereeError(f"no worker does the job {other.kind!r}")
 
 
-def _likeness(court: Court, target: Target) -> Likeness:
-    device = court.backend(target).host.device
-    return Likeness(device=device.name, cores=device.cores, versions=dict(sorted(court.versions(target).items())))
+def _likeness(service: EvaluationService, target: Target) -> Likeness:
+    device = service.backend(target).host.device
+    return Likeness(device=device.name, cores=device.cores, versions=dict(sorted(service.versions(target).items())))
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class Executor(Protocol):
     again, each of them alone, so that the one that kills workers is found out and the others go on.
     """
 
-    async def submit(self, job: bytes, on_note: Note = unheard, kin: str = "") -> bytes:
+    async def submit(self, job: bytes, on_note: Note = unheard, affinity: str = "") -> bytes:
         """The job's result. Jobs of one kin are faster at a worker that has met the kin before.
 
         Raises:

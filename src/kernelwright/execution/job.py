@@ -112,7 +112,7 @@ ENDING_S = 2.0
 """How long jobs may take to notice that nobody waits for them, once the executor is gone."""
 
 
-class Desk:
+class JobServer:
     """Takes jobs from a channel and answers each of them once.
 
     The threads live as long as the desk: a process that is bound to the thread that started it survives its job.

@@ -198,7 +198,7 @@ class LocalExecutor:
         self._numbers = itertools.count(1)
         self._starting, self._gate, self._places = asyncio.Lock(), Gate(), asyncio.Semaphore(IN_FLIGHT)
 
-    async def submit(self, job: bytes, on_note: Note = unheard, kin: str = "") -> bytes:
+    async def submit(self, job: bytes, on_note: Note = unheard, affinity: str = "") -> bytes:
         """See `Executor.submit`."""
         async with self._places:
             return await self._do(next(self._numbers), job, on_note)

@@ -72,7 +72,7 @@ H = TypeVar("H")
 
 
 @dataclass(eq=False)
-class Seat(Generic[H]):
+class WorkerSlot(Generic[H]):
     """One worker."""
 
     host: H
@@ -82,30 +82,30 @@ class Seat(Generic[H]):
     alone: bool = False
     """Its job is a suspect and wants no other beside it."""
     lost: bool = False
-    kins: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    affinities: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
     def takes(self, alone: bool) -> bool:
         """Whether it can be given a job now."""
         return not (self.lost or self.alone) and self.load < (1 if alone else IN_FLIGHT)
 
 
-class Seats(Generic[H]):
+class WorkerSlots(Generic[H]):
     """All workers, for the tasks of one event loop. First come, first served among jobs that any seat takes."""
 
     def __init__(self) -> None:
-        self.all: list[Seat[H]] = []
+        self.all: list[WorkerSlot[H]] = []
         self.fault: Exception | None = None
         """Why there will be no seat; raised for every job that waits for one."""
-        self._waiting: deque[tuple[asyncio.Future[Seat[H]], str, bool]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[WorkerSlot[H]], str, bool]] = deque()
 
-    async def take(self, kin: str, alone: bool = False) -> Seat[H]:
+    async def take(self, affinity: str, alone: bool = False) -> WorkerSlot[H]:
         """Wait for a seat; it must be given back.
 
         Raises:
             the fault: there are none, and none will come.
         """
-        granted: asyncio.Future[Seat[H]] = asyncio.get_running_loop().create_future()
-        self._waiting.append((granted, kin, alone))
+        granted: asyncio.Future[WorkerSlot[H]] = asyncio.get_running_loop().create_future()
+        self._waiting.append((granted, affinity, alone))
         self.settle()
         try:
             return await granted
@@ -114,15 +114,15 @@ class Seats(Generic[H]):
                 self.give(granted.result())
             raise
 
-    def give(self, seat: Seat[H]) -> None:
+    def give(self, slot: WorkerSlot[H]) -> None:
         """The job is done, or lost."""
-        seat.load -= 1
-        seat.alone = False
+        slot.load -= 1
+        slot.alone = False
         self.settle()
 
-    def add(self, seat: Seat[H]) -> None:
+    def add(self, slot: WorkerSlot[H]) -> None:
         """A worker is ready."""
-        self.all.append(seat)
+        self.all.append(slot)
         self.settle()
 
     def fail(self, fault: Exception) -> None:
@@ -130,39 +130,39 @@ class Seats(Generic[H]):
         self.fault = fault
         self.settle()
 
-    def lose(self, seat: Seat[H]) -> None:
+    def lose(self, slot: WorkerSlot[H]) -> None:
         """The seat is gone; jobs that it has give it back nonetheless."""
-        seat.lost = True
-        if seat in self.all:
-            self.all.remove(seat)
+        slot.lost = True
+        if slot in self.all:
+            self.all.remove(slot)
 
     def settle(self) -> None:
         """Hand free seats to those who wait, and the fault if there is one."""
-        left: deque[tuple[asyncio.Future[Seat[H]], str, bool]] = deque()
-        for granted, kin, alone in self._waiting:
+        left: deque[tuple[asyncio.Future[WorkerSlot[H]], str, bool]] = deque()
+        for granted, affinity, alone in self._waiting:
             if granted.done():
                 continue
             if self.fault is not None and not self.all:
                 granted.set_exception(self.fault)
-            elif (seat := self._best(kin, alone)) is None:
-                left.append((granted, kin, alone))
+            elif (slot := self._best(affinity, alone)) is None:
+                left.append((granted, affinity, alone))
             else:
-                seat.load, seat.alone = seat.load + 1, alone
-                if kin and kin not in seat.kins:
-                    seat.kins.append(kin)
-                granted.set_result(seat)
+                slot.load, slot.alone = slot.load + 1, alone
+                if affinity and affinity not in slot.affinities:
+                    slot.affinities.append(affinity)
+                granted.set_result(slot)
         self._waiting = left
 
-    def _best(self, kin: str, alone: bool) -> Seat[H] | None:
-        free = [seat for seat in self.all if seat.takes(alone)]
-        knowing = [seat for seat in free if kin in seat.kins]
+    def _best(self, affinity: str, alone: bool) -> WorkerSlot[H] | None:
+        free = [slot for slot in self.all if slot.takes(alone)]
+        knowing = [slot for slot in free if affinity in slot.affinities]
         if knowing and min(knowing, key=_load).load < ENOUGH:
             return min(knowing, key=_load)
-        return min(free, key=lambda seat: (seat.load, seat not in knowing), default=None)
+        return min(free, key=lambda slot: (slot.load, slot not in knowing), default=None)
 
 
-def _load(seat: Seat[H]) -> int:
-    return seat.load
+def _load(slot: WorkerSlot[H]) -> int:
+    return slot.load
 
 
 SURVEY_S = 5.0
@@ -188,10 +188,10 @@ class HostLostError(Exception):
 class WorkerPool:
     """The workers of one executor."""
 
-    def __init__(self, work: Work, cluster: Cluster, seats: Seats[Actor]) -> None:
-        self._work, self._cluster, self._seats = work, cluster, seats
+    def __init__(self, work: Work, cluster: Cluster, slots: WorkerSlots[Actor]) -> None:
+        self._work, self._cluster, self._slots = work, cluster, slots
         self._opening: dict[asyncio.Task[None], str] = {}
-        self._ready: list[tuple[Seat[Actor], bytes]] = []
+        self._ready: list[tuple[WorkerSlot[Actor], bytes]] = []
         self._greeted: bytes | None = None
         self._room: dict[str, int] = {}
         self._failed: dict[str, list[str]] = {}
@@ -242,10 +242,10 @@ class WorkerPool:
             raise HostLostError(str(error).strip().splitlines()[0]) from None
         raise HostLostError("it ended without a result")
 
-    def lost(self, seat: Seat[Actor]) -> None:
+    def lost(self, slot: WorkerSlot[Actor]) -> None:
         """A worker is gone: another takes its place."""
-        self._seats.lose(seat)
-        self._end(seat.host)
+        self._slots.lose(slot)
+        self._end(slot.host)
         self._short.set()
 
     async def close(self, fault: Exception) -> None:
@@ -253,15 +253,15 @@ class WorkerPool:
         for opening in self._opening:
             opening.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)
-        seats = [*self._seats.all, *(seat for seat, _ in self._ready)]
-        self._seats.all.clear()
-        self._seats.fail(fault)
-        await asyncio.gather(*(self._close(seat.host) for seat in seats))
+        slots = [*self._slots.all, *(slot for slot, _ in self._ready)]
+        self._slots.all.clear()
+        self._slots.fail(fault)
+        await asyncio.gather(*(self._close(slot.host) for slot in slots))
 
     async def _fill(self) -> None:
         self._room = await asyncio.to_thread(self._cluster.room, self._work.gpu)
         for node, count in self._room.items():
-            taken = [*self._opening.values(), *(s.node for s in self._seats.all), *(s.node for s, _ in self._ready)]
+            taken = [*self._opening.values(), *(s.node for s in self._slots.all), *(s.node for s, _ in self._ready)]
             if len(self._failed.get(node, ())) < TRIES:
                 for _ in range(count - taken.count(node)):
                     opening = asyncio.create_task(self._open(node))
@@ -284,8 +284,8 @@ class WorkerPool:
         except asyncio.CancelledError:
             self._end(host)
             raise
-        self._ready.append((Seat(host, node), answer))
-        self._seat_the_ready()
+        self._ready.append((WorkerSlot(host, node), answer))
+        self._slot_the_ready()
 
     async def _agree(self) -> None:
         """Decide which answer to the greeting counts: the one that most of the first workers gave."""
@@ -295,24 +295,24 @@ class WorkerPool:
             await asyncio.wait(self._opening, return_when=asyncio.FIRST_COMPLETED)
         answers = Counter(answer for _, answer in self._ready)
         self._greeted = max(answers, key=lambda answer: (answers[answer], answer), default=None)
-        self._seat_the_ready()
+        self._slot_the_ready()
 
-    def _seat_the_ready(self) -> None:
+    def _slot_the_ready(self) -> None:
         if self._greeted is None:
             return
         ready, self._ready = self._ready, []
-        for seat, answer in ready:
+        for slot, answer in ready:
             if answer == self._greeted:
-                self._seats.add(seat)
+                self._slots.add(slot)
                 continue
-            self._end(seat.host)
+            self._end(slot.host)
             told = f"is not like the others: {answer.decode(errors='replace')}, not {self._greeted.decode(errors='replace')}"
-            self._failed[seat.node] = [told] * TRIES
-            self.news.append(f"node {seat.node[:8]} gets no jobs, since it {told}")
+            self._failed[slot.node] = [told] * TRIES
+            self.news.append(f"node {slot.node[:8]} gets no jobs, since it {told}")
 
     def _despair(self) -> None:
         """Tell those who wait when there is nothing to wait for."""
-        if self._seats.all or self._opening:
+        if self._slots.all or self._opening:
             self._since = time.monotonic()
             return
         hopeless = bool(self._room) and all(len(self._failed.get(node, ())) >= TRIES for node in self._room)
@@ -320,7 +320,7 @@ class WorkerPool:
             what = "a GPU" if self._work.gpu else "a processor"
             reasons = [f"node {node[:8]}: {why[-1]}" for node, why in self._failed.items()]
             reasons = reasons or [f"no node with {what} was there for {PATIENCE_S:.0f} s (`ray status` lists them)"]
-            self._seats.fail(RefereeError(f"the Ray cluster has no worker for the jobs: {'; '.join(reasons)}"))
+            self._slots.fail(RefereeError(f"the Ray cluster has no worker for the jobs: {'; '.join(reasons)}"))
 
     async def _close(self, host: Actor) -> None:
         with contextlib.suppress(TimeoutError, self._cluster.ray.exceptions.RayError):

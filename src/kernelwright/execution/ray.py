@@ -11,7 +11,7 @@ from typing import Any, cast
 from kernelwright.errors import KernelwrightError, RefereeError
 from kernelwright.execution.cluster import Cluster
 from kernelwright.execution.executor import Note, Work, unheard
-from kernelwright.execution.pool import HostLostError, Seats, WorkerPool
+from kernelwright.execution.pool import HostLostError, WorkerPool, WorkerSlots
 
 LOSSES = 3
 """Workers that one job may lose before it is taken to be the reason."""
@@ -24,16 +24,16 @@ class RayExecutor:
     """Implements `Executor` with the workers of a cluster."""
 
     def __init__(self, work: Work, address: str | None = None) -> None:
-        self._cluster, self._seats = Cluster(address), Seats[Any]()
-        self._pool = WorkerPool(work, self._cluster, self._seats)
+        self._cluster, self._slots = Cluster(address), WorkerSlots[Any]()
+        self._pool = WorkerPool(work, self._cluster, self._slots)
         self._keeping: asyncio.Task[None] | None = None
         self._doing: set[asyncio.Task[bytes]] = set()
         self._closed = False
 
-    async def submit(self, job: bytes, on_note: Note = unheard, kin: str = "") -> bytes:
+    async def submit(self, job: bytes, on_note: Note = unheard, affinity: str = "") -> bytes:
         """See `Executor.submit`."""
         self._open()
-        doing = asyncio.create_task(self._do(job, on_note, kin))
+        doing = asyncio.create_task(self._do(job, on_note, affinity))
         self._doing.add(doing)
         doing.add_done_callback(self._doing.discard)
         try:
@@ -43,21 +43,21 @@ class RayExecutor:
                 raise RefereeError(CLOSED) from None
             raise
 
-    async def _do(self, job: bytes, on_note: Note, kin: str) -> bytes:
+    async def _do(self, job: bytes, on_note: Note, affinity: str) -> bytes:
         losses = 0
         while True:
-            seat = await self._seats.take(kin, alone=losses > 0)
+            slot = await self._slots.take(affinity, alone=losses > 0)
             while self._pool.news:
                 on_note(self._pool.news.pop())
             try:
-                return await self._pool.ask(seat.host, job, on_note)
+                return await self._pool.ask(slot.host, job, on_note)
             except HostLostError as lost:
                 losses += 1
-                self._pool.lost(seat)
+                self._pool.lost(slot)
                 if losses == LOSSES:
                     raise RefereeError(f"{losses} workers were lost while they were at this job: {lost}") from None
             finally:
-                self._seats.give(seat)
+                self._slots.give(slot)
 
     async def close(self) -> None:
         """See `Executor.close`. A cluster that was started here ends with it."""
@@ -84,4 +84,4 @@ class RayExecutor:
             told = (
                 error if isinstance(error, KernelwrightError) else RefereeError(f"the pool of workers broke: {error!r}")
             )
-            self._seats.fail(told)
+            self._slots.fail(told)

@@ -19,7 +19,7 @@ from kernelwright.models.fault import Complaint, Fault, RetryPolicy
 from kernelwright.models.prices import address_of
 from kernelwright.models.secret import Secret, find_secret
 from kernelwright.models.wire import count_in, dict_in, flattened, list_in, parsed
-from kernelwright.records.chat import ChatRequest, Finish, Message, ToolCall, ToolSpec, Usage
+from kernelwright.records.chat import ChatMessage, ChatRequest, Finish, ToolCall, ToolSpec, Usage
 
 _FINISHES: dict[str, Finish] = {
     "end_turn": "stop",
@@ -49,7 +49,7 @@ def parameters_of(model: str, request: ChatRequest, capabilities: Capabilities) 
     return parameters
 
 
-def _turns(messages: Sequence[Message]) -> JsonValue:
+def _turns(messages: Sequence[ChatMessage]) -> JsonValue:
     """Messages of one role in a row become one: the results of parallel calls must stand together."""
     turns: list[tuple[str, list[JsonValue]]] = []
     for message in messages:
@@ -62,7 +62,7 @@ def _turns(messages: Sequence[Message]) -> JsonValue:
     return [{"role": role, "content": blocks or [{"type": "text", "text": SILENCE}]} for role, blocks in turns]
 
 
-def _blocks(message: Message) -> list[JsonValue]:
+def _blocks(message: ChatMessage) -> list[JsonValue]:
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": message.call, "content": message.text or SILENCE}]
     blocks: list[JsonValue] = [{"type": "text", "text": message.text.rstrip()}] if message.text.strip() else []

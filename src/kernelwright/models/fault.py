@@ -162,10 +162,10 @@ def explain(fault: Fault, variable: str) -> str:
             return (
                 f"refused the key (HTTP {fault.status}): set the environment variable {variable} to one that it takes"
             )
-    return f"answered HTTP {fault.status}.{said} {_cure(fault)}".rstrip()
+    return f"answered HTTP {fault.status}.{said} {_fix(fault)}".rstrip()
 
 
-def _cure(fault: Fault) -> str:
+def _fix(fault: Fault) -> str:
     if 300 <= fault.status < 400:
         return f"It redirects to {fault.elsewhere.partition('?')[0] or 'another place'}: name that address if you trust it."
     if fault.status == 404:

@@ -21,7 +21,7 @@ from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.openai_wire import Spoken, calls_in, message_json, tool_json, without_thoughts
 from kernelwright.models.wire import dict_in, flattened, folded, parsed
-from kernelwright.records.chat import ChatReply, ChatRequest, Finish, Message, ToolSpec, Usage
+from kernelwright.records.chat import ChatMessage, ChatReply, ChatRequest, Finish, ToolSpec, Usage
 
 
 class _Loaded(NamedTuple):
@@ -140,14 +140,14 @@ def open_model(config: ModelConfig) -> Checkpoint:
     return Checkpoint(config)
 
 
-def prompt_text(tokenizer: Any, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:  # noqa: ANN401
+def prompt_text(tokenizer: Any, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> str:  # noqa: ANN401
     """The dialogue by the tokenizer's own template; in plain words where it has none.
 
     What a template does not take is said in other words: first the system's, then the tools'.
     """
     if not tokenizer.chat_template:
         return plain_text(messages)
-    tried: tuple[tuple[Sequence[Message], Sequence[ToolSpec]], ...] = (
+    tried: tuple[tuple[Sequence[ChatMessage], Sequence[ToolSpec]], ...] = (
         (messages, tools),
         (folded(messages), tools),
         (folded(flattened(messages)), ()),
@@ -168,13 +168,13 @@ def prompt_text(tokenizer: Any, messages: Sequence[Message], tools: Sequence[Too
     raise ModelError(f"the chat template of the tokenizer refuses the dialogue: {complaint}")
 
 
-def plain_text(messages: Sequence[Message]) -> str:
+def plain_text(messages: Sequence[ChatMessage]) -> str:
     """A dialogue for a model without a template."""
     told = (f"### {message.role.capitalize()}\n{message.text}\n" for message in flattened(messages))
     return "\n".join((*told, "### Assistant\n"))
 
 
-def _turn(message: Message) -> dict[str, JsonValue]:
+def _turn(message: ChatMessage) -> dict[str, JsonValue]:
     """As OpenAI writes it, but for what templates look into: a text where there is none, and arguments as an object."""
     turn: dict[str, JsonValue] = {**message_json(message), "content": message.text}
     if message.calls:

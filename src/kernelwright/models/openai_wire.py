@@ -14,7 +14,7 @@ from kernelwright.models.answer import Answer
 from kernelwright.models.capability import Capabilities
 from kernelwright.models.fault import Complaint, Fault, complaint_in
 from kernelwright.models.wire import amount_in, count_in, dict_in, flattened, folded, list_in, parsed, text_in
-from kernelwright.records.chat import ChatRequest, Finish, Message, ToolCall, ToolSpec, Usage
+from kernelwright.records.chat import ChatMessage, ChatRequest, Finish, ToolCall, ToolSpec, Usage
 
 _CLOSED = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.DOTALL)
 _OPEN = re.compile(r"\A\s*<(?:think|thinking)>.*\Z", re.DOTALL)
@@ -98,7 +98,7 @@ def parameters_of(model: str, request: ChatRequest, capabilities: Capabilities) 
     return parameters
 
 
-def message_json(message: Message) -> dict[str, JsonValue]:
+def message_json(message: ChatMessage) -> dict[str, JsonValue]:
     """A message as the wire has it; a local checkpoint's template reads the same."""
     body: dict[str, JsonValue] = {"role": message.role, "content": message.text}
     if message.calls:

@@ -16,7 +16,7 @@ from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatReply, ChatRequest
-from kernelwright.records.run import Turn
+from kernelwright.records.run import Message
 
 SHOWN = 60
 """Characters of a message, around the place where it differs."""
@@ -137,12 +137,12 @@ def read_recorded(path: Path) -> tuple[Recorded, ...]:
     return tuple(recorded)
 
 
-def recorded_in(turns: Iterable[Turn]) -> tuple[Recorded, ...]:
+def recorded_in(turns: Iterable[Message]) -> tuple[Recorded, ...]:
     """The questions and answers among a run's turns."""
     asked: dict[tuple[int, int], ChatRequest] = {}
     recorded = []
     for turn in turns:
-        thread = (turn.expansion, turn.sibling)
+        thread = (turn.proposal_request, turn.sibling)
         if turn.kind == "prompt":
             asked[thread] = ChatRequest.model_validate_json(turn.text)
         elif turn.kind == "reply" and thread in asked:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from kernelwright.records.chat import Message
+from kernelwright.records.chat import ChatMessage
 
 DEEPEST = 100
 """Levels. Nobody means more, and what is nested by thousands overflows whoever reads it or writes it again."""
@@ -61,27 +61,27 @@ def count_in(value: JsonValue) -> int:
     return int(amount_in(value) or 0)
 
 
-def folded(messages: Iterable[Message]) -> tuple[Message, ...]:
+def folded(messages: Iterable[ChatMessage]) -> tuple[ChatMessage, ...]:
     """Without system messages: their text opens the next user message. Neighbours of one role become one."""
-    plain: list[Message] = []
+    plain: list[ChatMessage] = []
     for message in messages:
-        one = Message(role="user", text=message.text) if message.role == "system" else message
+        one = ChatMessage(role="user", text=message.text) if message.role == "system" else message
         if plain and one.role == "user" == plain[-1].role:
-            plain[-1] = Message(role="user", text=f"{plain[-1].text}\n\n{one.text}")
+            plain[-1] = ChatMessage(role="user", text=f"{plain[-1].text}\n\n{one.text}")
         else:
             plain.append(one)
     return tuple(plain)
 
 
-def flattened(messages: Iterable[Message]) -> tuple[Message, ...]:
+def flattened(messages: Iterable[ChatMessage]) -> tuple[ChatMessage, ...]:
     """Without tools: calls and results become text of the assistant and the user."""
     return tuple(_flat(message) for message in messages)
 
 
-def _flat(message: Message) -> Message:
+def _flat(message: ChatMessage) -> ChatMessage:
     if message.role == "tool":
-        return Message(role="user", text=f"Result of {message.call}:\n{message.text}")
+        return ChatMessage(role="user", text=f"Result of {message.call}:\n{message.text}")
     if not message.calls:
         return message
     calls = (f"Call {call.id}: {call.name}({call.arguments})" for call in message.calls)
-    return Message(role="assistant", text="\n".join(filter(None, (message.text, *calls))))
+    return ChatMessage(role="assistant", text="\n".join(filter(None, (message.text, *calls))))

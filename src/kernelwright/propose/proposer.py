@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kernelwright.propose.desk import BareDesk, Desk
-from kernelwright.records.attempt import Attempt, Expansion, Proposal
+from kernelwright.propose.gateway import BareGateway, ModelGateway
+from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
@@ -32,16 +32,16 @@ class Brief:
     """What a proposer gets to read for one expansion."""
 
     task: Task
-    expansion: Expansion
+    proposal_request: ProposalRequest
     parents: tuple[Attempt, ...]
-    """In the order of `expansion.parents`."""
+    """In the order of `proposal_request.parents`."""
     feedback: tuple[Feedback, ...]
     """One for each parent; empty when feedback is withheld."""
     seed: int
     """Fixed by the run and the expansion, so that a resumed run proposes the same."""
     language: LanguageName | None = None
     """What to write; None: the proposer's own choice for the target."""
-    desk: Desk = field(default_factory=BareDesk)
+    gateway: ModelGateway = field(default_factory=BareGateway)
     """Where models and tools are asked."""
     run: RunFacts = RunFacts()
 
@@ -55,7 +55,7 @@ class Proposer(Protocol):
     """Writes kernels."""
 
     async def propose(self, brief: Brief) -> Sequence[Proposal]:
-        """Up to `brief.expansion.count` proposals.
+        """Up to `brief.proposal_request.count` proposals.
 
         An answer of a model that holds no kernel is a proposal too, with an empty source: it was paid for.
 

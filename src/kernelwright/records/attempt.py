@@ -1,4 +1,4 @@
-"""Expansion, Proposal and Attempt: one turn of the loop, from the question to what it cost.
+"""ProposalRequest, Proposal and Attempt: one turn of the loop, from the question to what it cost.
 
 Attempts are append-only and are the rows that everything later is trained on and rescored from.
 """
@@ -18,7 +18,7 @@ ROLES = ("coder", "judge", "reflector", "frontend", "midend", "agent")
 """Whoever may be asked in a run: the writers and the advisers of all strategies."""
 
 
-class Expansion(Record):
+class ProposalRequest(Record):
     """A strategy's request: where to look next. Blind to models, prompts, compilers and devices."""
 
     number: int
@@ -79,13 +79,13 @@ class Attempt(Record):
 
     number: int
     """Position in the run, from 0."""
-    expansion: Expansion
+    proposal_request: ProposalRequest
     proposal: Proposal
     """The proposal, with its tunables fixed at the point that `evaluation` is about."""
     evaluation: Evaluation
     known: int | None = None
     """The attempt whose evaluation this is, when the same candidate was met before."""
-    swept: int = 0
+    tuned: int = 0
     """Points of the declared tunables that were measured to choose this one."""
     cost: Cost
 

@@ -27,7 +27,7 @@ class ToolCall(Record):
     arguments: str
 
 
-class Message(Record):
+class ChatMessage(Record):
     """One message of a dialogue."""
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -41,7 +41,7 @@ class Message(Record):
 class ChatRequest(Record):
     """What a model is asked."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     temperature: float | None = None
     """None: the endpoint's own."""
     max_tokens: int = Field(default=8192, ge=1)

@@ -12,5 +12,5 @@ class Check(Record):
     status: Literal["ok", "lost", "missing"]
     """`lost`: works with less protection or fewer features; `missing`: something needed is not here."""
     detail: str
-    cure: str = ""
+    fix: str = ""
     """What to do about it; empty where nothing needs doing."""

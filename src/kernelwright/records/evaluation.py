@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from kernelwright.records.audit import Audit
 from kernelwright.records.base import Record
 from kernelwright.records.measure import Accuracy, BuildFacts, Ratio, Roofline, Timing
-from kernelwright.records.promotion import Promotion
 
 Stage = Literal["compile", "load", "verify", "measure", "promote"]
 
@@ -139,7 +139,7 @@ class Measured(_Outcome):
     accuracy: Accuracy
     timing: Timing
     roofline: Roofline
-    promotion: Promotion | None = None
+    audit: Audit | None = None
     """The probes of a new best; None where it was only searched for."""
 
 

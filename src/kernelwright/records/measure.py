@@ -73,7 +73,7 @@ class Timing(Record):
     """What the clock saw. `latency_us` is the candidate's median call time."""
 
     latency_us: float
-    sides: tuple[Side, ...]
+    arms: tuple[Side, ...]
     versus: tuple[Versus, ...]
     calls_per_sample: int
     clock: Literal["outside", "device"]
@@ -99,7 +99,7 @@ class Timing(Record):
 class CaseError(Record):
     """Error of one verification case against fp64, in the units of the comparator (relative)."""
 
-    regime: str
+    distribution: str
     error: float
     reference_error: float
     """What the reference shows at the task's own precision on the same case."""

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from kernelwright.records.audit import ProbeName
 from kernelwright.records.base import Record
 from kernelwright.records.measure import BaselineName
-from kernelwright.records.promotion import ProbeName
 
 Effort = Literal["search", "final", "replay"]
 """`replay` judges on seeds that are known already: right or wrong, and no time."""

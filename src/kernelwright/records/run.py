@@ -40,23 +40,23 @@ class Environment(Record):
     """Parts that the host denies, each with what is lost."""
 
 
-TurnKind = Literal["prompt", "reply", "lost", "diagnosis", "call", "result", "profile", "no_room"]
-BILLED: tuple[TurnKind, ...] = ("reply", "lost")
+MessageKind = Literal["prompt", "reply", "lost", "diagnosis", "call", "result", "profile", "no_room"]
+BILLED: tuple[MessageKind, ...] = ("reply", "lost")
 """Turns whose text is a reply that was paid for."""
 
 
-class Turn(Record):
+class Message(Record):
     """A message to or from a model, a diagnosis or a tool call; journaled before it is acted on."""
 
     number: int
     """Position in the run's journal. Threads run side by side, so it is no position in a dialogue."""
-    expansion: int
+    proposal_request: int
     sibling: int = 0
     """Place of the candidate, among the expansion's, that this dialogue is about."""
     step: int = 0
     """Position in that dialogue."""
     role: str
-    kind: TurnKind
+    kind: MessageKind
     """`lost`: no reply came, and it was billed all the same; `call` and `result` are a tool's; `no_room`: the budget did
     not pay for the prompt that would have followed."""
     text: str
@@ -88,8 +88,8 @@ def state_id(state: JsonValue) -> str:
 
 def least_speedup(config: dict[str, JsonValue]) -> float:
     """What the lower end of a speedup must exceed for the kernel to be kept; 0 where a slower one is wanted too."""
-    finals = config.get("finals")
-    wanted = finals if isinstance(finals, dict) else {}
+    remeasurement = config.get("remeasurement")
+    wanted = remeasurement if isinstance(remeasurement, dict) else {}
     return 0.0 if wanted.get("keep_slower") else float(str(wanted.get("min_speedup", 1.0)))
 
 
@@ -119,13 +119,13 @@ class Spending(Record):
     """Seconds of waiting for the model, summed over calls."""
 
 
-def spending(turns: Iterable[Turn]) -> tuple[Spending, ...]:
+def spending(messages: Iterable[Message]) -> tuple[Spending, ...]:
     """Every role's calls, in the order in which roles first spoke."""
     said: dict[tuple[str, str], list[ChatReply]] = {}
-    for turn in turns:
-        if turn.kind in BILLED:
-            reply = ChatReply.model_validate_json(turn.text)
-            said.setdefault((turn.role, reply.model), []).append(reply)
+    for message in messages:
+        if message.kind in BILLED:
+            reply = ChatReply.model_validate_json(message.text)
+            said.setdefault((message.role, reply.model), []).append(reply)
     return tuple(_sum(role, model, replies) for (role, model), replies in said.items())
 
 
@@ -142,12 +142,12 @@ def _sum(role: str, model: str, replies: Sequence[ChatReply]) -> Spending:
     )
 
 
-def unbooked(said: Sequence[Turn], booked: Sequence[Cost]) -> Cost:
+def unbooked(said: Sequence[Message], booked: Sequence[Cost]) -> Cost:
     """What an expansion's dialogues cost beyond what its attempts carry: lost replies, profiles and tools."""
-    replies = [ChatReply.model_validate_json(turn.text) for turn in said if turn.kind in BILLED]
+    replies = [ChatReply.model_validate_json(message.text) for message in said if message.kind in BILLED]
     return Cost(
         proposals=0,
-        device_s=sum(turn.device_s for turn in said),
+        device_s=sum(message.device_s for message in said),
         tokens=sum(reply.usage.total for reply in replies) - sum(cost.tokens for cost in booked),
         usd=max(0.0, sum(reply.usd or 0.0 for reply in replies) - sum(cost.usd for cost in booked)),
     )

@@ -1,6 +1,6 @@
 """Tools: what a model may call, with the JSON Schema of its arguments and of its answers.
 
-`compile`, `verify`, `profile` and `search` are answered at once (`engine/toolbox.py`); `evaluate` and `submit` are
+`compile`, `verify`, `profile` and `search` are answered at once (`engine/gateway/toolbox.py`); `evaluate` and `submit` are
 attempts of a run.
 """
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pydantic import ValidationError
 
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall
-from kernelwright.records.run import Turn
+from kernelwright.records.run import Message
 
 DRILL = "drill"
 """A model whose name begins so is a public fake that hands out faults; nothing it shows is a model's result."""
@@ -30,65 +30,65 @@ class Said:
 class Dialogue:
     """What was said behind one candidate."""
 
-    expansion: int
+    proposal_request: int
     sibling: int
     roles: tuple[str, ...]
     said: tuple[Said, ...]
 
 
-def dialogues(turns: Sequence[Turn]) -> tuple[Dialogue, ...]:
+def dialogues(messages: Sequence[Message]) -> tuple[Dialogue, ...]:
     """Every dialogue, in the order of expansions and candidates."""
-    threads: dict[tuple[int, int], list[Turn]] = {}
-    for turn in turns:
-        threads.setdefault((turn.expansion, turn.sibling), []).append(turn)
+    threads: dict[tuple[int, int], list[Message]] = {}
+    for message in messages:
+        threads.setdefault((message.proposal_request, message.sibling), []).append(message)
     return tuple(_dialogue(at, threads[at]) for at in sorted(threads))
 
 
-def is_drill(turns: Sequence[Turn]) -> bool:
+def is_drill(messages: Sequence[Message]) -> bool:
     """Whether a public fake answered."""
-    return any(t.kind == "reply" and ChatReply.model_validate_json(t.text).model.startswith(DRILL) for t in turns)
+    return any(t.kind == "reply" and ChatReply.model_validate_json(t.text).model.startswith(DRILL) for t in messages)
 
 
-def _dialogue(at: tuple[int, int], turns: Sequence[Turn]) -> Dialogue:
-    roles = tuple(dict.fromkeys(turn.role for turn in turns))
-    return Dialogue(*at, roles, tuple(said for turn in turns for said in _said(turn)))
+def _dialogue(at: tuple[int, int], messages: Sequence[Message]) -> Dialogue:
+    roles = tuple(dict.fromkeys(message.role for message in messages))
+    return Dialogue(*at, roles, tuple(said for message in messages for said in _said(message)))
 
 
-def _said(turn: Turn) -> list[Said]:
-    match turn.kind:
+def _said(message: Message) -> list[Said]:
+    match message.kind:
         case "prompt":
-            return _prompt(turn)
+            return _prompt(message)
         case "reply":
-            return [_reply(turn)]
+            return [_reply(message)]
         case "call":
-            return [_call(turn)]
+            return [_call(message)]
         case "lost":
-            return [replace(_reply(turn), text="No answer came, and it was billed all the same.")]
+            return [replace(_reply(message), text="No answer came, and it was billed all the same.")]
         case "no_room":
-            return [Said(turn.role, "", "the budget did not pay for another call")]
-    aside = f"{turn.device_s:.2f} s" if turn.device_s else ""
-    return [Said(f"{turn.role}: {turn.kind}", turn.text, aside)]
+            return [Said(message.role, "", "the budget did not pay for another call")]
+    aside = f"{message.device_s:.2f} s" if message.device_s else ""
+    return [Said(f"{message.role}: {message.kind}", message.text, aside)]
 
 
-def _prompt(turn: Turn) -> list[Said]:
+def _prompt(message: Message) -> list[Said]:
     """The messages since the model spoke last, with the system's if it never has."""
-    messages = ChatRequest.model_validate_json(turn.text).messages
+    messages = ChatRequest.model_validate_json(message.text).messages
     spoke = max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1)
-    before = [Said(f"to {turn.role}", "", f"{spoke + 1} earlier messages, as above")] if spoke >= 0 else []
-    return before + [Said(f"to {turn.role}: {m.role}", m.text) for m in messages[spoke + 1 :]]
+    before = [Said(f"to {message.role}", "", f"{spoke + 1} earlier messages, as above")] if spoke >= 0 else []
+    return before + [Said(f"to {message.role}: {m.role}", m.text) for m in messages[spoke + 1 :]]
 
 
-def _reply(turn: Turn) -> Said:
-    reply = ChatReply.model_validate_json(turn.text)
+def _reply(message: Message) -> Said:
+    reply = ChatReply.model_validate_json(message.text)
     calls = "".join(f"\n{call.name}({call.arguments})" for call in reply.calls)
     price = "price unknown" if reply.usd is None else f"${reply.usd:.4f}"
     aside = f"{reply.model}, {reply.usage.prompt} + {reply.usage.completion} tokens, {price}, {reply.finish}"
-    return Said(f"from {turn.role}", reply.text + calls, aside)
+    return Said(f"from {message.role}", reply.text + calls, aside)
 
 
-def _call(turn: Turn) -> Said:
+def _call(message: Message) -> Said:
     try:
-        call = ToolCall.model_validate_json(turn.text)
+        call = ToolCall.model_validate_json(message.text)
     except ValidationError:
-        return Said(f"{turn.role}: call", turn.text)
-    return Said(f"{turn.role}: call of {call.name}", call.arguments)
+        return Said(f"{message.role}: call", message.text)
+    return Said(f"{message.role}: call of {call.name}", call.arguments)

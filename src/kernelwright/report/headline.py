@@ -15,14 +15,14 @@ from kernelwright.records.measure import Verdict, Versus
 from kernelwright.records.run import Outcome, RunCard, least_speedup
 from kernelwright.report import words
 
-Standing = Literal["final", "search", "untimed", "failed", "nothing"]
+ReplayComparison = Literal["final", "search", "untimed", "failed", "nothing"]
 
 
 @dataclass(frozen=True)
 class Headline:
     """What the run may say of itself."""
 
-    standing: Standing
+    standing: ReplayComparison
     """`final`: measured anew · `search`: timed, not confirmed · `untimed`: right or built, never timed ·
     `failed`: the final did not confirm the best · `nothing`: no right kernel."""
     title: str
@@ -72,7 +72,7 @@ def _of_search(best: Attempt, outcome: Outcome | None) -> Headline:
 def _of_final(card: RunCard, final: Attempt) -> Headline:
     found = final.evaluation
     if isinstance(found, Measured):
-        side = next((s for s in found.timing.sides if s.name == "candidate"), None)
+        side = next((s for s in found.timing.arms if s.name == "candidate"), None)
         blocks = f" in {len(side.samples_us)} paired blocks" if side else ""
         explanation = (
             f"The best kernel of the search was measured anew against its baselines{blocks}, with fresh "

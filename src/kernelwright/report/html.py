@@ -19,7 +19,7 @@ from kernelwright.languages import languages
 from kernelwright.records.admission import REASON_MEANING, Admission
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.measure import Ratio
-from kernelwright.records.run import Outcome, RunCard, Turn, spending
+from kernelwright.records.run import Message, Outcome, RunCard, spending
 from kernelwright.report import tally, words
 from kernelwright.report.charts.evaluation import errors, roofline, ruler, samples
 from kernelwright.report.charts.run import Share, progress, shares
@@ -36,7 +36,9 @@ MESSAGE_LIMIT = 20000
 """Characters of one message of a dialogue; the run's file has all of it."""
 
 
-def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, turns: Sequence[Turn] = ()) -> str:
+def render(
+    card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, messages: Sequence[Message] = ()
+) -> str:
     """The whole page; `outcome` is None for a run that has not ended."""
     told = headline(card, attempts, outcome)
     everything = [*attempts, *([told.attempt] if told.attempt else [])]
@@ -54,9 +56,9 @@ def render(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, 
         disabled=tally.disabled(everything),
         settings=_settings(card),
         progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
-        dialogues=dialogues(turns),
-        drill=is_drill(turns),
-        spent_by_role=spending(turns),
+        dialogues=dialogues(messages),
+        drill=is_drill(messages),
+        spent_by_role=spending(messages),
         message_limit=MESSAGE_LIMIT,
     )
 

@@ -106,7 +106,7 @@ def _failure(found: Refused | BuildFailed | Crashed | TimedOut | Incorrect | Sus
 
 
 def _row(attempt: Attempt, known: dict[int, Attempt], best: bool) -> Row:
-    numbers = [n for n in attempt.expansion.parents if n in known]
+    numbers = [n for n in attempt.proposal_request.parents if n in known]
     parent = known[numbers[0]] if numbers else None
     source = attempt.proposal.candidate.source
     diff = difference(parent.proposal.candidate.source, source) if parent else None

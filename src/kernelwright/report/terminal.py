@@ -13,7 +13,7 @@ from rich.text import Text
 from kernelwright.records.attempt import Attempt, speedup
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.measure import Verdict
-from kernelwright.records.run import Outcome, RunCard, Spending, Turn, spending
+from kernelwright.records.run import Message, Outcome, RunCard, Spending, spending
 from kernelwright.report import tally, words
 from kernelwright.report.dialogues import is_drill
 from kernelwright.report.headline import Headline, headline, sentence
@@ -25,7 +25,7 @@ SHOWN = 8
 
 
 def render(
-    card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, turns: Sequence[Turn] = ()
+    card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, messages: Sequence[Message] = ()
 ) -> RenderableType:
     """The whole summary; print it on any console."""
     told = headline(card, attempts, outcome)
@@ -37,8 +37,8 @@ def render(
     parts += [_text(f"Denied by this host: {part}", "yellow") for part in card.environment.denied]
     if attempts:
         parts += [Text(""), _best(attempts), Text(""), _sums(attempts)]
-    parts += [_text(_role(spent), "dim") for spent in spending(turns)]
-    if is_drill(turns):
+    parts += [_text(_role(spent), "dim") for spent in spending(messages)]
+    if is_drill(messages):
         parts.append(_text("A drill: the answers are a public fake's, and nothing here is a model's result.", "yellow"))
     return Group(*parts)
 
@@ -91,5 +91,7 @@ def _sums(attempts: Sequence[Attempt]) -> Text:
     return _text(told + money + ".", "dim")
 
 
-def _text(foreign: str, style: str = "") -> Text:
-    return Text(words.line(foreign, 400) if not foreign.startswith("  ") else "  " + words.line(foreign), style=style)
+def _text(untrusted: str, style: str = "") -> Text:
+    return Text(
+        words.line(untrusted, 400) if not untrusted.startswith("  ") else "  " + words.line(untrusted), style=style
+    )

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.evaluation import Compiled, failed_to_build, merit
 from kernelwright.search.reading import failure, is_kernel, runtime, same_kernel, within, works
 from kernelwright.search.rounds import Serial
@@ -60,19 +60,23 @@ class CudaForge(Serial):
         self._current: Attempt | None = None
         self._best: Attempt | None = None
 
-    def _next(self, number: int) -> Expansion:
+    def _next(self, number: int) -> ProposalRequest:
         current = self._current
         if current is None:
-            return Expansion(number=number, intent="seed", hint="Generate initial kernel for the task.", role=CODER)
+            return ProposalRequest(
+                number=number, intent="seed", hint="Generate initial kernel for the task.", role=CODER
+            )
         parents = self._parents(current)
         if failed_to_build(current.evaluation):
             hint = f"Fix compilation error: {failure(current).removeprefix('does not compile: ')}"
-            return Expansion(number=number, intent="repair", parents=parents, hint=hint, role=CODER)
+            return ProposalRequest(number=number, intent="repair", parents=parents, hint=hint, role=CODER)
         if not works(current):
             hint = f"ERROR: Kernel failed verification. Failure details: {failure(current)}"
-            return Expansion(number=number, intent="repair", parents=parents, hint=hint, role=CODER, adviser=JUDGE)
+            return ProposalRequest(
+                number=number, intent="repair", parents=parents, hint=hint, role=CODER, adviser=JUDGE
+            )
         hint = self._praise(current)
-        return Expansion(number=number, intent="improve", parents=parents, hint=hint, role=CODER, adviser=JUDGE)
+        return ProposalRequest(number=number, intent="improve", parents=parents, hint=hint, role=CODER, adviser=JUDGE)
 
     def _parents(self, current: Attempt) -> tuple[int, ...]:
         """The kernel that is edited first; the best or the last one beside it."""
@@ -96,7 +100,7 @@ class CudaForge(Serial):
             edited = f" The kernel to edit is the best one: {runtime(self._best)}."
         return f"{words} Analyze profile to identify bottleneck.{edited}"
 
-    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
+    def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
         for attempt in filter(is_kernel, made):
             self._current = attempt
             if works(attempt) and (self._best is None or merit(attempt.evaluation) > merit(self._best.evaluation)):

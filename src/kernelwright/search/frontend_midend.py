@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.evaluation import merit
 from kernelwright.search.reading import failure, is_kernel, runtime, within, works
 from kernelwright.search.rounds import Serial
@@ -67,19 +67,19 @@ class FrontendMidend(Serial):
         self._best: Attempt | None = None
         self._fate = ""
 
-    def _next(self, number: int) -> Expansion:
+    def _next(self, number: int) -> ProposalRequest:
         if self._best is not None:
             hint = f"{self._fate} Make it faster; what it computes must stay right."
             parents = (self._best.number,)
-            return Expansion(number=number, intent="improve", parents=parents, hint=hint, role=MIDEND)
+            return ProposalRequest(number=number, intent="improve", parents=parents, hint=hint, role=MIDEND)
         if self._broken is None:
-            return Expansion(number=number, intent="seed", role=FRONTEND)
+            return ProposalRequest(number=number, intent="seed", role=FRONTEND)
         broken = self._broken
         hint = f"Not verified yet: {failure(broken)}"
-        return Expansion(number=number, intent="repair", parents=(broken.number,), hint=hint, role=FRONTEND)
+        return ProposalRequest(number=number, intent="repair", parents=(broken.number,), hint=hint, role=FRONTEND)
 
-    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
-        if expansion.role == FRONTEND:
+    def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
+        if proposal_request.role == FRONTEND:
             self._frontend += 1
         else:
             self._midend += 1

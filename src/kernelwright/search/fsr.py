@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.search.reading import best_of, compiles, is_kernel, runtime, within, works
 from kernelwright.search.rounds import Rounds
@@ -103,20 +103,22 @@ class Fsr(Rounds):
         self._best: Attempt | None = None
         self.rounds: list[Round] = []
 
-    def _round(self, number: int) -> Sequence[Expansion]:
+    def _round(self, number: int) -> Sequence[ProposalRequest]:
         n = self._config.n
         if self._config.requests == "shared":
-            return [self._expansion(number, n)]
-        return [self._expansion(number + place, 1) for place in range(n)]
+            return [self._proposal_request(number, n)]
+        return [self._proposal_request(number + place, 1) for place in range(n)]
 
-    def _expansion(self, number: int, n: int) -> Expansion:
+    def _proposal_request(self, number: int, n: int) -> ProposalRequest:
         if self._furthest is not None:
             parents, hint = (self._furthest.number,), self._complaint()
-            return Expansion(number=number, intent="repair", parents=parents, hint=hint, count=n, dialogue="kept")
+            return ProposalRequest(number=number, intent="repair", parents=parents, hint=hint, count=n, dialogue="kept")
         if self._fastest is not None:
             parents, hint = (self._fastest.number,), self._praise(self._fastest)
-            return Expansion(number=number, intent="improve", parents=parents, hint=hint, count=n, dialogue="kept")
-        return Expansion(number=number, intent="seed", count=n)
+            return ProposalRequest(
+                number=number, intent="improve", parents=parents, hint=hint, count=n, dialogue="kept"
+            )
+        return ProposalRequest(number=number, intent="seed", count=n)
 
     def _complaint(self) -> str:
         last, limit = self.rounds[-1], self._config.repair_limit
@@ -131,7 +133,7 @@ class Fsr(Rounds):
             f"of its round. Latency: {runtime(fastest)}. Optimise its performance."
         )
 
-    def _learn_round(self, asked: Sequence[Expansion], made: Sequence[Attempt]) -> None:
+    def _learn_round(self, asked: Sequence[ProposalRequest], made: Sequence[Attempt]) -> None:
         found = verify(self._depth, self._repair, made)
         self.rounds.append(found)
         passed = [a for a in made if a.number in found.passed]

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.feedback import Feedback
 from kernelwright.search.reading import works
 from kernelwright.search.rounds import Rounds
@@ -60,10 +60,10 @@ class Seeds(Rounds):
         """Once every seed was answered and judged; an empty answer was one of the N."""
         return self._words(self._n) if self._closed >= self._n else None
 
-    def _round(self, number: int) -> Sequence[Expansion]:
-        return [Expansion(number=seed, intent="seed") for seed in range(number, self._n)]
+    def _round(self, number: int) -> Sequence[ProposalRequest]:
+        return [ProposalRequest(number=seed, intent="seed") for seed in range(number, self._n)]
 
-    def _learn_round(self, asked: Sequence[Expansion], made: Sequence[Attempt]) -> None:
+    def _learn_round(self, asked: Sequence[ProposalRequest], made: Sequence[Attempt]) -> None:
         """Nothing: each seed stands alone."""
 
     def _words(self, n: int) -> str:

@@ -7,7 +7,7 @@ expansion closes without a kernel: the sender is done.
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.search.reading import works
 from kernelwright.search.rounds import Serial
 from kernelwright.search.strategy import ExpectedCalls, Limits, StrategyConfig
@@ -43,12 +43,12 @@ class Outside(Serial):
         """Once somebody said so."""
         return DONE if self._done else None
 
-    def _next(self, number: int) -> Expansion:
+    def _next(self, number: int) -> ProposalRequest:
         if self._latest is None:
-            return Expansion(number=number, intent="seed")
+            return ProposalRequest(number=number, intent="seed")
         intent = "improve" if works(self._latest) else "repair"
-        return Expansion(number=number, intent=intent, parents=(self._latest.number,))
+        return ProposalRequest(number=number, intent=intent, parents=(self._latest.number,))
 
-    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
+    def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
         self._done = not made
         self._latest = made[-1] if made else self._latest

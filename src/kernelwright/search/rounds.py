@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.feedback import Feedback
 from kernelwright.search.strategy import Limits, Strategy
 
@@ -22,12 +22,12 @@ class Rounds(Strategy, ABC):
         self._spent = 0
         self._asked = 0
         self._closed = 0
-        self._waiting: deque[Expansion] = deque()
-        self._out: list[Expansion] = []
+        self._waiting: deque[ProposalRequest] = deque()
+        self._out: list[ProposalRequest] = []
         self._made: list[Attempt] = []
         self._told = 0
 
-    def ask(self, room: int) -> Sequence[Expansion]:
+    def ask(self, room: int) -> Sequence[ProposalRequest]:
         """What of this round fits; the next round once this one is over; nothing when the search is."""
         if room < 1 or self.finished():
             return []
@@ -43,7 +43,7 @@ class Rounds(Strategy, ABC):
         self._made.append(attempt)
         self._told += 1
 
-    def closed(self, expansion: Expansion) -> None:
+    def closed(self, proposal_request: ProposalRequest) -> None:
         """Count it; when it was the last of its round, learn from all that the round yielded."""
         self._closed += 1
         self._spent += max(1, self._told)
@@ -53,41 +53,45 @@ class Rounds(Strategy, ABC):
             self._out, self._made = [], []
             self._learn_round(asked, made)
 
-    def _affordable(self, wanted: Sequence[Expansion]) -> Iterator[Expansion]:
+    def _affordable(self, wanted: Sequence[ProposalRequest]) -> Iterator[ProposalRequest]:
         left = self._proposals - self._spent
-        for expansion in wanted:
+        for proposal_request in wanted:
             if left < 1:
                 return
-            count = min(expansion.count, left)
+            count = min(proposal_request.count, left)
             left -= count
-            yield expansion if count == expansion.count else expansion.model_copy(update={"count": count})
+            yield (
+                proposal_request
+                if count == proposal_request.count
+                else proposal_request.model_copy(update={"count": count})
+            )
 
     @abstractmethod
     def finished(self) -> str | None:
         """See `Strategy.finished`."""
 
     @abstractmethod
-    def _round(self, number: int) -> Sequence[Expansion]:
+    def _round(self, number: int) -> Sequence[ProposalRequest]:
         """The next round, numbered from `number`; asking changes nothing, so that a round may be asked for again."""
 
     @abstractmethod
-    def _learn_round(self, asked: Sequence[Expansion], made: Sequence[Attempt]) -> None:
+    def _learn_round(self, asked: Sequence[ProposalRequest], made: Sequence[Attempt]) -> None:
         """What a round yielded, maybe nothing."""
 
 
 class Serial(Rounds):
     """One expansion in flight, for strategies that need the last answer before their next question."""
 
-    def _round(self, number: int) -> Sequence[Expansion]:
+    def _round(self, number: int) -> Sequence[ProposalRequest]:
         return [self._next(number)]
 
-    def _learn_round(self, asked: Sequence[Expansion], made: Sequence[Attempt]) -> None:
+    def _learn_round(self, asked: Sequence[ProposalRequest], made: Sequence[Attempt]) -> None:
         self._learn(asked[0], made)
 
     @abstractmethod
-    def _next(self, number: int) -> Expansion:
+    def _next(self, number: int) -> ProposalRequest:
         """The next expansion; asking changes nothing, so an answer that taught nothing repeats the question."""
 
     @abstractmethod
-    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
+    def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
         """What an expansion yielded, maybe nothing."""

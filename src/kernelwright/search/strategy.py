@@ -11,11 +11,11 @@ from typing import ClassVar, Protocol
 
 from pydantic import Field, JsonValue
 
-from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.feedback import Feedback
 
-CODER: str = Expansion.model_fields["role"].default
+CODER: str = ProposalRequest.model_fields["role"].default
 """The role that writes kernels unless an expansion names another."""
 
 
@@ -75,7 +75,7 @@ class Strategy(Protocol):
     strategy with several expansions in flight goes the same way however long each of them took.
     """
 
-    def ask(self, room: int) -> Sequence[Expansion]:
+    def ask(self, room: int) -> Sequence[ProposalRequest]:
         """At most `room` expansions. Empty while attempts are in flight means wait; otherwise, finished."""
         ...
 
@@ -83,7 +83,7 @@ class Strategy(Protocol):
         """Learn from one attempt; the feedback has its reward, and why it failed in words."""
         ...
 
-    def closed(self, expansion: Expansion) -> None:
+    def closed(self, proposal_request: ProposalRequest) -> None:
         """Every attempt of this expansion was told. There may have been fewer than asked for, or none."""
         ...
 

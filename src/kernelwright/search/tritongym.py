@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from kernelwright.records.attempt import Attempt, Expansion, fastest
+from kernelwright.records.attempt import Attempt, ProposalRequest, fastest
 from kernelwright.records.evaluation import is_right
 from kernelwright.records.feedback import Feedback
 from kernelwright.search.independent import Seeds
@@ -116,7 +116,7 @@ class Trials(Serial, ABC):
         self._trials = config.trials(limits.proposals)
         self._tally = Tally(limits.target_us)
 
-    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
+    def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
         for attempt in made:
             self._tally.add(attempt)
 
@@ -132,15 +132,15 @@ class Refine(Trials):
         super().__init__(config, limits)
         self._previous: Attempt | None = None
 
-    def _next(self, number: int) -> Expansion:
+    def _next(self, number: int) -> ProposalRequest:
         previous, best = self._previous, self._tally.best
         if previous is None:
-            return Expansion(number=number, intent="seed")
+            return ProposalRequest(number=number, intent="seed")
         parents = (previous.number,) if best in (None, previous) else (previous.number, best.number)
-        return Expansion(number=number, intent="improve" if works(previous) else "repair", parents=parents)
+        return ProposalRequest(number=number, intent="improve" if works(previous) else "repair", parents=parents)
 
-    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
-        super()._learn(expansion, made)
+    def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
+        super()._learn(proposal_request, made)
         for attempt in filter(is_kernel, made):
             self._previous = attempt
 
@@ -158,15 +158,15 @@ class Agent(Trials):
         self._last: Attempt | None = None
         self._stopped = False
 
-    def _next(self, number: int) -> Expansion:
+    def _next(self, number: int) -> ProposalRequest:
         last = self._last
         if last is None:
-            return Expansion(number=number, intent="seed", role=AGENT)
+            return ProposalRequest(number=number, intent="seed", role=AGENT)
         intent = "improve" if works(last) else "repair"
-        return Expansion(number=number, intent=intent, parents=(last.number,), role=AGENT, dialogue="kept")
+        return ProposalRequest(number=number, intent=intent, parents=(last.number,), role=AGENT, dialogue="kept")
 
-    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
-        super()._learn(expansion, made)
+    def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
+        super()._learn(proposal_request, made)
         self._stopped = not made
         self._last = made[-1] if made else self._last
 
@@ -192,22 +192,22 @@ class Reflective(Trials):
         self._ancestors: list[Attempt] = []
         """Distinct, the best first."""
 
-    def _next(self, number: int) -> Expansion:
+    def _next(self, number: int) -> ProposalRequest:
         if self._failed is not None:
             tries = f"Debugging attempt {self._debugged + 1} of {self._config.debug_limit}"
             hint = f"{tries}: {failure(self._failed)}"
             parents: tuple[int, ...] = (self._failed.number,)
-            return Expansion(number=number, intent="repair", parents=parents, hint=hint, adviser=REFLECTOR)
+            return ProposalRequest(number=number, intent="repair", parents=parents, hint=hint, adviser=REFLECTOR)
         if not self._ancestors:
-            return Expansion(number=number, intent="seed")
+            return ProposalRequest(number=number, intent="seed")
         best, *others = self._ancestors
         parents = (best.number, *(a.number for a in reversed(others)))
         hint = f"Best so far: {runtime(best)}. Find a better strategy."
-        return Expansion(number=number, intent="improve", parents=parents, hint=hint, look_up=True)
+        return ProposalRequest(number=number, intent="improve", parents=parents, hint=hint, look_up=True)
 
-    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
-        super()._learn(expansion, made)
-        self._debugged += expansion.intent == "repair"
+    def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
+        super()._learn(proposal_request, made)
+        self._debugged += proposal_request.intent == "repair"
         for attempt in filter(is_kernel, made):
             self._place(attempt)
         if self._failed is None or self._debugged >= self._config.debug_limit:
@@ -235,15 +235,15 @@ class Evolutionary(Trials):
         """The best first."""
         self._last: Attempt | None = None
 
-    def _next(self, number: int) -> Expansion:
+    def _next(self, number: int) -> ProposalRequest:
         if self._population:
             return self._evolve(number)
         if self._last is None:
-            return Expansion(number=number, intent="seed")
+            return ProposalRequest(number=number, intent="seed")
         hint = f"Nothing works yet: {failure(self._last)}"
-        return Expansion(number=number, intent="repair", parents=(self._last.number,), hint=hint)
+        return ProposalRequest(number=number, intent="repair", parents=(self._last.number,), hint=hint)
 
-    def _evolve(self, number: int) -> Expansion:
+    def _evolve(self, number: int) -> ProposalRequest:
         draw = random.Random(f"{self._config.seed} {number}")
         people = self._population
         parent = draw.choices(people, weights=[0.5**place for place in range(len(people))])[0]
@@ -253,14 +253,14 @@ class Evolutionary(Trials):
         place = f"This kernel is number {people.index(parent) + 1} of {len(people)}: {runtime(parent)}."
         hint = f"{self._fate()} {place} Best so far: {runtime(people[0])}. Evolve it."
         parents = (parent.number, *(a.number for a in inspirations))
-        return Expansion(number=number, intent="improve", parents=parents, hint=hint.strip(), look_up=True)
+        return ProposalRequest(number=number, intent="improve", parents=parents, hint=hint.strip(), look_up=True)
 
     def _fate(self) -> str:
         """What became of the last child, if it failed: its parents' feedback cannot say."""
         return f"The last child failed: {failure(self._last)}." if self._last and not works(self._last) else ""
 
-    def _learn(self, expansion: Expansion, made: Sequence[Attempt]) -> None:
-        super()._learn(expansion, made)
+    def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
+        super()._learn(proposal_request, made)
         for attempt in filter(is_kernel, made):
             self._last = attempt
             if works(attempt):

@@ -21,13 +21,13 @@ VERSION = 2
 _TABLES = {
     "card": "id INTEGER PRIMARY KEY CHECK (id = 0), body TEXT NOT NULL",
     "state": "id INTEGER PRIMARY KEY CHECK (id = 0), body TEXT NOT NULL",
-    "expansions": "number INTEGER PRIMARY KEY, body TEXT NOT NULL",
-    "proposals": "expansion INTEGER PRIMARY KEY REFERENCES expansions, body TEXT NOT NULL",
+    "proposal_requests": "number INTEGER PRIMARY KEY, body TEXT NOT NULL",
+    "proposals": "proposal_request INTEGER PRIMARY KEY REFERENCES proposal_requests, body TEXT NOT NULL",
     "evaluations": "key TEXT NOT NULL, sample INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (key, sample)",
-    "attempts": "number INTEGER PRIMARY KEY, expansion INTEGER NOT NULL REFERENCES expansions,"
+    "attempts": "number INTEGER PRIMARY KEY, proposal_request INTEGER NOT NULL REFERENCES proposal_requests,"
     " candidate TEXT NOT NULL, outcome TEXT NOT NULL, body TEXT NOT NULL",
     "tells": "number INTEGER PRIMARY KEY, attempt INTEGER NOT NULL UNIQUE REFERENCES attempts, reward REAL NOT NULL",
-    "turns": "number INTEGER PRIMARY KEY, body TEXT NOT NULL",
+    "messages": "number INTEGER PRIMARY KEY, body TEXT NOT NULL",
     "events": "number INTEGER PRIMARY KEY, at TEXT NOT NULL, body TEXT NOT NULL",
     "outcomes": "number INTEGER PRIMARY KEY, body TEXT NOT NULL",
 }
@@ -180,10 +180,10 @@ def _explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(_cure(folder, str(error))) from error
+        raise StoreError(_fix(folder, str(error))) from error
 
 
-def _cure(folder: Path, reason: str) -> str:
+def _fix(folder: Path, reason: str) -> str:
     if "full" in reason or "No space" in reason or "disk I/O" in reason:
         return (
             f"the disk that holds {folder} is full ({reason}): free some space, then continue with "

@@ -16,10 +16,10 @@ from typing import NamedTuple, Self, TypeVar
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from kernelwright.errors import StoreError
-from kernelwright.records.attempt import Attempt, Expansion, Proposal
+from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.evaluation import EVALUATION, Evaluation
-from kernelwright.records.run import Outcome, RunCard, Turn, state_id
+from kernelwright.records.run import Message, Outcome, RunCard, state_id
 from kernelwright.store.database import Database
 
 R = TypeVar("R", bound=Record)
@@ -87,30 +87,30 @@ class RunStore:
         self._database.write(
             "INSERT INTO attempts VALUES (?, ?, ?, ?, ?)",
             attempt.number,
-            attempt.expansion.number,
+            attempt.proposal_request.number,
             attempt.proposal.candidate.id,
             attempt.evaluation.outcome,
             attempt.model_dump_json(),
         )
 
-    def expansions(self) -> list[Expansion]:
+    def proposal_requests(self) -> list[ProposalRequest]:
         """What the strategy asked for, in order."""
-        return [self._parse(Expansion, body) for body in self._bodies("expansions")]
+        return [self._parse(ProposalRequest, body) for body in self._bodies("proposal_requests")]
 
-    def ask(self, expansion: Expansion) -> None:
+    def ask(self, proposal_request: ProposalRequest) -> None:
         """Journal one expansion, before anything is proposed for it."""
-        body = expansion.model_dump_json()
-        self._database.write("INSERT INTO expansions VALUES (?, ?)", expansion.number, body)
+        body = proposal_request.model_dump_json()
+        self._database.write("INSERT INTO proposal_requests VALUES (?, ?)", proposal_request.number, body)
 
     def proposals(self) -> dict[int, tuple[Proposal, ...]]:
         """The proposals of each expansion that was answered, by its number."""
-        rows = self._database.read("SELECT expansion, body FROM proposals ORDER BY expansion")
+        rows = self._database.read("SELECT proposal_request, body FROM proposals ORDER BY proposal_request")
         return {int(number): self._read(_PROPOSALS, str(body)) for number, body in rows}
 
-    def propose(self, expansion: int, proposals: Sequence[Proposal]) -> None:
+    def propose(self, proposal_request: int, proposals: Sequence[Proposal]) -> None:
         """Journal the answer to an expansion, all of it at once, before any of it is evaluated."""
         body = _PROPOSALS.dump_json(tuple(proposals)).decode()
-        self._database.write("INSERT INTO proposals VALUES (?, ?)", expansion, body)
+        self._database.write("INSERT INTO proposals VALUES (?, ?)", proposal_request, body)
 
     def evaluations(self) -> dict[str, tuple[Evaluation, ...]]:
         """Every evaluation by its key, samples in order."""
@@ -138,13 +138,13 @@ class RunStore:
         statement = "INSERT INTO tells SELECT COUNT(*), ?, ? FROM tells"
         self._database.write(statement, attempt, float(reward))
 
-    def turns(self) -> list[Turn]:
+    def messages(self) -> list[Message]:
         """The dialogues' messages, in order."""
-        return [self._parse(Turn, body) for body in self._bodies("turns")]
+        return [self._parse(Message, body) for body in self._bodies("messages")]
 
-    def turn(self, turn: Turn) -> None:
+    def message(self, message: Message) -> None:
         """Journal one message, before it is acted on."""
-        self._database.write("INSERT INTO turns VALUES (?, ?)", turn.number, turn.model_dump_json())
+        self._database.write("INSERT INTO messages VALUES (?, ?)", message.number, message.model_dump_json())
 
     def events(self) -> list[str]:
         """The events as JSON, in order; `engine.events` has their types."""

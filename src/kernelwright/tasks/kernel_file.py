@@ -42,7 +42,7 @@ _WORKSPACE_KEYS = {"bytes", "zeroed"}
 Table = dict[str, object]
 
 
-class Plan(NamedTuple):
+class PlanText(NamedTuple):
     """What a file's comment says."""
 
     recipe: Recipe
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
     flags: tuple[str, ...]
 
 
-def read_plan(source: str) -> Plan:
+def read_plan(source: str) -> PlanText:
     """The launch plan in a source.
 
     Raises:
@@ -66,7 +66,7 @@ def read_plan(source: str) -> Plan:
     _known("the launch plan", table, _KEYS)
     tunables = _tunables(_table("tunables", table))
     try:
-        return Plan(
+        return PlanText(
             _recipe(table, source, {t.name for t in tunables}), tunables, _texts("flags", table.get("flags", []))
         )
     except ValidationError as error:

@@ -128,10 +128,10 @@ def _comparators(tree: ast.Module, path: Path) -> tuple[DeclaredComparator, ...]
 
 
 def _comparator(position: int, value: object) -> DeclaredComparator:
-    kind, dials = (value, {}) if isinstance(value, str) else _pair(value)
-    if not isinstance(dials, dict):
-        raise TypeError(f"{dials!r} is no dict")
-    return DeclaredComparator.model_validate({"position": position, "comparator": {"kind": kind, **dials}})
+    kind, options = (value, {}) if isinstance(value, str) else _pair(value)
+    if not isinstance(options, dict):
+        raise TypeError(f"{options!r} is no dict")
+    return DeclaredComparator.model_validate({"position": position, "comparator": {"kind": kind, **options}})
 
 
 def _pair(value: object) -> tuple[object, object]:

@@ -1,6 +1,6 @@
 """Small, valid records to test with: a task, an environment, an attempt of every outcome. None was measured."""
 
-from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import (
     BuildFailed,
@@ -53,7 +53,7 @@ def get_init_inputs() -> list[object]:
 """A task file that computes `abs` of 1024 numbers."""
 
 BUILD = BuildFacts(compiler="g++ 12.2", seconds=0.5)
-ACCURACY = Accuracy(cases=(CaseError(regime="as_given", error=1e-7, reference_error=1e-7, allowed=4e-7),))
+ACCURACY = Accuracy(cases=(CaseError(distribution="as_given", error=1e-7, reference_error=1e-7, allowed=4e-7),))
 SECONDS = (StageSeconds(stage="compile", seconds=0.5), StageSeconds(stage="measure", seconds=0.25))
 """Of every sample below that ran: 0.75 s of the device's time."""
 
@@ -103,7 +103,7 @@ def sample_ratio(median: float) -> Ratio:
 def sample_measured(speedup: float = 2.0, *, final: bool = False) -> Measured:
     """Right, and `speedup` times as fast as an eager call of 100 microseconds."""
     latency = 100.0 / speedup
-    sides = (
+    arms = (
         Side(name="candidate", samples_us=(latency,) * 4),
         Side(name="eager", samples_us=(100.0,) * 4),
         Side(name="compile", samples_us=(50.0,) * 4),
@@ -112,7 +112,7 @@ def sample_measured(speedup: float = 2.0, *, final: bool = False) -> Measured:
         Versus(baseline="eager", speedup=sample_ratio(speedup), verdict=_verdict(speedup)),
         Versus(baseline="compile", speedup=sample_ratio(speedup / 2), verdict=_verdict(speedup / 2)),
     )
-    timing = Timing(latency_us=latency, sides=sides, versus=versus, calls_per_sample=1, clock="outside", final=final)
+    timing = Timing(latency_us=latency, arms=arms, versus=versus, calls_per_sample=1, clock="outside", final=final)
     roofline = Roofline(bytes=8192, flops=1024, achieved_gbps=8.192 / latency, ceiling_gbps=20.0, floor_us=0.4)
     return Measured(seconds=SECONDS, build=BUILD, accuracy=ACCURACY, timing=timing, roofline=roofline)
 
@@ -169,7 +169,7 @@ def sample_attempt(number: int = 0, outcome: str = "measured", speedup: float = 
     evaluation = sample_evaluation(outcome, speedup)
     return Attempt(
         number=number,
-        expansion=Expansion(number=number, intent="seed"),
+        proposal_request=ProposalRequest(number=number, intent="seed"),
         proposal=Proposal(candidate=Candidate(language="cpp", source=f"// {number}\n", entry="kernel")),
         evaluation=evaluation,
         cost=Cost(device_s=evaluation.total_seconds),

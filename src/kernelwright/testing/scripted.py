@@ -59,9 +59,9 @@ class ScriptedProposer:
         await asyncio.sleep(rng.random() * self.delay_s)
         if self.error is not None:
             raise self.error
-        if self.answers is not None and brief.expansion.number >= self.answers:
+        if self.answers is not None and brief.proposal_request.number >= self.answers:
             return []
-        return [self._proposal(self._quality(brief, rng)) for _ in range(brief.expansion.count)]
+        return [self._proposal(self._quality(brief, rng)) for _ in range(brief.proposal_request.count)]
 
     def _quality(self, brief: Brief, rng: random.Random) -> int:
         if not brief.parents:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.errors import ModelError
-from kernelwright.propose.desk import NoRoom
+from kernelwright.propose.gateway import NoRoom
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.chat import ChatReply, ChatRequest, Message, Usage
+from kernelwright.records.chat import ChatMessage, ChatReply, ChatRequest, Usage
 
 Answer = Callable[[ChatRequest], str]
 
@@ -49,18 +49,18 @@ class AskingProposer:
 
     async def propose(self, brief: Brief) -> Sequence[Proposal]:
         """One dialogue for each candidate; what the budget does not pay for is left out."""
-        asked = (self._one(brief, sibling) for sibling in range(brief.expansion.count))
+        asked = (self._one(brief, sibling) for sibling in range(brief.proposal_request.count))
         return [made for made in await asyncio.gather(*asked) if made is not None]
 
     async def _one(self, brief: Brief, sibling: int) -> Proposal | None:
         told = "; ".join(words.words for words in brief.feedback)
         try:
             if brief.parents:
-                await brief.desk.profile(brief.parents[0].number, sibling)
-            if brief.expansion.adviser:
-                advice = await brief.desk.ask(brief.expansion.adviser, _request(f"advise on {told}"), sibling)
-                brief.desk.note(brief.expansion.adviser, advice.text, sibling)
-            reply = await brief.desk.ask(brief.expansion.role, _request(f"{sibling} write {told}"), sibling)
+                await brief.gateway.profile(brief.parents[0].number, sibling)
+            if brief.proposal_request.adviser:
+                advice = await brief.gateway.ask(brief.proposal_request.adviser, _request(f"advise on {told}"), sibling)
+                brief.gateway.note(brief.proposal_request.adviser, advice.text, sibling)
+            reply = await brief.gateway.ask(brief.proposal_request.role, _request(f"{sibling} write {told}"), sibling)
         except NoRoom:
             return None
         candidate = Candidate(language="cpp", source=reply.text, entry="kernel")
@@ -68,4 +68,4 @@ class AskingProposer:
 
 
 def _request(text: str) -> ChatRequest:
-    return ChatRequest(messages=(Message(role="user", text=text),))
+    return ChatRequest(messages=(ChatMessage(role="user", text=text),))

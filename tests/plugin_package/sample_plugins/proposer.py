@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.chat import ChatRequest, Message
+from kernelwright.records.chat import ChatMessage, ChatRequest
 
 
 class Echo:
@@ -13,7 +13,9 @@ class Echo:
 
     async def propose(self, brief: Brief) -> Sequence[Proposal]:
         """One kernel, as the model of the expansion's role writes it."""
-        question = Message(role="user", text=f"A kernel for {brief.task.name}, attempt {brief.expansion.number}.")
-        reply = await brief.desk.ask(brief.expansion.role, ChatRequest(messages=(question,)))
+        question = ChatMessage(
+            role="user", text=f"A kernel for {brief.task.name}, attempt {brief.proposal_request.number}."
+        )
+        reply = await brief.gateway.ask(brief.proposal_request.role, ChatRequest(messages=(question,)))
         candidate = Candidate(language="cpp", source=reply.text, entry="kernel")
         return [Proposal(candidate=candidate, note="as the model said", model=reply.model)]

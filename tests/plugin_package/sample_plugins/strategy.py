@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from kernelwright.records.attempt import Attempt, Expansion
+from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.feedback import Feedback
 from kernelwright.search.strategy import Limits, Strategy, StrategyConfig
 
@@ -32,21 +32,21 @@ class Halves(Strategy):
         self._asked = self._closed = 0
         self._best: tuple[float, int] | None = None
 
-    def ask(self, room: int) -> Sequence[Expansion]:
+    def ask(self, room: int) -> Sequence[ProposalRequest]:
         """The next expansion, once the one before it is closed."""
         if self._asked > self._closed or self._asked >= self._all:
             return []
         number, self._asked = self._asked, self._asked + 1
         if number < self._seeds or self._best is None:
-            return [Expansion(number=number, intent="seed")]
-        return [Expansion(number=number, intent="improve", parents=(self._best[1],))]
+            return [ProposalRequest(number=number, intent="seed")]
+        return [ProposalRequest(number=number, intent="improve", parents=(self._best[1],))]
 
     def tell(self, attempt: Attempt, feedback: Feedback) -> None:
         """Keep the best by the reward."""
         found = (feedback.reward, attempt.number)
         self._best = max(self._best or found, found)
 
-    def closed(self, expansion: Expansion) -> None:
+    def closed(self, proposal_request: ProposalRequest) -> None:
         """Count it."""
         self._closed += 1
 

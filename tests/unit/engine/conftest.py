@@ -28,7 +28,7 @@ class Played:
 def play(tmp_path):
     numbers, stores = count(), []
 
-    def play(evaluator=None, proposer=None, folder=None, forecaster=None, crew=None, **settings):
+    def play(evaluator=None, proposer=None, folder=None, forecaster=None, router=None, **settings):
         for store in stores:
             store.close()
         if folder is None:
@@ -38,7 +38,7 @@ def play(tmp_path):
         stores.append(store)
         events = []
         evaluator = evaluator or ScriptedEvaluator(outcomes=("measured",))
-        parts = Parts(proposer or ScriptedProposer(), evaluator, events.append, forecaster, crew=crew)
+        parts = Parts(proposer or ScriptedProposer(), evaluator, events.append, forecaster, router=router)
         ending = asyncio.run(run(store, RunConfig.model_validate(settings), parts))
         return Played(ending, store, events, parts)
 

@@ -41,7 +41,7 @@ def test_the_budget_is_never_passed_and_every_attempt_is_told(play, strategy):
 def test_the_author_finds_a_measured_kernel(play, strategy):
     played = play(proposer=RecordingAuthor(), strategy=strategy, budget={"proposals": 6})
     assert played.outcome.final.evaluation.outcome == "measured"
-    assert {b.expansion.role for b in played.briefs} <= {"coder", "frontend", "midend", "agent"}
+    assert {b.proposal_request.role for b in played.briefs} <= {"coder", "frontend", "midend", "agent"}
 
 
 @each_strategy
@@ -65,6 +65,6 @@ def test_each_agent_of_the_pair_is_paid_by_its_own_reward(play):
     settings = {"strategy": {"name": "frontend_midend"}, "reward": "frontend_midend", "budget": {"proposals": 6}}
     played = play(ScriptedEvaluator(outcomes=("measured",)), **settings)
     rewards = [tell.reward for tell in played.store.tells()]
-    assert [a.expansion.role for a in played.attempts] == ["frontend"] + ["midend"] * 5
+    assert [a.proposal_request.role for a in played.attempts] == ["frontend"] + ["midend"] * 5
     assert rewards[0] == 1.0
     assert all(0 < reward <= 3.0 for reward in rewards[1:])

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kernelwright.engine.crew import Crew
+from kernelwright.engine.gateway.router import ModelRouter
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.models.config import ModelConfig
 from kernelwright.propose.llm.writer import LLM
@@ -31,13 +31,13 @@ class Advised(LLM):
 
     async def propose(self, brief):
         adviser = "judge" if brief.parents else ""
-        expansion = brief.expansion.model_copy(update={"adviser": adviser, "dialogue": "kept"})
-        return await super().propose(dataclasses.replace(brief, expansion=expansion))
+        proposal_request = brief.proposal_request.model_copy(update={"adviser": adviser, "dialogue": "kept"})
+        return await super().propose(dataclasses.replace(brief, proposal_request=proposal_request))
 
 
 def ask(play, model, folder=None, proposer=None, **more):
-    crew = Crew({"default": ModelConfig(name="scripted")}, lambda config: model)
-    return play(proposer=proposer or Advised(), crew=crew, folder=folder, **SETTINGS, **more)
+    router = ModelRouter({"default": ModelConfig(name="scripted")}, lambda config: model)
+    return play(proposer=proposer or Advised(), router=router, folder=folder, **SETTINGS, **more)
 
 
 def test_a_kept_dialogue_grows_by_each_expansion(play):
@@ -47,7 +47,7 @@ def test_a_kept_dialogue_grows_by_each_expansion(play):
     written = [len(r.messages) for r in model.requests if "write no code" not in r.messages[0].text]
     assert written == [2, 4, 6, 8, 10, 12]
     assert all(a.proposal.candidate.source.startswith("// quality") for a in played.attempts)
-    kinds = [turn.kind for turn in played.store.turns() if turn.expansion == 1]
+    kinds = [message.kind for message in played.store.messages() if message.proposal_request == 1]
     assert kinds == ["profile", "prompt", "reply", "diagnosis", "prompt", "reply", "diagnosis", "prompt", "reply"]
 
 
@@ -64,10 +64,10 @@ def test_a_dialogue_that_was_cut_off_goes_on_with_the_very_call(play, call):
 
 def test_a_runs_journal_is_replayed_whatever_room_its_replies_had(play):
     short = ModelConfig(name="scripted", max_tokens=4096, temperature=0.3)
-    recorded = Crew({"default": short}, lambda config: ScriptedModel(answer))
-    whole = play(proposer=Advised(), crew=recorded, **{**SETTINGS, "budget": {"proposals": 3, "tokens": 60_000}})
-    replay = Crew({"default": ModelConfig(provider="replay", name=str(whole.folder))}, Suppliers().model)
-    again = play(proposer=Advised(), crew=replay, **SETTINGS)
+    recorded = ModelRouter({"default": short}, lambda config: ScriptedModel(answer))
+    whole = play(proposer=Advised(), router=recorded, **{**SETTINGS, "budget": {"proposals": 3, "tokens": 60_000}})
+    replay = ModelRouter({"default": ModelConfig(provider="replay", name=str(whole.folder))}, Suppliers().model)
+    again = play(proposer=Advised(), router=replay, **SETTINGS)
     assert again.outcome.complete, again.outcome.stopped
     assert len(whole.attempts) == 3
     assert [a.proposal.candidate for a in again.attempts] == [a.proposal.candidate for a in whole.attempts]
@@ -91,8 +91,8 @@ class Agent(LLM):
     """As a strategy of an agent would ask."""
 
     async def propose(self, brief):
-        expansion = brief.expansion.model_copy(update={"role": "agent", "dialogue": "kept"})
-        return await super().propose(dataclasses.replace(brief, expansion=expansion))
+        proposal_request = brief.proposal_request.model_copy(update={"role": "agent", "dialogue": "kept"})
+        return await super().propose(dataclasses.replace(brief, proposal_request=proposal_request))
 
 
 def test_an_agents_conversation_has_every_call_answered(play):
@@ -105,7 +105,7 @@ def test_an_agents_conversation_has_every_call_answered(play):
     verdicts = [json.loads(m.text) for m in last if m.role == "tool" and m.call.startswith("e")]
     assert [v["attempt"] for v in verdicts] == [0, 1]
     assert len({a.proposal.prompt for a in played.attempts}) == 1
-    asked = [ChatRequest.model_validate_json(t.text) for t in played.store.turns() if t.kind == "prompt"]
+    asked = [ChatRequest.model_validate_json(t.text) for t in played.store.messages() if t.kind == "prompt"]
     assert all(request.tools for request in asked)
 
 
@@ -124,19 +124,19 @@ def test_every_call_of_an_agent_is_journaled_in_its_order(play, withheld):
 
     model = Wild()
     played = ask(play, model, proposer=Agent(), withhold_feedback=withheld)
-    turns = played.store.turns()
-    called = [c for t in turns if t.kind == "reply" for c in ChatReply.model_validate_json(t.text).calls]
-    assert [ToolCall.model_validate_json(t.text) for t in turns if t.kind == "call"] == called
+    messages = played.store.messages()
+    called = [c for t in messages if t.kind == "reply" for c in ChatReply.model_validate_json(t.text).calls]
+    assert [ToolCall.model_validate_json(t.text) for t in messages if t.kind == "call"] == called
     assert len(called) == 3 * 6
-    kinds = [turn.kind for turn in turns if turn.expansion == 1]
+    kinds = [message.kind for message in messages if message.proposal_request == 1]
     assert kinds == ["prompt", "reply", *["call", "result"] * 4, "call", "call", "result"]
     told = {m.call: m.text for m in model.requests[-1].messages if m.role == "tool"}
     journaled = {}
-    for turn in turns:
-        if turn.kind == "call":
-            call = ToolCall.model_validate_json(turn.text).id
-        elif turn.kind == "result":
-            journaled[call] = turn.text
+    for message in messages:
+        if message.kind == "call":
+            call = ToolCall.model_validate_json(message.text).id
+        elif message.kind == "result":
+            journaled[call] = message.text
     assert {c: text for c, text in told.items() if not c.startswith("e")} == {
         c: journaled[c] for c in told if c in journaled
     }
@@ -154,9 +154,9 @@ def test_an_agent_is_told_its_reward_the_best_and_the_trials_that_are_left(play)
 
 def test_a_workflows_own_number_of_trials_is_what_its_agent_is_told(play):
     model = Calling()
-    crew = Crew({"default": ModelConfig(name="scripted")}, lambda config: model)
+    router = ModelRouter({"default": ModelConfig(name="scripted")}, lambda config: model)
     strategy = {"name": "tritongym", "workflow": "agent", "attempts": 2}
-    play(proposer=LLM(), crew=crew, strategy=strategy, in_flight=1, budget={"proposals": 5})
+    play(proposer=LLM(), router=router, strategy=strategy, in_flight=1, budget={"proposals": 5})
     assert "2 of 2 trials" in model.requests[0].messages[1].text
     (verdict,) = [json.loads(m.text) for m in model.requests[-1].messages if m.call.startswith("e")]
     assert verdict["trials_left"] == 1
@@ -186,12 +186,12 @@ def test_the_control_arm_is_told_how_many_trials_there_are_and_nothing_else(play
 @pytest.mark.parametrize("withheld", [False, True])
 def test_a_workflow_looks_techniques_up_with_the_same_tool_as_an_agent(play, workflow, withheld):
     model = ScriptedModel(lambda request: KERNEL.format(len(model.requests)))
-    crew = Crew({"default": ModelConfig(name="scripted")}, lambda config: model)
+    router = ModelRouter({"default": ModelConfig(name="scripted")}, lambda config: model)
     strategy = {"name": "tritongym", "workflow": workflow}
-    played = play(proposer=LLM(), crew=crew, withhold_feedback=withheld, **{**SETTINGS, "strategy": strategy})
-    turns = [turn for turn in played.store.turns() if turn.expansion == 1]
+    played = play(proposer=LLM(), router=router, withhold_feedback=withheld, **{**SETTINGS, "strategy": strategy})
+    messages = [message for message in played.store.messages() if message.proposal_request == 1]
     told = [] if withheld else ["profile", "call", "result"]
-    assert [turn.kind for turn in turns] == [*told, "prompt", "reply"]
+    assert [message.kind for message in messages] == [*told, "prompt", "reply"]
     if not withheld:
-        (card,) = json.loads(turns[2].text)["cards"]
+        (card,) = json.loads(messages[2].text)["cards"]
         assert f"(`{card['name']}`)" in model.requests[1].messages[1].text

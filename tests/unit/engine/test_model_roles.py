@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.engine.crew import Crew, read_models
+from kernelwright.engine.gateway.router import ModelRouter, read_models
 from kernelwright.errors import UsageError
 from kernelwright.models.table import make_model
 
@@ -30,5 +30,5 @@ def test_a_cap_in_money_needs_the_price_of_a_server_of_the_house(monkeypatch):
     monkeypatch.delenv("KERNELWRIGHT_PRICES", raising=False)
     relay = read_models(["openai:gpt-5", "judge=openai:small@http://litellm:4000/v1"])
     with pytest.raises(UsageError, match=r"the price of small is not known.*input = 0"):
-        Crew(relay, make_model).check_prices()
-    Crew(read_models(["openai:small@http://localhost:8000/v1"]), make_model).check_prices()
+        ModelRouter(relay, make_model).check_prices()
+    ModelRouter(read_models(["openai:small@http://localhost:8000/v1"]), make_model).check_prices()

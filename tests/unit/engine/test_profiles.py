@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kernelwright.engine.toolbox import Profiles
+from kernelwright.engine.gateway.toolbox import Profiles
 from kernelwright.errors import RefereeError
 from kernelwright.testing.samples import sample_attempt, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator

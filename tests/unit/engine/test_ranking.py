@@ -29,7 +29,7 @@ RANKED = FOUR | {"predictor": {"oversample": 5}, "strategy": {"name": "best_of_n
 def test_a_predictor_chooses_among_more_proposals_than_are_evaluated_and_learns(play):
     predictor, proposer = Prefers(), ScriptedProposer()
     played = play(proposer=proposer, forecaster=predictor, **RANKED)
-    assert [brief.expansion.count for brief in proposer.briefs] == [5] * 4
+    assert [brief.proposal_request.count for brief in proposer.briefs] == [5] * 4
     assert len(played.attempts) == 4
     assert {e.outcome for e in predictor.built} == {"compiled"}
     assert predictor.learned == [(tell.attempt, tell.reward) for tell in played.store.tells()]
@@ -40,9 +40,9 @@ def test_a_predictor_chooses_among_more_proposals_than_are_evaluated_and_learns(
 
 def test_a_ranking_is_journaled_with_the_compilers_time(play):
     played = play(forecaster=Prefers(), **RANKED)
-    rankings = [turn for turn in played.store.turns() if turn.role == "predictor"]
+    rankings = [message for message in played.store.messages() if message.role == "predictor"]
     assert len(rankings) == 4
-    rows = [json.loads(turn.text) for turn in rankings]
+    rows = [json.loads(message.text) for message in rankings]
     assert [ranking[0]["note"] for ranking in rows] == [attempt.proposal.note for attempt in played.attempts]
     assert all([row["dropped"] for row in ranking] == [False] + [True] * 4 for ranking in rows)
     assert all("source" not in ranking[0] and all(row["source"] for row in ranking[1:]) for ranking in rows)
@@ -54,7 +54,7 @@ def test_an_agent_is_asked_for_one_since_its_tools_run_before_any_ranking(play):
     predictor, proposer = Prefers(), ScriptedProposer()
     agent = {"strategy": {"name": "tritongym", "workflow": "agent"}}
     played = play(proposer=proposer, forecaster=predictor, **RANKED | agent)
-    assert [brief.expansion.count for brief in proposer.briefs] == [1] * 4
+    assert [brief.proposal_request.count for brief in proposer.briefs] == [1] * 4
     assert not predictor.built, "one proposal needs no ranking"
     assert len(predictor.learned) == len(played.attempts) == 4
 
@@ -71,4 +71,4 @@ def test_a_resumed_run_ranks_as_it_did(play):
     whole = play(forecaster=Prefers(), **RANKED)
     again = play(forecaster=Prefers(), folder=whole.folder, **RANKED)
     assert again.attempts == whole.attempts
-    assert len(again.store.turns()) == 4
+    assert len(again.store.messages()) == 4

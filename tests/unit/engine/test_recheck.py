@@ -6,10 +6,10 @@ import json
 import pytest
 
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.recheck import SUMMARY, RecheckRequest, recheck
+from kernelwright.engine.receipts.recheck import SUMMARY, RecheckRequest, recheck
 from kernelwright.engine.run import Parts, run
 from kernelwright.errors import RefereeError, StoreError, TaskError
-from kernelwright.records.standing import Recheck
+from kernelwright.records.replay_comparison import Recheck
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import sample_card, sample_environment
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
@@ -62,7 +62,7 @@ def test_force_judges_all_the_same(folder):
 def test_a_change_is_told_and_the_best_is_judged_again(folder):
     found = again(folder, Elsewhere(NEW))
     assert [(c.name, c.then, c.now) for c in found.changed] == [("torch", "absent", "9.9")]
-    assert found.rows[0].standing.changed == found.changed
+    assert found.rows[0].comparison.changed == found.changed
     assert found.holds
     assert Recheck.model_validate_json((folder / SUMMARY).read_text()) == found
 
@@ -70,7 +70,7 @@ def test_a_change_is_told_and_the_best_is_judged_again(folder):
 def test_what_does_not_hold_is_said(folder):
     found = again(folder, Elsewhere(NEW, refuted=range(100)))
     assert not found.holds
-    assert found.rows[0].standing.findings[0].now.startswith("incorrect")
+    assert found.rows[0].comparison.findings[0].now.startswith("incorrect")
 
 
 def test_all_means_each_right_kernel_once_and_the_best_first(folder):
@@ -131,7 +131,7 @@ class Refuses(Elsewhere):
 def test_a_task_that_is_not_admitted_any_more_does_not_hold(folder):
     found = again(folder, Refuses(NEW))
     assert not found.holds
-    assert found.rows[0].standing.findings[0].now == "it raises now"
+    assert found.rows[0].comparison.findings[0].now == "it raises now"
 
 
 def test_a_run_without_a_right_kernel_has_nothing_to_judge(tmp_path):

@@ -42,7 +42,7 @@ def test_another_seed_is_another_search(play):
 def test_attempts_are_numbered_and_told_in_order_of_their_expansions(play):
     played = play(Jittery(), **SIDE_BY_SIDE)
     assert [a.number for a in played.attempts] == list(range(12))
-    assert [a.expansion.number for a in played.attempts] == list(range(12))
+    assert [a.proposal_request.number for a in played.attempts] == list(range(12))
     assert [tell.attempt for tell in played.store.tells()] == list(range(12))
 
 
@@ -73,10 +73,10 @@ def test_what_is_withheld_is_withheld(play):
     assert later
     for brief in later:
         assert brief.feedback == ()
-        assert len(brief.parents) == len(brief.expansion.parents) == 1
+        assert len(brief.parents) == len(brief.proposal_request.parents) == 1
         assert {p.evaluation.outcome for p in brief.parents} == {"refused"}
-        assert brief.expansion.intent == "improve"
-    assert {a.expansion.intent for a in played.attempts} == {"seed", "improve", "repair"}
+        assert brief.proposal_request.intent == "improve"
+    assert {a.proposal_request.intent for a in played.attempts} == {"seed", "improve", "repair"}
 
 
 def test_with_feedback_each_parent_comes_with_its_words(play):
@@ -112,7 +112,7 @@ def test_when_no_finalist_stands_there_is_no_best(play):
 
 
 def test_without_finals_the_best_of_the_search_is_named(play):
-    played = play(finals={"enabled": False}, **FOUR)
+    played = play(remeasurement={"enabled": False}, **FOUR)
     assert played.outcome.final is None
     assert played.outcome.best == max(played.attempts, key=speedup).number
 

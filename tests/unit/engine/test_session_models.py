@@ -26,8 +26,8 @@ def test_a_cells_models_are_closed_once(tmp_path, fails):
         model=lambda config: model,
         cache=lambda: None,
         wrap=lambda task, candidate: candidate.source,
-        render=lambda card, attempts, outcome, turns: "",
-        present=lambda card, attempts, outcome, turns: "",
+        render=lambda card, attempts, outcome, messages: "",
+        present=lambda card, attempts, outcome, messages: "",
     )
     config = load_config(
         None, {"proposer": "llm", "models": {"default": {"name": "x"}}, "strategy": {"name": "direct", "n": 1}}

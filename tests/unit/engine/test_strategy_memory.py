@@ -31,7 +31,7 @@ def states(tmp_path):
 
 
 def settings(**more):
-    config = {"strategy": {"name": "bandit"}, "budget": {"proposals": 4}, "finals": {"enabled": False}}
+    config = {"strategy": {"name": "bandit"}, "budget": {"proposals": 4}, "remeasurement": {"enabled": False}}
     return RunConfig.model_validate(config | more)
 
 
@@ -65,10 +65,10 @@ def test_each_run_begins_with_what_the_ones_before_it_learned(states, tmp_path):
 def test_a_strategy_asks_differently_for_what_it_remembers(states, tmp_path):
     with closing(begun(tmp_path / "first", states)) as store:
         played(store, states)
-        first = [e.hint for e in store.expansions()]
+        first = [e.hint for e in store.proposal_requests()]
     with closing(begun(tmp_path / "second", states)) as store:
         played(store, states)
-        second = [e.hint for e in store.expansions()]
+        second = [e.hint for e in store.proposal_requests()]
     assert first[0] == "tile"
     assert second[0] == "vectorise", "the better one by what the first run was told"
     assert second != first
@@ -81,7 +81,7 @@ def test_a_resumed_run_asks_the_same_although_others_have_learned_since(states, 
         state = store.state()
     with closing(RunStore.open(tmp_path / "calm", writing=True)) as store:
         played(store, None)
-        calm = store.expansions()
+        calm = store.proposal_requests()
     broken = begun(tmp_path / "broken", states)
     ending = played(broken, states, evaluator=BreaksLater(seed=1))
     assert not ending.outcome.complete
@@ -93,7 +93,7 @@ def test_a_resumed_run_asks_the_same_although_others_have_learned_since(states, 
     with closing(RunStore.open(tmp_path / "broken", writing=True)) as store:
         assert store.state() == state != states.read(state_key(CARD, settings()))
         assert played(store, states).outcome.complete
-        assert store.expansions() == calm
+        assert store.proposal_requests() == calm
     assert pulls(states) == 4 * 4
 
 
@@ -131,7 +131,7 @@ def test_timing_never_decides_what_is_learned(states, tmp_path, width):
     for delay in (0.0, 0.01):
         with closing(begun(tmp_path / f"{delay}", None, config)) as store:
             played(store, None, config, evaluator=ScriptedEvaluator(seed=1, delay_s=delay))
-            asked.append(store.expansions())
+            asked.append(store.proposal_requests())
     assert asked[0] == asked[1]
     assert len({e.hint for e in asked[0]}) == 2
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kernelwright.engine.toolbox import ANSWERED, Toolbox
+from kernelwright.engine.gateway.toolbox import ANSWERED, Toolbox
 from kernelwright.errors import RefereeError
 from kernelwright.records.chat import ToolCall
 from kernelwright.records.evaluation import BuildFailed, Crashed, Refused, StageSeconds

@@ -10,7 +10,7 @@ import sys
 
 from kernelwright.execution import job
 from kernelwright.execution.channel import Channel
-from kernelwright.execution.job import Desk
+from kernelwright.execution.job import JobServer
 
 UNKNOWN = {"kind": "unknown_task"}
 
@@ -27,7 +27,7 @@ def main() -> None:
             os._exit(1)
         return json.dumps(UNKNOWN if "task" in asked["job"] and not asked["body"] else found).encode()
 
-    Desk(Channel(end), answer).serve()
+    JobServer(Channel(end), answer).serve()
 
 
 if __name__ == "__main__":

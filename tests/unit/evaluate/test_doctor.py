@@ -51,8 +51,8 @@ def test_this_machine_is_fit_and_torch_is_not_imported_here():
     for name in ("python", "torch", "numpy", "triton", "c++ compiler", "openmp"):
         assert checks[name]["status"] == "ok", checks[name]
     assert all(c["detail"] for c in checks.values())
-    assert all(c["cure"] for c in checks.values() if c["status"] != "ok")
-    assert not any(c["cure"] for c in checks.values() if c["status"] == "ok")
+    assert all(c["fix"] for c in checks.values() if c["status"] != "ok")
+    assert not any(c["fix"] for c in checks.values() if c["status"] == "ok")
 
 
 # --- compilers ----------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def test_this_machine_is_fit_and_torch_is_not_imported_here():
 def test_without_a_compiler(programs):
     (check,) = cpu.checks()
     assert (check.name, check.status) == ("c++ compiler", "missing")
-    assert "g++" in check.cure
+    assert "g++" in check.fix
 
 
 def test_a_compiler_that_does_not_work(programs):
@@ -81,7 +81,7 @@ def test_a_compiler_without_openmp(programs):
     assert compiler.status == "ok"
     assert openmp.status == "missing"
     assert "cannot find -lgomp" in openmp.detail
-    assert "libgomp1" in openmp.cure
+    assert "libgomp1" in openmp.fix
 
 
 def test_a_compiler_that_never_ends(programs, monkeypatch):
@@ -116,7 +116,7 @@ def test_a_driver_that_does_not_answer(programs, monkeypatch, text):
     check = cuda._gpu()
     assert check.status == "lost"
     assert "nvidia-smi failed" in check.detail
-    assert "driver" in check.cure
+    assert "driver" in check.fix
 
 
 def test_a_package_that_is_not_here_or_broken(tmp_path, monkeypatch):
@@ -125,7 +125,7 @@ def test_a_package_that_is_not_here_or_broken(tmp_path, monkeypatch):
     absent, broken = look.package("nowhere.bindings"), look.package("broken_package", "lost")
     assert absent.status == "missing"
     assert "No module named 'nowhere'" in absent.detail
-    assert "pip install nowhere-bindings" in absent.cure
+    assert "pip install nowhere-bindings" in absent.fix
     assert broken.status == "lost"
     assert "libcudart.so.13" in broken.detail
 
@@ -141,7 +141,7 @@ def test_triton_and_the_bindings_are_needed_where_a_gpu_is(programs, monkeypatch
     assert ("cuda.bindings" in checks) == ("counters" in checks) == gpu
     if gpu:
         assert checks["cuda.bindings"].status == "missing"
-        assert "cuda-bindings" in checks["cuda.bindings"].cure
+        assert "cuda-bindings" in checks["cuda.bindings"].fix
 
 
 COUNTED = """echo '"ID","Kernel Name","Block Size","Grid Size","sm__cycles_active.avg"'
@@ -150,7 +150,7 @@ echo '"0","probe","(32, 1, 1)","(1, 1, 1)","900"'"""
 
 
 @pytest.mark.parametrize(
-    ("ncu", "status", "cure"),
+    ("ncu", "status", "fix"),
     [
         (None, "lost", "Install Nsight Compute"),
         (COUNTED, "ok", ""),
@@ -160,7 +160,7 @@ echo '"0","probe","(32, 1, 1)","(1, 1, 1)","900"'"""
         ("exec /bin/sleep 1000", "lost", "ncu reported no kernel"),
     ],
 )
-def test_counters_are_asked_for_really(programs, monkeypatch, tmp_path, ncu, status, cure):
+def test_counters_are_asked_for_really(programs, monkeypatch, tmp_path, ncu, status, fix):
     monkeypatch.setattr(look, "LIMIT_S", 0.5)
     monkeypatch.setattr("kernelwright.evaluate.profile.ncu.PLACES", ())
     monkeypatch.setattr("kernelwright.evaluate.profile.ncu.ADMIN_ONLY", str(tmp_path / "params"))
@@ -168,7 +168,7 @@ def test_counters_are_asked_for_really(programs, monkeypatch, tmp_path, ncu, sta
         programs("ncu", ncu)
     check = cuda._counters()
     assert (check.name, check.status) == ("counters", status)
-    assert cure in check.cure
+    assert fix in check.fix
 
 
 def test_counters_for_the_administrator_only_are_half_a_thing(programs, monkeypatch, tmp_path):
@@ -203,12 +203,12 @@ def test_each_part_that_the_host_denies_is_named_with_what_is_lost(monkeypatch, 
     denied = found.pop(f"sandbox: {part}")
     assert denied.status == "lost"
     assert LOST[part] in denied.detail
-    assert denied.cure
+    assert denied.fix
     assert {c.status for c in found.values()} == {"ok"}
 
 
 def test_there_is_a_cure_for_every_part():
-    assert set(doctor.CURES) == set(LOST)
+    assert set(doctor.FIXES) == set(LOST)
 
 
 @pytest.mark.parametrize("error", [
@@ -223,7 +223,7 @@ def test_a_child_that_cannot_be_confined_at_all(monkeypatch, error):
     (check,) = doctor._sandbox()
     assert (check.name, check.status) == ("sandbox", "missing")
     assert str(error) in check.detail
-    assert check.cure
+    assert check.fix
 
 
 @pytest.mark.parametrize(
@@ -236,4 +236,4 @@ def test_the_disk(monkeypatch, tmp_path, free, status):
     (check,) = doctor._disk()
     assert check.status == status
     assert str(tmp_path) in check.detail
-    assert bool(check.cure) == (status != "ok")
+    assert bool(check.fix) == (status != "ok")

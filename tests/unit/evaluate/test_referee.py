@@ -121,9 +121,9 @@ def test_jobs_of_one_task_are_kin_and_say_whether_they_need_a_gpu(monkeypatch):
     made, asked = [], []
 
     class Scripted:
-        async def submit(self, job, on_note, kin):
+        async def submit(self, job, on_note, affinity):
             request = json.loads(job)
-            asked.append((request["job"]["kind"], kin))
+            asked.append((request["job"]["kind"], affinity))
             return json.dumps(RIGHT[request["job"]["kind"]]).encode()
 
         async def close(self):
@@ -147,11 +147,11 @@ def test_jobs_of_one_task_are_kin_and_say_whether_they_need_a_gpu(monkeypatch):
     asyncio.run(scene(Place("ray"), gpu))
     assert made == [("ray", True, "identify"), "closed"]
     assert [do for do, _ in asked] == ["admit", "judge", "environment"]
-    assert len({kin for _, kin in asked}) == 1
+    assert len({affinity for _, affinity in asked}) == 1
     asyncio.run(scene(Place("ray"), gpu.model_copy(update={"present": False})))
     asyncio.run(scene(Place(), gpu))
     assert [used for used in made if used != "closed"][1:] == [("ray", False, "identify"), ("local", False, "identify")]
-    assert len({kin for _, kin in asked}) == 2
+    assert len({affinity for _, affinity in asked}) == 2
 
 
 def test_figures_of_two_devices_are_not_put_side_by_side(play):
@@ -171,7 +171,7 @@ def test_a_body_is_sent_to_the_worker_that_asks_for_it_and_to_no_other(monkeypat
     knows, bodies = [], []
 
     class Scripted:
-        async def submit(self, job, on_note, kin):
+        async def submit(self, job, on_note, affinity):
             request = read_request(job)
             bodies.append(request.body)
             if request.body is not None:

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate import jobs
+from kernelwright.evaluate.entrypoints import session
 from kernelwright.evaluate.sandbox import warm
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.messages import calls, sides, tools
+from kernelwright.evaluate.sandbox.messages import calls, entrypoints, tools
 from kernelwright.evaluate.sandbox.messages.base import (
     Answer,
     Done,
@@ -26,7 +27,6 @@ from kernelwright.evaluate.sandbox.messages.base import (
     UnreadableError,
     read_answer,
 )
-from kernelwright.evaluate.sides import session
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.candidate import Candidate
@@ -127,7 +127,7 @@ DONE = [
         jobs.Examine(source=TASK.source, target=TASK.target),
         Fitness(checks=(Checked(name="duration", status="passed", figure="1 us"),)),
     ),
-    (jobs.Judge(**CPP, effort="final"), Refused(reason="scripted")),
+    (jobs.Evaluate(**CPP, effort="final"), Refused(reason="scripted")),
     (jobs.Build(**CPP), Refused(reason="scripted")),
     (jobs.Replay(**CPP, seeds=(1, 1 << 62)), Refused(reason="scripted")),
     (jobs.TakeProfile(**CPP, build=BUILD), sample_profile()),
@@ -151,7 +151,7 @@ def packed(message):
 @pytest.mark.parametrize(("command", "reply"), SAID, ids=name_of)
 def test_a_command_and_its_reply_come_back_as_they_were_sent(command, reply):
     question = Question(serial=5, command=command)
-    assert sides.read_question(packed(question), []) == question
+    assert entrypoints.read_question(packed(question), []) == question
     for answer in (Answer(serial=5, reply=reply), Answer(serial=0, raised=Raised(error="E", log="l"))):
         read = read_answer(packed(answer), command)
         assert (read.serial, read.reply, read.raised) == (answer.serial, answer.reply, answer.raised)
@@ -173,20 +173,22 @@ def test_descriptors_are_not_part_of_the_text():
     command = calls.MapArena(starts=(0,), files=(41,))
     data = packed(Question(serial=1, command=command))
     assert b"41" not in data
-    assert sides.read_question(data, [7]).command.files == (7,)
+    assert entrypoints.read_question(data, [7]).command.files == (7,)
 
 
 def test_there_is_a_sample_of_everything():
-    assert {type(command) for command, _ in SAID} == {kind for kinds in sides.SIDES.values() for kind in kinds}
+    assert {type(command) for command, _ in SAID} == {
+        kind for kinds in entrypoints.ENTRYPOINTS.values() for kind in kinds
+    }
     assert {type(job) for job, _ in DONE} == set(typing.get_args(jobs.AnyJob))
 
 
-@pytest.mark.parametrize("side", sides.SIDES)
+@pytest.mark.parametrize("side", entrypoints.ENTRYPOINTS)
 def test_a_child_has_a_handler_of_the_right_type_for_what_it_takes(side, monkeypatch):
     seen = []
     monkeypatch.setattr(session, "serve", lambda control, handlers: seen.append(handlers))
     importlib.import_module(warm.MODULES[side]).serve(None)
-    assert set(seen[0]) == set(sides.SIDES[side])
+    assert set(seen[0]) == set(entrypoints.ENTRYPOINTS[side])
     for kind, handler in seen[0].items():
         hints = typing.get_type_hints(handler.func if isinstance(handler, partial) else handler)
         reply = next(type(reply) for command, reply in SAID if type(command) is kind)
@@ -195,12 +197,15 @@ def test_a_child_has_a_handler_of_the_right_type_for_what_it_takes(side, monkeyp
 
 
 def test_every_side_is_served():
-    assert warm.MODULES.keys() == sides.SIDES.keys()
+    assert warm.MODULES.keys() == entrypoints.ENTRYPOINTS.keys()
 
 
 @pytest.mark.parametrize(
     "message",
-    [sides.Birth(side="cpp", jail=Jail(directory="/", environment={"A": "b"})), sides.Confined(denied=("a",))],
+    [
+        entrypoints.Birth(side="cpp", jail=Jail(directory="/", environment={"A": "b"})),
+        entrypoints.Confined(denied=("a",)),
+    ],
 )
 def test_a_birth_comes_back_as_it_was_sent(message):
     assert type(message).model_validate_json(packed(message)) == message
@@ -270,7 +275,7 @@ def read_or_refused(read, data, *errors):
 @given(st.data())
 def test_a_question_is_read_or_malformed(data):
     sent = data.draw(st.binary() | st.sampled_from(QUESTIONS).flatmap(mutations))
-    read_or_refused(lambda packet: sides.read_question(packet, []), sent, MalformedError)
+    read_or_refused(lambda packet: entrypoints.read_question(packet, []), sent, MalformedError)
 
 
 @many

@@ -11,14 +11,14 @@ import pytest
 
 from kernelwright import errors
 from kernelwright.evaluate import worker
-from kernelwright.evaluate.backends.host import Turn
+from kernelwright.evaluate.backends.host import DeviceLock
 from kernelwright.evaluate.jobs import (
     Admit,
     Build,
     DescribeEnvironment,
+    Evaluate,
     Examine,
     Identify,
-    Judge,
     Likeness,
     Replay,
     Request,
@@ -43,7 +43,7 @@ JOBS = {
     "admit": Admit(source=TASK.source, target=TASK.target),
     "examine": Examine(source=TASK.source, target=TASK.target),
     "replay": Replay(**CPP, seeds=(1, 2)),
-    "judge": Judge(**CPP, effort="final"),
+    "judge": Evaluate(**CPP, effort="final"),
     "build": Build(**CPP),
     "profile": TakeProfile(**CPP, build=BUILD),
     "environment": DescribeEnvironment(target=TASK.target),
@@ -61,7 +61,7 @@ KNOWN = KnownTasks()
 KNOWN.keep(TASK)
 
 
-class ScriptedCourt:
+class ScriptedService:
     """Answers with records, or raises what it was told to."""
 
     def __init__(self, error=None, note=None):
@@ -102,20 +102,20 @@ def request(kind, **more):
     return Request(job=JOBS[kind], policy=POLICY, **more).model_dump_json().encode()
 
 
-def answer(court, kind, tasks=KNOWN, **more):
-    return read_answer(worker._answer(court, tasks, request(kind, **more)).encode(), JOBS[kind])
+def answer(service, kind, tasks=KNOWN, **more):
+    return read_answer(worker._answer(service, tasks, request(kind, **more)).encode(), JOBS[kind])
 
 
 @pytest.mark.parametrize("kind", JOBS)
 def test_each_job_is_answered_with_its_record(kind):
-    assert answer(ScriptedCourt(), kind).result == RESULTS[kind]
+    assert answer(ScriptedService(), kind).result == RESULTS[kind]
 
 
 def test_the_court_is_asked_for_what_the_job_says():
-    court = ScriptedCourt()
+    service = ScriptedService()
     for kind in JOBS:
-        answer(court, kind)
-    admitted, examined, replayed, judged, built, profiled, asked = court.asked
+        answer(service, kind)
+    admitted, examined, replayed, judged, built, profiled, asked = service.asked
     assert admitted == examined == (TASK.source, TASK.target, POLICY)
     assert {each[0].id for each in (replayed, judged, built, profiled)} == {TASK.id}
     assert replayed[2:] == (POLICY, (1, 2))
@@ -126,34 +126,34 @@ def test_the_court_is_asked_for_what_the_job_says():
 
 
 def test_a_task_that_is_not_known_is_asked_for_once():
-    court, tasks = ScriptedCourt(), KnownTasks()
-    assert answer(court, "judge", tasks) == UnknownTask()
-    assert answer(court, "judge", tasks, body=TASK).result == RESULTS["judge"]
-    assert answer(court, "replay", tasks).result == RESULTS["replay"]
-    assert len(court.asked) == 2
+    service, tasks = ScriptedService(), KnownTasks()
+    assert answer(service, "judge", tasks) == UnknownTask()
+    assert answer(service, "judge", tasks, body=TASK).result == RESULTS["judge"]
+    assert answer(service, "replay", tasks).result == RESULTS["replay"]
+    assert len(service.asked) == 2
 
 
 def test_a_task_that_was_admitted_here_is_known():
     tasks = KnownTasks()
-    answer(ScriptedCourt(), "admit", tasks)
-    assert answer(ScriptedCourt(), "profile", tasks).result == RESULTS["profile"]
+    answer(ScriptedService(), "admit", tasks)
+    assert answer(ScriptedService(), "profile", tasks).result == RESULTS["profile"]
 
 
 def test_the_tasks_that_were_not_asked_for_longest_are_forgotten(monkeypatch):
     monkeypatch.setattr(worker, "MOST_TASKS", 2)
-    tasks, court = KnownTasks(), ScriptedCourt()
+    tasks, service = KnownTasks(), ScriptedService()
     others = [TASK.model_copy(update={"source": TASK.source.model_copy(update={"source": str(n)})}) for n in range(2)]
     for task in (TASK, others[0]):
         tasks.keep(task)
-    answer(court, "judge", tasks)
+    answer(service, "judge", tasks)
     tasks.keep(others[1])
-    assert answer(court, "judge", tasks).result == RESULTS["judge"]
+    assert answer(service, "judge", tasks).result == RESULTS["judge"]
     assert list(tasks._bodies) == [others[1].id, TASK.id]
 
 
 def test_a_body_of_another_task_is_the_referee_s_trouble():
     other = TASK.model_copy(update={"source": TASK.source.model_copy(update={"source": "other"})})
-    told = answer(ScriptedCourt(), "judge", KnownTasks(), body=other)
+    told = answer(ScriptedService(), "judge", KnownTasks(), body=other)
     assert told.error == "RefereeError"
     assert other.id in told.message
 
@@ -161,24 +161,24 @@ def test_a_body_of_another_task_is_the_referee_s_trouble():
 @pytest.mark.parametrize("kind", [errors.TaskError, errors.MachineError, errors.RefereeError, errors.UsageError])
 @pytest.mark.parametrize("job", JOBS)
 def test_errors_of_ours_keep_their_name_and_message(job, kind):
-    told = answer(ScriptedCourt(kind("what, and the cure")), job)
+    told = answer(ScriptedService(kind("what, and the cure")), job)
     assert (type(told.exception()), str(told.exception())) == (kind, "what, and the cure")
 
 
 def test_a_task_s_class_of_refusal_crosses_over():
-    assert answer(ScriptedCourt(errors.TaskError("random", "random")), "examine").exception().reason == "random"
+    assert answer(ScriptedService(errors.TaskError("random", "random")), "examine").exception().reason == "random"
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOMEM])
 def test_what_the_machine_denies_is_the_machine_s(number):
-    told = answer(ScriptedCourt(OSError(number, "no more of it")), "judge")
+    told = answer(ScriptedService(OSError(number, "no more of it")), "judge")
     assert told.error == "MachineError"
     assert "no more of it" in told.message
 
 
 @pytest.mark.parametrize("error", [RuntimeError("broken"), ZeroDivisionError("broken"), KeyError("broken")])
 def test_anything_else_is_the_referee_s_and_never_the_candidate_s(error):
-    told = answer(ScriptedCourt(error), "judge")
+    told = answer(ScriptedService(error), "judge")
     assert told.error == "RefereeError"
     assert "broken" in told.message
     assert "test_worker.py" in told.message, "the place is told"
@@ -198,27 +198,27 @@ def test_anything_else_is_the_referee_s_and_never_the_candidate_s(error):
     ],
 )
 def test_what_is_no_job_is_told_with_its_field(payload, field):
-    told = read_answer(worker._answer(ScriptedCourt(), KNOWN, payload).encode(), JOBS["judge"])
+    told = read_answer(worker._answer(ScriptedService(), KNOWN, payload).encode(), JOBS["judge"])
     assert told.error == "RefereeError"
     assert re.search(f"^job: .*{field}", told.message), told.message
 
 
 def test_an_error_s_text_crosses_over_whatever_it_is_made_of():
-    assert answer(ScriptedCourt(errors.RefereeError("half a pair: \ud800")), "judge").message == "half a pair: ?"
+    assert answer(ScriptedService(errors.RefereeError("half a pair: \ud800")), "judge").message == "half a pair: ?"
 
 
 class Loop:
     """The worker's loop in a thread, and the executor's end of its channel."""
 
-    def __init__(self, monkeypatch, court):
+    def __init__(self, monkeypatch, service):
         self.end, theirs = socket.socketpair()
-        self.channel, self.court = Channel(self.end), court
+        self.channel, self.service = Channel(self.end), service
 
         def opened(note):
-            court.note = note
-            return court
+            service.note = note
+            return service
 
-        monkeypatch.setattr(worker, "Court", opened)
+        monkeypatch.setattr(worker, "EvaluationService", opened)
         monkeypatch.setattr("sys.argv", ["worker", str(theirs.detach())])
         self.thread = threading.Thread(target=worker.main)
         self.thread.start()
@@ -237,8 +237,8 @@ def loop(monkeypatch):
     """Starts a worker's loop over a court."""
     made = []
 
-    def start(court):
-        made.append(Loop(monkeypatch, court))
+    def start(service):
+        made.append(Loop(monkeypatch, service))
         return made[-1]
 
     yield start
@@ -247,17 +247,17 @@ def loop(monkeypatch):
 
 
 def test_the_loop_answers_until_the_executor_is_gone_and_closes_the_court(loop):
-    at = loop(ScriptedCourt())
+    at = loop(ScriptedService())
     for number, do in enumerate(("dance", "environment")):
         at.ask(number, do)
         kind, job, payload = at.channel.read()
         assert (kind, job) == (b"R", number)
         assert json.loads(payload)["kind"] == ("failed" if do == "dance" else "answered")
     assert at.end_it()
-    assert at.court.closed
+    assert at.service.closed
 
 
-class SlowCourt(ScriptedCourt):
+class SlowService(ScriptedService):
     """Notes that it is at work, and goes on when it is let."""
 
     def __init__(self):
@@ -274,42 +274,42 @@ class SlowCourt(ScriptedCourt):
 
 
 def test_the_court_hears_jobs_at_once_and_notes_belong_to_their_job(loop):
-    at = loop(SlowCourt())
+    at = loop(SlowService())
     for number in (1, 2):
         at.ask(number, "environment")
         assert at.channel.read() == (b"N", number, b"at work")
-    at.court.go.release(2)
+    at.service.go.release(2)
     frames = [at.channel.read() for _ in range(2)]
     assert {(frame.kind, frame.job) for frame in frames} == {(b"R", 1), (b"R", 2)}
-    assert at.court.most == 2
+    assert at.service.most == 2
 
 
-class PatientCourt(SlowCourt):
+class PatientService(SlowService):
     """One job at a time, as with a machine's turn."""
 
     def __init__(self):
         super().__init__()
-        self.turn = Turn()
+        self.device_lock = DeviceLock()
 
     def environment(self, target):
-        with self.turn:
+        with self.device_lock:
             return super().environment(target)
 
 
 def test_a_cancelled_job_that_waits_for_its_turn_is_given_up_while_the_other_goes_on(loop):
-    at = loop(PatientCourt())
+    at = loop(PatientService())
     at.ask(1, "environment")
     assert at.channel.read() == (b"N", 1, b"at work")
     at.ask(2, "environment")
     at.channel.write(b"C", 2)
     assert at.channel.read() == (b"R", 2, b"")
-    assert len(at.court.asked) == 0
-    at.court.go.release()
+    assert len(at.service.asked) == 0
+    at.service.go.release()
     assert at.channel.read()[:2] == (b"R", 1)
 
 
 def test_workers_are_alike_when_device_and_versions_are():
-    class Machines(ScriptedCourt):
+    class Machines(ScriptedService):
         def backend(self, target):
             device = sample_environment().device.model_copy(update={"memory_gbps": 7.0})
             return SimpleNamespace(host=SimpleNamespace(device=device))

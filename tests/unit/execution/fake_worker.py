@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernelwright.execution import job
 from kernelwright.execution.channel import HEADER, Channel
-from kernelwright.execution.job import Desk
+from kernelwright.execution.job import JobServer
 
 JOBS, MOST, AT = [], [], []
 """Jobs so far; for each of them, how many there were at the same time; those at hand."""
@@ -19,7 +19,7 @@ JOBS, MOST, AT = [], [], []
 
 def main() -> None:
     end = socket.socket(fileno=int(sys.argv[1]))
-    Desk(Channel(end), lambda payload: answer(end, payload)).serve()
+    JobServer(Channel(end), lambda payload: answer(end, payload)).serve()
     os._exit(0)
 
 

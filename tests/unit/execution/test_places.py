@@ -22,11 +22,11 @@ def test_each_place_has_its_executor():
 
 
 @pytest.mark.parametrize(
-    ("place", "cure"),
+    ("place", "fix"),
     [(Place("moon"), "must be one of local, ray"), (Place("local", "head:6379"), "add --execution ray")],
 )
-def test_a_place_that_cannot_be_is_refused_with_its_cure(place, cure):
-    with pytest.raises(UsageError, match=cure):
+def test_a_place_that_cannot_be_is_refused_with_its_cure(place, fix):
+    with pytest.raises(UsageError, match=fix):
         make_executor(place, WORK)
 
 

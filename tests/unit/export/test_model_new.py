@@ -14,7 +14,7 @@ from kernelwright.export.model_new import fixed, unwrap, wrap
 from kernelwright.export.reference import attribute, merged_imports, reference
 from kernelwright.propose.author.author import Author
 from kernelwright.propose.proposer import Brief
-from kernelwright.records.attempt import Expansion
+from kernelwright.records.attempt import ProposalRequest
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
@@ -93,7 +93,7 @@ def task(kind="cpu", source=SOURCE):
 
 
 def candidate(wanted):
-    brief = Brief(wanted, Expansion(number=0, intent="seed"), (), (), 0)
+    brief = Brief(wanted, ProposalRequest(number=0, intent="seed"), (), (), 0)
     (proposal,) = asyncio.run(Author().propose(brief))
     return next(proposal.candidate.points())
 

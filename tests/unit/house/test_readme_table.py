@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[3] / "bench" / "readme_table.py"
+SCRIPT = Path(__file__).parents[3] / "benchmarks" / "readme_table.py"
 SPEEDUP = {"median": 3.1, "low": 3.05, "high": 3.16}
 ROW = {
     "task": "mse_loss",
@@ -41,7 +41,7 @@ def script(tmp_path, monkeypatch):
 def test_write_then_check(script, tmp_path, capsys):
     (tmp_path / "examples-cpu.json").write_text(json.dumps(RESULTS))
     assert script.main(["--check"]) == 1
-    assert "run python bench/readme_table.py" in capsys.readouterr().err
+    assert "run python benchmarks/readme_table.py" in capsys.readouterr().err
     assert script.main([]) == 0
     assert script.main(["--check"]) == 0
     text = (tmp_path / "README.md").read_text()

@@ -14,7 +14,7 @@ def sizes(*roots):
 
 
 def test_the_house_is_in_order():
-    assert sizes(ROOT / "src", ROOT / "bench", ROOT / ".ci") == (0, "")
+    assert sizes(ROOT / "src", ROOT / "benchmarks", ROOT / ".ci") == (0, "")
 
 
 def test_what_is_too_long_is_named(tmp_path):

@@ -65,8 +65,8 @@ def test_flags_reach_the_run_and_are_stored_with_it(kernelwright, task, tmp_path
     store = RunStore.open(folder)
     config = config_of(store.card)
     store.close()
-    assert (config.seed, config.sweep.points, config.budget.device_s) == (4, 3, 50.0)
-    assert (config.policy.isolation, config.finals.enabled, config.target_us) == ("strict", False, 1.0)
+    assert (config.seed, config.autotune.points, config.budget.device_s) == (4, 3, 50.0)
+    assert (config.policy.isolation, config.remeasurement.enabled, config.target_us) == ("strict", False, 1.0)
     assert (config.place.name, config.place.address) == ("ray", "head:6379")
 
 

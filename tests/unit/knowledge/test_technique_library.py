@@ -13,7 +13,7 @@ from kernelwright.records.technique import Gain, Technique
 from kernelwright.tasks.kernel_file import parse_kernel
 from kernelwright.tasks.table import read_task
 
-RESULTS = Path(__file__).parents[3] / "bench" / "results"
+RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
 CARD = FOLDER / "cards" / "simd-reduction"
 
 

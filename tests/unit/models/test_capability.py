@@ -6,15 +6,15 @@ import pytest
 from chat_endpoint import Said, complaint, completion
 
 from kernelwright.errors import ModelError
-from kernelwright.records.chat import ChatRequest, Message, ToolCall, ToolSpec
+from kernelwright.records.chat import ChatMessage, ChatRequest, ToolCall, ToolSpec
 
 TOOL = ToolSpec(name="compile", description="compiles", parameters={"type": "object"})
 ASKED = ChatRequest(
     messages=(
-        Message(role="system", text="be brief"),
-        Message(role="user", text="hi"),
-        Message(role="assistant", calls=(ToolCall(id="c0", name="compile", arguments="{}"),)),
-        Message(role="tool", text="ok", call="c0"),
+        ChatMessage(role="system", text="be brief"),
+        ChatMessage(role="user", text="hi"),
+        ChatMessage(role="assistant", calls=(ToolCall(id="c0", name="compile", arguments="{}"),)),
+        ChatMessage(role="tool", text="ok", call="c0"),
     ),
     temperature=0.2,
     seed=3,

@@ -10,14 +10,14 @@ from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.claude import open_model
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.table import make_model
-from kernelwright.records.chat import ChatRequest, Message, ToolCall, ToolSpec, Usage
+from kernelwright.records.chat import ChatMessage, ChatRequest, ToolCall, ToolSpec, Usage
 
 TOOL = ToolSpec(name="compile", description="compiles", parameters={"type": "object", "properties": {}})
 ASKED = ChatRequest(
     messages=(
-        Message(role="system", text="be brief"),
-        Message(role="user", text="hi "),
-        Message(
+        ChatMessage(role="system", text="be brief"),
+        ChatMessage(role="user", text="hi "),
+        ChatMessage(
             role="assistant",
             text="I compile.",
             calls=(
@@ -25,9 +25,9 @@ ASKED = ChatRequest(
                 ToolCall(id="c1", name="compile", arguments="not JSON"),
             ),
         ),
-        Message(role="tool", text="ok", call="c0"),
-        Message(role="tool", text="", call="c1"),
-        Message(role="user", text="go on"),
+        ChatMessage(role="tool", text="ok", call="c0"),
+        ChatMessage(role="tool", text="", call="c1"),
+        ChatMessage(role="user", text="go on"),
     ),
     tools=(TOOL,),
     temperature=0.3,
@@ -168,10 +168,10 @@ def test_the_length_is_never_left_out(server, model):
 @pytest.mark.parametrize("depth", [*range(50, 1000, 75), 50_000])
 def test_a_call_of_any_depth_can_be_said_back(server, model, depth):
     nested = '{"a":' + "[" * depth + "]" * depth + "}"
-    said = Message(role="assistant", calls=(ToolCall(id="c0", name="compile", arguments=nested),))
-    told = Message(role="tool", text="too deep", call="c0")
+    said = ChatMessage(role="assistant", calls=(ToolCall(id="c0", name="compile", arguments=nested),))
+    told = ChatMessage(role="tool", text="too deep", call="c0")
     server.script.say(message(text("done")))
-    dialogue = (Message(role="user", text="go"), said, told)
+    dialogue = (ChatMessage(role="user", text="go"), said, told)
     assert ask(model, ASKED.model_copy(update={"messages": dialogue}))[0].text == "done"
 
 

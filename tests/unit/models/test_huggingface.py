@@ -10,10 +10,12 @@ from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.huggingface import prompt_text
 from kernelwright.models.table import make_model
-from kernelwright.records.chat import ChatRequest, Message, ToolCall, ToolSpec
+from kernelwright.records.chat import ChatMessage, ChatRequest, ToolCall, ToolSpec
 from tiny_checkpoint import write_checkpoint
 
-ASKED = ChatRequest(messages=(Message(role="system", text="s"), Message(role="user", text="hello")), max_tokens=12)
+ASKED = ChatRequest(
+    messages=(ChatMessage(role="system", text="s"), ChatMessage(role="user", text="hello")), max_tokens=12
+)
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +69,10 @@ def test_counts_are_exact_and_the_length_holds(checkpoint):
 
 
 def test_the_window_bounds_the_reply(checkpoint):
-    long = ChatRequest(messages=(Message(role="user", text="x" * 505),), max_tokens=100)
+    long = ChatRequest(messages=(ChatMessage(role="user", text="x" * 505),), max_tokens=100)
     reply = ask(checkpoint, long)[0]
     assert (reply.usage.prompt, reply.usage.completion, reply.finish) == (508, 4, "length")
-    full = ChatRequest(messages=(Message(role="user", text="x" * 600),), max_tokens=100)
+    full = ChatRequest(messages=(ChatMessage(role="user", text="x" * 600),), max_tokens=100)
     reply = ask(checkpoint, full)[0]
     assert (reply.text, reply.usage.completion, reply.finish) == ("", 0, "length")
 
@@ -94,9 +96,9 @@ def test_a_reply_that_ends_by_itself_is_finished(checkpoint, tmp_path):
 def test_a_template_gets_results_as_openai_writes_them_and_arguments_as_an_object():
     tokenizer = Tokenizer()
     dialogue = (
-        Message(role="user", text="go"),
-        Message(role="assistant", calls=(ToolCall(id="c", name="compile", arguments='{"code": "x"}'),)),
-        Message(role="tool", text="ok", call="c"),
+        ChatMessage(role="user", text="go"),
+        ChatMessage(role="assistant", calls=(ToolCall(id="c", name="compile", arguments='{"code": "x"}'),)),
+        ChatMessage(role="tool", text="ok", call="c"),
     )
     told = prompt_text(tokenizer, dialogue, (ToolSpec(name="compile", description="d", parameters={"type": "object"}),))
     assert told == 'user:go;assistant:;c=compile({"code": "x"});tool:ok;to c;offered compile'
@@ -104,9 +106,9 @@ def test_a_template_gets_results_as_openai_writes_them_and_arguments_as_an_objec
 
 def test_a_template_without_tools_gets_plain_text(checkpoint):
     dialogue = (
-        Message(role="user", text="go"),
-        Message(role="assistant", calls=(ToolCall(id="c", name="compile", arguments="{}"),)),
-        Message(role="tool", text="ok", call="c"),
+        ChatMessage(role="user", text="go"),
+        ChatMessage(role="assistant", calls=(ToolCall(id="c", name="compile", arguments="{}"),)),
+        ChatMessage(role="tool", text="ok", call="c"),
     )
     reply = ask(checkpoint, ASKED.model_copy(update={"messages": dialogue}))[0]
     flat = "go" + "Call c: compile({})" + "Result of c:\nok"

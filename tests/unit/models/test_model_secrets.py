@@ -13,10 +13,10 @@ from kernelwright.models.claude import open_model as open_claude
 from kernelwright.models.config import ModelConfig, read_model
 from kernelwright.models.openai_compatible import open_model
 from kernelwright.models.secret import Secret, find_secret
-from kernelwright.records.chat import ChatRequest, Message
+from kernelwright.records.chat import ChatMessage, ChatRequest
 
 KEY = "sk-very/secret+0123456789abcdef"
-ASKED = ChatRequest(messages=(Message(role="user", text="hi"),))
+ASKED = ChatRequest(messages=(ChatMessage(role="user", text="hi"),))
 
 
 def echo(status, shape):

@@ -9,10 +9,10 @@ from chat_endpoint import Said, complaint, completion
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.openai_compatible import open_model
-from kernelwright.records.chat import ChatRequest, Message, ToolCall, ToolSpec, Usage
+from kernelwright.records.chat import ChatMessage, ChatRequest, ToolCall, ToolSpec, Usage
 
 ASKED = ChatRequest(
-    messages=(Message(role="system", text="be brief"), Message(role="user", text="hi")), temperature=0.2, seed=3
+    messages=(ChatMessage(role="system", text="be brief"), ChatMessage(role="user", text="hi")), temperature=0.2, seed=3
 )
 TOOL = ToolSpec(name="compile", description="compiles", parameters={"type": "object", "properties": {}})
 
@@ -108,9 +108,9 @@ def test_tool_calls_there_and_back(server, opened):
     call = {"id": "c1", "type": "function", "function": {"name": "compile", "arguments": '{"code": 1'}}
     server.script.say(completion(None, "tool_calls", message={"content": None, "tool_calls": [call]}))
     dialogue = (
-        Message(role="user", text="go"),
-        Message(role="assistant", calls=(ToolCall(id="c0", name="compile", arguments="{}"),)),
-        Message(role="tool", text="ok", call="c0"),
+        ChatMessage(role="user", text="go"),
+        ChatMessage(role="assistant", calls=(ToolCall(id="c0", name="compile", arguments="{}"),)),
+        ChatMessage(role="tool", text="ok", call="c0"),
     )
     reply = ask(opened(), ChatRequest(messages=dialogue, tools=(TOOL,)))
     assert reply.finish == "tools"
@@ -266,12 +266,12 @@ def test_nobody_there(waits, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "cure"),
+    ("status", "message", "fix"),
     [(401, "bad key", "OPENAI_API_KEY"), (403, "no", "OPENAI_API_KEY"), (404, "no such model", "model's name")],
 )
-def test_no_retry_where_it_cannot_help(server, opened, status, message, cure):
+def test_no_retry_where_it_cannot_help(server, opened, status, message, fix):
     server.script.say(complaint(status, message))
-    with pytest.raises(ModelError, match=cure):
+    with pytest.raises(ModelError, match=fix):
         ask(opened(), ASKED)
     assert len(server.script.heard) == 1
 

@@ -7,7 +7,7 @@ from kernelwright.models import prices
 from kernelwright.models.answer import prompt_tokens, tokens_in
 from kernelwright.models.config import ModelConfig, is_local
 from kernelwright.models.prices import Price, cost, find_price, price_of
-from kernelwright.records.chat import ChatRequest, Message, Usage
+from kernelwright.records.chat import ChatMessage, ChatRequest, Usage
 
 
 @pytest.fixture(autouse=True)
@@ -111,5 +111,5 @@ def test_estimates():
     assert tokens_in("") == 0
     assert tokens_in("x" * 30) == 10
     assert tokens_in("é" * 3) == 2
-    request = ChatRequest(messages=(Message(role="user", text="x" * 300),), max_tokens=4000)
+    request = ChatRequest(messages=(ChatMessage(role="user", text="x" * 300),), max_tokens=4000)
     assert prompt_tokens(request) == 108

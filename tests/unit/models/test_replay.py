@@ -8,12 +8,12 @@ from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.replay import Recorded, Replay, read_recorded, recorded_in
 from kernelwright.models.table import make_model
-from kernelwright.records.chat import ChatReply, ChatRequest, Message
-from kernelwright.records.run import Turn
+from kernelwright.records.chat import ChatMessage, ChatReply, ChatRequest
+from kernelwright.records.run import Message
 
 
 def asked(*texts, **fields):
-    return ChatRequest(messages=tuple(Message(role="user", text=text) for text in texts), **fields)
+    return ChatRequest(messages=tuple(ChatMessage(role="user", text=text) for text in texts), **fields)
 
 
 def said(text):
@@ -91,7 +91,7 @@ def test_a_torn_last_line_is_left_out_and_another_is_refused(tmp_path):
 
 def test_turns_of_a_run_are_a_record():
     def turn(number, kind, text, role="coder", sibling=0):
-        return Turn(number=number, expansion=1, sibling=sibling, role=role, kind=kind, text=text)
+        return Message(number=number, proposal_request=1, sibling=sibling, role=role, kind=kind, text=text)
 
     turns = [
         turn(0, "prompt", asked("a").model_dump_json()),

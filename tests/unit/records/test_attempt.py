@@ -1,6 +1,6 @@
 """Attempts: who is fastest, and what an attempt's time is."""
 
-from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal, fastest, speedup
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, fastest, speedup
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import OUTCOMES
 from kernelwright.testing.samples import sample_evaluation, sample_measured
@@ -9,7 +9,7 @@ from kernelwright.testing.samples import sample_evaluation, sample_measured
 def attempt(number, evaluation):
     return Attempt(
         number=number,
-        expansion=Expansion(number=number, intent="seed"),
+        proposal_request=ProposalRequest(number=number, intent="seed"),
         proposal=Proposal(candidate=Candidate(language="cpp", source=str(number))),
         evaluation=evaluation,
         cost=Cost(),

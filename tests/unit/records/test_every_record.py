@@ -49,7 +49,7 @@ def test_a_field_that_nobody_declared_is_refused():
 
 @pytest.mark.parametrize("value", [float("inf"), float("-inf")])
 def test_infinite_errors_survive_json(value):
-    case = CaseError(regime="times 3", error=value, reference_error=0.0, allowed=1e-7)
+    case = CaseError(distribution="times 3", error=value, reference_error=0.0, allowed=1e-7)
     assert CaseError.model_validate_json(case.model_dump_json()).error == value
 
 

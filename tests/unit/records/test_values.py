@@ -37,7 +37,8 @@ def test_compulsory_bytes_count_each_tensor_once_and_no_scalar():
 
 def test_the_worst_case_used_up_most_of_what_it_was_allowed():
     cases = [
-        CaseError(regime=r, error=e, reference_error=0, allowed=a) for r, e, a in (("a", 1e-6, 1e-3), ("b", 1e-8, 1e-7))
+        CaseError(distribution=r, error=e, reference_error=0, allowed=a)
+        for r, e, a in (("a", 1e-6, 1e-3), ("b", 1e-8, 1e-7))
     ]
     assert Accuracy(cases=tuple(cases)).worst == cases[1]
     assert Accuracy(cases=()).worst is None
@@ -72,12 +73,12 @@ def test_arguments_are_found_by_name_and_flops_add_up():
 
 
 @pytest.mark.parametrize(
-    "dial",
+    "option",
     [
         {"confidence": 1.0}, {"confidence": 0.5}, {"seeds": 0}, {"search_blocks": 3}, {"disabled": ("honesty",)},
         {"baselines": ("compile",)}, {"baselines": ()}, {"baselines": ("eager", "eager")},
     ],
 )  # fmt: skip
-def test_a_policy_that_means_nothing_is_refused(dial):
+def test_a_policy_that_means_nothing_is_refused(option):
     with pytest.raises(ValidationError):
-        Policy(**dial)
+        Policy(**option)

@@ -82,14 +82,14 @@ def test_samples_draws_every_block():
 
 
 def test_samples_far_apart_are_logarithmic_and_say_so():
-    sides = (Side(name="candidate", samples_us=(1.0, 1.1)), Side(name="eager", samples_us=(90.0,)))
-    timing = Timing(latency_us=1, sides=sides, versus=(), calls_per_sample=1, clock="outside")
+    arms = (Side(name="candidate", samples_us=(1.0, 1.1)), Side(name="eager", samples_us=(90.0,)))
+    timing = Timing(latency_us=1, arms=arms, versus=(), calls_per_sample=1, clock="outside")
     assert "logarithmic" in str(samples(timing, WIDE))
     parsed(samples(timing.model_copy(update={"sides": ()}), WIDE))
 
 
 def test_errors_as_shares_of_the_limit():
-    case = CaseError(regime="x", error=2e-7, reference_error=1e-8, allowed=1e-7)
+    case = CaseError(distribution="x", error=2e-7, reference_error=1e-8, allowed=1e-7)
     assert share(case, case.error) == pytest.approx(2)
     exact = case.model_copy(update={"allowed": 0.0})
     assert share(exact, 0.0) == 0
@@ -100,7 +100,7 @@ def test_errors_as_shares_of_the_limit():
 
 @pytest.mark.parametrize("error", [0.0, math.inf, math.nan, 1e300])
 def test_errors_of_any_size(error):
-    case = CaseError(regime=fake.HOSTILE, error=error, reference_error=0.0, allowed=1e-7)
+    case = CaseError(distribution=fake.HOSTILE, error=error, reference_error=0.0, allowed=1e-7)
     root = parsed(errors(Accuracy(cases=(case,)), WIDE))
     assert len(kinds(root, "err")) == 1
     assert [n for n in root.iter() if n.tag in {"script", "img"}] == []

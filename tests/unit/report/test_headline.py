@@ -26,7 +26,7 @@ def test_a_slower_final_is_called_slower():
 
 def test_a_slower_kernel_that_was_wanted_is_not_said_to_stay_away():
     run = fake.long_run(3)
-    card = fake.card().model_copy(update={"config": {"finals": {"keep_slower": True}}})
+    card = fake.card().model_copy(update={"config": {"remeasurement": {"keep_slower": True}}})
     assert headline(card, run, fake.ended(run[0], eager=0.8)).title.startswith("Slower than eager PyTorch")
 
 

@@ -6,7 +6,7 @@ from math import log2
 import pytest
 
 from kernelwright.errors import StoreError
-from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.measure import Ratio
 from kernelwright.reward.predictor.experience import Row, Told, features, read_rows, row_of, speed_of, text_of
@@ -24,7 +24,7 @@ def candidate(source, **fields):
 def attempt(source, outcome="measured", speedup=1.0, number=0, known=None):
     return Attempt(
         number=number,
-        expansion=Expansion(number=number, intent="seed"),
+        proposal_request=ProposalRequest(number=number, intent="seed"),
         proposal=Proposal(candidate=candidate(source)),
         evaluation=sample_evaluation(outcome, speedup),
         known=known,

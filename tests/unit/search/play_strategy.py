@@ -41,12 +41,12 @@ class Player:
 
     def answer(self, *words):
         """Tell what came of the last expansion, then close it."""
-        expansion = self.asked[-1]
+        proposal_request = self.asked[-1]
         for word in words:
-            attempt = self._attempt(expansion, word)
+            attempt = self._attempt(proposal_request, word)
             self.attempts.append(attempt)
             self.strategy.tell(attempt, feedback_of(attempt))
-        self.strategy.closed(expansion)
+        self.strategy.closed(proposal_request)
         self.room -= max(1, len(words))
 
     def play(self, *answers):
@@ -56,7 +56,7 @@ class Player:
             self.answer(*([words] if isinstance(words, str) else words))
         return self.ask()
 
-    def _attempt(self, expansion, word):
+    def _attempt(self, proposal_request, word):
         fate, _, twin = word.partition(" as ")
         outcome, _, speedup = fate.partition(" ")
         outcome, _, stage = outcome.partition("@")
@@ -67,7 +67,7 @@ class Player:
         evaluation = made.evaluation.model_copy(update={"stage": stage}) if stage else made.evaluation
         proposal = made.proposal.model_copy(update={"candidate": candidate})
         known = int(twin) if twin else None
-        new = {"expansion": expansion, "proposal": proposal, "evaluation": evaluation, "known": known}
+        new = {"expansion": proposal_request, "proposal": proposal, "evaluation": evaluation, "known": known}
         return made.model_copy(update=new)
 
 

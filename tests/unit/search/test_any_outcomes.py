@@ -25,10 +25,10 @@ def played(config, limits, answers):
     """The strategy after all answers, of which each expansion gets no more than it asked for."""
     player = Player(config, **limits)
     for words in answers:
-        expansion = player.ask()
-        if expansion is None:
+        proposal_request = player.ask()
+        if proposal_request is None:
             return player
-        player.answer(*words[: expansion.count])
+        player.answer(*words[: proposal_request.count])
     raise AssertionError("it never ended")
 
 
@@ -44,11 +44,11 @@ def test_any_outcomes_end_within_the_budget_and_replay(config, proposals, target
     player = played(config, limits, answers)
     assert [e.number for e in player.asked] == list(range(len(player.asked)))
     assert player.room >= 0
-    born = {a.number: a.expansion.number for a in player.attempts}
-    for expansion in player.asked:
-        assert all(born[parent] < expansion.number for parent in expansion.parents)
-        assert len(set(expansion.parents)) == len(expansion.parents)
-        assert expansion.parents or (expansion.intent, expansion.dialogue) == ("seed", "fresh")
+    born = {a.number: a.proposal_request.number for a in player.attempts}
+    for proposal_request in player.asked:
+        assert all(born[parent] < proposal_request.number for parent in proposal_request.parents)
+        assert len(set(proposal_request.parents)) == len(proposal_request.parents)
+        assert proposal_request.parents or (proposal_request.intent, proposal_request.dialogue) == ("seed", "fresh")
     assert played(config, limits, answers).asked == player.asked
     if player.room:
         assert player.strategy.finished()

@@ -7,7 +7,7 @@ outcomes in `play_strategy`'s words, `ends` the last words (null: the budget end
 import pytest
 from play_strategy import TRACES, Player
 
-from kernelwright.records.attempt import Expansion
+from kernelwright.records.attempt import ProposalRequest
 from kernelwright.search.table import STRATEGIES, spellings
 
 
@@ -15,7 +15,7 @@ from kernelwright.search.table import STRATEGIES, spellings
 def test_a_strategy_asks_as_its_pseudocode_does(trace):
     player = Player(trace["config"], **trace["limits"])
     for number, turn in enumerate(trace["turns"]):
-        assert player.ask() == Expansion(number=number, **turn["asks"]), f"turn {number}"
+        assert player.ask() == ProposalRequest(number=number, **turn["asks"]), f"turn {number}"
         player.answer(*turn["gets"])
     assert player.ask() is None
     assert player.strategy.finished() == trace["ends"]

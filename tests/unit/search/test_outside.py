@@ -2,13 +2,13 @@
 
 import pytest
 
-from kernelwright.records.attempt import Expansion
+from kernelwright.records.attempt import ProposalRequest
 from kernelwright.records.feedback import Feedback
 from kernelwright.search.outside import DONE, Outside
 from kernelwright.search.strategy import Limits
 from kernelwright.testing.samples import sample_attempt
 
-SEED = Expansion(number=0, intent="seed")
+SEED = ProposalRequest(number=0, intent="seed")
 FEEDBACK = Feedback(attempt=0, words="", works=False)
 
 
@@ -38,7 +38,7 @@ def test_the_next_is_a_child_of_the_latest(outside, outcome, intent):
     outside.tell(sample_attempt(0, outcome), FEEDBACK)
     outside.closed(SEED)
     assert outside.finished() is None
-    assert outside.ask(1) == [Expansion(number=1, intent=intent, parents=(0,))]
+    assert outside.ask(1) == [ProposalRequest(number=1, intent=intent, parents=(0,))]
 
 
 def test_an_expansion_without_a_kernel_is_the_end(outside):

@@ -27,9 +27,9 @@ def test_a_round_is_no_wider_than_the_budget():
 def test_the_next_round_waits_for_the_last_answer():
     player = Player(SEPARATE, proposals=12)
     first = player.strategy.ask(9)
-    for place, expansion in enumerate(first):
+    for place, proposal_request in enumerate(first):
         assert player.strategy.ask(9) == []
-        player.asked.append(expansion)
+        player.asked.append(proposal_request)
         player.answer(f"measured {place + 1}")
     second = player.strategy.ask(9)
     assert [e.number for e in second] == [4, 5, 6, 7]

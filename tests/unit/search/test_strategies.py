@@ -3,7 +3,7 @@
 import pytest
 from play_strategy import CONFIG, Player, feedback_of
 
-from kernelwright.records.attempt import Expansion
+from kernelwright.records.attempt import ProposalRequest
 from kernelwright.search.strategy import Limits
 from kernelwright.search.table import STRATEGIES, listed, spellings
 
@@ -16,7 +16,7 @@ def make(config, **limits):
 def test_independent_seeds_are_asked_for_until_all_are_out(name):
     strategy = make({"name": name, "n": 5}, proposals=99)
     asked = [*strategy.ask(3), *strategy.ask(3), *strategy.ask(3)]
-    assert asked == [Expansion(number=n, intent="seed") for n in range(5)]
+    assert asked == [ProposalRequest(number=n, intent="seed") for n in range(5)]
 
 
 def test_independent_seeds_are_never_more_than_the_budget_has():
@@ -32,7 +32,7 @@ def test_pass_at_k_is_failed_when_none_works():
 def test_shots_in_flight_when_the_target_is_met_are_the_last():
     strategy = make({"name": "tritongym", "workflow": "one_shot"}, proposals=9, target_us=50.0)
     assert len(strategy.ask(2)) == 2
-    attempt = Player({"name": "direct"})._attempt(Expansion(number=0, intent="seed"), "measured 2")
+    attempt = Player({"name": "direct"})._attempt(ProposalRequest(number=0, intent="seed"), "measured 2")
     strategy.tell(attempt, feedback_of(attempt))
     assert strategy.ask(2) == []
 
@@ -57,8 +57,8 @@ def test_one_expansion_is_out_at_a_time(config):
 )  # fmt: skip
 @pytest.mark.parametrize("config", SERIAL, ids=lambda c: c.get("workflow", c["name"]))
 def test_what_works_is_improved_and_what_fails_is_repaired(config, outcome, intent):
-    expansion = Player(config).play(outcome)
-    assert (expansion.intent, expansion.parents) == (intent, (0,))
+    proposal_request = Player(config).play(outcome)
+    assert (proposal_request.intent, proposal_request.parents) == (intent, (0,))
 
 
 @pytest.mark.parametrize("config", [c for c in SERIAL if c.get("workflow") != "agent"], ids=str)

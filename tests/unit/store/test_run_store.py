@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from kernelwright.errors import StoreError
-from kernelwright.records.attempt import Expansion
+from kernelwright.records.attempt import ProposalRequest
 from kernelwright.records.evaluation import OUTCOMES
-from kernelwright.records.run import Outcome, Turn
+from kernelwright.records.run import Message, Outcome
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore, Tell
 from kernelwright.testing.samples import sample_attempt, sample_card, sample_evaluation, sample_measured
 
 TABLES = (
     "card",
-    "expansions",
+    "proposal_requests",
     "proposals",
     "evaluations",
     "attempts",
     "tells",
-    "turns",
+    "messages",
     "events",
     "outcomes",
 )
@@ -37,12 +37,12 @@ def store(tmp_path: Path):
 def fill(store: RunStore) -> None:
     """One row in every table."""
     attempt = sample_attempt()
-    store.ask(attempt.expansion)
+    store.ask(attempt.proposal_request)
     store.propose(0, [attempt.proposal])
     store.evaluate("key", attempt.evaluation)
     store.append(attempt)
     store.tell(0, 1.5)
-    store.turn(Turn(number=0, expansion=0, role="author", kind="prompt", text="write"))
+    store.message(Message(number=0, proposal_request=0, role="author", kind="prompt", text="write"))
     store.event("{}")
     store.finish(Outcome(best=0, stopped="done"))
 
@@ -53,11 +53,11 @@ def test_everything_is_read_back_equal(store):
     with_reader = RunStore.open(store.folder)
     assert with_reader.card == sample_card()
     assert with_reader.attempts() == [attempt]
-    assert with_reader.expansions() == [attempt.expansion]
+    assert with_reader.proposal_requests() == [attempt.proposal_request]
     assert with_reader.proposals() == {0: (attempt.proposal,)}
     assert with_reader.evaluations() == {"key": (attempt.evaluation,)}
     assert with_reader.tells() == [Tell(0, 1.5)]
-    assert with_reader.turns()[0].text == "write"
+    assert with_reader.messages()[0].text == "write"
     assert with_reader.events() == ["{}"]
     assert with_reader.outcome() == Outcome(best=0, stopped="done")
     with_reader.close()
@@ -66,7 +66,7 @@ def test_everything_is_read_back_equal(store):
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_an_attempt_of_every_outcome_survives(store, outcome):
     attempt = sample_attempt(0, outcome)
-    store.ask(attempt.expansion)
+    store.ask(attempt.proposal_request)
     store.append(attempt)
     assert store.attempts() == [attempt]
 
@@ -161,22 +161,22 @@ def test_another_schema_version_is_refused(store):
 def test_a_row_of_another_shape_is_explained(store):
     store.close()
     with closing(sqlite3.connect(store.folder / FILE)) as connection:
-        connection.execute("INSERT INTO expansions VALUES (0, '{}')")
+        connection.execute("INSERT INTO proposal_requests VALUES (0, '{}')")
         connection.commit()
     with pytest.raises(StoreError, match="cannot read"):
-        RunStore.open(store.folder).expansions()
+        RunStore.open(store.folder).proposal_requests()
 
 
 def test_a_full_disk_says_so_and_loses_nothing(store):
-    store.ask(Expansion(number=0, intent="seed"))
+    store.ask(ProposalRequest(number=0, intent="seed"))
     (pages,) = store._database.read("PRAGMA page_count")[0]
     store._database.read(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreError, match=r"is full.*kernelwright resume"):
         for number in range(1, 10_000):
-            store.ask(Expansion(number=number, intent="seed", hint="x" * 1000))
-    kept = len(store.expansions())
+            store.ask(ProposalRequest(number=number, intent="seed", hint="x" * 1000))
+    kept = len(store.proposal_requests())
     store.close()
-    assert len(RunStore.open(store.folder).expansions()) == kept >= 1
+    assert len(RunStore.open(store.folder).proposal_requests()) == kept >= 1
 
 
 def test_a_folder_that_cannot_be_made_is_explained(tmp_path):

@@ -12,8 +12,8 @@ from typing import Protocol
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.instruments import Instruments, Offsets
-from kernelwright.evaluate.sandbox.contestant import Contestant
-from kernelwright.evaluate.session.cases import Case, Presented
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.measure import BuildFacts
@@ -28,8 +28,8 @@ CloseOldest = Callable[[], bool]
 class Reference:
     """A task's reference in its process, before it is known whether the task can be judged."""
 
-    process: Contestant
-    open: Callable[[Presented, CloseOldest], Session]
+    process: CandidateProcess
+    open: Callable[[OriginalTask, CloseOldest], Session]
     """Opens the session of the task that it turned out to be.
 
     Raises:
@@ -56,9 +56,9 @@ class Prepared:
 class Loaded:
     """A candidate in its process, ready to compute, with what its backend knows of it."""
 
-    process: Contestant
+    process: CandidateProcess
     facts: BuildFacts
-    again: Callable[[Case], Contestant] | None = None
+    again: Callable[[Case], CandidateProcess] | None = None
     """Loads it into one more process, with inputs that it may write to and the parameters of a case; None: nobody can."""
     instruments: Callable[[], Instruments] = Instruments
     guarded: bool = True

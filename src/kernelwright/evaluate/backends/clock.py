@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from kernelwright.evaluate.profile.clock import Pace
-from kernelwright.evaluate.profile.conditions import Watch
+from kernelwright.evaluate.timing.clock import Pace
+from kernelwright.evaluate.timing.conditions import Watch
 from kernelwright.records.measure import BaselineName
 
 

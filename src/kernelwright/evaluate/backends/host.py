@@ -24,7 +24,7 @@ ABSENT = "absent"
 _BLOCK = bytes(1 << 20)
 
 
-class Turn:
+class DeviceLock:
     """A lock as a context manager: who holds it is alone with the device, and a thread may take it again while it has it."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Host:
 
     warm: Warm
     device: Device
-    turn: Turn = field(default_factory=Turn)
+    device_lock: DeviceLock = field(default_factory=DeviceLock)
     """Held by whoever uses the device: nothing else may run beside a clock."""
 
     def close(self) -> None:

@@ -29,5 +29,5 @@ def package(name: str, lack: Literal["lost", "missing"] = "missing") -> Check:
         return Check(name=name, status="ok", detail=done.stdout.strip())
     lines = done.stderr.strip().splitlines() if done else []
     told = f"cannot be imported: {lines[-1] if lines else 'the interpreter did not answer'}"
-    cure = f"Install it for {sys.executable}: pip install {name.replace('.', '-')}"
-    return Check(name=name, status=lack, detail=told, cure=cure)
+    fix = f"Install it for {sys.executable}: pip install {name.replace('.', '-')}"
+    return Check(name=name, status=lack, detail=told, fix=fix)

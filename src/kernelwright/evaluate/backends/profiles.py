@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from kernelwright.errors import KernelwrightError
+from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
 
 FAILURES = (
     ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, KernelwrightError, OSError, KeyError, TypeError,

@@ -10,7 +10,7 @@ import time
 
 from kernelwright.evaluate.languages.artifact import Library
 from kernelwright.evaluate.sandbox import kernel
-from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import Execute, Made
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -31,7 +31,7 @@ def shared_object(
         ChildSlowError, ChildGoneError: the compiler took too long, or was killed.
     """
     confined = jail.model_copy(update={"may_execute": True, "memory_bytes": 4 << 30})
-    child = Contestant(warm.spawn("tool", confined), limit_s)
+    child = CandidateProcess(warm.spawn("tool", confined), limit_s)
     try:
         start = time.perf_counter()
         executed = child.ask(Execute(argv=argv, texts=files, result=LIBRARY))
@@ -46,7 +46,7 @@ def shared_object(
         child.close()
 
 
-def read_made(child: Contestant, made: Made) -> bytes:
+def read_made(child: CandidateProcess, made: Made) -> bytes:
     """The bytes; the caller has bounded how many.
 
     Raises:
@@ -57,7 +57,7 @@ def read_made(child: Contestant, made: Made) -> bytes:
     return buffer.raw
 
 
-def _fetch(child: Contestant, made: Made) -> int:
+def _fetch(child: CandidateProcess, made: Made) -> int:
     descriptor = os.memfd_create("kernel.so", os.MFD_CLOEXEC)
     os.write(descriptor, read_made(child, made))
     return descriptor

@@ -12,10 +12,10 @@ from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends.backend import Backend, CloseOldest
 from kernelwright.evaluate.backends.reference import LIMIT_S
 from kernelwright.evaluate.pipeline.rules import comparators
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
 from kernelwright.evaluate.sandbox.messages.calls import ExportGraph, LoadTask, TaskLoaded
-from kernelwright.evaluate.session.cases import Case, Presented
+from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
@@ -43,7 +43,7 @@ def open_session(
     process = reference.process
     try:
         task, init = _describe(process, source, target)
-        session = reference.open(Presented(task, init, ""), close_oldest)
+        session = reference.open(OriginalTask(task, init, ""), close_oldest)
         if "admission" not in policy.disabled:
             _refuse_independent(session)
             _refuse_trivial(session)
@@ -73,7 +73,7 @@ def open_session(
     return session
 
 
-def _describe(reference: Contestant, source: TaskSource, target: Target) -> tuple[Task, str | None]:
+def _describe(reference: CandidateProcess, source: TaskSource, target: Target) -> tuple[Task, str | None]:
     loaded = reference.ask(LoadTask(source=source.source, threads=len(os.sched_getaffinity(0))))
     _refuse_unfit(loaded, source)
     workload = Workload(inputs=loaded.inputs, parameters=loaded.parameters, outputs=loaded.outputs)

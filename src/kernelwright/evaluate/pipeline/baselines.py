@@ -17,10 +17,10 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from kernelwright.evaluate.backends.clock import Clock
-from kernelwright.evaluate.profile import statistics
-from kernelwright.evaluate.profile.statistics import Stopping, schedule
 from kernelwright.evaluate.sandbox.messages.calls import Prepare
 from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.timing import statistics
+from kernelwright.evaluate.timing.statistics import Stopping, schedule
 from kernelwright.records.base import identity
 from kernelwright.records.measure import BaselineName, Ratio, Versus
 from kernelwright.records.policy import Effort, Policy

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 from kernelwright.evaluate.backends.backend import Backend, Loaded
 from kernelwright.evaluate.backends.clock import Clock
-from kernelwright.evaluate.pipeline.promotion import promoted
+from kernelwright.evaluate.pipeline.new_best_audit import audited
 from kernelwright.evaluate.pipeline.timing import time_candidate
+from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.mutation import FAULTS, named
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
 from kernelwright.records.evaluation import (
@@ -67,7 +67,7 @@ def build_candidate(trial: Trial, backend: Backend) -> Evaluation:
 @contextmanager
 def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
     """Alone with the device; but in a search, with cases that no other candidate meets, and whose seeds are then told."""
-    with backend.host.turn:
+    with backend.host.device_lock:
         # Another task's admission may have needed the device's memory meanwhile.
         session = trial.reopen()
         session.policy = trial.policy
@@ -87,12 +87,12 @@ def _verify(trial: Trial, loaded: Loaded) -> None:
 
     Raises:
         OutcomeReached: one is wrong.
-        as `Contestant.run`.
+        as `CandidateProcess.run`.
     """
     with trial.timed("verify"):
         for case in trial.session.cases:
-            if case.regime in loaded.skipped:
-                trial.skipped.append(f"{case.regime}: {loaded.skipped[case.regime]}")
+            if case.distribution in loaded.skipped:
+                trial.skipped.append(f"{case.distribution}: {loaded.skipped[case.distribution]}")
                 continue
             loaded.give(case.offsets)
             with named(trial, case, loaded.again, loaded.whole):
@@ -105,7 +105,7 @@ def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
         return _verified(trial, loaded, "the receipt's seeds")
     with trial.timed("measure"), loaded.timed():
         outcome = time_candidate(trial, clock, loaded)
-    return promoted(trial, clock, loaded, outcome)
+    return audited(trial, clock, loaded, outcome)
 
 
 def _verified(trial: Trial, loaded: Loaded, how: str) -> Verified:

@@ -144,7 +144,7 @@ def _range(session: Session) -> list[Checked]:
 
 
 def _redundancy(session: Session) -> Checked:
-    task = session.presented.task
+    task = session.original.task
     found = redundancies(task.graph, (*task.workload.tensors, *task.workload.parameters))
     if not found:
         return Checked(name="redundancy", status="passed", figure="none found")

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.evaluate.backends.instruments import NotRunError, Offsets
-from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, TamperedError
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify.compare import Wrong
-from kernelwright.evaluate.verify.regimes import Regime
+from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.tensor import Domain, TensorSpec
 
 RERUNS = 20
@@ -37,22 +37,22 @@ class ProbeFailedError(Exception):
 class Subject:
     """A loaded candidate. `prepare` is called with the offsets before each sample, to hand over parameters."""
 
-    def __init__(self, contestant: Contestant, prepare: Callable[[Offsets], None] | None = None) -> None:
-        self.contestant, self._prepare = contestant, prepare
+    def __init__(self, process: CandidateProcess, prepare: Callable[[Offsets], None] | None = None) -> None:
+        self.process, self._prepare = process, prepare
 
     def compute(self, places: Sequence[Offsets]) -> list[Results]:
         """Results of one sample, a list for each call; no two of them share memory.
 
         Raises:
             TamperedError: they do.
-            as `Contestant.run`.
+            as `CandidateProcess.run`.
         """
         if self._prepare is not None:
             self._prepare(places[0])
-        ran = self.contestant.run(places, checked=False)
+        ran = self.process.run(places, checked=False)
         ran.must_be_disjoint()
         # Copies: the launcher's results lie where the next ones will.
-        return [[self.contestant.read(found).clone() for found in call] for call in ran.results]
+        return [[self.process.read(found).clone() for found in call] for call in ran.results]
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Scene:
     def case_at(self, offsets: Offsets, name: str) -> Case | None:
         """As `case_with`, and None where the reference is not finite."""
         self.session.forget_parameters()
-        return self.session.case_at(Regime(name, (), lambda x, spec, generator: x), offsets)
+        return self.session.case_at(InputDistribution(name, (), lambda x, spec, generator: x), offsets)
 
 
 def races(scene: Scene) -> str:
@@ -198,7 +198,9 @@ def two_results(scene: Scene) -> str:
         raise ProbeFailedError("shared_results", str(error)) from None
     for case, found in zip((first, second), results, strict=True):
         if (wrong := scene.wrong(case, found)) is not None:
-            raise ProbeFailedError("shared_results", f"of two results that are kept, {case.regime!r}: {wrong.evidence}")
+            raise ProbeFailedError(
+                "shared_results", f"of two results that are kept, {case.distribution!r}: {wrong.evidence}"
+            )
     return "two results kept at once: both right"
 
 

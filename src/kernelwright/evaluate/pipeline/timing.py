@@ -9,16 +9,16 @@ import torch
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
-from kernelwright.evaluate.pipeline.plausible import doubted, placed
-from kernelwright.evaluate.pipeline.timed_results import TimedOutputWrongError, TimedResults, Witness
-from kernelwright.evaluate.profile.clock import Calls, Contest, Entrant, Samples
-from kernelwright.evaluate.profile.conditions import Watch
-from kernelwright.evaluate.profile.inputs import FreshInputs
-from kernelwright.evaluate.profile.statistics import Stopping
-from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.pipeline.timed_output_check import TimedOutputCheck, TimedOutputWrongError, TimedResults
+from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.messages.calls import TellPrecision
 from kernelwright.evaluate.session.trial import Trial, wrong
-from kernelwright.evaluate.verify.regimes import HUGE
+from kernelwright.evaluate.timing.clock import Arm, Calls, PairedBenchmark, Samples
+from kernelwright.evaluate.timing.conditions import Watch
+from kernelwright.evaluate.timing.input_synthesis import FreshInputs
+from kernelwright.evaluate.timing.statistics import Stopping
+from kernelwright.evaluate.verify.distributions import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BaselineName, Side, Timing
 
@@ -29,7 +29,7 @@ DECOYS = 3
 
 
 @dataclass(frozen=True)
-class Held:
+class Benchmarked:
     """A contest that is over, with the rule that ended it."""
 
     samples: Samples
@@ -47,7 +47,7 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     """Measured, or why the time cannot be believed.
 
     Raises:
-        as `Contestant.run`.
+        as `CandidateProcess.run`.
     """
     try:
         held = _hold(trial, clock, loaded.process)
@@ -61,7 +61,7 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
 
 
-def _hold(trial: Trial, clock: Clock, contestant: Contestant) -> Held:
+def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     session, policy, effort = trial.session, trial.policy, trial.effort
     fresh = _fresh(trial)
     session.load_parameters(session.timed_parameters())
@@ -70,19 +70,21 @@ def _hold(trial: Trial, clock: Clock, contestant: Contestant) -> Held:
     timed, missing = baselines.made(session, here)
     names = [n for n in asked if n in timed or n not in here]
     rule = _rule(trial, clock, timed)
-    witness = Witness(trial, session.reference, TimedResults(session))
-    contest = _contest(witness, clock, contestant, fresh, rule)
+    output_check = TimedOutputCheck(trial, session.reference, TimedResults(session))
+    benchmark = _benchmark(output_check, clock, process, fresh, rule)
     try:
         samples = _held(
-            trial, clock, contest, rule.most, policy.final_seconds if effort == "final" else policy.search_seconds
+            trial, clock, benchmark, rule.most, policy.final_seconds if effort == "final" else policy.search_seconds
         )
-        waiting = _waiting_us(contest, fresh, samples.calls, witness) if clock.on_device else {}
-        witness.finish()
+        waiting = _waiting_us(benchmark, fresh, samples.calls, output_check) if clock.on_device else {}
+        output_check.finish()
     finally:
         session.forget_parameters()
     baselines.remember(session, samples.us, rule)
-    overhead_us = min(contest.overhead_us.values(), default=0.0) or session.reference.overhead_us(witness.places[0])
-    return Held(samples, rule, contest.watch, names, missing, waiting, overhead_us)
+    overhead_us = min(benchmark.overhead_us.values(), default=0.0) or session.reference.overhead_us(
+        output_check.places[0]
+    )
+    return Benchmarked(samples, rule, benchmark.watch, names, missing, waiting, overhead_us)
 
 
 def _fresh(trial: Trial) -> FreshInputs:
@@ -90,30 +92,32 @@ def _fresh(trial: Trial) -> FreshInputs:
     fresh = FreshInputs(session.stocks(), session.view)
     fresh.enabled = "fresh_inputs" not in disabled
     fresh.parameters_stay = "random_parameters" in disabled
-    fresh.bears_huge = any(case.regime == HUGE.name for case in session.cases)
+    fresh.bears_huge = any(case.distribution == HUGE.name for case in session.cases)
     return fresh
 
 
-def _held(trial: Trial, clock: Clock, contest: Contest, blocks: int, limit_s: float) -> Samples:
+def _held(trial: Trial, clock: Clock, benchmark: PairedBenchmark, blocks: int, limit_s: float) -> Samples:
     """The contest; held anew, twice at most, while its clocks are at odds: on a busy machine those of an honest kernel are."""
-    samples = contest.hold(blocks, limit_s)
+    samples = benchmark.hold(blocks, limit_s)
     for _ in range(AGAIN):
         if doubted(trial, samples) is None:
             break
         # What was seen of the device belongs to the contest that is dropped.
-        contest.watch = clock.watch()
-        samples = contest.hold(blocks, limit_s)
+        benchmark.watch = clock.watch()
+        samples = benchmark.hold(blocks, limit_s)
     return samples
 
 
-def _waiting_us(contest: Contest, fresh: FreshInputs, calls: int, witness: Witness) -> dict[str, float]:
-    """As `Contest.waiting_us`, with the same parameters in all calls: nobody can be given others between two of them."""
-    session, parameters = witness.trial.session, witness.trial.session.timed_parameters()
+def _waiting_us(
+    benchmark: PairedBenchmark, fresh: FreshInputs, calls: int, output_check: TimedOutputCheck
+) -> dict[str, float]:
+    """As `PairedBenchmark.waiting_us`, with the same parameters in all calls: nobody can be given others between two of them."""
+    session, parameters = output_check.trial.session, output_check.trial.session.timed_parameters()
     fresh.parameters_stay = True
-    for entrant in contest.entrants:
-        entrant.contestant.take_parameters(parameters)
+    for arm in benchmark.arms:
+        arm.process.take_parameters(parameters)
     session.forget_parameters()
-    return contest.waiting_us(calls)
+    return benchmark.waiting_us(calls)
 
 
 def _rule(trial: Trial, clock: Clock, timed: Sequence[BaselineName]) -> Stopping:
@@ -129,31 +133,33 @@ def _rule(trial: Trial, clock: Clock, timed: Sequence[BaselineName]) -> Stopping
     )
 
 
-def _contest(witness: Witness, clock: Clock, contestant: Contestant, fresh: FreshInputs, rule: Stopping) -> Contest:
-    trial, session, on_device = witness.trial, witness.trial.session, clock.on_device
+def _benchmark(
+    output_check: TimedOutputCheck, clock: Clock, process: CandidateProcess, fresh: FreshInputs, rule: Stopping
+) -> PairedBenchmark:
+    trial, session, on_device = output_check.trial, output_check.trial.session, clock.on_device
 
     def put(calls: int, there: int) -> Calls:
         """Fresh inputs for these calls, among as many as will lie there."""
-        contestant.ready(calls)
-        witness.places = secrets.SystemRandom().sample(fresh.windows(there), calls)
+        process.ready(calls)
+        output_check.places = secrets.SystemRandom().sample(fresh.windows(there), calls)
         # Each timed call of the reference takes its own parameters.
         session.forget_parameters()
-        return witness.places
+        return output_check.places
 
     def among(calls: int) -> Calls:
         # No more than there are places for.
         return put(calls, min(DECOYS * calls, session.layout.spare))
 
-    return Contest(
-        entrants=[
-            *(Entrant(name, session.reference, name, trusted=on_device) for name in rule.baselines),
-            Entrant("candidate", contestant, trusted=trial.tier == 1),
+    return PairedBenchmark(
+        arms=[
+            *(Arm(name, session.reference, name, trusted=on_device) for name in rule.baselines),
+            Arm("candidate", process, trusted=trial.tier == 1),
         ],
         fresh=lambda calls: put(calls, calls),
         among=None if on_device or "one_by_one" in trial.policy.disabled else among,
-        after=witness.look,
+        after=output_check.look,
         # While the inputs still lie there: some comparators look at them.
-        round_over=witness.compare,
+        round_over=output_check.compare,
         most_calls=min(session.most_calls(), session.layout.spare),
         inside=on_device or "outside_clock" in trial.policy.disabled,
         pace=clock.pace,
@@ -162,9 +168,9 @@ def _contest(witness: Witness, clock: Clock, contestant: Contestant, fresh: Fres
     )
 
 
-def _timing(trial: Trial, clock: Clock, held: Held) -> Timing:
+def _timing(trial: Trial, clock: Clock, held: Benchmarked) -> Timing:
     session, samples, rule, on_device = trial.session, held.samples, held.rule, clock.on_device
-    sides = [
+    arms = [
         Side.model_validate({"name": n, "samples_us": tuple(v), "call_us": held.waiting_us.get(n)})
         for n, v in samples.us.items()
     ]
@@ -176,7 +182,7 @@ def _timing(trial: Trial, clock: Clock, held: Held) -> Timing:
     ]
     return Timing(
         latency_us=float(torch.tensor(samples.us["candidate"], dtype=torch.float64).median()),
-        sides=tuple(sides),
+        arms=tuple(arms),
         versus=tuple(versus),
         calls_per_sample=samples.calls,
         clock="device" if on_device else "outside",

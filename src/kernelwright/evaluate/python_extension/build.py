@@ -294,8 +294,8 @@ def _blame(log: str, parts: Split) -> Exception:
     lost = set(re.findall(r"\w+", masked(parts.host)))
     names = re.findall(r'identifier "(\w+)" is undefined|"(\w+)" is not a|name "?(\w+)"? must be', log)
     missing = {name for found in names for name in found if name}
-    foreign = re.search(r"\b(?:at|c10|torch)::|\b(?:AT|C10|TORCH)_|No such file|name followed by", log)
-    if foreign or missing & (lost - set(re.findall(r"\w+", masked(parts.device)))):
+    untrusted = re.search(r"\b(?:at|c10|torch)::|\b(?:AT|C10|TORCH)_|No such file|name followed by", log)
+    if untrusted or missing & (lost - set(re.findall(r"\w+", masked(parts.device)))):
         return UnclearError(f"its device half does not compile: {_first_error(log)}")
     return ExtensionError(log.replace("device_", ""))
 

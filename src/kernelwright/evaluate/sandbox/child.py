@@ -18,7 +18,7 @@ from typing import Generic
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.sandbox import kernel, wire
 from kernelwright.evaluate.sandbox.messages.base import Answer, Command, Question, R, UnreadableError, read_answer
-from kernelwright.evaluate.sandbox.messages.sides import SIDES, Status
+from kernelwright.evaluate.sandbox.messages.entrypoints import ENTRYPOINTS, Status
 
 Meanwhile = Callable[[socket.socket], bytes | None]
 STOP_S, STOP_TRIES = 0.5, 10
@@ -58,7 +58,7 @@ class Child:
     """One single-use process, frozen whenever the grader is not waiting for it."""
 
     side: str
-    """Which of `SIDES` it is."""
+    """Which of `ENTRYPOINTS` it is."""
     control: socket.socket
     status: socket.socket
     log: int
@@ -92,7 +92,7 @@ class Child:
             MalformedError: it answered what our own code there does not answer.
             RefereeError: no child of its kind takes this command.
         """
-        if not isinstance(command, SIDES[self.side]):
+        if not isinstance(command, ENTRYPOINTS[self.side]):
             raise RefereeError(f"the side {self.side!r} takes no command {command.name!r}")
         self.must_have_stood_still()
         self.frozen = False

@@ -18,7 +18,7 @@ from kernelwright.evaluate.sandbox import wire
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
 from kernelwright.evaluate.sandbox.messages.calls import Open
-from kernelwright.evaluate.sandbox.messages.sides import Birth, Born, Confined, Warmed
+from kernelwright.evaluate.sandbox.messages.entrypoints import Birth, Born, Confined, Warmed
 from kernelwright.execution import job
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def at_work(child: Child) -> Child:
     return child
 
 
-class Spares:
+class PrewarmedPool:
     """The prewarmed pool: children of one kind, confined and with a CUDA context before there is a candidate for them.
 
     Each is used once. A few are started together, when the last one has served, so that they start while the next

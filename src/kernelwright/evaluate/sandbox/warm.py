@@ -14,20 +14,20 @@ import traceback
 
 from kernelwright.evaluate.sandbox import kernel, wire
 from kernelwright.evaluate.sandbox.jail import enter, leave_namespaces
-from kernelwright.evaluate.sandbox.messages.sides import Birth, Born, Confined, Status, Warmed
+from kernelwright.evaluate.sandbox.messages.entrypoints import Birth, Born, Confined, Status, Warmed
 
 MODULES = {
-    "reference": "kernelwright.evaluate.sides.reference",
-    "cpp": "kernelwright.evaluate.sides.cpp",
-    "cross": "kernelwright.evaluate.sides.cross",
-    "interpreted": "kernelwright.evaluate.sides.interpreted",
-    "launcher": "kernelwright.evaluate.sides.launcher",
-    "cuda": "kernelwright.evaluate.sides.cuda",
-    "reference_cuda": "kernelwright.evaluate.sides.reference_cuda",
-    "tool": "kernelwright.evaluate.sides.tool",
-    "profiled": "kernelwright.evaluate.sides.profiled",
-    "nvrtc": "kernelwright.evaluate.sides.nvrtc",
-    "extension": "kernelwright.evaluate.sides.extension",
+    "reference": "kernelwright.evaluate.entrypoints.reference",
+    "cpp": "kernelwright.evaluate.entrypoints.cpp",
+    "cross": "kernelwright.evaluate.entrypoints.cross",
+    "interpreted": "kernelwright.evaluate.entrypoints.interpreted",
+    "launcher": "kernelwright.evaluate.entrypoints.launcher",
+    "cuda": "kernelwright.evaluate.entrypoints.cuda",
+    "reference_cuda": "kernelwright.evaluate.entrypoints.reference_cuda",
+    "tool": "kernelwright.evaluate.entrypoints.tool",
+    "profiled": "kernelwright.evaluate.entrypoints.profiled",
+    "nvrtc": "kernelwright.evaluate.entrypoints.nvrtc",
+    "extension": "kernelwright.evaluate.entrypoints.extension",
 }
 """Which module serves a child of each kind; it has `serve(control)`."""
 

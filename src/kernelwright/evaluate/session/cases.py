@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.verify.compare import Expectation
-from kernelwright.evaluate.verify.regimes import Regime
+from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.task import Task
 
 
 @dataclass(frozen=True)
-class Presented:
+class OriginalTask:
     """What a session stands for."""
 
     task: Task
@@ -28,7 +28,7 @@ class Presented:
 class Case:
     """One set of inputs, by byte offsets into the arena, and what every output should be."""
 
-    regime: str
+    distribution: str
     offsets: tuple[int, ...]
     expected: tuple[Expectation, ...]
     exact: bool = False
@@ -38,7 +38,7 @@ class Case:
 class Observed:
     """One case before it is known what may be allowed; `fault` says why it cannot be one."""
 
-    regime: Regime
+    distribution: InputDistribution
     offsets: tuple[int, ...]
     outputs: tuple[expectations.Seen, ...]
     fault: str = ""

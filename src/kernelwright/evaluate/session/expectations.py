@@ -11,7 +11,7 @@ from typing import Protocol
 
 import torch
 
-from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.messages.calls import Prepare
 from kernelwright.evaluate.session.seeds import Seeds
 from kernelwright.evaluate.verify import compare, exact, places, statistical
@@ -26,14 +26,14 @@ PRECISE, PLAIN = "watch fp64", "watch"
 """Variants of the reference that give back inner values."""
 
 
-class Sitting(Protocol):
+class CaseContext(Protocol):
     """What is needed of a session: its task, what lies where, and a reference to ask."""
 
     task: Task
     inputs: tuple[TensorSpec, ...]
     tensors: tuple[TensorSpec, ...]
     base_error: list[float]
-    reference: Contestant
+    reference: CandidateProcess
     seeds: Seeds
     watching: set[str]
     """Variants of the reference that are ready to give back inner values."""
@@ -85,7 +85,7 @@ class Seen:
     sample: statistical.Draws | None = None
 
 
-def observe(session: Sitting, output: int, offsets: Offsets, wanted: torch.Tensor, eager: torch.Tensor) -> Seen:
+def observe(session: CaseContext, output: int, offsets: Offsets, wanted: torch.Tensor, eager: torch.Tensor) -> Seen:
     """What the reference shows of one output on the inputs that lie at these offsets."""
     match session.task.comparator(output):
         case Exact():
@@ -105,7 +105,7 @@ def observe(session: Sitting, output: int, offsets: Offsets, wanted: torch.Tenso
     return Seen(wanted, compare.largest_error(eager, wanted, scale), scale)
 
 
-def expect(session: Sitting, output: int, seen: Seen, bitwise: bool) -> Expectation:
+def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expectation:
     """What a candidate's output must be; `bitwise`: every operation is exact on these inputs."""
     match session.task.comparator(output):
         case Exact():
@@ -126,7 +126,7 @@ def expect(session: Sitting, output: int, seen: Seen, bitwise: bool) -> Expectat
     return Expected(seen.value, seen.scale, seen.error, allowed)
 
 
-def steps(session: Sitting, output: int) -> bool:
+def steps(session: CaseContext, output: int) -> bool:
     """Whether this is an integer output that rounding decides."""
     spec, graph = session.task.workload.outputs[output], session.task.graph
     if spec.floating or output >= len(graph.outputs):
@@ -135,7 +135,7 @@ def steps(session: Sitting, output: int) -> bool:
 
 
 def picked_values(
-    session: Sitting, rule: Ties, offsets: Offsets, variants: tuple[str, str] = (PRECISE, PLAIN)
+    session: CaseContext, rule: Ties, offsets: Offsets, variants: tuple[str, str] = (PRECISE, PLAIN)
 ) -> tuple[torch.Tensor, float]:
     """The values that positions pick from, and the error that eager shows on them: none where they are an input."""
     names = _names(session)
@@ -160,7 +160,7 @@ def watched_bytes(task: Task) -> int:
     return sum(8 * r.numel + 4096 for r in found)
 
 
-def _watched(session: Sitting, node: str, variant: str, offsets: Offsets) -> torch.Tensor:
+def _watched(session: CaseContext, node: str, variant: str, offsets: Offsets) -> torch.Tensor:
     nodes = watched(session.task)
     if variant not in session.watching:
         session.reference.ask(Prepare(variant=variant, nodes=nodes))
@@ -169,7 +169,7 @@ def _watched(session: Sitting, node: str, variant: str, offsets: Offsets) -> tor
     return session.results(variant, offsets)[nodes.index(node)]
 
 
-def _of_picked(session: Sitting, output: int, seen: Seen) -> float:
+def _of_picked(session: CaseContext, output: int, seen: Seen) -> float:
     floats = [t.dtype for t in session.tensors if t.floating]
     precision = max(floats, key=lambda d: EPSILON[d], default="float32")
     spec = TensorSpec(name="", shape=(), dtype=precision)
@@ -178,7 +178,7 @@ def _of_picked(session: Sitting, output: int, seen: Seen) -> float:
     return 4 * max(seen.error, session.base_error[output]) + floor
 
 
-def _share(session: Sitting, output: int, seen: Seen) -> float:
+def _share(session: CaseContext, output: int, seen: Seen) -> float:
     """Share of an integer output that rounding may move: k times what eager's moves, or what its precision implies."""
     comparator = session.task.comparator(output)
     k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
@@ -187,7 +187,7 @@ def _share(session: Sitting, output: int, seen: Seen) -> float:
     return k * max(session.base_error[output], seen.error) + rounding
 
 
-def _sample(session: Sitting, output: int, offsets: Offsets, rule: Statistical) -> statistical.Draws:
+def _sample(session: CaseContext, output: int, offsets: Offsets, rule: Statistical) -> statistical.Draws:
     spec = session.task.workload.outputs[output]
     sample = places.sample(spec.shape, random.Random(session.seeds.new()))
     drawn = draws_of(session, output, offsets, rule.draws + statistical.HELD, sample.parts)
@@ -200,7 +200,7 @@ def _sample(session: Sitting, output: int, offsets: Offsets, rule: Statistical) 
     )
 
 
-def draws_of(session: Sitting, output: int, offsets: Offsets, count: int, parts: Parts) -> torch.Tensor:
+def draws_of(session: CaseContext, output: int, offsets: Offsets, count: int, parts: Parts) -> torch.Tensor:
     """These elements of `count` eager results on the same inputs: (count, elements) in float64, on the CPU."""
     inputs = len(session.inputs)
     session.load_parameters(offsets[inputs:])
@@ -212,5 +212,5 @@ def draws_of(session: Sitting, output: int, offsets: Offsets, count: int, parts:
     return torch.stack(found)
 
 
-def _names(session: Sitting) -> list[str]:
+def _names(session: CaseContext) -> list[str]:
     return [t.name for t in session.tensors]

@@ -22,7 +22,7 @@ class Layout:
     """Draws that stay."""
     spare: int
     """Places for fresh inputs and parameters, one for each call of a sample."""
-    regimes: int
+    distributions: int
     """Places for inputs of regimes."""
 
     def draw(self, spec: TensorSpec, number: int) -> int:
@@ -33,7 +33,7 @@ class Layout:
         """Where a spare place of an input begins."""
         return line(self.kept * spec.nbytes) + number * line(spec.nbytes)
 
-    def regime(self, spec: TensorSpec, number: int) -> int:
+    def distribution(self, spec: TensorSpec, number: int) -> int:
         """Where the inputs of a regime begin; there is room for a shift by some elements."""
         return self.place(spec, self.spare) + number * (line(spec.nbytes) + LINE)
 
@@ -43,7 +43,7 @@ class Layout:
 
     def input_bytes(self, spec: TensorSpec) -> int:
         """Size of an input's segment."""
-        return self.regime(spec, self.regimes)
+        return self.distribution(spec, self.distributions)
 
     def parameter_bytes(self, spec: TensorSpec) -> int:
         """Size of a parameter's segment."""

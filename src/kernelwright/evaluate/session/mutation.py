@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import torch
 
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
 from kernelwright.evaluate.sandbox.messages.calls import DescribeInputs
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, wrong
@@ -21,24 +21,24 @@ FAULTS = ("SIGSEGV", "SIGBUS", "illegal memory access", "ILLEGAL_ADDRESS")
 """What a write to read-only memory looks like, among other things."""
 FAILURES = (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, KeyError, TypeError, ValueError)
 """What the second process may die of as well: then nothing more is known."""
-Again = Callable[[Case], Contestant]
+Again = Callable[[Case], CandidateProcess]
 
 
-def written_input(trial: Trial, contestant: Contestant, case: Case, whole: bool = True) -> str | None:
+def written_input(trial: Trial, process: CandidateProcess, case: Case, whole: bool = True) -> str | None:
     """What was written to, in words; None where nothing was, or the second process failed as well.
 
-    `contestant` has just been loaded with private inputs, and has its parameters; the caller closes it.
+    `process` has just been loaded with private inputs, and has its parameters; the caller closes it.
     """
     session = trial.session
     case = session.present(case)
     command = DescribeInputs(offsets=case.offsets, tensors=session.tensors)
     try:
-        contestant.run([case.offsets if whole else case.offsets[: len(session.inputs)]], checked=False)
-        copies = contestant.ask(command).tensors
+        process.run([case.offsets if whole else case.offsets[: len(session.inputs)]], checked=False)
+        copies = process.ask(command).tensors
         for i, (spec, found) in enumerate(zip(session.tensors, copies, strict=False)):
             if found.shape != spec.shape or found.dtype != spec.dtype:
                 return None
-            told = _difference(contestant.read(found), session.view(i, case.offsets[i]))
+            told = _difference(process.read(found), session.view(i, case.offsets[i]))
             if told:
                 kind = "input" if i < len(session.inputs) else "parameter"
                 return f"it writes to its {kind} {spec.name!r}: {told}"
@@ -68,19 +68,19 @@ def named(trial: Trial, case: Case, again: Again | None, whole: bool = True) -> 
         told = _told(trial, case, again, whole) if again is not None and fault else None
         if told is None:
             raise
-        raise OutcomeReached(wrong(trial, "input_mutated", case.regime, told)) from None
+        raise OutcomeReached(wrong(trial, "input_mutated", case.distribution, told)) from None
 
 
 def _told(trial: Trial, case: Case, again: Again, whole: bool) -> str | None:
-    contestant: Contestant | None = None
+    process: CandidateProcess | None = None
     try:
-        contestant = again(case)
-        return written_input(trial, contestant, case, whole)
+        process = again(case)
+        return written_input(trial, process, case, whole)
     except FAILURES:
         return None
     finally:
-        if contestant is not None:
-            contestant.close()
+        if process is not None:
+            process.close()
 
 
 def _difference(copy: torch.Tensor, given: torch.Tensor) -> str:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import torch
 
-from kernelwright.evaluate.profile.inputs import Stock
-from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.messages.calls import Prepare, TakeParameters
 from kernelwright.evaluate.session import expectations
-from kernelwright.evaluate.session.cases import Case, Observed, Presented
+from kernelwright.evaluate.session.cases import Case, Observed, OriginalTask
 from kernelwright.evaluate.session.layout import SETS, Layout
 from kernelwright.evaluate.session.seeds import Seeds
-from kernelwright.evaluate.verify import compare, regimes
-from kernelwright.evaluate.verify.regimes import AS_GIVEN, Regime
+from kernelwright.evaluate.timing.input_synthesis import Stock
+from kernelwright.evaluate.verify import compare, distributions
+from kernelwright.evaluate.verify.distributions import AS_GIVEN, InputDistribution
 from kernelwright.records.comparator import Calibrated
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
@@ -67,7 +67,9 @@ class Memory(Protocol):
         """All cases will be made anew."""
         ...
 
-    def place_regime(self, fill: "Fill", slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> list[int]:
+    def place_regime(
+        self, fill: "Fill", slot: int, distribution: InputDistribution, drawn: Sequence[torch.Tensor]
+    ) -> list[int]:
         """Make a regime's inputs of drawn ones; returns where they begin. `slot` numbers the regime."""
         ...
 
@@ -94,7 +96,11 @@ class Fill(Protocol):
     seeds: Seeds
 
     def fill(
-        self, regime: Regime, starts: Sequence[int], drawn: Sequence[torch.Tensor], seed: int | None = None
+        self,
+        distribution: InputDistribution,
+        starts: Sequence[int],
+        drawn: Sequence[torch.Tensor],
+        seed: int | None = None,
     ) -> list[int]:
         """Write a regime's inputs at these places; returns where they begin, off their alignment if it shifts them."""
         ...
@@ -103,12 +109,14 @@ class Fill(Protocol):
 class Session:
     """Everything about one task that is computed once and used for every candidate."""
 
-    def __init__(self, presented: Presented, task: Task, reference: Contestant, policy: Policy, memory: Memory) -> None:
-        self.task, self.reference, self.policy, self.presented = task, reference, policy, presented
+    def __init__(
+        self, original: OriginalTask, task: Task, reference: CandidateProcess, policy: Policy, memory: Memory
+    ) -> None:
+        self.task, self.reference, self.policy, self.original = task, reference, policy, original
         self.memory, self.layout, self.closed = memory, memory.layout, False
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
-        self.regimes = admitted_regimes(task, policy)
+        self.distributions = admitted_regimes(task, policy)
         self.reference.ask(Prepare(variant="fp64"))
         self.cases: list[Case] = []
         self.dropped: list[str] = []
@@ -138,9 +146,9 @@ class Session:
         errors += [[seen.error for seen in o.outputs] for o in given if not o.fault]
         self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
         self._admit_cases(given)
-        for slot, regime in enumerate(self.regimes):
-            made = self.memory.place_regime(self, slot, regime, drawn[slot % self.layout.kept])
-            self._admit_cases([self._observe(regime, (*made, *self.timed_parameters()))])
+        for slot, distribution in enumerate(self.distributions):
+            made = self.memory.place_regime(self, slot, distribution, drawn[slot % self.layout.kept])
+            self._admit_cases([self._observe(distribution, (*made, *self.timed_parameters()))])
         self.memory.trim()
 
     def present(self, case: Case) -> Case:
@@ -237,20 +245,24 @@ class Session:
             self._placed = True
         for i, spec in enumerate(self.parameters):
             index = len(self.inputs) + i
-            changed = regimes.random_parameter(self.view(index, 0), spec, self._generator)
+            changed = distributions.random_parameter(self.view(index, 0), spec, self._generator)
             self.view(index, self.layout.parameter(spec, 1)).copy_(changed)
         self._loaded = ()
 
     def fill(
-        self, regime: Regime, starts: Sequence[int], drawn: Sequence[torch.Tensor], seed: int | None = None
+        self,
+        distribution: InputDistribution,
+        starts: Sequence[int],
+        drawn: Sequence[torch.Tensor],
+        seed: int | None = None,
     ) -> list[int]:
         """See `Fill.fill`; `seed` has it come out the same again."""
         if seed is not None:
             self._generator.manual_seed(seed)
         offsets = []
         for i, spec in enumerate(self.inputs):
-            offsets.append(starts[i] + regime.shift * ITEM_BYTES[spec.dtype])
-            self.view(i, offsets[i]).copy_(regimes.apply(regime, drawn[i], spec, self._generator))
+            offsets.append(starts[i] + distribution.shift * ITEM_BYTES[spec.dtype])
+            self.view(i, offsets[i]).copy_(distributions.apply(distribution, drawn[i], spec, self._generator))
         return offsets
 
     # --- what is expected -----------------------------------------------------------------------------------------
@@ -263,9 +275,9 @@ class Session:
             self.eager_s = min(self.eager_s, ran.inside_ns / 1e9)
         return [self.reference.read(found) for found in ran.results[0]]
 
-    def case_at(self, regime: Regime, offsets: tuple[int, ...]) -> Case | None:
+    def case_at(self, distribution: InputDistribution, offsets: tuple[int, ...]) -> Case | None:
         """What is expected of what lies at these offsets now; None where the reference is not finite there."""
-        observed = self._observe(regime, offsets)
+        observed = self._observe(distribution, offsets)
         return None if observed.fault else self._case(observed)
 
     def forget_parameters(self) -> None:
@@ -276,36 +288,38 @@ class Session:
         self._place_draw(0)
         return [seen.error for seen in self._observe(AS_GIVEN, self._given(0)).outputs]
 
-    def _observe(self, regime: Regime, offsets: tuple[int, ...]) -> Observed:
+    def _observe(self, distribution: InputDistribution, offsets: tuple[int, ...]) -> Observed:
         """What fp64 says of these inputs, and how far eager is from it."""
         wanted = self.results("fp64", offsets)
         if not _finite(wanted):
-            return Observed(regime, offsets, (), "the fp64 reference is not finite")
+            return Observed(distribution, offsets, (), "the fp64 reference is not finite")
         eager = self.results("eager", offsets)
         if not _finite(eager):
-            return Observed(regime, offsets, (), "the eager reference is not finite")
+            return Observed(distribution, offsets, (), "the eager reference is not finite")
         outputs = [
             expectations.observe(self, i, offsets, *pair) for i, pair in enumerate(zip(wanted, eager, strict=True))
         ]
-        return Observed(regime, offsets, tuple(outputs))
+        return Observed(distribution, offsets, tuple(outputs))
 
     def _admit_cases(self, observed: Sequence[Observed]) -> None:
         for one in observed:
             if one.fault:
-                self.dropped.append(f"{one.regime.name}: {one.fault}")
+                self.dropped.append(f"{one.distribution.name}: {one.fault}")
             else:
                 self.cases.append(self._case(one))
 
     def _case(self, one: Observed) -> Case:
-        exact = one.regime.name == "small integers" and all(n.op in regimes.EXACT_OPS for n in self.task.graph.nodes)
+        exact = one.distribution.name == "small integers" and all(
+            n.op in distributions.EXACT_OPS for n in self.task.graph.nodes
+        )
         expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in enumerate(one.outputs))
-        return Case(one.regime.name, one.offsets, expected, exact)
+        return Case(one.distribution.name, one.offsets, expected, exact)
 
 
 def _finite(values: Sequence[torch.Tensor]) -> bool:
     return all(compare.all_finite(v) for v in values if v.is_floating_point())
 
 
-def admitted_regimes(task: Task, policy: Policy) -> list[Regime]:
+def admitted_regimes(task: Task, policy: Policy) -> list[InputDistribution]:
     """The regimes that every input's domain admits."""
-    return [] if "regimes" in policy.disabled else regimes.admitted(task.workload.tensors)
+    return [] if "regimes" in policy.disabled else distributions.admitted(task.workload.tensors)

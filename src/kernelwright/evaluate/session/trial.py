@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 
 from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -107,7 +107,7 @@ class Trial:
             limit_s=self.policy.compile_limit_s,
             workload=self.task.workload,
             arch=self.task.target.arch,
-            init=self.session.presented.init_source(),
+            init=self.session.original.init_source(),
             device=device,
             jail=self.jail(),
             captures="capture" not in self.policy.disabled,
@@ -124,55 +124,57 @@ class Trial:
             self.seconds.append(StageSeconds(stage=stage, seconds=time.perf_counter() - start))
 
 
-def verify_case(trial: Trial, contestant: Contestant, case: Case, guarded: bool = True) -> None:
+def verify_case(trial: Trial, process: CandidateProcess, case: Case, guarded: bool = True) -> None:
     """Run one case and compare every output.
 
     Raises:
         OutcomeReached: it is wrong.
-        as `Contestant.run`.
+        as `CandidateProcess.run`.
     """
-    ran = contestant.run([trial.session.present(case).offsets], checked=True)
+    ran = process.run([trial.session.present(case).offsets], checked=True)
     results = ran.results[0]
-    check_form(trial, case.regime, results)
+    check_form(trial, case.distribution, results)
     for i, (found, expected) in enumerate(zip(results, case.expected, strict=True)):
-        if guarded and "guard" not in trial.policy.disabled and not contestant.guards_intact(found):
+        if guarded and "guard" not in trial.policy.disabled and not process.guards_intact(found):
             evidence = f"wrote before or behind output {i} of {found.numel} elements"
-            raise OutcomeReached(wrong(trial, "guard", case.regime, evidence))
-        got = contestant.read(found)
+            raise OutcomeReached(wrong(trial, "guard", case.distribution, evidence))
+        got = process.read(found)
         if trial.session.task.comparator(i).kind in trial.policy.unseen:
             continue
         if "poison" in trial.policy.disabled:
             got = torch.where(torch.isfinite(got), got, expected.value.to(got.dtype))
-        draws = [got] if expected.draws == 1 else _draws(trial, contestant, case, i)
+        draws = [got] if expected.draws == 1 else _draws(trial, process, case, i)
         error, found_wrong = expected.judge(draws)
         trial.cases.append(
             CaseError(
-                regime=case.regime,
+                distribution=case.distribution,
                 error=min(error, 1e30),
                 reference_error=expected.reference_error,
                 allowed=max(expected.allowed, 1e-30),
             )
         )
         if found_wrong is not None:
-            raise OutcomeReached(wrong(trial, found_wrong.because, case.regime, f"output {i}: {found_wrong.evidence}"))
+            raise OutcomeReached(
+                wrong(trial, found_wrong.because, case.distribution, f"output {i}: {found_wrong.evidence}")
+            )
 
 
-def _draws(trial: Trial, contestant: Contestant, case: Case, output: int) -> list[torch.Tensor]:
+def _draws(trial: Trial, process: CandidateProcess, case: Case, output: int) -> list[torch.Tensor]:
     """As many results as a random output's comparison needs, on the same inputs."""
     spec, count = trial.session.task.workload.outputs[output], case.expected[output].draws
     together = max(1, min(trial.session.most_calls(), DRAWN_BYTES // max(1, spec.nbytes)))
     found: list[torch.Tensor] = []
     while len(found) < count:
         offsets = trial.session.present(case).offsets
-        ran = contestant.run([offsets] * min(together, count - len(found)), checked=False)
+        ran = process.run([offsets] * min(together, count - len(found)), checked=False)
         for call in ran.results:
-            check_form(trial, case.regime, call)
+            check_form(trial, case.distribution, call)
         # A copy: the launcher's results lie where the next ones will.
-        found += [contestant.read(call[output]).clone() for call in ran.results]
+        found += [process.read(call[output]).clone() for call in ran.results]
     return found
 
 
-def check_form(trial: Trial, regime: str, results: tuple[Found, ...]) -> None:
+def check_form(trial: Trial, distribution: str, results: tuple[Found, ...]) -> None:
     """Count, dtype and shape, exactly.
 
     Raises:
@@ -181,15 +183,17 @@ def check_form(trial: Trial, regime: str, results: tuple[Found, ...]) -> None:
     outputs = trial.session.task.workload.outputs
     if len(results) != len(outputs):
         evidence = f"{len(results)} outputs, expected {len(outputs)}"
-        raise OutcomeReached(wrong(trial, "count", regime, evidence))
+        raise OutcomeReached(wrong(trial, "count", distribution, evidence))
     if "exact_shape" in trial.policy.disabled:
         return
     for i, (found, spec) in enumerate(zip(results, outputs, strict=True)):
         if found.dtype != spec.dtype:
-            raise OutcomeReached(wrong(trial, "dtype", regime, f"output {i} is {found.dtype}, expected {spec.dtype}"))
+            raise OutcomeReached(
+                wrong(trial, "dtype", distribution, f"output {i} is {found.dtype}, expected {spec.dtype}")
+            )
         if found.shape != spec.shape:
             evidence = f"output {i} has shape {list(found.shape)}, expected {list(spec.shape)}"
-            raise OutcomeReached(wrong(trial, "shape", regime, evidence))
+            raise OutcomeReached(wrong(trial, "shape", distribution, evidence))
 
 
 def wrong(trial: Trial, because: str, case: str, evidence: str) -> Incorrect:

@@ -13,7 +13,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 
 from kernelwright.evaluate.triton.fault import UnsupportedError
-from kernelwright.evaluate.triton.foreign import Array, Foreign, Handle
+from kernelwright.evaluate.triton.untyped import Array, Handle, Untyped
 
 _TORCH = {
     tl.float8e4nv: torch.float8_e4m3fn,
@@ -28,7 +28,7 @@ _UPPER_HALF = np.uint32(0xFFFF0000)
 _HALF = np.uint32(16)
 
 
-def is_bfloat16(dtype: Foreign) -> bool:
+def is_bfloat16(dtype: Untyped) -> bool:
     """Whether values of this Triton type are bfloat16; pointers to them are not."""
     return not isinstance(dtype, tl.pointer_type) and bool(dtype.scalar == tl.bfloat16)
 
@@ -57,7 +57,7 @@ def from_bits(bits: Array) -> Array:
     return wide.view(np.float32).reshape(np.shape(bits))
 
 
-def convert(values: Array, source: Foreign, target: Foreign, rounding: Foreign = None) -> Array:
+def convert(values: Array, source: Untyped, target: Untyped, rounding: Untyped = None) -> Array:
     """Cast between floating types, as the interpreter holds them.
 
     Raises:
@@ -77,7 +77,7 @@ def convert(values: Array, source: Foreign, target: Foreign, rounding: Foreign =
     return np.asarray((narrow.float() if target == tl.bfloat16 else narrow).numpy())
 
 
-def _truncate(wide: torch.Tensor, target: Foreign) -> Array:
+def _truncate(wide: torch.Tensor, target: Untyped) -> Array:
     if target != tl.bfloat16:
         raise UnsupportedError(f"rounding to zero in a cast to {target} cannot be interpreted")
     return np.asarray((wide.float().numpy().view(np.uint32) & _UPPER_HALF).view(np.float32))
@@ -114,18 +114,18 @@ def install_carrier() -> None:
     numpy_dtype, fits = interpreter._get_np_dtype, interpreter._validate_np_data_size
     make, total = interpreter.TensorHandle.__init__, interpreter.ReduceOps.sum
 
-    def get_np_dtype(dtype: Foreign) -> Foreign:
+    def get_np_dtype(dtype: Untyped) -> Untyped:
         element = dtype.element_ty if isinstance(dtype, tl.block_type) else dtype
         return np.dtype(np.float32) if element == tl.bfloat16 else numpy_dtype(dtype)
 
-    def validate(data: Array, dtype: Foreign) -> bool:
+    def validate(data: Array, dtype: Untyped) -> bool:
         return (is_bfloat16(dtype) and data.dtype == np.float32) or bool(fits(data, dtype))
 
-    def init(self: Foreign, data: Array, dtype: Foreign, *rest: object, **named: object) -> None:
+    def init(self: Untyped, data: Array, dtype: Untyped, *rest: object, **named: object) -> None:
         floating = isinstance(data, np.ndarray | np.generic) and data.dtype.kind == "f"
         make(self, round_nearest(data) if floating and is_bfloat16(dtype) else data, dtype, *rest, **named)
 
-    def sum_(self: Foreign, value: Foreign) -> Foreign:
+    def sum_(self: Untyped, value: Untyped) -> Untyped:
         if not is_bfloat16(value.dtype):
             return total(self, value)
         return self.to_tensor(tree_sum(value.handle.data, self.axis, self.keep_dims), value.dtype)

@@ -17,8 +17,8 @@ from triton.runtime import interpreter
 
 from kernelwright.evaluate.triton import bfloat16
 from kernelwright.evaluate.triton.fault import CandidateError, FaultKind, UnsupportedError
-from kernelwright.evaluate.triton.foreign import Array, Foreign, Handle
 from kernelwright.evaluate.triton.memory import Guard
+from kernelwright.evaluate.triton.untyped import Array, Handle, Untyped
 
 PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
 TF32_MASK = np.uint32(0xFFFFE000)
@@ -29,7 +29,7 @@ _handle = interpreter.TensorHandle
 _native = interpreter._interpreter
 
 
-def operand(side: Handle, precision: Foreign) -> Array:
+def operand(side: Handle, precision: Untyped) -> Array:
     """One side of a product that accumulates in fp32, as fp32."""
     element = side.dtype.scalar
     if element.is_fp8():
@@ -75,14 +75,14 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
 
     def create_masked_store(
         self, ptrs: Handle, value: Handle, mask: Handle | Array, *rest: object, **named: object
-    ) -> Foreign:
+    ) -> Untyped:
         """Store under a mask, in bounds."""
         self.guard.store(ptrs, _flags(mask))
         if ptrs.get_element_ty() != tl.bfloat16:
             return super().create_masked_store(ptrs, value, mask, *rest, **named)
         return _native.store(ptrs.data, bfloat16.to_bits(value.data), _flags(mask))
 
-    def create_atomic_rmw(self, op: Foreign, ptr: Handle, value: Handle, mask: Handle, *rest: object) -> Foreign:
+    def create_atomic_rmw(self, op: Untyped, ptr: Handle, value: Handle, mask: Handle, *rest: object) -> Untyped:
         """Read, modify and write, in bounds."""
         self.guard.atomic(ptr, _flags(mask))
         if ptr.get_element_ty() != tl.bfloat16:
@@ -91,36 +91,36 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
             raise UnsupportedError("an atomic other than add on bfloat16 cannot be interpreted")
         return _new(bfloat16.atomic_add(ptr.data, value.data, _flags(mask)), tl.bfloat16)
 
-    def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, *rest: object) -> Foreign:
+    def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, *rest: object) -> Untyped:
         """Compare and swap, in bounds."""
         self.guard.atomic(ptr, np.ones(ptr.data.shape, dtype=bool))
         if ptr.get_element_ty() == tl.bfloat16:
             raise UnsupportedError("compare-and-swap on bfloat16 cannot be interpreted")
         return super().create_atomic_cas(ptr, expected, value, *rest)
 
-    def create_int_to_ptr(self, source: Handle, target: Foreign) -> Handle:
+    def create_int_to_ptr(self, source: Handle, target: Untyped) -> Handle:
         """A pointer from a number: nobody knows what it may reach, so bounds are not checked any more."""
         self.guard.release()
         return self.create_bitcast(source, target)
 
-    def create_ptr_to_int(self, source: Handle, target: Foreign) -> Handle:
+    def create_ptr_to_int(self, source: Handle, target: Untyped) -> Handle:
         """A number from a pointer."""
         return self.create_bitcast(source, target)
 
-    def create_bitcast(self, source: Handle, target: Foreign) -> Handle:
+    def create_bitcast(self, source: Handle, target: Untyped) -> Handle:
         """The same bits as another type."""
         source = bfloat16.bits_handle(source)
         if bfloat16.is_bfloat16(target):
             return _new(bfloat16.from_bits(source.data.view(_U16)), tl.bfloat16)
         return super().create_bitcast(source, target)  # type: ignore[no-any-return]
 
-    def cast_impl(self, source: Handle, target: Foreign) -> Handle:
+    def cast_impl(self, source: Handle, target: Untyped) -> Handle:
         """Casts that involve an integer, or between fp16, bf16, fp32 and fp64."""
         if bfloat16.is_bfloat16(source.dtype) or bfloat16.is_bfloat16(target):
             return _new(source.data.astype(interpreter._get_np_dtype(target.scalar)), target.scalar)
         return super().cast_impl(source, target)  # type: ignore[no-any-return]
 
-    def create_fp_to_fp(self, source: Handle, target: Foreign, rounding: Foreign) -> Handle:
+    def create_fp_to_fp(self, source: Handle, target: Untyped, rounding: Untyped) -> Handle:
         """Casts with a rounding mode, or that involve float8."""
         return _new(bfloat16.convert(source.data, source.dtype.scalar, target.scalar, rounding), target.scalar)
 
@@ -142,7 +142,7 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
         """Triton's own goes through Python for every element."""
         return _new(torch.erf(torch.from_numpy(np.array(value.data))).numpy(), value.dtype.scalar)
 
-    def create_dot(self, a: Handle, b: Handle, acc: Handle, precision: Foreign, imprecise: Foreign) -> Handle:
+    def create_dot(self, a: Handle, b: Handle, acc: Handle, precision: Untyped, imprecise: Untyped) -> Handle:
         """A product with the precision that was asked for."""
         if acc.data.dtype != np.float32:
             return super().create_dot(a, b, acc, precision, imprecise)  # type: ignore[no-any-return]
@@ -163,7 +163,7 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
         raise UnsupportedError(f"the library function {symbol!r} cannot be interpreted")
 
 
-def _new(data: Array, dtype: Foreign) -> Handle:
+def _new(data: Array, dtype: Untyped) -> Handle:
     handle: Handle = _handle(data, dtype)
     return handle
 

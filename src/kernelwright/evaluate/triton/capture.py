@@ -24,7 +24,7 @@ from kernelwright.evaluate.triton.cross import build_facts
 from kernelwright.evaluate.triton.cubin import assembler_log
 from kernelwright.evaluate.triton.device import CudaPretence, RecordingDriver, absent_gpu, without_values
 from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
-from kernelwright.evaluate.triton.ledger import Ledger, NotStaticError
+from kernelwright.evaluate.triton.ledger import NotStaticError, TensorTracker
 from kernelwright.evaluate.triton.model import (
     arguments_of,
     construct,
@@ -169,7 +169,7 @@ class _Subject:
 
     def _call(self, aligned: bool) -> LaunchPlan:
         pretence = CudaPretence()
-        ledger = Ledger(aligned, lambda: pretence.named_gpu)
+        ledger = TensorTracker(aligned, lambda: pretence.named_gpu)
         recording = Recording(ledger, self.modules)
         self.driver.on_launch, self.driver.address = recording.add, ledger.address
         arguments = arguments_of(self.workload)

@@ -13,7 +13,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import CUDABackend
 from triton.runtime.errors import PTXASError
 
-from kernelwright.evaluate.triton.foreign import Foreign, replaced
+from kernelwright.evaluate.triton.untyped import Untyped, replaced
 from kernelwright.knowledge.hardware import Hardware
 
 LOG_KEY = "ptxas_log"
@@ -42,7 +42,7 @@ def assembler_log() -> Iterator[None]:
     """Within it, compiled kernels carry ptxas's log, and its failures are raised with the message only."""
     original: Callable[..., bytes] = CUDABackend.make_cubin
 
-    def make_cubin(self: object, source: str, metadata: dict[str, Foreign], *rest: object) -> bytes:
+    def make_cubin(self: object, source: str, metadata: dict[str, Untyped], *rest: object) -> bytes:
         log = io.StringIO()
         try:
             with redirect_stdout(log), replaced(triton.knobs.nvidia, dump_ptxas_log=True):

@@ -21,7 +21,7 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime.autotuner import Autotuner
 
 from kernelwright.evaluate.triton.cubin import LOG_KEY
-from kernelwright.evaluate.triton.foreign import Foreign, replaced
+from kernelwright.evaluate.triton.untyped import Untyped, replaced
 from kernelwright.evaluate.triton.vendor import VENDORS
 from kernelwright.knowledge.hardware import Hardware
 
@@ -44,10 +44,10 @@ class Call(NamedTuple):
 
     name: str
     grid: tuple[int, int, int]
-    metadata: Foreign
+    metadata: Untyped
     """Triton's own: warps, stages, shared bytes and whatever a stage added."""
     cubin: bytes
-    signature: tuple[Foreign, ...]
+    signature: tuple[Untyped, ...]
     """Triton's type of every parameter, in order; a tuple's are nested."""
     arguments: tuple[object, ...]
     """What the host code passed for each parameter, constants too."""
@@ -103,7 +103,7 @@ class RecordingDriver:
         """
         return None, cubin, self._registers, 0, self._device.threads_block
 
-    def launcher_cls(self, source: Foreign, metadata: Foreign) -> Callable[..., None]:
+    def launcher_cls(self, source: Untyped, metadata: Untyped) -> Callable[..., None]:
         """A launcher that records what it is given instead of running it; like Triton's, it runs no empty grid."""
         self._registers = self._vendor.registers(getattr(metadata, LOG_KEY, "")) or 0
 

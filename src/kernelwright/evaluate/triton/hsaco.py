@@ -12,7 +12,7 @@ from triton.backends.amd.compiler import HIPBackend
 from triton.backends.compiler import GPUTarget
 
 from kernelwright.evaluate.triton.cubin import LOG_KEY
-from kernelwright.evaluate.triton.foreign import Foreign, replaced
+from kernelwright.evaluate.triton.untyped import Untyped, replaced
 from kernelwright.knowledge.hardware import Hardware
 
 _FACT = re.compile(r"^[ \t]+\.(?:vgpr_count|vgpr_spill_count|private_segment_fixed_size):[ \t]+\d+$", re.MULTILINE)
@@ -40,7 +40,7 @@ def assembler_log() -> Iterator[None]:
     """Within it, compiled kernels carry what their assembly says of registers and spills."""
     original: Callable[..., bytes] = HIPBackend.make_hsaco
 
-    def make_hsaco(source: str, metadata: dict[str, Foreign], options: Foreign) -> bytes:
+    def make_hsaco(source: str, metadata: dict[str, Untyped], options: Untyped) -> bytes:
         metadata[LOG_KEY] = "\n".join(_FACT.findall(source))
         return original(source, metadata, options)
 

@@ -30,7 +30,6 @@ from kernelwright.evaluate.triton.bfloat16 import install_carrier
 from kernelwright.evaluate.triton.builder import PRECISIONS, RepairedBuilder
 from kernelwright.evaluate.triton.device import CudaPretence, absent_gpu
 from kernelwright.evaluate.triton.fault import Boundary, Fault, UnsupportedError
-from kernelwright.evaluate.triton.foreign import Foreign
 from kernelwright.evaluate.triton.model import (
     construct,
     flatten,
@@ -39,6 +38,7 @@ from kernelwright.evaluate.triton.model import (
     load_parameters,
     private_path,
 )
+from kernelwright.evaluate.triton.untyped import Untyped
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.candidate import Candidate
 
@@ -141,7 +141,7 @@ def install() -> None:
     )
     execute = interpreter.GridExecutor.__call__
 
-    def call(self: Foreign, *arguments: object, **named: object) -> Foreign:
+    def call(self: Untyped, *arguments: object, **named: object) -> Untyped:
         RepairedBuilder.guard.enter({**dict(zip(self.arg_names, arguments, strict=False)), **named})
         return execute(self, *arguments, **named)
 
@@ -172,8 +172,8 @@ def _functions(module: ModuleType) -> list[str]:
     return [name for name, value in inspect.getmembers(module, callable) if not name.startswith("_")]
 
 
-def _computed(function: Function, result: Foreign) -> Callable[..., Foreign]:
-    def call(*arguments: object, **_named: object) -> Foreign:
+def _computed(function: Function, result: Untyped) -> Callable[..., Untyped]:
+    def call(*arguments: object, **_named: object) -> Untyped:
         tensors = [interpreter.interpreter_semantic.to_tensor(a) for a in arguments]
         values = function(*(torch.from_numpy(np.array(t.handle.data)) for t in tensors))
         element = result or tensors[0].dtype
@@ -185,8 +185,8 @@ def _computed(function: Function, result: Foreign) -> Callable[..., Foreign]:
     return call
 
 
-def _unsupported(name: str) -> Callable[..., Foreign]:
-    def call(*_arguments: object, **_named: object) -> Foreign:
+def _unsupported(name: str) -> Callable[..., Untyped]:
+    def call(*_arguments: object, **_named: object) -> Untyped:
         raise UnsupportedError(f"libdevice.{name} cannot be interpreted")
 
     return call

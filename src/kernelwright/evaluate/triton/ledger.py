@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernelwright.evaluate.triton.device import offset_bytes
 from kernelwright.evaluate.triton.fault import UnsupportedError
-from kernelwright.evaluate.triton.foreign import Foreign
+from kernelwright.evaluate.triton.untyped import Untyped
 from kernelwright.records.launch import Pointer
 
 ALIGNMENT = 16
@@ -58,7 +58,7 @@ class Allocation:
     """Whether a kernel has been given it."""
 
 
-class Ledger(TorchDispatchMode):  # type: ignore[misc]
+class TensorTracker(TorchDispatchMode):  # type: ignore[misc]
     """Watches one call of the model. Inputs and parameters are told beforehand; whatever else it meets is nobody's.
 
     Args:
@@ -129,7 +129,7 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
         raise NotStaticError(self.reason)
 
     def __torch_dispatch__(
-        self, func: Foreign, _types: object, args: tuple[Foreign, ...] = (), kwargs: Mapping[str, Foreign] | None = None
+        self, func: Untyped, _types: object, args: tuple[Untyped, ...] = (), kwargs: Mapping[str, Untyped] | None = None
     ) -> object:
         """Let an operation pass, note what it does to memory, or refuse it."""
         named = dict(kwargs or {})
@@ -149,14 +149,14 @@ class Ledger(TorchDispatchMode):  # type: ignore[misc]
         if name in ON_HOST_BY_DEFAULT and not self._named_gpu():
             self.refuse(f"makes a tensor in the host's memory: {name} without a device")
 
-    def _allocate(self, tensor: torch.Tensor, name: str, args: tuple[Foreign, ...]) -> None:
+    def _allocate(self, tensor: torch.Tensor, name: str, args: tuple[Untyped, ...]) -> None:
         if name not in EMPTY and not ("zeros" in name or ("full" in name and _is_zero(args[-1]))):
             self.refuse(f"makes a tensor of other values than zeros: {name}")
         self._owners[self._key(tensor)] = Pointer(buffer="workspace", index=len(self.allocations))
         nbytes = tensor.untyped_storage().nbytes()
         self.allocations.append(Allocation(nbytes=nbytes, zeroed=name not in EMPTY))
 
-    def _fill(self, args: tuple[Foreign, ...], name: str) -> None:
+    def _fill(self, args: tuple[Untyped, ...], name: str) -> None:
         """Zeros before the first kernel that meets the memory may cover more than was asked for: the rest is undefined."""
         owner = self.owner(args[0])
         if owner is None or owner.buffer != "workspace":

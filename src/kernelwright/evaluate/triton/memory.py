@@ -16,7 +16,7 @@ import numpy as np
 from triton.runtime import interpreter
 
 from kernelwright.evaluate.triton.fault import CandidateError, FaultKind
-from kernelwright.evaluate.triton.foreign import Array, Handle
+from kernelwright.evaluate.triton.untyped import Array, Handle
 
 NOBODY, SEVERAL = -1, -2
 LARGEST_BYTES = 64 << 20
@@ -29,7 +29,7 @@ class RaceError(CandidateError):
     kind: FaultKind = "race"
 
 
-class Ledger:
+class AccessLog:
     """Who read and who wrote each address of one launch. Addresses are offsets into its tensors."""
 
     def __init__(self, total_bytes: int) -> None:
@@ -63,9 +63,9 @@ class Ledger:
             self._writer[offsets] = program
 
     def _refuse(self, others: Array, program: int, what: str) -> None:
-        foreign = others[(others != NOBODY) & (others != program)]
-        if foreign.size:
-            other = "another" if foreign[0] == SEVERAL else int(foreign[0])
+        untrusted = others[(others != NOBODY) & (others != program)]
+        if untrusted.size:
+            other = "another" if untrusted[0] == SEVERAL else int(untrusted[0])
             raise RaceError(
                 f"race: program {program} {what.format(other)} in the same launch; programs run in no order"
             )
@@ -129,12 +129,12 @@ class Guard:
 
     def __init__(self) -> None:
         self._regions: Regions | None = None
-        self._ledger = Ledger(0)
+        self._ledger = AccessLog(0)
 
     def enter(self, arguments: Mapping[str, object]) -> None:
         """A launch begins."""
         self._regions = Regions(arguments)
-        self._ledger = Ledger(self._regions.total_bytes)
+        self._ledger = AccessLog(self._regions.total_bytes)
 
     def release(self) -> None:
         """Stop checking this launch: it makes pointers that no argument explains."""

@@ -16,9 +16,9 @@ from triton.runtime._allocation import NullAllocator, _allocator
 
 from kernelwright.evaluate.triton.device import Call
 from kernelwright.evaluate.triton.fault import UnsupportedError
-from kernelwright.evaluate.triton.foreign import Foreign
-from kernelwright.evaluate.triton.ledger import ALIGNMENT, Ledger, MisalignedError
+from kernelwright.evaluate.triton.ledger import ALIGNMENT, MisalignedError, TensorTracker
 from kernelwright.evaluate.triton.model import flatten
+from kernelwright.evaluate.triton.untyped import Untyped
 from kernelwright.records.launch import Argument, Launch, LaunchPlan, Null, Number, Pointer, TensorMap, Workspace
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
@@ -36,7 +36,7 @@ Place = Callable[[object], Pointer]
 
 
 def expand(
-    signature: Sequence[Foreign], arguments: Sequence[object], descriptors: Sequence[Foreign] | None, place: Place
+    signature: Sequence[Untyped], arguments: Sequence[object], descriptors: Sequence[Untyped] | None, place: Place
 ) -> Iterator[Argument]:
     """What the kernel is passed for `arguments`, without the two scratch pointers at the end.
 
@@ -67,7 +67,7 @@ def expand(
             raise UnsupportedError(f"an argument of type {kind!r} cannot be planned")
 
 
-def number(kind: str, value: Foreign) -> Number:
+def number(kind: str, value: Untyped) -> Number:
     """A scalar with the width that the kernel expects; bfloat16 is cut off as Triton's launcher cuts it."""
     if kind == "bf16":
         (bits,) = struct.unpack("<I", struct.pack("<f", float(value)))
@@ -75,7 +75,7 @@ def number(kind: str, value: Foreign) -> Number:
     return Number(type=NUMBERS[kind], value=float(value) if "f" in kind else int(value))
 
 
-def _descriptor(value: Foreign, facts: Foreign, place: Place) -> Iterator[Argument]:
+def _descriptor(value: Untyped, facts: Untyped, place: Place) -> Iterator[Argument]:
     """A `TensorDescriptor`: a tensor map, or its parts where the architecture has none; then shape and strides."""
     if facts is None:
         yield place(value.base)
@@ -88,12 +88,12 @@ def _descriptor(value: Foreign, facts: Foreign, place: Place) -> Iterator[Argume
     yield from _sizes(value, "i32")
 
 
-def _sizes(value: Foreign, width: str) -> Iterator[Argument]:
+def _sizes(value: Untyped, width: str) -> Iterator[Argument]:
     yield from (number(width, size) for size in value.shape)
     yield from (number("i64", stride) for stride in value.strides)
 
 
-def _tensor_map(value: Foreign, facts: Foreign, place: Place) -> TensorMap:
+def _tensor_map(value: Untyped, facts: Untyped, place: Place) -> TensorMap:
     if facts["fp4_padded"]:
         raise UnsupportedError("tensor descriptors of 4-bit numbers cannot be planned")
     if value.base.data_ptr() % ALIGNMENT:
@@ -136,7 +136,7 @@ class Modules:
 class Recording:
     """What one call of the model launches."""
 
-    def __init__(self, ledger: Ledger, modules: Modules) -> None:
+    def __init__(self, ledger: TensorTracker, modules: Modules) -> None:
         self._ledger, self._modules = ledger, modules
         self._launches: list[Launch] = []
 
@@ -164,13 +164,13 @@ class Recording:
         )
 
     def _arguments(self, call: Call) -> tuple[Argument, ...]:
-        descriptors: Foreign = getattr(call.metadata, "tensordesc_meta", None)
+        descriptors: Untyped = getattr(call.metadata, "tensordesc_meta", None)
         try:
             return tuple(expand(call.signature, call.arguments, descriptors, self._ledger.place))
         except UnsupportedError as error:
             self._ledger.refuse(str(error))
 
-    def _scratch(self, facts: Foreign, blocks: int) -> Iterator[Argument]:
+    def _scratch(self, facts: Untyped, blocks: int) -> Iterator[Argument]:
         """The hidden pointers at the end: the kernel's own scratch memory, and the profiler's."""
         for kind in ("global_scratch_size", "profile_scratch_size"):
             size = int(getattr(facts, kind))

@@ -75,7 +75,7 @@ def reduce_workload(source: str, workload: Workload, aligned: bool = False) -> R
     if _probe(source, workload.inputs, workload) is None:
         raise TaskError("the reference rejects inputs of its own workload when they carry no values")
     fit = _power_of_two if aligned else _prime
-    best = _descend(full, [_leading, *_size_dials(workload)], fit)
+    best = _descend(full, [_leading, *_size_options(workload)], fit)
     if _cost(best.workload) > TOLERABLE * ELEMENTS:
         best = min(best, _shrink_constants(full, fit), key=lambda t: _cost(t.workload))
     return Reduction(workload=best.workload, source=best.source, description=_describe(best.workload, workload))
@@ -87,16 +87,16 @@ def cut(tensor: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
     return tensor[corner].clone(memory_format=torch.contiguous_format)
 
 
-Dial = Callable[[_Trial, Fit], Iterator[_Trial | None]]
+Option = Callable[[_Trial, Fit], Iterator[_Trial | None]]
 """Proposals to shrink one thing, best first; None where the reference rejected one."""
 
 
-def _descend(trial: _Trial, dials: Sequence[Dial], fit: Fit) -> _Trial:
+def _descend(trial: _Trial, options: Sequence[Option], fit: Fit) -> _Trial:
     """Turn each dial until the workload is small enough, keeping what the reference accepts."""
-    for dial in dials:
+    for option in options:
         if _cost(trial.workload) <= ELEMENTS:
             break
-        for proposal in dial(trial, fit):
+        for proposal in option(trial, fit):
             if proposal is not None and _cost(proposal.workload) < _cost(trial.workload):
                 trial = proposal
                 break
@@ -121,23 +121,23 @@ def _shrink_leading(size: int, rows: int, rank: int) -> Change:
     return lambda shape: (rows, *shape[1:]) if len(shape) >= rank and shape[0] == size else shape
 
 
-def _size_dials(workload: Workload) -> list[Dial]:
+def _size_options(workload: Workload) -> list[Option]:
     """One dial for each size among the inputs' dimensions, largest first; never one that values depend on."""
     sizes = {size for t in workload.tensors for size in t.shape if size > FEWEST}
     bounds = {t.bound for t in workload.tensors}
     rows = {t.shape[-1] for t in workload.tensors if t.domain is Domain.PROBABILITY and t.shape}
-    return [_size_dial(size) for size in sorted(sizes - bounds - rows, reverse=True)]
+    return [_size_option(size) for size in sorted(sizes - bounds - rows, reverse=True)]
 
 
-def _size_dial(size: int) -> Dial:
-    def dial(trial: _Trial, fit: Fit) -> Iterator[_Trial | None]:
+def _size_option(size: int) -> Option:
+    def option(trial: _Trial, fit: Fit) -> Iterator[_Trial | None]:
         times = max((t.shape.count(size) for t in trial.workload.tensors), default=0)
         if times:
             factor = (ELEMENTS / _cost(trial.workload)) ** (1 / times)
             small = max(fit(size * factor), FEWEST)
             yield _reshaped(trial, lambda s: tuple(small if n == size else n for n in s))
 
-    return dial
+    return option
 
 
 def _shrink_constants(trial: _Trial, fit: Fit) -> _Trial:

@@ -13,7 +13,7 @@ from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.errors import OutOfResources, PTXASError
 
-from kernelwright.evaluate.triton.foreign import Foreign, replaced
+from kernelwright.evaluate.triton.untyped import Untyped, replaced
 
 MOST = 64
 """Configurations of a candidate that are captured."""
@@ -82,7 +82,7 @@ class Tuners:
         """What tells the configurations of this capture from those of another."""
         return "; ".join(filter(None, self.labels))
 
-    def _run(self, tuner: Foreign, args: tuple[object, ...], named: dict[str, object]) -> object:
+    def _run(self, tuner: Untyped, args: tuple[object, ...], named: dict[str, object]) -> object:
         configs = tuner.prune_configs(named) if len(tuner.configs) > 1 else tuner.configs
         number = self._number(tuner, named, len(configs))
         index = self.choice.of(number)
@@ -98,7 +98,7 @@ class Tuners:
         except PASSED_OVER as error:
             raise RejectedError(number, index, error) from error
 
-    def _number(self, tuner: Foreign, named: dict[str, object], count: int) -> int:
+    def _number(self, tuner: Untyped, named: dict[str, object], count: int) -> int:
         """The tuner's place; the same kernel with another tuning key is another one."""
         given = {k: v for k, v in {**tuner.nargs, **named}.items() if k in tuner.arg_names}
         dtypes = [str(v.dtype) for v in given.values() if hasattr(v, "dtype")]

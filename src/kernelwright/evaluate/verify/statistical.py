@@ -126,11 +126,11 @@ def critical_of(ordered: torch.Tensor, false_alarm: float) -> float:
 
 
 def _tested(
-    draws: torch.Tensor, features: torch.Tensor, names: list[str], sides: torch.Tensor
+    draws: torch.Tensor, features: torch.Tensor, names: list[str], arms: torch.Tensor
 ) -> tuple[torch.Tensor, float, str]:
     """The statistic under random assignments, in order; under the true one, which is the first; and its feature."""
-    linear = (sides @ features.float()).abs() / (len(draws) // 2)
-    largest = torch.cat([linear, _distances(draws, sides)], dim=1).max(dim=1)
+    linear = (arms @ features.float()).abs() / (len(draws) // 2)
+    largest = torch.cat([linear, _distances(draws, arms)], dim=1).max(dim=1)
     return largest.values[1:].sort().values, float(largest.values[0]), names[int(largest.indices[0])]
 
 
@@ -214,11 +214,11 @@ def _assignments(mine: int, total: int, count: int) -> torch.Tensor:
     return torch.where(order < mine, 1.0, -1.0)
 
 
-def _distances(draws: torch.Tensor, sides: torch.Tensor) -> torch.Tensor:
+def _distances(draws: torch.Tensor, arms: torch.Tensor) -> torch.Tensor:
     """Two statistics of each assignment, standardised: within one side less within the other, and the energy distance."""
     between = torch.cdist(draws, draws, p=1.0).float() / draws.shape[1]
     n = draws.shape[0] // 2
-    first, second = (sides > 0).float(), (sides < 0).float()
+    first, second = (arms > 0).float(), (arms < 0).float()
     within = [((s @ between) * s).sum(1) / (n * (n - 1)) for s in (first, second)]
     across = ((first @ between) * second).sum(1) / n**2
     found = torch.stack([within[0] - within[1], 2 * across - within[0] - within[1]], dim=1)

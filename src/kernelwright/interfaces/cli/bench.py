@@ -124,10 +124,10 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     from kernelwright.interfaces.cli.screen import BenchScreen
 
     checkout = api.KernelBench(kernelbench, level, precision, problems, include_unfit) if kernelbench else None
-    crews = api.read_crews(model or ())
+    model_sets = api.read_model_sets(model or ())
     flags: api.Settings = {
         "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
-        "models": {role: one.model_dump(exclude_unset=True) for role, one in crews.common.items()},
+        "models": {role: one.model_dump(exclude_unset=True) for role, one in model_sets.common.items()},
         "policy": _given(isolation=isolation),
     }
     written = _listed(proposers or ("llm" if model else "author"))
@@ -141,7 +141,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
         seeds=_numbers(seeds),
         target=target,
         config=api.load_config(config, {name: value for name, value in flags.items() if value}),
-        crews=crews.compared,
+        model_sets=model_sets.compared,
         total=api.Total(max_tokens_total, max_usd_total),
         sample=sample,
         naive=naive,

@@ -77,4 +77,6 @@ def _show(summary: "api.CheckSummary") -> None:
         if line:
             OUTPUT.print(line)
     for case in summary.errors:
-        OUTPUT.print(f"case              {escape(case.regime)}: error {case.error:.3g}, allowed {case.allowed:.3g}")
+        OUTPUT.print(
+            f"case              {escape(case.distribution)}: error {case.error:.3g}, allowed {case.allowed:.3g}"
+        )

@@ -27,7 +27,7 @@ def doctor(
             print(check.model_dump_json())
         else:
             OUTPUT.print(f"{_MARKS[check.status]} {escape(check.name)}: {escape(check.detail)}")
-            if check.cure:
-                OUTPUT.print(f"        {escape(check.cure)}")
+            if check.fix:
+                OUTPUT.print(f"        {escape(check.fix)}")
     if any(check.status == "missing" for check in checks):
         raise typer.Exit(MachineError.exit_code)

@@ -109,7 +109,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "cache": cache,
         "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
         "policy": _given(isolation=isolation),
-        "finals": _given(enabled=final, min_speedup=min_speedup, keep_slower=keep_slower or None),
+        "remeasurement": _given(enabled=final, min_speedup=min_speedup, keep_slower=keep_slower or None),
         "execution": execution,
         "ray_address": ray_address,
     }

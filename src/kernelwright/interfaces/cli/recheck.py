@@ -11,7 +11,7 @@ from kernelwright.interfaces.cli.console import OUTPUT, watched
 from kernelwright.interfaces.cli.words import plain
 
 if TYPE_CHECKING:
-    from kernelwright.records.standing import Recheck, Rechecked
+    from kernelwright.records.replay_comparison import Recheck, Rechecked
 
 
 def recheck(  # noqa: PLR0913  a flag is a parameter
@@ -66,10 +66,10 @@ def _table(found: "Recheck") -> Table:
 
 
 def _lines(row: "Rechecked") -> list[list[str]]:
-    standing = "[green]holds[/]" if row.standing.holds else "[red]does not hold[/]"
+    comparison = "[green]holds[/]" if row.comparison.holds else "[red]does not hold[/]"
     name = f"{row.attempt}{' (best)' if row.best else ''}"
-    heads = [[name, standing]] + [["", ""]] * (len(row.standing.findings) - 1)
+    heads = [[name, comparison]] + [["", ""]] * (len(row.comparison.findings) - 1)
     return [
         [*head, escape(f.what), escape(plain(f.then)), escape(plain(f.now))]
-        for head, f in zip(heads, row.standing.findings, strict=True)
+        for head, f in zip(heads, row.comparison.findings, strict=True)
     ]

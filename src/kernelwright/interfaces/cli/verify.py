@@ -11,7 +11,7 @@ from kernelwright.interfaces.cli.words import plain
 
 if TYPE_CHECKING:
     from kernelwright import api
-    from kernelwright.records.standing import Standing
+    from kernelwright.records.replay_comparison import ReplayComparison
 
 _MARKS = {True: "[green]holds [/]", False: "[red]broken[/]", None: "[dim]told  [/]"}
 
@@ -47,22 +47,22 @@ def verify(
 
 
 def _show(found: "api.Verification") -> None:
-    head = "[bold green]holds[/]" if found.standing.holds else "[bold red]does not hold[/]"
+    head = "[bold green]holds[/]" if found.comparison.holds else "[bold red]does not hold[/]"
     OUTPUT.print(f"{head} {escape(plain(found.receipt))}, written {escape(plain(found.created))}")
     OUTPUT.print(f"task   {escape(plain(found.task))} on {escape(found.target.name)}, id {found.task_id}")
     for name, value in found.policy.items():
         OUTPUT.print(f"policy {name} is {escape(plain(value))}, which is not the usual one")
     if found.effort == "search":
         OUTPUT.print("[yellow]a search's figures:[/] short, and its seeds were never revealed")
-    show_standing(found.standing)
+    show_comparison(found.comparison)
 
 
-def show_standing(standing: "Standing") -> None:
+def show_comparison(comparison: "ReplayComparison") -> None:
     """The findings and what is different here, a line each."""
-    for finding in standing.findings:
+    for finding in comparison.findings:
         mark = _MARKS[finding.holds]
         OUTPUT.print(
             f"{mark} {escape(finding.what)}: was {escape(plain(finding.then))}; now {escape(plain(finding.now))}"
         )
-    for change in standing.changed:
+    for change in comparison.changed:
         OUTPUT.print(f"differs {escape(plain(f'{change.name}: was {change.then}, is {change.now}'))}")

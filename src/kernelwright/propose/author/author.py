@@ -27,16 +27,16 @@ class Author:
     """Writes C++ for the CPU and Triton for GPUs."""
 
     async def propose(self, brief: Brief) -> Sequence[Proposal]:
-        """`brief.expansion.count` proposals that differ.
+        """`brief.proposal_request.count` proposals that differ.
 
         Raises:
             ProposeError: an operation, a dtype or a pattern of axes that it does not write.
         """
-        return [self._one(brief, number) for number in range(brief.expansion.count)]
+        return [self._one(brief, number) for number in range(brief.proposal_request.count)]
 
     def _one(self, brief: Brief, sibling: int) -> Proposal:
         seed = brief.seed + 1_000_003 * sibling
-        past = Past(brief.parents, brief.feedback, brief.expansion.number, sibling, brief.expansion.count)
+        past = Past(brief.parents, brief.feedback, brief.proposal_request.number, sibling, brief.proposal_request.count)
         kind = brief.task.target.kind
         written = next((name for name in names_for(kind) if name in _WRITERS), None)
         if written is None:
@@ -78,12 +78,12 @@ def _proposal(
 
 
 def _step(brief: Brief, past: Past, learner: Learner[S], default_first: bool) -> Step[S]:
-    intent = brief.expansion.intent
+    intent = brief.proposal_request.intent
     if intent == "seed" or not brief.parents:
         first = default_first and (past.number, past.sibling) == (0, 0)
         return learner.default() if first else learner.start()
     if intent == "repair":
         return learner.repair(past)
     if intent == "apply-technique":
-        return learner.apply(past, brief.expansion.hint)
+        return learner.apply(past, brief.proposal_request.hint)
     return learner.improve(past)

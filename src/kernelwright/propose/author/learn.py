@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from kernelwright.propose.author.schedule.space import Setting, Space, Turn
+from kernelwright.propose.author.schedule.space import Move, Setting, Space
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.feedback import BROADER, Bottleneck, Feedback
@@ -59,7 +59,7 @@ class Memo(Record):
     schedule: dict[str, JsonValue]
     """The schedule of this proposal."""
     turned: tuple[str, ...] = ()
-    """Turns that made it from `base`, as `dial=value`."""
+    """Turns that made it from `base`, as `option=value`."""
     base: Base | None = None
     """The lineage's best before this proposal; None when nothing was measured."""
 
@@ -112,7 +112,7 @@ class Learner(Generic[S]):
 
     def start(self) -> Step[S]:
         """A starting point: home with about half of the dials drawn anew, again if that changed nothing."""
-        count = max(1, len(self.space.dials) // 2)
+        count = max(1, len(self.space.options) // 2)
         for _ in range(DRAWS):
             schedule = self.space.scattered(self.home, self.draw.getrandbits(32), count)
             if self.fingerprint(schedule) != self.fingerprint(self.home):
@@ -125,19 +125,19 @@ class Learner(Generic[S]):
         if base is None:
             return self._blind(past)
         picks = self._picks(base, self._distance(base, past) + 1)
-        turns = picks[-1] if picks else ()
+        moves = picks[-1] if picks else ()
         because = f", {base.bottleneck} bound" if base.bottleneck != "unknown" else ""
-        note = f"turned {', '.join(t.name for t in turns)}{because}"
-        return self._step(self.space.turned(self._schedule(base.schedule), *turns), turns, base, note)
+        note = f"turned {', '.join(t.name for t in moves)}{because}"
+        return self._step(self.space.turned(self._schedule(base.schedule), *moves), moves, base, note)
 
     def apply(self, past: Past, hint: str) -> Step[S]:
         """The turn that the hint names; an improvement like any other when it names none."""
-        turn = self.space.named(hint)
-        if turn is None:
+        move = self.space.named(hint)
+        if move is None:
             return self.improve(past)
         base = self._base(past)
         parent = self._schedule(base.schedule) if base else self._first(past)
-        return self._step(self.space.turned(parent, turn), (turn,), base, f"applied {turn.name}")
+        return self._step(self.space.turned(parent, move), (move,), base, f"applied {move.name}")
 
     def repair(self, past: Past) -> Step[S]:
         """Away from what failed: the lineage's best with another turn, or home, which is safe."""
@@ -148,8 +148,8 @@ class Learner(Generic[S]):
     def _blind(self, past: Past) -> Step[S]:
         """The first parent with any dial turned."""
         parent = self._first(past)
-        turns = (self.draw.choice(list(self.space.turns(parent))),)
-        return self._step(self.space.turned(parent, *turns), turns, None, f"turned {turns[0].name} blindly")
+        moves = (self.draw.choice(list(self.space.moves(parent))),)
+        return self._step(self.space.turned(parent, *moves), moves, None, f"turned {moves[0].name} blindly")
 
     def _first(self, past: Past) -> S:
         memos = [memo for p in past.parents if (memo := self._memo(p))]
@@ -168,14 +168,14 @@ class Learner(Generic[S]):
         score = (words.speedup_eager or 0.0) if words.works else 0.0
         if memo is None or score == 0.0:
             return memo.base if memo else None
-        before, at = memo.base, parent.expansion.number
+        before, at = memo.base, parent.proposal_request.number
         if before is not None and before.score >= score:
             return before
         tried = {*memo.turned}
         if before is not None:
             picks = self._picks(before, max(0, at - before.at))
-            tried |= {*before.tried, *(turn.name for turns in picks for turn in turns)}
-            tried |= {Turn(dial, _setting(before, dial)).name for dial, _, _ in map(_parted, memo.turned)}
+            tried |= {*before.tried, *(move.name for moves in picks for move in moves)}
+            tried |= {Move(option, _setting(before, option)).name for option, _, _ in map(_parted, memo.turned)}
         paid = before is not None and score > PAYS * before.score and len(memo.turned) == 1
         return Base(
             schedule=memo.schedule, score=score, at=at, bottleneck=words.bottleneck,
@@ -188,59 +188,59 @@ class Learner(Generic[S]):
 
     # The order of turns.
 
-    def _picks(self, base: Base, count: int) -> list[tuple[Turn, ...]]:
+    def _picks(self, base: Base, count: int) -> list[tuple[Move, ...]]:
         """The first turns in the order that belongs to a base: always the same for the same base."""
         draw = random.Random(str(sorted(base.schedule.items())))
         schedule = self._schedule(base.schedule)
         tried = set(base.tried)
-        effective = [t for t in self.space.turns(schedule) if self._changes(schedule, t)]
-        picks: list[tuple[Turn, ...]] = [(turn,) for turn in self._onward(base, effective)]
+        effective = [t for t in self.space.moves(schedule) if self._changes(schedule, t)]
+        picks: list[tuple[Move, ...]] = [(move,) for move in self._onward(base, effective)]
         picks += self._homeward(base, schedule)
         while len(picks) < count and effective:
-            tried |= {turn.name for turns in picks for turn in turns}
+            tried |= {move.name for moves in picks for move in moves}
             fresh = [t for t in effective if t.name not in tried]
             if fresh:
-                weights = [self._weight(base, schedule, turn, tried) for turn in fresh]
+                weights = [self._weight(base, schedule, move, tried) for move in fresh]
                 picks.append((draw.choices(fresh, weights)[0],))
             else:
                 first, second = draw.choices(effective, k=2)
-                picks.append((first, second) if first.dial != second.dial else (first,))
+                picks.append((first, second) if first.option != second.option else (first,))
         return picks[:count]
 
-    def _homeward(self, base: Base, schedule: S) -> list[tuple[Turn, ...]]:
+    def _homeward(self, base: Base, schedule: S) -> list[tuple[Move, ...]]:
         """From a start that nothing was tried on: all the way home at once, to see which of the two is better."""
         if base.tried or base.onward:
             return []
-        away = [Turn(d.name, getattr(self.home, d.name)) for d in self.space.dials]
-        turns = tuple(t for t in away if getattr(schedule, t.dial) != t.value)
-        return [turns] if self.fingerprint(self.space.turned(schedule, *turns)) != self.fingerprint(schedule) else []
+        away = [Move(d.name, getattr(self.home, d.name)) for d in self.space.options]
+        moves = tuple(t for t in away if getattr(schedule, t.option) != t.value)
+        return [moves] if self.fingerprint(self.space.turned(schedule, *moves)) != self.fingerprint(schedule) else []
 
-    def _changes(self, schedule: S, turn: Turn) -> bool:
-        return self.fingerprint(self.space.turned(schedule, turn)) != self.fingerprint(schedule)
+    def _changes(self, schedule: S, move: Move) -> bool:
+        return self.fingerprint(self.space.turned(schedule, move)) != self.fingerprint(schedule)
 
-    def _onward(self, base: Base, effective: Sequence[Turn]) -> list[Turn]:
+    def _onward(self, base: Base, effective: Sequence[Move]) -> list[Move]:
         """One step further in the direction that paid, if there is one that was not tried."""
         if not base.onward:
             return []
         last = self._turn(base.onward)
-        values = self.space.by_name[last.dial].values
+        values = self.space.by_name[last.option].values
         if last.value not in values:
             return []
         at = values.index(last.value)
         beside = {values[i] for i in (at - 1, at + 1) if 0 <= i < len(values)}
-        ahead = [t for t in effective if t.dial == last.dial and t.value in beside and t.name not in base.tried]
+        ahead = [t for t in effective if t.option == last.option and t.value in beside and t.name not in base.tried]
         return ahead if len(ahead) == 1 else []
 
-    def _weight(self, base: Base, schedule: S, turn: Turn, tried: set[str]) -> float:
-        dial = self.space.by_name[turn.dial]
-        weight = MATCHED if dial.eases in (base.bottleneck, BROADER.get(base.bottleneck)) else 1.0
-        weight *= HOME if getattr(self.home, turn.dial) == turn.value else 1.0
-        now = getattr(schedule, turn.dial)
-        if now in dial.values:
-            low, high = sorted((dial.values.index(now), dial.values.index(turn.value)))
-            passed = dial.values[low + 1 : high]
+    def _weight(self, base: Base, schedule: S, move: Move, tried: set[str]) -> float:
+        option = self.space.by_name[move.option]
+        weight = MATCHED if option.eases in (base.bottleneck, BROADER.get(base.bottleneck)) else 1.0
+        weight *= HOME if getattr(self.home, move.option) == move.value else 1.0
+        now = getattr(schedule, move.option)
+        if now in option.values:
+            low, high = sorted((option.values.index(now), option.values.index(move.value)))
+            passed = option.values[low + 1 : high]
             weight *= NEIGHBOUR if not passed else 1.0
-            weight *= BEHIND if any(f"{dial.name}={v}" in tried for v in passed) else 1.0
+            weight *= BEHIND if any(f"{option.name}={v}" in tried for v in passed) else 1.0
         return weight
 
     # Memos.
@@ -257,12 +257,12 @@ class Learner(Generic[S]):
     def _schedule(self, fields: dict[str, JsonValue]) -> S:
         return self.space.record.model_validate(fields)
 
-    def _turn(self, name: str) -> Turn:
-        dial, _, value = _parted(name)
-        return Turn(dial, int(value) if value.isdigit() else value)
+    def _turn(self, name: str) -> Move:
+        option, _, value = _parted(name)
+        return Move(option, int(value) if value.isdigit() else value)
 
-    def _step(self, schedule: S, turns: Sequence[Turn], base: Base | None, note: str) -> Step[S]:
-        names = tuple(turn.name for turn in turns)
+    def _step(self, schedule: S, moves: Sequence[Move], base: Base | None, note: str) -> Step[S]:
+        names = tuple(move.name for move in moves)
         memo = Memo(language=self.language, schedule=schedule.model_dump(), turned=names, base=base)
         return Step(schedule, note, memo)
 
@@ -271,7 +271,7 @@ def _parted(name: str) -> tuple[str, str, str]:
     return name.partition("=")
 
 
-def _setting(base: Base, dial: str) -> Setting:
+def _setting(base: Base, option: str) -> Setting:
     """What the base has a dial set to."""
-    value = base.schedule[dial]
+    value = base.schedule[option]
     return value if isinstance(value, int) else str(value)

@@ -183,10 +183,10 @@ async def advise(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> str:
     """The adviser's words for the writer; empty when they cannot be used.
 
     Raises:
-        NoRoom, ModelError, ProposeError: as `Desk.ask`.
+        NoRoom, ModelError, ProposeError: as `ModelGateway.ask`.
     """
-    role = facts.brief.expansion.adviser
-    name = f"{role}-{'repair' if facts.brief.expansion.intent == 'repair' else 'improve'}"
+    role = facts.brief.proposal_request.adviser
+    name = f"{role}-{'repair' if facts.brief.proposal_request.intent == 'repair' else 'improve'}"
     contract = "parts/reply-reflector.md" if role == REFLECTOR else f"parts/reply-{name}.md"
     rendered = prompts.render(name, {**_values(name, facts), "contract": contract})
     dialogue.prompts.append(rendered)
@@ -199,15 +199,15 @@ async def advise(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> str:
     # Without room for the second question there is none for the writer either: NoRoom ends the dialogue.
     advice = await ask_twice(dialogue, role, opening(rendered), lambda reply: _read(reply, facts), again)
     told = f"No usable advice: {advice.reason}." if isinstance(advice, NoAdvice) else advice
-    facts.brief.desk.note(role, told, dialogue.sibling)
+    facts.brief.gateway.note(role, told, dialogue.sibling)
     return "" if isinstance(advice, NoAdvice) else advice
 
 
 def _read(reply: ChatReply, facts: Facts) -> str | NoAdvice:
-    expansion = facts.brief.expansion
-    if expansion.adviser == REFLECTOR:
+    proposal_request = facts.brief.proposal_request
+    if proposal_request.adviser == REFLECTOR:
         return read_reflection(reply)
-    return read_judgement(reply, expansion.intent, metrics_shown(facts))
+    return read_judgement(reply, proposal_request.intent, metrics_shown(facts))
 
 
 def _values(name: str, facts: Facts) -> dict[str, Value]:

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 
 from kernelwright.errors import UsageError
-from kernelwright.propose.desk import NoRoom
+from kernelwright.propose.gateway import NoRoom
 from kernelwright.propose.llm.dialogue import (
     Dialogue,
     Memo,
@@ -26,7 +26,7 @@ from kernelwright.propose.llm.sections import Facts, values
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.chat import ChatReply, Message, ToolCall
+from kernelwright.records.chat import ChatMessage, ChatReply, ToolCall
 from kernelwright.records.tools import TOOLS, CodeArguments, EvaluateResult, ToolFault, read_arguments
 
 LAST = "submit"
@@ -44,7 +44,7 @@ def submitted(brief: Brief) -> bool:
     return memo is not None and any(c.id == memo.call and c.name == LAST for message in said for c in message.calls)
 
 
-def continued(brief: Brief) -> list[Message]:
+def continued(brief: Brief) -> list[ChatMessage]:
     """The conversation behind the first parent with its calls answered; empty where there is none, or it is not kept."""
     earlier = behind(brief)
     memo = parent_memo(brief)
@@ -53,14 +53,14 @@ def continued(brief: Brief) -> list[Message]:
     return shortened([*earlier, *_answers(brief, memo, earlier[-1])])
 
 
-def _answers(brief: Brief, memo: Memo, said: Message) -> list[Message]:
+def _answers(brief: Brief, memo: Memo, said: ChatMessage) -> list[ChatMessage]:
     """An answer to every call of the last reply; the attempt's verdict to the one that ended it."""
     verdict = _verdict(brief)
     results = {**_results(brief, memo), memo.call: verdict}
-    answers = [Message(role="tool", text=results.get(c.id, NOT_RUN), call=c.id) for c in said.calls]
+    answers = [ChatMessage(role="tool", text=results.get(c.id, NOT_RUN), call=c.id) for c in said.calls]
     if memo.call:
         return answers
-    return [*answers, Message(role="user", text=f"Your latest kernel was evaluated. The verdict:\n\n{verdict}")]
+    return [*answers, ChatMessage(role="user", text=f"Your latest kernel was evaluated. The verdict:\n\n{verdict}")]
 
 
 def _verdict(brief: Brief) -> str:
@@ -104,7 +104,7 @@ class Work:
     prompts: Prompts
     dialogue: Dialogue
     facts: Facts
-    messages: list[Message] = field(default_factory=list)
+    messages: list[ChatMessage] = field(default_factory=list)
     calls: int = 0
     reminded: bool = False
     last: Candidate | None = None
@@ -117,7 +117,7 @@ class Work:
 
     def log(self, call: ToolCall, answer: str = "") -> None:
         """Journal a call that the desk does not answer; without an answer, its attempt's verdict will be it."""
-        self.brief.desk.log(self.brief.expansion.role, call, answer, self.dialogue.sibling)
+        self.brief.gateway.log(self.brief.proposal_request.role, call, answer, self.dialogue.sibling)
 
 
 async def run_agent(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> Proposal | None:
@@ -127,7 +127,7 @@ async def run_agent(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> Propo
     work = Work(prompts, dialogue, facts, _beginning(prompts, dialogue, facts))
     try:
         for _ in range(MOST_REPLIES):
-            reply = await dialogue.ask(work.brief.expansion.role, work.messages, TOOLS)
+            reply = await dialogue.ask(work.brief.proposal_request.role, work.messages, TOOLS)
             work.messages = answered(work.messages, reply)
             proposal = await _act(work, reply)
             if proposal is not None:
@@ -152,14 +152,14 @@ async def _act(work: Work, reply: ChatReply) -> Proposal | None:
             proposal = work.dialogue.proposal(found, f"agent: {call.name}", call.id)
         else:
             text = await _answer(work, call, found)
-            work.messages.append(Message(role="tool", text=text, call=call.id))
+            work.messages.append(ChatMessage(role="tool", text=text, call=call.id))
     return proposal
 
 
 async def _answer(work: Work, call: ToolCall, fault: str) -> str:
     """The desk's answer, unless there is something wrong with the call."""
     if not fault:
-        return await work.brief.desk.use(work.brief.expansion.role, call, work.dialogue.sibling)
+        return await work.brief.gateway.use(work.brief.proposal_request.role, call, work.dialogue.sibling)
     text = ToolFault(error=fault).model_dump_json()
     work.log(call, text)
     return text
@@ -196,7 +196,7 @@ def _plain(work: Work, reply: ChatReply) -> Proposal | None:
         work.reminded = True
         again = work.prompts.render("again-tools", {"contract": CONTRACT, "language": work.facts.language})
         work.dialogue.prompts.append(again)
-        work.messages.append(Message(role="user", text=again.user))
+        work.messages.append(ChatMessage(role="user", text=again.user))
         return None
     if work.last is not None:
         return work.dialogue.proposal(work.last, "agent: evaluate, from its text")
@@ -204,13 +204,13 @@ def _plain(work: Work, reply: ChatReply) -> Proposal | None:
     return work.dialogue.proposal(empty(work.facts.language), f"No kernel: {reason}.")
 
 
-def _beginning(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> list[Message]:
+def _beginning(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> list[ChatMessage]:
     """The conversation behind the parent; or a new one."""
     brief = dialogue.brief
     earlier = continued(brief)
     if earlier:
         return earlier
-    rendered = prompts.render(f"{brief.expansion.role}-{brief.expansion.intent}", agent_values(facts))
+    rendered = prompts.render(f"{brief.proposal_request.role}-{brief.proposal_request.intent}", agent_values(facts))
     dialogue.prompts.append(rendered)
     return opening(rendered)
 

@@ -12,14 +12,14 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.desk import Thread
+from kernelwright.propose.gateway import Thread
 from kernelwright.propose.llm.render import Rendered, prompt_hash
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.chat import ChatReply, ChatRequest, Message, ToolSpec
-from kernelwright.records.run import Turn
+from kernelwright.records.chat import ChatMessage, ChatReply, ChatRequest, ToolSpec
+from kernelwright.records.run import Message
 
 Found = TypeVar("Found")
 LONGEST = 240_000
@@ -33,7 +33,7 @@ TEMPERATURES = {"coder": 0.7, "frontend": 0.7, "midend": 0.7, "agent": 0.7, "jud
 class Memo(Record):
     """What a proposal remembers: where its dialogue is found in the journal."""
 
-    expansion: int
+    proposal_request: int
     sibling: int
     role: str
     call: str = ""
@@ -64,11 +64,11 @@ class Dialogue:
     writer: str = ""
     """The model that wrote last."""
 
-    async def ask(self, role: str, messages: Sequence[Message], tools: tuple[ToolSpec, ...] = ()) -> ChatReply:
+    async def ask(self, role: str, messages: Sequence[ChatMessage], tools: tuple[ToolSpec, ...] = ()) -> ChatReply:
         """One reply of the role's model.
 
         Raises:
-            NoRoom, ModelError, ProposeError: as `Desk.ask`.
+            NoRoom, ModelError, ProposeError: as `ModelGateway.ask`.
         """
         request = ChatRequest(
             messages=tuple(messages),
@@ -77,16 +77,18 @@ class Dialogue:
             seed=(self.brief.seed + 1_000_003 * self.sibling) % (1 << 31),
             tools=tools,
         )
-        reply = await self.brief.desk.ask(role, request, self.sibling)
+        reply = await self.brief.gateway.ask(role, request, self.sibling)
         self.replies.append(reply)
-        if role == self.brief.expansion.role:
+        if role == self.brief.proposal_request.role:
             self.writer = reply.model
         return reply
 
     def proposal(self, candidate: Candidate, note: str, call: str = "") -> Proposal:
         """What came of the thread, with its cost."""
-        expansion = self.brief.expansion
-        memo = Memo(expansion=expansion.number, sibling=self.sibling, role=expansion.role, call=call)
+        proposal_request = self.brief.proposal_request
+        memo = Memo(
+            proposal_request=proposal_request.number, sibling=self.sibling, role=proposal_request.role, call=call
+        )
         return Proposal(
             candidate=candidate,
             note=note,
@@ -101,7 +103,7 @@ class Dialogue:
 async def ask_twice(
     dialogue: Dialogue,
     role: str,
-    messages: Sequence[Message],
+    messages: Sequence[ChatMessage],
     read: Callable[[ChatReply], Found],
     again: Callable[[Found], Rendered | None],
 ) -> Found:
@@ -109,36 +111,36 @@ async def ask_twice(
 
     Raises:
         NoRoom: the budget does not pay for a reply; for the second, `again` was called with what the first one held.
-        ModelError, ProposeError: as `Desk.ask`.
+        ModelError, ProposeError: as `ModelGateway.ask`.
     """
     reply = await dialogue.ask(role, messages)
     found = read(reply)
     rendered = again(found)
     if rendered is None:
         return found
-    reply = await dialogue.ask(role, [*answered(messages, reply), Message(role="user", text=rendered.user)])
+    reply = await dialogue.ask(role, [*answered(messages, reply), ChatMessage(role="user", text=rendered.user)])
     dialogue.prompts.append(rendered)
     return read(reply)
 
 
-def opening(rendered: Rendered) -> list[Message]:
+def opening(rendered: Rendered) -> list[ChatMessage]:
     """A dialogue's first messages."""
-    return [Message(role="system", text=rendered.system), Message(role="user", text=rendered.user)]
+    return [ChatMessage(role="system", text=rendered.system), ChatMessage(role="user", text=rendered.user)]
 
 
-def answered(messages: Sequence[Message], reply: ChatReply) -> list[Message]:
+def answered(messages: Sequence[ChatMessage], reply: ChatReply) -> list[ChatMessage]:
     """The dialogue with the reply in it."""
-    return [*messages, Message(role="assistant", text=reply.text, calls=reply.calls)]
+    return [*messages, ChatMessage(role="assistant", text=reply.text, calls=reply.calls)]
 
 
-def behind(brief: Brief) -> list[Message]:
+def behind(brief: Brief) -> list[ChatMessage]:
     """The conversation behind the first parent that this role had; empty where there is none, or it is not kept.
 
     Raises:
         ProposeError: the journal holds something else than requests and replies.
     """
     memo = parent_memo(brief)
-    if brief.expansion.dialogue != "kept" or memo is None or memo.role != brief.expansion.role:
+    if brief.proposal_request.dialogue != "kept" or memo is None or memo.role != brief.proposal_request.role:
         return []
     turns = recalled(brief, memo)
     asked = [i for i, turn in enumerate(turns) if turn.kind == "prompt"]
@@ -148,17 +150,17 @@ def behind(brief: Brief) -> list[Message]:
         request = ChatRequest.model_validate_json(turns[asked[-1]].text)
         replies = [ChatReply.model_validate_json(t.text) for t in turns[asked[-1] :] if t.kind == "reply"]
     except ValidationError as error:
-        raise ProposeError(f"the dialogue of expansion {memo.expansion} cannot be read: {error}") from None
+        raise ProposeError(f"the dialogue of expansion {memo.proposal_request} cannot be read: {error}") from None
     return answered(request.messages, replies[0]) if replies else []
 
 
-def recalled(brief: Brief, memo: Memo) -> tuple[Turn, ...]:
+def recalled(brief: Brief, memo: Memo) -> tuple[Message, ...]:
     """What this role said and heard in an earlier thread."""
-    turns = brief.desk.recall(Thread(memo.expansion, memo.sibling))
+    turns = brief.gateway.recall(Thread(memo.proposal_request, memo.sibling))
     return tuple(turn for turn in turns if turn.role == memo.role)
 
 
-def shortened(messages: Sequence[Message], most: int = LONGEST) -> list[Message]:
+def shortened(messages: Sequence[ChatMessage], most: int = LONGEST) -> list[ChatMessage]:
     """The dialogue without its oldest exchanges, where it is longer than `most` characters."""
     start = next((i for i, m in enumerate(messages) if m.role == "assistant"), len(messages))
     head, exchanges = list(messages[:start]), _exchanges(messages[start:])
@@ -167,9 +169,9 @@ def shortened(messages: Sequence[Message], most: int = LONGEST) -> list[Message]
     return [*head, *(m for e in exchanges for m in e)]
 
 
-def _exchanges(messages: Sequence[Message]) -> list[list[Message]]:
+def _exchanges(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
     """Each reply with what was said to it."""
-    found: list[list[Message]] = []
+    found: list[list[ChatMessage]] = []
     for message in messages:
         if message.role == "assistant":
             found.append([])
@@ -177,5 +179,5 @@ def _exchanges(messages: Sequence[Message]) -> list[list[Message]]:
     return found
 
 
-def _length(messages: Sequence[Message]) -> int:
+def _length(messages: Sequence[ChatMessage]) -> int:
     return sum(len(m.text) + sum(len(c.arguments) for c in m.calls) for m in messages)

@@ -258,7 +258,7 @@ def past(facts: Facts) -> dict[str, Value]:
 def values(facts: Facts, contract: str) -> dict[str, Value]:
     """What the prompt of a writer or an agent shows. With advice, the adviser has read the profile for it."""
     shown = {**known(facts), "contract": contract, "language": facts.language}
-    if facts.brief.expansion.intent == "seed":
+    if facts.brief.proposal_request.intent == "seed":
         return shown
     return {**shown, **evidence(facts), **past(facts), **({"profile": None} if facts.advice else {})}
 
@@ -346,13 +346,15 @@ def _history(brief: Brief) -> tuple[Shown, ...] | None:
 
 def _technique(brief: Brief) -> TechniqueWords | None:
     """The technique by name, with its card where the knowledge base has one."""
-    expansion = brief.expansion
-    if expansion.intent != "apply-technique" or not expansion.hint:
+    proposal_request = brief.proposal_request
+    if proposal_request.intent != "apply-technique" or not proposal_request.hint:
         return None
-    card = next((card_words(known) for known in techniques() if known.name == expansion.hint), "")
-    return TechniqueWords(name=expansion.hint, card=card)
+    card = next((card_words(known) for known in techniques() if known.name == proposal_request.hint), "")
+    return TechniqueWords(name=proposal_request.hint, card=card)
 
 
 def _hint(brief: Brief) -> str | None:
-    expansion = brief.expansion
-    return clip(expansion.hint) if expansion.hint and expansion.intent != "apply-technique" else None
+    proposal_request = brief.proposal_request
+    return (
+        clip(proposal_request.hint) if proposal_request.hint and proposal_request.intent != "apply-technique" else None
+    )

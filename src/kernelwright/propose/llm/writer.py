@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.languages import names_for
-from kernelwright.propose.desk import NoRoom
+from kernelwright.propose.gateway import NoRoom
 from kernelwright.propose.llm.advice import advise
 from kernelwright.propose.llm.agent import run_agent
 from kernelwright.propose.llm.dialogue import Dialogue, ask_twice, behind, opening, shortened
@@ -20,7 +20,7 @@ from kernelwright.propose.llm.render import STANDARD, Prompts, Rendered
 from kernelwright.propose.llm.sections import Facts, values
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
-from kernelwright.records.chat import ChatReply, Message, ToolCall
+from kernelwright.records.chat import ChatMessage, ChatReply, ToolCall
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
@@ -38,7 +38,7 @@ async def look_up(brief: Brief, sibling: int, language: LanguageName, profile: P
     query = " ".join((limit, language, *operations))[:QUERY_CHARACTERS]
     asked = SearchArguments(query=query, bottleneck=limit, limit=CARDS)
     call = ToolCall(id=f"search-{sibling}", name="search", arguments=asked.model_dump_json())
-    answer = await brief.desk.use(brief.expansion.role, call, sibling)
+    answer = await brief.gateway.use(brief.proposal_request.role, call, sibling)
     try:
         return SearchResult.model_validate_json(answer).cards
     except ValidationError:
@@ -70,7 +70,7 @@ class LLM:
             ModelError: a model cannot be had.
         """
         # A sibling whose model cannot be had ends the run; what the others are answered meanwhile is paid for and is kept.
-        tasks = (self._one(brief, number) for number in range(brief.expansion.count))
+        tasks = (self._one(brief, number) for number in range(brief.proposal_request.count))
         made = await asyncio.gather(*tasks, return_exceptions=True)
         for found in made:
             if isinstance(found, BaseException):
@@ -91,9 +91,9 @@ async def write(prompts: Prompts, dialogue: Dialogue) -> Proposal | None:
     brief = dialogue.brief
     try:
         facts = await _facts(prompts, dialogue)
-        if brief.expansion.role == AGENT:
+        if brief.proposal_request.role == AGENT:
             return await run_agent(prompts, dialogue, facts)
-        rendered = prompts.render(f"{brief.expansion.role}-{brief.expansion.intent}", values(facts, CODE))
+        rendered = prompts.render(f"{brief.proposal_request.role}-{brief.proposal_request.intent}", values(facts, CODE))
         dialogue.prompts.append(rendered)
         found = await _kernel(prompts, dialogue, rendered, facts)
     except NoRoom:
@@ -105,14 +105,14 @@ async def write(prompts: Prompts, dialogue: Dialogue) -> Proposal | None:
 
 async def _facts(prompts: Prompts, dialogue: Dialogue) -> Facts:
     brief, language = dialogue.brief, language_of(dialogue.brief)
-    expansion = brief.expansion
+    proposal_request = brief.proposal_request
     profile, kept = None, bool(behind(brief))
-    wanted = expansion.intent in ("improve", "apply-technique") and not (kept and expansion.role == AGENT)
+    wanted = proposal_request.intent in ("improve", "apply-technique") and not (kept and proposal_request.role == AGENT)
     if wanted and brief.parents and brief.feedback:
-        profile = await brief.desk.profile(brief.parents[0].number, dialogue.sibling)
-    asked = bool(expansion.adviser) and expansion.intent != "seed"
+        profile = await brief.gateway.profile(brief.parents[0].number, dialogue.sibling)
+    asked = bool(proposal_request.adviser) and proposal_request.intent != "seed"
     advice = await advise(prompts, dialogue, Facts(brief, language, profile, judging=True)) if asked else ""
-    wanted = expansion.look_up and bool(brief.parents and brief.feedback)
+    wanted = proposal_request.look_up and bool(brief.parents and brief.feedback)
     cards = await look_up(brief, dialogue.sibling, language, profile) if wanted else ()
     return Facts(brief, language, profile, advice, cards, kept=kept)
 
@@ -120,7 +120,7 @@ async def _facts(prompts: Prompts, dialogue: Dialogue) -> Facts:
 async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, facts: Facts) -> Kernel | NoKernel:
     brief = dialogue.brief
     earlier = behind(brief)
-    messages = [*shortened(earlier), Message(role="user", text=rendered.user)] if earlier else opening(rendered)
+    messages = [*shortened(earlier), ChatMessage(role="user", text=rendered.user)] if earlier else opening(rendered)
 
     refused: list[NoKernel] = []
 
@@ -128,14 +128,14 @@ async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, fact
         if isinstance(found, Kernel):
             return None
         refused.append(found)
-        brief.desk.note(brief.expansion.role, f"No kernel: {found.reason}.", dialogue.sibling)
+        brief.gateway.note(brief.proposal_request.role, f"No kernel: {found.reason}.", dialogue.sibling)
         return prompts.render("again", {"problem": found.reason, "contract": CODE, "language": facts.language})
 
     def kernel(reply: ChatReply) -> Kernel | NoKernel:
         return parse(reply, facts.language, brief.parent_source)
 
     try:
-        return await ask_twice(dialogue, brief.expansion.role, messages, kernel, again)
+        return await ask_twice(dialogue, brief.proposal_request.role, messages, kernel, again)
     except NoRoom:
         if not refused:
             raise
@@ -143,6 +143,6 @@ async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, fact
 
 
 def _note(brief: Brief) -> str:
-    expansion = brief.expansion
-    of = f" of attempt {expansion.parents[0]}" if expansion.parents else ""
-    return f"{expansion.role}: {expansion.intent}{of}"
+    proposal_request = brief.proposal_request
+    of = f" of attempt {proposal_request.parents[0]}" if proposal_request.parents else ""
+    return f"{proposal_request.role}: {proposal_request.intent}{of}"

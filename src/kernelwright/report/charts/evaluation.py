@@ -96,15 +96,15 @@ LEFT, SAMPLES_RIGHT, SAMPLES_ROW = 96, 22, 46
 
 def samples(timing: Timing, width: int) -> Markup:
     """The strip: linear from zero, or logarithmic and said so where sides differ by more than eight times."""
-    values = [v for side in timing.sides for v in side.samples_us]
+    values = [v for side in timing.arms for v in side.samples_us]
     if not values:
         return svg.frame(width, 30, "No samples were kept.", [svg.text(LEFT, 20, "no samples were kept")])
     log = max(values) > 8 * min(values) > 0
     start, end = LEFT, width - SAMPLES_RIGHT
     x = around(values, start, end) if log else Scale(0, max(values) * 1.05, start, end)
-    height = SAMPLES_ROW * len(timing.sides) + 42
+    height = SAMPLES_ROW * len(timing.arms) + 42
     parts = _samples_axis(x, height, log, width)
-    for row, side in enumerate(timing.sides):
+    for row, side in enumerate(timing.arms):
         parts += _side(side, x, 10 + SAMPLES_ROW * row)
     return svg.frame(width, height, describe_samples(timing), parts)
 
@@ -115,7 +115,7 @@ def describe_samples(timing: Timing) -> str:
         f"{words.SIDE[s.name]} median {words.microseconds(median(s.samples_us))}, "
         f"{words.microseconds(min(s.samples_us))} to {words.microseconds(max(s.samples_us))} "
         f"over {len(s.samples_us)} blocks"
-        for s in timing.sides
+        for s in timing.arms
         if s.samples_us
     ]
     return "Raw samples: " + "; ".join(told) + "."
@@ -178,7 +178,7 @@ def describe(cases: Sequence[CaseError]) -> str:
         return "No case was judged."
     return (
         f"{passed} of {len(cases)} cases within what is allowed. Closest to its limit: "
-        f"{words.line(worst.regime)}, error {words.error(worst.error)} of {words.error(worst.allowed)} "
+        f"{words.line(worst.distribution)}, error {words.error(worst.error)} of {words.error(worst.allowed)} "
         f"allowed; the reference itself shows {words.error(worst.reference_error)}."
     )
 
@@ -211,10 +211,10 @@ def _name(tick: float) -> str:
 def _case(case: CaseError, x: Scale, y: float, room: int) -> list[Markup]:
     middle = y + ROW / 2 - 2
     found = share(case, case.error)
-    told = f"{case.regime}: error {words.error(case.error)}, allowed {words.error(case.allowed)}"
+    told = f"{case.distribution}: error {words.error(case.error)}, allowed {words.error(case.allowed)}"
     kind = "err" if found <= 1 else "err over"
     return [
-        svg.text(x.start - 12, middle + 4, words.line(case.regime, room), "label", "end"),
+        svg.text(x.start - 12, middle + 4, words.line(case.distribution, room), "label", "end"),
         svg.rule(x.start, middle, x.end, middle, "lane"),
         svg.dot(x(share(case, case.reference_error)), middle, 4.5, "ref"),
         svg.dot(x(found), middle, 4.5, kind, words.line(told)),

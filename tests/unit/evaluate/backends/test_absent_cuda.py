@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.evaluate.pipeline.court import Court
+from kernelwright.evaluate.pipeline.service import EvaluationService
 from kernelwright.records.evaluation import BuildFailed, Compiled, Refused
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
@@ -23,37 +23,37 @@ POLICY = Policy(seeds=2)
 
 
 @pytest.fixture(scope="module")
-def court():
+def service():
     """A court, with a task for every target that a test asks for."""
-    court = Court(note=lambda _: None)
-    yield court
-    court.close()
+    service = EvaluationService(note=lambda _: None)
+    yield service
+    service.close()
 
 
-def judged(court, kernel, target):
-    task = court.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), target, POLICY)
-    return court.judge(task, read_kernel(KERNELS / kernel), POLICY, "search")
+def judged(service, kernel, target):
+    task = service.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), target, POLICY)
+    return service.judge(task, read_kernel(KERNELS / kernel), POLICY, "search")
 
 
 def absent(arch):
     return Target(kind="cuda", arch=arch, present=False)
 
 
-def test_a_kernel_is_compiled_for_the_architecture_that_was_asked_for(court):
-    found = judged(court, "relu.cu", absent("sm_120"))
+def test_a_kernel_is_compiled_for_the_architecture_that_was_asked_for(service):
+    found = judged(service, "relu.cu", absent("sm_120"))
     assert isinstance(found, Compiled)
     assert found.build.compiler.endswith("for sm_120a")
     assert found.build.kernels[0].registers > 0
     assert [s.stage for s in found.seconds] == ["compile"]
 
 
-def test_a_plan_that_does_not_fit_the_task_is_a_failed_build(court):
-    found = judged(court, "mse.cu", absent("sm_75"))
+def test_a_plan_that_does_not_fit_the_task_is_a_failed_build(service):
+    found = judged(service, "mse.cu", absent("sm_75"))
     assert isinstance(found, BuildFailed)
     assert "there is no in1" in found.log
 
 
-def test_a_cpu_takes_no_cuda(court):
-    found = judged(court, "relu.cu", Target(kind="cpu", arch="native", present=True))
+def test_a_cpu_takes_no_cuda(service):
+    found = judged(service, "relu.cu", Target(kind="cpu", arch="native", present=True))
     assert isinstance(found, Refused)
     assert found.reason == "target cpu takes cpp candidates, not cuda"

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from kernelwright.evaluate.backends.cuda.process import CudaContestant, PlanContestant
+from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess, PlanCandidateProcess
 from kernelwright.evaluate.sandbox.messages.calls import Found
 
 
-@pytest.mark.parametrize("kind", [CudaContestant, PlanContestant])
+@pytest.mark.parametrize("kind", [CudaCandidateProcess, PlanCandidateProcess])
 def test_parts_are_copied_one_behind_the_other(kind):
     there = torch.arange(12.0).view(3, 4)
     side = kind.__new__(kind)

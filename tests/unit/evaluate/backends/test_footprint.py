@@ -16,7 +16,7 @@ def spec(numel, dtype="float32"):
 
 def fit(inputs, outputs, free, parameters=()):
     workload = Workload(inputs=inputs, parameters=parameters, outputs=outputs)
-    return footprint.fit(workload, regimes=6, seeds=5, free=free)
+    return footprint.fit(workload, distributions=6, seeds=5, free=free)
 
 
 def test_a_small_task_gets_all_seeds_and_a_place_for_every_call_of_a_sample():

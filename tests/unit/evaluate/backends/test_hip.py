@@ -118,13 +118,13 @@ def test_doctor_lists_the_gpus_that_the_driver_knows(tmp_path, monkeypatch):
     (check,) = doctor.checks()
     assert check.status == "lost"
     assert "gfx942, gfx90a, gfx1100 is here" in check.detail
-    assert "docs/hip.md" in check.cure
+    assert "docs/hip.md" in check.fix
 
 
 def test_doctor_says_what_can_be_done_without_a_gpu(tmp_path, monkeypatch):
     monkeypatch.setattr(doctor, "NODES", tmp_path)
     (check,) = doctor.checks()
-    assert (check.status, check.cure) == ("ok", "")
+    assert (check.status, check.fix) == ("ok", "")
     assert "no AMD GPU is here: kernels for gfx90a, gfx942 are compiled" in check.detail
     monkeypatch.setattr(doctor, "COMPILER", "raise SystemExit(1)")
     assert doctor.checks()[0].status == "lost"

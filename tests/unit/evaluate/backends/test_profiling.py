@@ -15,8 +15,8 @@ from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.profile import ncu
 from kernelwright.evaluate.profile.ncu import wanted
+from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.sandbox.messages.tools import (
     Activity,
@@ -75,7 +75,7 @@ class Bench:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.setattr(ncu, "find", lambda: "/usr/bin/ncu")
         monkeypatch.setattr(profiling, "_capability", lambda: (9, 0))
-        monkeypatch.setattr(profiling, "Contestant", lambda child, limit: child)
+        monkeypatch.setattr(profiling, "CandidateProcess", lambda child, limit: child)
         device = Device(kind="cuda", name="H200", cores=132)
         warm = SimpleNamespace(spawn=self.spawn)
         self.host = SimpleNamespace(warm=warm, device=device)
@@ -320,8 +320,8 @@ MACHINE = SimpleNamespace(warm=None, hardware=None)
 
 
 def trial(candidate, task=CUDA):
-    presented = SimpleNamespace(task=task, init_source=lambda: "init")
-    session = SimpleNamespace(presented=presented, task=task, tensors=())
+    original = SimpleNamespace(task=task, init_source=lambda: "init")
+    session = SimpleNamespace(original=original, task=task, tensors=())
     return Trial(task, lambda: session, candidate, Policy())
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kernelwright.evaluate.backends.cuda.instruments import read_report
 from kernelwright.evaluate.backends.instruments import NotRunError
-from kernelwright.evaluate.sides.sanitized import DONE
+from kernelwright.evaluate.entrypoints.sanitized import DONE
 
 CLEAN = f"========= COMPUTE-SANITIZER\n{DONE}\n========= ERROR SUMMARY: 0 errors\n"
 INVALID = """========= COMPUTE-SANITIZER

@@ -4,7 +4,7 @@ import pytest
 
 from kernelwright.evaluate.backends.cuda.versions import driver, driver_versions, toolkit_versions
 from kernelwright.evaluate.backends.host import ABSENT, common_versions
-from kernelwright.evaluate.pipeline.court import Court
+from kernelwright.evaluate.pipeline.service import EvaluationService
 from kernelwright.records.task import Target
 
 OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build  (dvs)\nGCC version: 12.2.0"
@@ -23,12 +23,12 @@ def test_a_machine_without_a_driver(tmp_path):
 
 
 def test_a_new_driver_does_not_change_what_a_cpu_measures():
-    court = Court(note=lambda _: None)
+    service = EvaluationService(note=lambda _: None)
     try:
-        cpu = court.versions(Target(kind="cpu", arch="native", present=True))
-        absent = court.versions(Target(kind="cuda", arch="sm_90", present=False))
+        cpu = service.versions(Target(kind="cpu", arch="native", present=True))
+        absent = service.versions(Target(kind="cuda", arch="sm_90", present=False))
     finally:
-        court.close()
+        service.close()
     assert (
         {"python", "torch", "triton", "numpy", "c++", "kernel", "kernelwright"}
         == cpu.keys()

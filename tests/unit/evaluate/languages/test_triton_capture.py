@@ -5,8 +5,8 @@ import pytest
 from kernelwright.evaluate.languages.artifact import Dynamic, Program
 from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
 from kernelwright.evaluate.languages.triton.build import capture
+from kernelwright.evaluate.sandbox.candidate_process import TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import TamperedError
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.candidate import Candidate
@@ -36,7 +36,7 @@ WORKLOAD = Workload(inputs=(X,), parameters=(), outputs=(X,))
 
 @pytest.fixture(scope="module")
 def rehearsed():
-    with Warm(("kernelwright.evaluate.sides.cross", "kernelwright.evaluate.triton.rehearsal")) as parent:
+    with Warm(("kernelwright.evaluate.entrypoints.cross", "kernelwright.evaluate.triton.rehearsal")) as parent:
         yield parent
 
 
@@ -102,13 +102,11 @@ def test_a_plan_may_point_into_nothing_else(rehearsed, pointer):
 def test_an_answer_of_its_own_is_tampering(rehearsed, fields):
     forged = f"cross._told = lambda fault: cross.Captured.model_construct({fields})"
     with pytest.raises(TamperedError):
-        ask(rehearsed, f"from kernelwright.evaluate.sides import cross\n{forged}\nraise ValueError\n")
+        ask(rehearsed, f"from kernelwright.evaluate.entrypoints import cross\n{forged}\nraise ValueError\n")
 
 
 @pytest.mark.parametrize("text", ["'[' * 100000", "'{}'", "'x' * (5 << 20)", "'3'"])
 def test_plans_that_are_none_are_tampering(rehearsed, text):
-    forged = (
-        f"from kernelwright.evaluate.sides import cross\nclass Forger: model_dump_json = staticmethod(lambda: {text})\n"
-    )
+    forged = f"from kernelwright.evaluate.entrypoints import cross\nclass Forger: model_dump_json = staticmethod(lambda: {text})\n"
     with pytest.raises(TamperedError):
         ask(rehearsed, forged + "cross.CapturedPlans = lambda **fields: Forger\n" + SOURCE)

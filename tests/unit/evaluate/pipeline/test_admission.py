@@ -36,10 +36,10 @@ def opened(backend):
 def test_exact_operations_are_asked_for_equality_on_integers_and_declared_domains_win(opened):
     session = opened("(x * y).sum(-1)", domains=(DeclaredDomain(position=1, domain=Domain.NON_NEGATIVE),))
     assert [t.domain for t in session.inputs] == [Domain.REAL, Domain.NON_NEGATIVE]
-    exact = {case.regime: case.exact for case in session.cases}
+    exact = {case.distribution: case.exact for case in session.cases}
     assert exact.pop("small integers")
     assert not any(exact.values())
-    (integers,) = (case for case in session.cases if case.regime == "small integers")
+    (integers,) = (case for case in session.cases if case.distribution == "small integers")
     assert integers.expected[0].allowed == 0.0
 
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from kernelwright.evaluate.backends.cpu.clock import CpuClock
-from kernelwright.evaluate.pipeline import baselines, plausible
-from kernelwright.evaluate.profile.clock import Samples
-from kernelwright.evaluate.profile.statistics import Stopping
-from kernelwright.evaluate.sandbox.contestant import Ran
+from kernelwright.evaluate.pipeline import baselines, timing_sanity
+from kernelwright.evaluate.sandbox.candidate_process import Ran
+from kernelwright.evaluate.timing.clock import Samples
+from kernelwright.evaluate.timing.statistics import Stopping
 from kernelwright.records.policy import Policy
 
 GPU = SimpleNamespace(baselines=("eager", "compile", "compile_max", "graph"), keeps_baselines=True)
@@ -18,8 +18,8 @@ RULE = Stopping(("eager", "compile"), 24, 0.99, 0.015, 0.02)
 SAMPLES = {"eager": [20.0] * 16, "compile": [10.0 + i % 3 / 100 for i in range(16)], "candidate": [8.0] * 16}
 
 
-def session(**dials):
-    return SimpleNamespace(known={}, policy=Policy(**dials))
+def session(**options):
+    return SimpleNamespace(known={}, policy=Policy(**options))
 
 
 def test_a_search_names_eager_and_compile_and_a_final_on_a_gpu_all_four():
@@ -73,7 +73,7 @@ def device_sample(each_us, hidden_us, calls=10):
 
 def disagrees(candidate, eager, copies=False):
     samples = Samples({}, 10, {"candidate": candidate, "eager": eager}, {})
-    return plausible.clock_disagrees(samples, copies)
+    return timing_sanity.clock_disagrees(samples, copies)
 
 
 def test_on_a_device_preparation_is_not_held_against_anybody():

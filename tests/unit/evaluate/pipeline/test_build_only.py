@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.evaluate.pipeline.court import Court
+from kernelwright.evaluate.pipeline.service import EvaluationService
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Compiled, Refused
 from kernelwright.records.policy import Policy
@@ -24,34 +24,34 @@ raise RuntimeError("run")
 
 
 @pytest.fixture(scope="module")
-def court():
-    court = Court(note=lambda _: None)
-    yield court
-    court.close()
+def service():
+    service = EvaluationService(note=lambda _: None)
+    yield service
+    service.close()
 
 
-def built(court, target, **candidate):
+def built(service, target, **candidate):
     policy = Policy(seeds=2)
-    task = court.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), target, policy)
-    return court.build(task, Candidate(**candidate), policy)
+    task = service.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), target, policy)
+    return service.build(task, Candidate(**candidate), policy)
 
 
 def cpu():
     return Target(kind="cpu", arch="native", present=True)
 
 
-def test_what_would_crash_is_built_all_the_same(court):
-    found = built(court, cpu(), language="cpp", source=CRASHES, entry="kernel")
+def test_what_would_crash_is_built_all_the_same(service):
+    found = built(service, cpu(), language="cpp", source=CRASHES, entry="kernel")
     assert isinstance(found, Compiled)
     assert found.build.binary_bytes > 0
     assert [s.stage for s in found.seconds] == ["compile"]
 
 
-def test_what_the_compiler_refuses_comes_back_in_its_words(court):
-    found = built(court, cpu(), language="cpp", source='extern "C" void kernel() { missing(); }', entry="kernel")
+def test_what_the_compiler_refuses_comes_back_in_its_words(service):
+    found = built(service, cpu(), language="cpp", source='extern "C" void kernel() { missing(); }', entry="kernel")
     assert isinstance(found, BuildFailed)
     assert "missing" in found.log
 
 
-def test_another_language_than_the_targets_is_refused(court):
-    assert isinstance(built(court, cpu(), language="triton", source=TRITON), Refused)
+def test_another_language_than_the_targets_is_refused(service):
+    assert isinstance(built(service, cpu(), language="triton", source=TRITON), Refused)

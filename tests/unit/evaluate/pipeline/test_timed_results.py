@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from kernelwright.evaluate.pipeline.timed_results import TimedResults
+from kernelwright.evaluate.pipeline.timed_output_check import TimedResults
 from kernelwright.evaluate.verify.places import STRIPE, STRIPES
 from kernelwright.records.comparator import Calibrated, Statistical, Ties
 from kernelwright.records.policy import Policy
@@ -31,7 +31,7 @@ def results(rule, dtype="float32"):
     session = SimpleNamespace(
         task=task, policy=Policy(), memory=SimpleNamespace(queued=False),
         allowed=lambda output, error: 1e-6, base_error=[1e-7], cases=[],
-        case_at=lambda regime, offsets: None,
+        case_at=lambda distribution, offsets: None,
     )  # fmt: skip
     return TimedResults(session)
 

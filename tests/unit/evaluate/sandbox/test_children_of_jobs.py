@@ -2,12 +2,12 @@
 
 import pytest
 
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.child import ChildGoneError
-from kernelwright.evaluate.sandbox.contestant import Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.calls import LoadTask
 from kernelwright.evaluate.sandbox.messages.tools import Execute
-from kernelwright.evaluate.sandbox.spawn import Spares
+from kernelwright.evaluate.sandbox.spawn import PrewarmedPool
 from kernelwright.execution import job
 from kernelwright.execution.job import Job, JobCancelledError
 
@@ -17,7 +17,7 @@ NOTHING = LoadTask(source="x = 1", threads=1)
 def test_a_child_dies_with_the_job_that_it_works_for(spawn):
     at, other = Job(1), Job(2)
     with at.current():
-        mine = Contestant(spawn(), 20.0)
+        mine = CandidateProcess(spawn(), 20.0)
     with other.current():
         his = spawn()
     at.cancel()
@@ -45,16 +45,16 @@ def test_a_cancelled_job_gets_no_more_children(spawn, warm):
 
 
 def test_a_spare_child_works_for_the_job_that_takes_it(warm):
-    at, spares = Job(1), Spares(warm, "tool", Jail(directory="/"))
-    spares._born = lambda: warm.spawn("tool", Jail(directory="/"))
+    at, prewarmed = Job(1), PrewarmedPool(warm, "tool", Jail(directory="/"))
+    prewarmed._born = lambda: warm.spawn("tool", Jail(directory="/"))
     try:
         with at.current():
-            mine = spares.take()
+            mine = prewarmed.take()
         at.cancel()
         with pytest.raises(ChildGoneError, match="killed"):
-            Contestant(mine, 20.0).ask(Execute(argv=("true",), texts={}))
+            CandidateProcess(mine, 20.0).ask(Execute(argv=("true",), texts={}))
         mine.close()
         with at.current(), pytest.raises(JobCancelledError):
-            spares.take()
+            prewarmed.take()
     finally:
-        spares.close()
+        prewarmed.close()

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from kernelwright.evaluate.sandbox import wire
-from kernelwright.evaluate.sandbox.messages.sides import Born, Status
+from kernelwright.evaluate.sandbox.messages.entrypoints import Born, Status
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import torch
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.pipeline import admit
-from kernelwright.evaluate.profile.inputs import FreshInputs
 from kernelwright.evaluate.sandbox.messages.calls import Run
+from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.verify import compare
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
@@ -73,7 +73,7 @@ def test_the_task_is_described_as_data(session):
 
 
 def test_seeds_come_first_and_then_the_regimes_that_the_domains_admit(session):
-    names = [case.regime for case in session.cases]
+    names = [case.distribution for case in session.cases]
     assert names == ["as given"] * 5 + ["times 3", "times 0.01", "negated", "small integers", "unaligned pointers"]
 
 
@@ -85,7 +85,7 @@ def test_what_is_expected_is_the_fp64_result_of_what_lies_there(session):
     for case in session.cases:
         wanted = forward(*tensors(session, case))
         for expected, value in zip(case.expected, wanted, strict=True):
-            assert compare.judge(value, expected)[1] is None, case.regime
+            assert compare.judge(value, expected)[1] is None, case.distribution
             assert expected.reference_error <= 1e-5
 
 
@@ -103,9 +103,11 @@ def test_windows_lie_inside_their_segments_and_never_meet(session):
         used = sorted({case.offsets[index] for case in session.cases})
         assert all(0 <= offset <= session.memory.arena.segments[index].capacity - spec.nbytes for offset in used)
         pool = session.layout.kept * spec.nbytes
-        seeds, regimes = ([o for o in used if (o < pool) == given] for given in (True, False))
+        seeds, distributions = ([o for o in used if (o < pool) == given] for given in (True, False))
         assert seeds == [draw * spec.nbytes for draw in range(5)]
-        assert all(b - a >= spec.nbytes for a, b in zip([pool - spec.nbytes, *regimes], regimes, strict=False))
+        assert all(
+            b - a >= spec.nbytes for a, b in zip([pool - spec.nbytes, *distributions], distributions, strict=False)
+        )
 
 
 def test_pointers_are_aligned_but_for_the_case_that_says_otherwise(session):
@@ -113,9 +115,9 @@ def test_pointers_are_aligned_but_for_the_case_that_says_otherwise(session):
         for index, spec in enumerate(session.inputs):
             item = spec.nbytes // spec.numel
             place = (session.memory.arena.segments[index].start + case.offsets[index]) % 64
-            if case.regime == "unaligned pointers":
+            if case.distribution == "unaligned pointers":
                 assert place == item
-            elif case.regime != "as given":
+            elif case.distribution != "as given":
                 assert place == 0
 
 
@@ -130,7 +132,7 @@ def test_the_first_seed_meets_initial_parameters_and_all_others_random_ones(sess
 
 
 def test_regimes_change_what_they_say(session):
-    cases = {case.regime: tensors(session, case) for case in session.cases}
+    cases = {case.distribution: tensors(session, case) for case in session.cases}
     pool = [session.view(X, draw * session.inputs[X].nbytes) for draw in range(session.layout.kept)]
     for name, factor in (("times 3", 3), ("times 0.01", 0.01), ("negated", -1)):
         assert any(torch.equal(cases[name][X], drawn * factor) for drawn in pool), name
@@ -178,7 +180,7 @@ def test_each_timed_call_of_the_reference_takes_its_own_parameters(session):
 
 
 def test_a_candidate_learns_how_to_build_the_model_and_nothing_of_the_reference(session):
-    text = session.presented.init_source()
+    text = session.original.init_source()
     found = {}
     exec(text, found)
     assert found["get_init_inputs"]() == [32, 0.5]

@@ -156,7 +156,7 @@ class Autocast(nn.Module):
 def test_what_cannot_be_a_task_is_refused_with_the_cure(what, inputs, said):
     with pytest.raises(TaskError, match=said) as caught:
         live.capture(what, inputs)
-    assert any(cure in str(caught.value) for cure in ("Write a task file", "inputs=(", "rap the module"))
+    assert any(fix in str(caught.value) for fix in ("Write a task file", "inputs=(", "rap the module"))
 
 
 @pytest.mark.parametrize(

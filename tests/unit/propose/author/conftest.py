@@ -7,7 +7,7 @@ import pytest
 from author_cases import case, model
 
 # The program's own benchmark has the list of operations.
-sys.path.append(str(Path(__file__).parents[4] / "bench"))
+sys.path.append(str(Path(__file__).parents[4] / "benchmarks"))
 
 
 @pytest.fixture(scope="session")

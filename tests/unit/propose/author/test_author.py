@@ -15,21 +15,21 @@ from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.propose.proposer import Brief
 from kernelwright.propose.table import PROPOSERS
-from kernelwright.records.attempt import Attempt, Cost, Expansion
+from kernelwright.records.attempt import Attempt, Cost, ProposalRequest
 from kernelwright.records.evaluation import BuildFailed
 from kernelwright.records.feedback import Feedback
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples").glob("*.py"))
 
 
-def propose(task, seed=0, history=(), feedback=(), **expansion):
-    wanted = Expansion(**{"number": 0, "intent": "seed"} | expansion)
+def propose(task, seed=0, history=(), feedback=(), **proposal_request):
+    wanted = ProposalRequest(**{"number": 0, "intent": "seed"} | proposal_request)
     return asyncio.run(Author().propose(Brief(task, wanted, tuple(history), tuple(feedback), seed)))
 
 
 def attempt(proposal, number=0):
     return Attempt(
-        number=number, expansion=Expansion(number=number, intent="seed"), proposal=proposal,
+        number=number, proposal_request=ProposalRequest(number=number, intent="seed"), proposal=proposal,
         evaluation=BuildFailed(log=""), cost=Cost(),
     )  # fmt: skip
 

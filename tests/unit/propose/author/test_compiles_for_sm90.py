@@ -69,13 +69,15 @@ def small(path):
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sm90")
-    sources = {name: (model(f, inputs, arguments=given), dials) for name, (f, given, inputs, dials) in CASES.items()}
+    sources = {
+        name: (model(f, inputs, arguments=given), options) for name, (f, given, inputs, options) in CASES.items()
+    }
     sources |= {path.stem: (small(path), {}) for path in EXAMPLES}
     asked = {}
-    for name, (source, dials) in sources.items():
+    for name, (source, options) in sources.items():
         found = case(source, name, "cuda")
         plan = lower(found.task)
-        schedule = triton_default(plan).model_copy(update=dials)
+        schedule = triton_default(plan).model_copy(update=options)
         candidate = write_triton(found.task, plan, schedule).at(())
         asked[name] = [candidate.model_dump(mode="json"), found.task.model_dump(mode="json")]
     (folder / "asked.json").write_text(json.dumps(asked))

@@ -6,15 +6,15 @@ import statistics
 import pytest
 
 from kernelwright.propose.author.learn import Base, Learner, Memo, Past, Step, read_memo
-from kernelwright.propose.author.schedule.space import Dial, Space
-from kernelwright.records.attempt import Attempt, Cost, Expansion, Proposal
+from kernelwright.propose.author.schedule.space import Option, Space
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.evaluation import BuildFailed
 from kernelwright.records.feedback import Feedback
 
 
-class Dials(Record):
+class Options(Record):
     a: int = 1
     b: int = 1
     c: int = 1
@@ -25,11 +25,11 @@ class Dials(Record):
 
 SIZES = (1, 2, 4, 8, 16)
 SPACE = Space(
-    Dials,
+    Options,
     (
-        Dial("a", SIZES, "memory"), Dial("b", SIZES, "memory"), Dial("c", SIZES, "compute"),
-        Dial("d", ("slow", "middle", "fast"), "compute"), Dial("e", ("off", "on"), "latency"),
-        Dial("f", SIZES, "latency"),
+        Option("a", SIZES, "memory"), Option("b", SIZES, "memory"), Option("c", SIZES, "compute"),
+        Option("d", ("slow", "middle", "fast"), "compute"), Option("e", ("off", "on"), "latency"),
+        Option("f", SIZES, "latency"),
     ),
 )  # fmt: skip
 
@@ -41,14 +41,14 @@ def cost(s):
     return 2.0 ** (gain - 0.3 * abs(math.log2(s.f)))
 
 
-ORIGIN = Dials()
-SENSIBLE = Dials(a=4, b=2, c=8)
+ORIGIN = Options()
+SENSIBLE = Options(a=4, b=2, c=8)
 
 
 def attempt(number, step, defines=()):
     candidate = Candidate(language="cpp", source=str(step.schedule), defines=defines)
     return Attempt(
-        number=number, expansion=Expansion(number=number, intent="improve"),
+        number=number, proposal_request=ProposalRequest(number=number, intent="improve"),
         proposal=Proposal(candidate=candidate, memo=step.memo.model_dump_json()),
         evaluation=BuildFailed(log=""), cost=Cost(),
     )  # fmt: skip
@@ -114,19 +114,19 @@ def made(schedule, turned, base, score):
 
 
 def test_a_direction_that_paid_is_continued():
-    parent = made(Dials(a=2), "a=2", Dials(), 1.0)
-    assert learner().improve(Past((parent,), (words(1, 1.5),), 2)).schedule == Dials(a=4)
+    parent = made(Options(a=2), "a=2", Options(), 1.0)
+    assert learner().improve(Past((parent,), (words(1, 1.5),), 2)).schedule == Options(a=4)
 
 
 def test_from_a_fresh_start_the_first_turn_is_home():
     parent = attempt(0, learner(3).start())
-    assert learner(3).improve(Past((parent,), (words(0, 1.0),), 1)).schedule == Dials()
+    assert learner(3).improve(Past((parent,), (words(0, 1.0),), 1)).schedule == Options()
 
 
 def test_a_turn_that_did_not_pay_is_taken_back():
-    parent = made(Dials(a=2), "a=2", Dials(b=4), 1.0)
+    parent = made(Options(a=2), "a=2", Options(b=4), 1.0)
     step = learner().improve(Past((parent,), (words(1, 0.5),), 2))
-    assert sum(x != y for x, y in zip(step.schedule, Dials(b=4), strict=True)) == 1
+    assert sum(x != y for x, y in zip(step.schedule, Options(b=4), strict=True)) == 1
 
 
 def test_the_bottleneck_decides_what_is_turned():
@@ -139,7 +139,7 @@ def test_the_bottleneck_decides_what_is_turned():
 
 
 def test_a_dial_that_changes_nothing_is_left_alone():
-    deaf = Learner(SPACE, "cpp", Dials(), 0, lambda s: str((s.a, s.b)))
+    deaf = Learner(SPACE, "cpp", Options(), 0, lambda s: str((s.a, s.b)))
     parent = attempt(0, learner().start())
     turned = {deaf.improve(Past((parent,), (words(0, 1.0),), n)).memo.turned[0][0] for n in range(1, 9)}
     assert turned == {"a", "b"}
@@ -147,10 +147,10 @@ def test_a_dial_that_changes_nothing_is_left_alone():
 
 def test_repair_goes_back_to_what_worked_or_to_the_safe_default():
     lost = attempt(0, learner().start())
-    assert learner().repair(Past((lost,), (words(0, None, works=False),), 1)).schedule == Dials()
-    broken = made(Dials(a=16), "a=16", Dials(b=4), 2.0)
+    assert learner().repair(Past((lost,), (words(0, None, works=False),), 1)).schedule == Options()
+    broken = made(Options(a=16), "a=16", Options(b=4), 2.0)
     again = learner().repair(Past((broken,), (words(1, None, works=False),), 2))
-    assert sum(x != y for x, y in zip(again.schedule, Dials(b=4), strict=True)) == 1
+    assert sum(x != y for x, y in zip(again.schedule, Options(b=4), strict=True)) == 1
 
 
 @pytest.mark.parametrize("hint", ["fast", "d=fast", "go-fast"])

@@ -3,23 +3,25 @@
 import pytest
 
 from kernelwright.propose.author.schedule.cpp import CppSchedule
-from kernelwright.propose.author.schedule.space import Dial, Space, Turn
+from kernelwright.propose.author.schedule.space import Move, Option, Space
 
-SPACE = Space(CppSchedule, (Dial("stores", ("plain", "streaming"), "memory"), Dial("block", (1024, 4096), "memory")))
+SPACE = Space(
+    CppSchedule, (Option("stores", ("plain", "streaming"), "memory"), Option("block", (1024, 4096), "memory"))
+)
 
 
 def test_turns_are_every_single_change():
-    assert {t.name for t in SPACE.turns(CppSchedule())} == {"stores=streaming", "block=1024"}
+    assert {t.name for t in SPACE.moves(CppSchedule())} == {"stores=streaming", "block=1024"}
 
 
 def test_a_value_outside_the_record_cannot_be_turned_to():
     with pytest.raises(ValueError, match="stores"):
-        SPACE.turned(CppSchedule(), Turn("stores", "sideways"))
+        SPACE.turned(CppSchedule(), Move("stores", "sideways"))
 
 
 @pytest.mark.parametrize("hint", ["streaming-stores", "streaming", "use streaming stores", "stores=streaming"])
 def test_hints_name_values(hint):
-    assert SPACE.named(hint) == Turn("stores", "streaming")
+    assert SPACE.named(hint) == Move("stores", "streaming")
 
 
 def test_other_words_name_nothing():

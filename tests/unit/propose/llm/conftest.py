@@ -5,18 +5,18 @@ import json
 import pytest
 
 from kernelwright.feedback.describe import describe
-from kernelwright.propose.desk import NoRoom
+from kernelwright.propose.gateway import NoRoom
 from kernelwright.propose.proposer import Brief, RunFacts
-from kernelwright.records.attempt import Attempt, Expansion
-from kernelwright.records.chat import ChatReply, Message, Usage
-from kernelwright.records.run import Turn
+from kernelwright.records.attempt import Attempt, ProposalRequest
+from kernelwright.records.chat import ChatMessage, ChatReply, Usage
+from kernelwright.records.run import Message
 from kernelwright.testing.samples import sample_attempt, sample_profile, sample_task
 
 GOOD = '#include <cmath>\nextern "C" void kernel(const float* x, float* out) {\n  out[0] = std::abs(x[0]);\n}\n'
 """A kernel as a model would write it."""
 
 
-class FakeDesk:
+class FakeGateway:
     """Answers from a script for each role, in order; journals as the engine does."""
 
     def __init__(self, replies=None, room=None, profile=None):
@@ -30,7 +30,7 @@ class FakeDesk:
         self.turns = []
         self.results = {}
         self._profile = profile
-        self.expansion = 0
+        self.proposal_request = 0
 
     async def ask(self, role, request, sibling=0):
         if self.room is not None:
@@ -69,7 +69,7 @@ class FakeDesk:
         self._journal(sibling, role, "diagnosis", text)
 
     def recall(self, thread):
-        return tuple(t for t in self.turns if (t.expansion, t.sibling) == tuple(thread))
+        return tuple(t for t in self.turns if (t.proposal_request, t.sibling) == tuple(thread))
 
     def prompt(self, position=-1):
         """What a model was told last, in the last message."""
@@ -77,7 +77,15 @@ class FakeDesk:
 
     def _journal(self, sibling, role, kind, text):
         step = len(self.turns)
-        turn = Turn(number=step, expansion=self.expansion, sibling=sibling, step=step, role=role, kind=kind, text=text)
+        turn = Message(
+            number=step,
+            proposal_request=self.proposal_request,
+            sibling=sibling,
+            step=step,
+            role=role,
+            kind=kind,
+            text=text,
+        )
         self.turns.append(turn)
 
 
@@ -91,9 +99,9 @@ def good():
 
 
 @pytest.fixture
-def desk():
+def gateway():
     """Makes desks."""
-    return lambda **parts: FakeDesk(profile=sample_profile(), **parts)
+    return lambda **parts: FakeGateway(profile=sample_profile(), **parts)
 
 
 @pytest.fixture
@@ -114,18 +122,20 @@ def attempt():
 def brief():
     """Makes briefs: parents with their feedback, any field of the expansion."""
 
-    def make(*parents, desk=None, task=None, withheld=False, language=None, number=1, **fields) -> Brief:
+    def make(*parents, gateway=None, task=None, withheld=False, language=None, number=1, **fields) -> Brief:
         intent = fields.pop("intent", "improve" if parents else "seed")
-        expansion = Expansion(number=number, intent=intent, parents=tuple(p.number for p in parents), **fields)
-        table = desk or FakeDesk()
-        table.expansion = number
+        proposal_request = ProposalRequest(
+            number=number, intent=intent, parents=tuple(p.number for p in parents), **fields
+        )
+        table = gateway or FakeGateway()
+        table.proposal_request = number
         feedback = () if withheld else tuple(describe(p, None, None, reward=0.5) for p in parents)
         run = RunFacts(trials=9, left=9 - len(parents), best=None)
-        return Brief(task or sample_task(), expansion, parents, feedback, 7, language, table, run)
+        return Brief(task or sample_task(), proposal_request, parents, feedback, 7, language, table, run)
 
     return make
 
 
 @pytest.fixture
 def message():
-    return lambda role, text: Message(role=role, text=text)
+    return lambda role, text: ChatMessage(role=role, text=text)

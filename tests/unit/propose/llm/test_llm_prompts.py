@@ -82,13 +82,13 @@ def facts(brief, attempt):
 
 
 def shown(facts):
-    name = f"{facts.brief.expansion.role}-{facts.brief.expansion.intent}"
+    name = f"{facts.brief.proposal_request.role}-{facts.brief.proposal_request.intent}"
     if name in SHOWN:
         every = {**known(facts), **evidence(facts)}
-        role = facts.brief.expansion.role
+        role = facts.brief.proposal_request.role
         contract = f"parts/reply-{role if role == 'reflector' else name}.md"
         return {**{key: every[key] for key in (*SHOWN[name], "hint")}, "contract": contract}
-    return agent_values(facts) if facts.brief.expansion.role == "agent" else values(facts, CODE)
+    return agent_values(facts) if facts.brief.proposal_request.role == "agent" else values(facts, CODE)
 
 
 def golden(name, text):

@@ -15,11 +15,11 @@ from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.languages.artifact import Library, Program
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.languages.triton.build import at_home
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.child import ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.messages.calls import LoadInterpreted, ReduceTask
 from kernelwright.evaluate.session import limits
-from kernelwright.evaluate.session.cases import Presented
+from kernelwright.evaluate.session.cases import OriginalTask
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.knowledge.hardware import hardware
@@ -57,12 +57,12 @@ class AbsentBackend:
         """See `Backend.reference`: it computes here, at a size that an interpreter can bear."""
         process = reference_process(self.host, policy)
 
-        def opened(presented: Presented, close_oldest: CloseOldest) -> Session:
-            task = presented.task
+        def opened(original: OriginalTask, close_oldest: CloseOldest) -> Session:
+            task = original.task
             reduced = process.ask(ReduceTask(workload=task.workload))
             small = task.model_copy(update={"workload": reduced.workload})
-            presented = Presented(task, reduced.init, reduced.description)
-            return Session(presented, small, process, policy, HostMemory(small, process, policy))
+            original = OriginalTask(task, reduced.init, reduced.description)
+            return Session(original, small, process, policy, HostMemory(small, process, policy))
 
         return Reference(process, opened)
 
@@ -81,7 +81,7 @@ class AbsentBackend:
         session = trial.session
         jail = trial.jail().model_copy(update={"environment": {"TRITON_INTERPRET": "1"}})
         with trial.timed("verify"):
-            child = Contestant(self.host.warm.spawn("interpreted", at_home(jail)), INTERPRET_LIMIT_S)
+            child = CandidateProcess(self.host.warm.spawn("interpreted", at_home(jail)), INTERPRET_LIMIT_S)
         try:
             with trial.timed("verify"):
                 starts, descriptors = session.share()
@@ -89,12 +89,12 @@ class AbsentBackend:
                     starts=starts,
                     candidate=trial.candidate,
                     workload=session.task.workload,
-                    init=session.presented.init_source(),
+                    init=session.original.init_source(),
                     arch=session.task.target.arch,
                     files=descriptors,
                 )
                 child.ask(command)
-            how = f"Triton's interpreter on {session.presented.reduction or 'full shapes'}"
+            how = f"Triton's interpreter on {session.original.reduction or 'full shapes'}"
             yield Loaded(child, facts, guarded=False, how=how)
         except ChildRaisedError as raised:
             raise OutcomeReached(_fault(trial, raised, facts)) from None

@@ -10,16 +10,16 @@ from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.backend import CloseOldest, Loaded, Prepared, Reference
 from kernelwright.evaluate.backends.cpu.clock import CpuClock, levels
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
-from kernelwright.evaluate.backends.cpu.process import CppContestant, Loading
+from kernelwright.evaluate.backends.cpu.process import CppCandidateProcess, Loading
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.instruments import Instruments
 from kernelwright.evaluate.backends.profiles import read_gbps
 from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
 from kernelwright.evaluate.languages.artifact import Library
 from kernelwright.evaluate.languages.table import BUILDERS
-from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.spawn import Warm
-from kernelwright.evaluate.session.cases import Presented
+from kernelwright.evaluate.session.cases import OriginalTask
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.languages import names_for
@@ -75,9 +75,9 @@ class CpuBackend:
         """See `Backend.reference`."""
         process = reference_process(self.host, policy)
 
-        def opened(presented: Presented, close_oldest: CloseOldest) -> Session:
-            task = presented.task
-            return Session(presented, task, process, policy, HostMemory(task, process, policy))
+        def opened(original: OriginalTask, close_oldest: CloseOldest) -> Session:
+            task = original.task
+            return Session(original, task, process, policy, HostMemory(task, process, policy))
 
         return Reference(process, opened)
 
@@ -87,7 +87,7 @@ class CpuBackend:
     @contextmanager
     def prepared(self, trial: Trial) -> Iterator[Prepared]:
         """See `Backend.prepared`: a compiler beside somebody's clock would be heard."""
-        with self.host.turn:
+        with self.host.device_lock:
             with trial.timed("compile"):
                 library = BUILDERS[trial.candidate.language].build(trial.order(self.host.warm))
             if isinstance(library, BuildFailed | Refused):
@@ -119,7 +119,7 @@ class CpuBackend:
     def profile(self, trial: Trial, build: BuildFacts | None) -> Profile:
         """See `Backend.profile`."""
         task, notes = trial.task, [NO_PROFILER]
-        with self.host.turn:
+        with self.host.device_lock:
             ceilings = Ceilings(read_gbps=read_gbps(self.clock.ceiling_gbps, notes))
         placed = {"ceilings": ceilings, "bytes": task.workload.compulsory_bytes, "flops": task.graph.flops}
         found = compiled(task.id, trial.candidate.id, self.host.device.name, build)
@@ -128,16 +128,16 @@ class CpuBackend:
     def close(self) -> None:
         """The host is everybody's who works on this CPU."""
 
-    def _process(self, trial: Trial, library: Library, private: bool = False) -> CppContestant:
+    def _process(self, trial: Trial, library: Library, private: bool = False) -> CppCandidateProcess:
         """The candidate in a new process; `private`: with inputs that may be written to.
 
         Raises:
             OutcomeReached: this host cannot confine it as strictly as the policy wants.
-            as `Contestant.ask`.
+            as `CandidateProcess.ask`.
         """
         session, disabled = trial.session, trial.policy.disabled
         child = self.host.warm.spawn("cpp", trial.jail())
-        process = CppContestant(child, trial.policy.run_limit_s, session.task.workload.outputs)
+        process = CppCandidateProcess(child, trial.policy.run_limit_s, session.task.workload.outputs)
         process.freeze = "freeze" not in disabled
         process.serials = "honest_reply" not in disabled
         process.own_memory = "own_memory" not in disabled
@@ -153,9 +153,9 @@ class CpuBackend:
         return process
 
 
-def reference_process(host: Host, policy: Policy) -> Contestant:
+def reference_process(host: Host, policy: Policy) -> CandidateProcess:
     """A reference that computes on this machine's cores."""
-    return Contestant(host.warm.spawn("reference", reference_jail(policy.memory_bytes * 2)), LIMIT_S)
+    return CandidateProcess(host.warm.spawn("reference", reference_jail(policy.memory_bytes * 2)), LIMIT_S)
 
 
 def _cpu_name() -> str:

@@ -20,11 +20,11 @@ PLAIN = "int main() { return 0; }\n"
 def checks() -> list[Check]:
     """Whether a program is compiled and runs."""
     compiler = shutil.which("g++") or shutil.which("c++") or shutil.which("clang++")
-    cure = "Install one: apt-get install g++"
+    fix = "Install one: apt-get install g++"
     if compiler is None:
-        return [Check(name="c++ compiler", status="missing", detail="none of g++, c++, clang++ is here", cure=cure)]
+        return [Check(name="c++ compiler", status="missing", detail="none of g++, c++, clang++ is here", fix=fix)]
     if (log := _tried(compiler, PLAIN, [])) is not None:
-        return [Check(name="c++ compiler", status="missing", detail=f"{compiler} does not work: {log}", cure=cure)]
+        return [Check(name="c++ compiler", status="missing", detail=f"{compiler} does not work: {log}", fix=fix)]
     version = look.run([compiler, "--version"])
     line = version.stdout.splitlines()[0] if version and version.stdout else "of unknown version"
     found = Check(name="c++ compiler", status="ok", detail=f"{compiler}: {line}")
@@ -35,8 +35,8 @@ def _openmp(compiler: str) -> Check:
     log = _tried(compiler, PROGRAM, ["-fopenmp"])
     if log is None:
         return Check(name="openmp", status="ok", detail=f"works with {len(os.sched_getaffinity(0))} threads")
-    cure = "Install the compiler's OpenMP runtime: libgomp1 for g++, libomp-dev for clang++."
-    return Check(name="openmp", status="missing", detail=f"{compiler} -fopenmp does not work: {log}", cure=cure)
+    fix = "Install the compiler's OpenMP runtime: libgomp1 for g++, libomp-dev for clang++."
+    return Check(name="openmp", status="missing", detail=f"{compiler} -fopenmp does not work: {log}", fix=fix)
 
 
 def _tried(compiler: str, program: str, flags: Sequence[str]) -> str | None:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import torch
 
 from kernelwright.evaluate.backends.cpu.process import most_calls
-from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox.arena import Arena
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.messages.calls import DescribeState, Draw, MapArena
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.layout import Layout
 from kernelwright.evaluate.session.session import Fill, Shared, admitted_regimes
-from kernelwright.evaluate.verify.regimes import Regime
+from kernelwright.evaluate.timing.clock import MOST_CALLS
+from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
@@ -29,7 +29,7 @@ class HostMemory:
 
     device, queued = "cpu", False
 
-    def __init__(self, task: Task, reference: Contestant, policy: Policy) -> None:
+    def __init__(self, task: Task, reference: CandidateProcess, policy: Policy) -> None:
         self._task, self._reference = task, reference
         self._inputs, self._parameters = task.workload.tensors, task.workload.parameters
         self.layout = _layout(task, policy)
@@ -68,9 +68,11 @@ class HostMemory:
         for i, (spec, result) in enumerate(zip(self._parameters, found, strict=True)):
             self.window(len(self._inputs) + i, 0, spec).copy_(self._reference.read(result))
 
-    def place_regime(self, fill: Fill, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> list[int]:
+    def place_regime(
+        self, fill: Fill, slot: int, distribution: InputDistribution, drawn: Sequence[torch.Tensor]
+    ) -> list[int]:
         """See `Memory.place_regime`."""
-        return fill.fill(regime, [self.layout.regime(s, slot) for s in self._inputs], drawn)
+        return fill.fill(distribution, [self.layout.distribution(s, slot) for s in self._inputs], drawn)
 
     def present(self, fill: Fill, case: Case) -> None:
         """Every case has a place of its own."""

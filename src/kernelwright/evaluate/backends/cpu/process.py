@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 import torch
 
-from kernelwright.evaluate.profile.clock import MOST_CALLS
 from kernelwright.evaluate.sandbox import kernel
 from kernelwright.evaluate.sandbox.arena import PAGE
+from kernelwright.evaluate.sandbox.candidate_process import GUARD, GUARD_BYTE, CandidateProcess, Ran, TamperedError
 from kernelwright.evaluate.sandbox.child import Child
-from kernelwright.evaluate.sandbox.contestant import GUARD, GUARD_BYTE, Contestant, Ran, TamperedError
+from kernelwright.evaluate.sandbox.handover import WatchedHandover
 from kernelwright.evaluate.sandbox.messages.calls import Found, LoadLibrary, RunInTurn, RunPlaced
-from kernelwright.evaluate.sandbox.turns import WatchedTurns
 from kernelwright.evaluate.session.layout import LINE
+from kernelwright.evaluate.timing.clock import MOST_CALLS
 from kernelwright.evaluate.verify.compare import POISON_BYTE
 from kernelwright.records.tensor import TensorSpec
 
@@ -41,7 +41,7 @@ class Loading:
     """Its inputs are copies of its own, which it may write to."""
 
 
-class CppContestant(Contestant):
+class CppCandidateProcess(CandidateProcess):
     """A child with a pool for results."""
 
     def __init__(self, child: Child, limit_s: float, outputs: Sequence[TensorSpec]) -> None:
@@ -87,7 +87,7 @@ class CppContestant(Contestant):
         self._ready = calls
 
     def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
-        """As `Contestant.run`; poison and guards are there in any case."""
+        """As `CandidateProcess.run`; poison and guards are there in any case."""
         self.calls += len(calls)
         results = self.placed(calls)
         outs = [[found.address for found in call] for call in results]
@@ -96,7 +96,7 @@ class CppContestant(Contestant):
         return Ran(results, response.outside_ns, max(1, ran.ns), response.cpu_ns)
 
     def run_in_turn(self, calls: Sequence[Sequence[int]], variant: str = "", idle: bool = False) -> Ran:
-        """As `Contestant.run_in_turn`; a result must be there when its call is said to be done.
+        """As `CandidateProcess.run_in_turn`; a result must be there when its call is said to be done.
 
         Raises:
             TamperedError: one was not.
@@ -105,7 +105,7 @@ class CppContestant(Contestant):
         results = self.placed(calls)
         told = [[*offsets, *(f.address for f in found)] for offsets, found in zip(calls, results, strict=True)]
         places = [[(f.address, f.numel, f.item_bytes) for f in found] for found in results]
-        turns = WatchedTurns(self.child.pid, told, places)
+        turns = WatchedHandover(self.child.pid, told, places)
         _, response = self._put(RunInTurn(count=len(calls)), meanwhile=turns.hand_over)
         try:
             late = turns.changed()
@@ -150,9 +150,9 @@ class CppContestant(Contestant):
         if len(entries) != pages * 8:
             raise TamperedError(f"the kernel knows {len(entries) // 8} of {pages} pages of its results")
         flags = torch.frombuffer(bytearray(entries), dtype=torch.int64)
-        foreign = int(((flags & THERE == 0) | (flags & OWN != 0)).sum())
-        if foreign:
-            raise TamperedError(f"{foreign} pages of its results are not memory of its own")
+        untrusted = int(((flags & THERE == 0) | (flags & OWN != 0)).sum())
+        if untrusted:
+            raise TamperedError(f"{untrusted} pages of its results are not memory of its own")
 
     def _results(self, slot: int, offsets: Sequence[int]) -> tuple[Found, ...]:
         """The places of one call's results: any lines of a page at which no input of the call begins."""

@@ -13,7 +13,7 @@ from kernelwright.evaluate.backends.cuda.loading import loaded_model, loaded_pla
 from kernelwright.evaluate.backends.cuda.machine import CudaMachine
 from kernelwright.evaluate.backends.cuda.memory import DeviceMemory, rest
 from kernelwright.evaluate.backends.cuda.preparation import built
-from kernelwright.evaluate.backends.cuda.process import CudaContestant
+from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess
 from kernelwright.evaluate.backends.cuda.profile_request import request_of
 from kernelwright.evaluate.backends.cuda.profiling import Profiler
 from kernelwright.evaluate.backends.cuda.versions import driver_versions, toolkit_versions
@@ -21,7 +21,7 @@ from kernelwright.evaluate.backends.host import Host, common_versions
 from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
 from kernelwright.evaluate.languages.artifact import Library, Program
 from kernelwright.evaluate.sandbox.spawn import Warm
-from kernelwright.evaluate.session.cases import Presented
+from kernelwright.evaluate.session.cases import OriginalTask
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.languages import names_for
@@ -34,11 +34,11 @@ MODULES = (
     "torch._dynamo",
     "kernelwright.evaluate.triton.driver",
     "kernelwright.evaluate.triton.rehearsal",
-    "kernelwright.evaluate.sides.cross",
-    "kernelwright.evaluate.sides.cuda",
-    "kernelwright.evaluate.sides.launcher",
-    "kernelwright.evaluate.sides.nvrtc",
-    "kernelwright.evaluate.sides.reference_cuda",
+    "kernelwright.evaluate.entrypoints.cross",
+    "kernelwright.evaluate.entrypoints.cuda",
+    "kernelwright.evaluate.entrypoints.launcher",
+    "kernelwright.evaluate.entrypoints.nvrtc",
+    "kernelwright.evaluate.entrypoints.reference_cuda",
 )
 """Imported once by the GPU's warm parent, so that no child pays for them."""
 ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
@@ -85,12 +85,12 @@ class CudaBackend:
 
     def reference(self, policy: Policy) -> Reference:
         """See `Backend.reference`."""
-        process = CudaContestant(self.host.warm.spawn("reference_cuda", reference_jail(REFERENCE_BYTES)), LIMIT_S)
+        process = CudaCandidateProcess(self.host.warm.spawn("reference_cuda", reference_jail(REFERENCE_BYTES)), LIMIT_S)
 
-        def opened(presented: Presented, close_oldest: CloseOldest) -> Session:
-            task = presented.task
+        def opened(original: OriginalTask, close_oldest: CloseOldest) -> Session:
+            task = original.task
             memory = DeviceMemory(task, process, policy, lambda nbytes: self._make_room(nbytes, close_oldest))
-            return Session(presented, task, process, policy, memory)
+            return Session(original, task, process, policy, memory)
 
         return Reference(process, opened)
 
@@ -117,7 +117,7 @@ class CudaBackend:
     def profile(self, trial: Trial, build: BuildFacts | None) -> Profile:
         """See `Backend.profile`: built beside other candidates' clocks, run when it has the device's turn."""
         request = request_of(trial, build, self.machine)
-        with self.host.turn:
+        with self.host.device_lock:
             return self._profiler.profile(request)
 
     def close(self) -> None:

@@ -10,13 +10,13 @@ import torch
 from cuda.bindings import driver
 
 from kernelwright.evaluate.backends.cuda.machine import GPU_JAIL
-from kernelwright.evaluate.backends.cuda.process import CudaContestant
+from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess
 from kernelwright.evaluate.backends.host import Host, hash_block
-from kernelwright.evaluate.profile import conditions
-from kernelwright.evaluate.profile.clock import DEVICE
-from kernelwright.evaluate.profile.conditions import Watch
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena, check
 from kernelwright.evaluate.sandbox.messages.calls import LoadModel
+from kernelwright.evaluate.timing import conditions
+from kernelwright.evaluate.timing.clock import DEVICE
+from kernelwright.evaluate.timing.conditions import Watch
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.task import Workload
@@ -127,23 +127,23 @@ class CudaClock:
         arena = CudaArena([spec.nbytes])
         arena.tensor(0, 0, spec).fill_(1.0)
         torch.cuda.synchronize()
-        contestant = CudaContestant(self._host.warm.spawn("cuda", GPU_JAIL), 60.0)
+        process = CudaCandidateProcess(self._host.warm.spawn("cuda", GPU_JAIL), 60.0)
         try:
-            outbox = contestant.open_outbox(1 << 20)
+            outbox = process.open_outbox(1 << 20)
             workload = Workload(inputs=(spec,), parameters=(), outputs=(out,))
             command = LoadModel(
                 sizes=arena.layout(),
-                outbox=contestant.outbox_bytes,
+                outbox=process.outbox_bytes,
                 candidate=yardstick(),
                 workload=workload,
                 init="",
                 files=(*arena.descriptors, outbox),
             )
-            contestant.ask(command)
-            contestant.run([(0,)], checked=False)
-            fastest = min(contestant.run([(0,)], checked=False).inside_ns for _ in range(9))
+            process.ask(command)
+            process.run([(0,)], checked=False)
+            fastest = min(process.run([(0,)], checked=False).inside_ns for _ in range(9))
         finally:
-            contestant.close()
+            process.close()
             arena.close()
         return spec.nbytes / fastest
 

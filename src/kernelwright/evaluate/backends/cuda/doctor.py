@@ -21,14 +21,14 @@ def _counters() -> Check:
     """Whether kernels can be profiled with hardware counters; without them a trace and the compiler's facts remain."""
     tool = ncu.find()
     if tool is None:
-        cure = "Install Nsight Compute, a part of the CUDA toolkit, and put `ncu` on PATH."
-        return Check(name="counters", status="lost", detail="ncu is not here: kernels are only traced", cure=cure)
+        fix = "Install Nsight Compute, a part of the CUDA toolkit, and put `ncu` on PATH."
+        return Check(name="counters", status="lost", detail="ncu is not here: kernels are only traced", fix=fix)
     done = look.run([tool, "--csv", "--page", "raw", "--metrics", ncu.METRIC, sys.executable, "-c", ncu.PROBE])
     output = ncu_output.read(done.stdout + done.stderr) if done else ncu_output.read("")
     refusal = ncu.refusal(output)
     if refusal:
         return Check(
-            name="counters", status="lost", detail=f"{tool} counts nothing: kernels are only traced", cure=refusal
+            name="counters", status="lost", detail=f"{tool} counts nothing: kernels are only traced", fix=refusal
         )
     return _for_whom(tool)
 
@@ -37,7 +37,7 @@ def _for_whom(tool: str) -> Check:
     params = Path(ncu.ADMIN_ONLY)
     if params.exists() and "RmProfilingAdminOnly: 1" in params.read_text(errors="replace"):
         told = f"{tool} counts for the administrator only: kernels with host code of their own are only traced"
-        return Check(name="counters", status="lost", detail=told, cure=ncu.DENIED)
+        return Check(name="counters", status="lost", detail=told, fix=ncu.DENIED)
     return Check(name="counters", status="ok", detail=f"{tool} counts")
 
 
@@ -46,12 +46,12 @@ def _gpu() -> Check:
     tool = shutil.which("nvidia-smi")
     if tool is None:
         told = "no NVIDIA driver answers: kernels are timed on this CPU, and compiled for a GPU with --target sm_90"
-        return Check(name="gpu", status="lost", detail=told, cure="For --target cuda: an NVIDIA GPU and its driver.")
+        return Check(name="gpu", status="lost", detail=told, fix="For --target cuda: an NVIDIA GPU and its driver.")
     done = look.run([tool, *query])
     if done is None or done.returncode or not done.stdout.strip():
         said = (done.stderr or done.stdout).strip() if done else f"no answer in {look.LIMIT_S:.0f} s"
-        cure = "Reinstall the NVIDIA driver, or start the container with --gpus all."
-        return Check(name="gpu", status="lost", detail=f"nvidia-smi failed: {said}", cure=cure)
+        fix = "Reinstall the NVIDIA driver, or start the container with --gpus all."
+        return Check(name="gpu", status="lost", detail=f"nvidia-smi failed: {said}", fix=fix)
     lines = [_gpu_words(line) for line in done.stdout.strip().splitlines()]
     return Check(name="gpu", status="ok", detail="; ".join(lines))
 

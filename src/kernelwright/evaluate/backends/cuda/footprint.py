@@ -7,7 +7,7 @@ distribution, the last place or the last draw.
 from dataclasses import dataclass
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.profile.clock import DEVICE
+from kernelwright.evaluate.timing.clock import DEVICE
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
@@ -49,12 +49,12 @@ def kept_bytes(output: TensorSpec, is_wide: bool) -> int:
     return max(own, 8 if is_wide else 4) if output.floating else own
 
 
-def fit(workload: Workload, regimes: int, seeds: int, free: int) -> Footprint:
+def fit(workload: Workload, distributions: int, seeds: int, free: int) -> Footprint:
     """As many draws and spare places as are wanted, or as fit.
 
     Args:
         workload: tensors, parameters and results of one call.
-        regimes: cases beside the draws; they share one place for their inputs.
+        distributions: cases beside the draws; they share one place for their inputs.
         seeds: draws that should be checked.
         free: bytes that the session may take.
 
@@ -69,7 +69,7 @@ def fit(workload: Workload, regimes: int, seeds: int, free: int) -> Footprint:
     # The reference's fp64 variant holds its inputs and two generations of results twice as wide.
     working = 2 * one_in + 4 * one_out + (2 * one_case if not wide(outputs) else one_case)
     boxes = 2 * max(one_out, min(OUTBOX, 48 * one_out))
-    left = free - working - boxes - one_in - 2 * held - regimes * one_case - SLACK
+    left = free - working - boxes - one_in - 2 * held - distributions * one_case - SLACK
     wanted = max(1, min(DEVICE.most_calls, SPARE // one_place))
     kept = min(seeds, (left - one_place) // (one_in + one_case))
     if kept < 1:

@@ -12,17 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
-from kernelwright.evaluate.backends.cuda.process import PlanContestant
+from kernelwright.evaluate.backends.cuda.process import PlanCandidateProcess
 from kernelwright.evaluate.backends.cuda.profiling import PACKAGE, importing
 from kernelwright.evaluate.backends.instruments import Instruments, NotRunError, Offsets, Sanitized
+from kernelwright.evaluate.entrypoints.sanitized import DONE, JOB
 from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import Execute, ModelJob, PlanJob, SanitizerJob
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.trial import Trial
-from kernelwright.evaluate.sides.sanitized import DONE, JOB
 from kernelwright.records.launch import LaunchPlan
 
 PLACES = "/usr/local/cuda/bin:/opt/cuda/bin:/usr/local/bin:/usr/bin"
@@ -81,7 +81,7 @@ def sanitize(warm: Warm, jail: Jail, tool: str, program: Sequence[str], files: M
     if path is None:
         raise NotRunError("compute-sanitizer is not installed")
     argv = [path, "--tool", tool, *OPTIONS, *OWN_OPTIONS.get(tool, ()), *program]
-    child = Contestant(warm.spawn("tool", jail), LIMIT_S)
+    child = CandidateProcess(warm.spawn("tool", jail), LIMIT_S)
     try:
         executed = child.ask(Execute(argv=argv, texts=files))
     except (ChildGoneError, ChildSlowError, ChildRaisedError) as error:
@@ -96,7 +96,7 @@ def _last_line(text: str) -> str:
     return lines[-1][:200] if lines else "no output"
 
 
-PROGRAM = (sys.executable, "-m", "kernelwright.evaluate.sides.sanitized")
+PROGRAM = (sys.executable, "-m", "kernelwright.evaluate.entrypoints.sanitized")
 MOST_BYTES = 2 << 30
 """Of inputs and outputs: under compute-sanitizer a kernel is up to a hundred times as slow."""
 
@@ -104,8 +104,8 @@ MOST_BYTES = 2 << 30
 class PlanAblation:
     """A plan of the launcher's, some of whose launches are skipped."""
 
-    def __init__(self, contestant: PlanContestant, plan: LaunchPlan) -> None:
-        self._contestant, self._plan = contestant, plan
+    def __init__(self, process: PlanCandidateProcess, plan: LaunchPlan) -> None:
+        self._process, self._plan = process, plan
 
     def launches(self) -> Sequence[str]:
         """See `Ablatable.launches`."""
@@ -113,18 +113,18 @@ class PlanAblation:
 
     def without(self, launches: Sequence[int], offsets: Offsets) -> list[torch.Tensor]:
         """See `Ablatable.without`; a checked call poisons its results beforehand."""
-        self._contestant.left_out = tuple(launches)
+        self._process.left_out = tuple(launches)
         try:
-            (results,) = self._contestant.run([offsets], checked=True).results
-            return [self._contestant.read(found).clone() for found in results]
+            (results,) = self._process.run([offsets], checked=True).results
+            return [self._process.read(found).clone() for found in results]
         finally:
-            self._contestant.left_out = ()
+            self._process.left_out = ()
 
 
 def of_a_plan(
     trial: Trial,
     warm: Warm,
-    contestant: PlanContestant,
+    process: PlanCandidateProcess,
     program: Program,
     label: str | None,
     run_source: Callable[[], str] | None,
@@ -135,7 +135,7 @@ def of_a_plan(
     modules = [base64.b64encode(m) for m in program.modules]
     job = PlanJob(workload=trial.session.task.workload, plan=plan, modules=modules)
     return Instruments(
-        ablatable=PlanAblation(contestant, plan),
+        ablatable=PlanAblation(process, plan),
         device_times=lambda: dict.fromkeys(names, 1.0),
         own_kernels=names,
         run_source=run_source,
@@ -146,7 +146,7 @@ def of_a_plan(
 
 def of_a_model(trial: Trial, warm: Warm, is_library: bool) -> Instruments:
     """Instruments of tier two, where the candidate's own host code launches; it may have been compiled to a library."""
-    init = trial.session.presented.init_source()
+    init = trial.session.original.init_source()
     job = ModelJob(workload=trial.session.task.workload, candidate=trial.candidate, init=init)
     absent = {
         "ablation": "its own host code launches: what is left out of it, it could find out",

@@ -12,17 +12,17 @@ from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_plan
 from kernelwright.evaluate.backends.cuda.machine import CudaMachine
 from kernelwright.evaluate.backends.cuda.memory import limit_s, outbox_size
-from kernelwright.evaluate.backends.cuda.process import CudaContestant, PlanContestant
+from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess, PlanCandidateProcess
 from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.languages.cuda.compilers import architecture
 from kernelwright.evaluate.languages.table import BUILDERS
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant
 from kernelwright.evaluate.sandbox.messages.calls import ExtensionBuild, LoadModel
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.mutation import named
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
-from kernelwright.evaluate.verify.regimes import UNALIGNED
+from kernelwright.evaluate.verify.distributions import UNALIGNED
 from kernelwright.records.evaluation import BuildFailed, Crashed, TimedOut
 from kernelwright.records.measure import BuildFacts
 
@@ -42,13 +42,13 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
 
     Raises:
         OutcomeReached: it takes too long.
-        as `Contestant.run`.
+        as `CandidateProcess.run`.
     """
     session = trial.session
     trial.tier = 1
     with trial.timed("load"):
-        child = machine.spares("launcher").take()
-        process = PlanContestant(child, limit_s(session), session.task.workload.outputs)
+        child = machine.prewarmed("launcher").take()
+        process = PlanCandidateProcess(child, limit_s(session), session.task.workload.outputs)
         process.off = trial.policy.disabled
     try:
         with trial.timed("load"):
@@ -67,7 +67,7 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
         raise OutcomeReached(TimedOut(stage=trial.stage, limit_s=limit_s(session))) from None
     finally:
         process.leave()
-        machine.spares("launcher").retire(child)
+        machine.prewarmed("launcher").retire(child)
 
 
 @contextmanager
@@ -76,11 +76,11 @@ def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) ->
 
     Raises:
         OutcomeReached: its first call fails.
-        as `Contestant.run`.
+        as `CandidateProcess.run`.
     """
     session = trial.session
     with trial.timed("load"):
-        process = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
+        process = CudaCandidateProcess(_host_child(trial, machine), trial.policy.run_limit_s)
     process.freeze, process.off = "freeze" not in trial.policy.disabled, trial.policy.disabled
     try:
         with trial.timed("load"):
@@ -102,7 +102,7 @@ def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) ->
         )
     finally:
         process.leave()
-        machine.spares("cuda").retire(process.child)
+        machine.prewarmed("cuda").retire(process.child)
 
 
 @contextmanager
@@ -112,18 +112,18 @@ def _settled(machine: CudaMachine) -> Iterator[None]:
 
 
 @contextmanager
-def _timed_model(trial: Trial, machine: CudaMachine, process: CudaContestant) -> Iterator[None]:
+def _timed_model(trial: Trial, machine: CudaMachine, process: CudaCandidateProcess) -> Iterator[None]:
     """With the timed parameters, and with the clock that looks at other streams: what it costs, it costs both sides."""
     session = trial.session
     _give_parameters(trial, process, (*(0 for _ in session.inputs), *session.timed_parameters()))
     machine.settle()
-    sides: tuple[Contestant, ...] = (session.reference, process)
-    for side in sides:
+    arms: tuple[CandidateProcess, ...] = (session.reference, process)
+    for side in arms:
         side.watched = True
     try:
         yield
     finally:
-        for side in sides:
+        for side in arms:
             side.watched = False
 
 
@@ -137,10 +137,10 @@ def _run_source(trial: Trial, machine: CudaMachine) -> str:
 
     Raises:
         OutcomeReached: it is wrong.
-        as `Contestant.run`.
+        as `CandidateProcess.run`.
     """
     session, nothing = trial.session, Dynamic(reason="its own host code is asked for")
-    process = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
+    process = CudaCandidateProcess(_host_child(trial, machine), trial.policy.run_limit_s)
     try:
         _load(trial, machine, process, nothing)
         _first_call(trial, machine, process, nothing)
@@ -152,23 +152,23 @@ def _run_source(trial: Trial, machine: CudaMachine) -> str:
     return f"its own host code is right in {len(session.cases)} cases too"
 
 
-def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanContestant:
+def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanCandidateProcess:
     """The launcher once more, with inputs that may be written to."""
     session = trial.session
-    again = PlanContestant(machine.spares("launcher").take(), limit_s(session), session.task.workload.outputs)
+    again = PlanCandidateProcess(machine.prewarmed("launcher").take(), limit_s(session), session.task.workload.outputs)
     again.load(program, session.share(), len(session.inputs), session.tensors)
     return again
 
 
-def _private_model(trial: Trial, machine: CudaMachine, case: Case, made: Library | Dynamic) -> CudaContestant:
+def _private_model(trial: Trial, machine: CudaMachine, case: Case, made: Library | Dynamic) -> CudaCandidateProcess:
     """A tier-two candidate once more, with inputs that may be written to."""
-    again = CudaContestant(_host_child(trial, machine), trial.policy.run_limit_s)
+    again = CudaCandidateProcess(_host_child(trial, machine), trial.policy.run_limit_s)
     _load(trial, machine, again, made, private=True)
     _give_parameters(trial, again, case.offsets)
     return again
 
 
-def _chosen(trial: Trial, process: PlanContestant, program: Program) -> BuildFacts:
+def _chosen(trial: Trial, process: PlanCandidateProcess, program: Program) -> BuildFacts:
     """The program's facts, after the fastest of its plans has been found."""
     if len(program.plans) == 1:
         return program.facts
@@ -183,11 +183,11 @@ def _host_child(trial: Trial, machine: CudaMachine) -> Child:
         return machine.warm.spawn("cuda", machine.extension_jail(off))
     if off or trial.policy.disabled:
         return machine.warm.spawn("cuda", machine.host_jail(off))
-    return machine.spares("cuda").take()
+    return machine.prewarmed("cuda").take()
 
 
 def _load(
-    trial: Trial, machine: CudaMachine, process: CudaContestant, made: Library | Dynamic, private: bool = False
+    trial: Trial, machine: CudaMachine, process: CudaCandidateProcess, made: Library | Dynamic, private: bool = False
 ) -> None:
     session, workload = trial.session, trial.session.task.workload
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
@@ -203,7 +203,7 @@ def _load(
         outbox=process.outbox_bytes,
         candidate=trial.candidate,
         workload=workload,
-        init=session.presented.init_source(),
+        init=session.original.init_source(),
         extension=extension,
         private=private,
         files=(*descriptors, outbox, *built),
@@ -211,7 +211,9 @@ def _load(
     process.ask(command, trial.policy.compile_limit_s)
 
 
-def _first_call(trial: Trial, machine: CudaMachine, process: CudaContestant, made: Library | Dynamic) -> BuildFacts:
+def _first_call(
+    trial: Trial, machine: CudaMachine, process: CudaCandidateProcess, made: Library | Dynamic
+) -> BuildFacts:
     """The call at which Triton compiles; its result is judged with the first case, not here."""
     case = trial.session.present(trial.session.cases[0])
     _give_parameters(trial, process, case.offsets)
@@ -229,5 +231,5 @@ def _first_call(trial: Trial, machine: CudaMachine, process: CudaContestant, mad
     return BuildFacts(compiler="triton", seconds=ran.outside_ns / 1e9)
 
 
-def _give_parameters(trial: Trial, process: CudaContestant, offsets: tuple[int, ...]) -> None:
+def _give_parameters(trial: Trial, process: CudaCandidateProcess, offsets: tuple[int, ...]) -> None:
     process.take_parameters(offsets[len(trial.session.inputs) :])

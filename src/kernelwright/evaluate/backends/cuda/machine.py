@@ -9,7 +9,7 @@ from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.python_extension.precompiled import precompile
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.spawn import Spares
+from kernelwright.evaluate.sandbox.spawn import PrewarmedPool
 from kernelwright.knowledge.hardware import Hardware, hardware
 
 LAUNCHER_JAIL = Jail(directory="/", memory_bytes=1 << 40)
@@ -22,7 +22,7 @@ class CudaMachine:
 
     def __init__(self, host: Host) -> None:
         self.host, self.warm = host, host.warm
-        self._spares: dict[str, Spares] = {}
+        self._prewarmed: dict[str, PrewarmedPool] = {}
         self._headers: Path | None = None
 
     @property
@@ -36,16 +36,16 @@ class CudaMachine:
         }
         return hardware(f"sm_{found.major}{found.minor}").model_copy(update=update)
 
-    def spares(self, side: str) -> Spares:
+    def prewarmed(self, side: str) -> PrewarmedPool:
         """Children of this kind that wait for work, `launcher` or `cuda`, with what each may do."""
-        if side not in self._spares:
+        if side not in self._prewarmed:
             jail = LAUNCHER_JAIL if side == "launcher" else self.host_jail(())
-            self._spares[side] = Spares(self.warm, side, jail)
-        return self._spares[side]
+            self._prewarmed[side] = PrewarmedPool(self.warm, side, jail)
+        return self._prewarmed[side]
 
     def settle(self) -> None:
         """Wait until no child is being born: it would disturb the clock."""
-        for waiting in self._spares.values():
+        for waiting in self._prewarmed.values():
             waiting.settle()
 
     def headers(self) -> Path:
@@ -67,5 +67,5 @@ class CudaMachine:
 
     def close(self) -> None:
         """End the waiting children."""
-        for waiting in self._spares.values():
+        for waiting in self._prewarmed.values():
             waiting.close()

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.evaluate.backends.cuda.footprint import OUTBOX, Footprint, fit, wide
-from kernelwright.evaluate.backends.cuda.process import CudaContestant
-from kernelwright.evaluate.profile.clock import MOST_CALLS, SAMPLE_NS
-from kernelwright.evaluate.sandbox.contestant import Contestant
+from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.messages.calls import DrawInto, MapDeviceArena, PutState, Release
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.expectations import watched_bytes
 from kernelwright.evaluate.session.layout import Layout
 from kernelwright.evaluate.session.session import Fill, Session, Shared, admitted_regimes
-from kernelwright.evaluate.verify.regimes import Regime
+from kernelwright.evaluate.timing.clock import MOST_CALLS, SAMPLE_NS
+from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
@@ -32,7 +32,7 @@ ENDING_S = 3.0
 class Recipe:
     """How a regime's inputs are made once more."""
 
-    regime: Regime
+    distribution: InputDistribution
     drawn: Sequence[torch.Tensor]
     seed: int
 
@@ -42,14 +42,16 @@ class DeviceMemory:
 
     device, queued = "cuda", True
 
-    def __init__(self, task: Task, reference: CudaContestant, policy: Policy, room: Callable[[int], None]) -> None:
+    def __init__(
+        self, task: Task, reference: CudaCandidateProcess, policy: Policy, room: Callable[[int], None]
+    ) -> None:
         self._task, self._reference = task, reference
         self._inputs, self._parameters = task.workload.tensors, task.workload.parameters
         self._recipes: dict[str, Recipe] = {}
-        self._placed_regime = ""
+        self._placed_distribution = ""
         self.footprint = _footprint(task, reference, policy, room)
         """What it takes of the device, fixed when it is opened."""
-        self.layout = Layout(self.footprint.kept, self.footprint.spare, regimes=1)
+        self.layout = Layout(self.footprint.kept, self.footprint.spare, distributions=1)
         layout = self.layout
         capacities = [*map(layout.input_bytes, self._inputs), *map(layout.parameter_bytes, self._parameters)]
         self._arena = CudaArena(capacities)
@@ -83,17 +85,19 @@ class DeviceMemory:
 
     def forget(self) -> None:
         """See `Memory.forget`."""
-        self._recipes, self._placed_regime = {}, ""
+        self._recipes, self._placed_distribution = {}, ""
 
-    def place_regime(self, fill: Fill, slot: int, regime: Regime, drawn: Sequence[torch.Tensor]) -> list[int]:
+    def place_regime(
+        self, fill: Fill, slot: int, distribution: InputDistribution, drawn: Sequence[torch.Tensor]
+    ) -> list[int]:
         """See `Memory.place_regime`: all regimes share one place, and each is made of a seed of its own."""
-        recipe = self._recipes[regime.name] = Recipe(regime, drawn, fill.seeds.new())
+        recipe = self._recipes[distribution.name] = Recipe(distribution, drawn, fill.seeds.new())
         return self._make(fill, recipe)
 
     def present(self, fill: Fill, case: Case) -> None:
         """See `Memory.present`."""
-        recipe = self._recipes.get(case.regime)
-        if recipe is not None and self._placed_regime != case.regime:
+        recipe = self._recipes.get(case.distribution)
+        if recipe is not None and self._placed_distribution != case.distribution:
             self._make(fill, recipe)
 
     def settle(self) -> None:
@@ -109,23 +113,23 @@ class DeviceMemory:
         self._arena.close()
 
     def _make(self, fill: Fill, recipe: Recipe) -> list[int]:
-        starts = [self.layout.regime(s, 0) for s in self._inputs]
-        made = fill.fill(recipe.regime, starts, recipe.drawn, recipe.seed)
-        self._placed_regime = recipe.regime.name
+        starts = [self.layout.distribution(s, 0) for s in self._inputs]
+        made = fill.fill(recipe.distribution, starts, recipe.drawn, recipe.seed)
+        self._placed_distribution = recipe.distribution.name
         self.settle()
         return made
 
 
-def _footprint(task: Task, reference: CudaContestant, policy: Policy, room: Callable[[int], None]) -> Footprint:
+def _footprint(task: Task, reference: CudaCandidateProcess, policy: Policy, room: Callable[[int], None]) -> Footprint:
     rest(reference, collect=True)
-    workload, regimes, seeds = task.workload, len(admitted_regimes(task, policy)), policy.seeds
+    workload, distributions, seeds = task.workload, len(admitted_regimes(task, policy)), policy.seeds
     total = torch.cuda.mem_get_info()[1]
-    room(fit(workload, regimes, seeds, total).nbytes)
+    room(fit(workload, distributions, seeds, total).nbytes)
     free = torch.cuda.mem_get_info()[0]
-    return fit(workload, regimes, seeds, free)
+    return fit(workload, distributions, seeds, free)
 
 
-def rest(reference: Contestant, collect: bool = False) -> None:
+def rest(reference: CandidateProcess, collect: bool = False) -> None:
     """Give back what a reference keeps for its next call: another task's turn has come."""
     reference.ask(Release(collect=collect))
 

@@ -15,9 +15,15 @@ import torch
 
 from kernelwright.evaluate.backends.cuda.footprint import OUTBOX
 from kernelwright.evaluate.languages.artifact import Program
-from kernelwright.evaluate.profile.clock import MOST_CALLS
+from kernelwright.evaluate.sandbox.candidate_process import (
+    GUARD,
+    GUARD_BYTE,
+    CandidateProcess,
+    Ran,
+    TamperedError,
+    of_all,
+)
 from kernelwright.evaluate.sandbox.child import Child
-from kernelwright.evaluate.sandbox.contestant import GUARD, GUARD_BYTE, Contestant, Ran, TamperedError, of_all
 from kernelwright.evaluate.sandbox.cuda_arena import LINE, CudaArena
 from kernelwright.evaluate.sandbox.messages.base import Command
 from kernelwright.evaluate.sandbox.messages.calls import (
@@ -32,6 +38,7 @@ from kernelwright.evaluate.sandbox.messages.calls import (
     RunOnDevice,
     TakeParameters,
 )
+from kernelwright.evaluate.timing.clock import MOST_CALLS
 from kernelwright.evaluate.verify.compare import POISON_BYTE
 from kernelwright.records.tensor import TensorSpec
 
@@ -43,7 +50,7 @@ BUSY_NS = 300_000
 """How long the device spins before a call, until it is known how long each side takes to queue one."""
 
 
-class CudaContestant(Contestant):
+class CudaCandidateProcess(CandidateProcess):
     """A child with an outbox. Its own events are the clock, bounded by the grader's outside."""
 
     def __init__(self, child: Child, limit_s: float) -> None:
@@ -63,7 +70,7 @@ class CudaContestant(Contestant):
         return self.outbox.descriptors[0]
 
     def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
-        """As `Contestant.run`; results are copied to the outbox in a question of their own, after the clock."""
+        """As `CandidateProcess.run`; results are copied to the outbox in a question of their own, after the clock."""
         return self._ran(calls, checked, variant, "none" if checked or variant.endswith("fp64") else "each")
 
     def take_parameters(self, offsets: Sequence[int]) -> None:
@@ -102,7 +109,7 @@ class CudaContestant(Contestant):
         return RunOnDevice(calls=calls, variant=variant, how=how)
 
     def compute(self, calls: Sequence[Sequence[int]], variant: str, limit_s: float) -> None:
-        """As `Contestant.compute`."""
+        """As `CandidateProcess.compute`."""
         self.ask(RunOnDevice(calls=calls, variant=variant), limit_s)
 
     def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:
@@ -122,7 +129,7 @@ class CudaContestant(Contestant):
         return self._lies(found).clone()
 
     def read_parts(self, found: Found, parts: Sequence[tuple[int, int]]) -> torch.Tensor:
-        """As `Contestant.read_parts`: one gathering on the device, however many parts there are."""
+        """As `CandidateProcess.read_parts`: one gathering on the device, however many parts there are."""
         flat = self._lies(found).view(-1)
         if len(parts) == 1:
             first, count = parts[0]
@@ -154,7 +161,7 @@ class CudaContestant(Contestant):
         return self.outbox.tensor(0, found.address, TensorSpec.model_validate(spec))
 
 
-class PlanContestant(CudaContestant):
+class PlanCandidateProcess(CudaCandidateProcess):
     """The launcher with one program: host code and clock are the referee's, so it is neither frozen nor doubted."""
 
     def __init__(self, child: Child, limit_s: float, outputs: Sequence[TensorSpec]) -> None:

@@ -12,8 +12,8 @@ from kernelwright.evaluate.backends.cuda.preparation import built
 from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.profile.launches import declared
+from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.messages.tools import LibrarySubject, ModuleSubject, ProgramSubject
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.records.candidate import Candidate
@@ -76,7 +76,7 @@ class Request:
 
 def request_of(trial: Trial, build: BuildFacts | None, machine: CudaMachine) -> Request:
     """What to profile of a candidate; `build` says which of its plans was the fastest, where it has been judged."""
-    init = trial.session.presented.init_source()
+    init = trial.session.original.init_source()
     request = Request(trial.task, trial.candidate, trial.policy, init, build)
     try:
         made = built(trial, machine.warm, machine.hardware)

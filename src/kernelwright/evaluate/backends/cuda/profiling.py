@@ -20,7 +20,7 @@ from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.profiles import FAILURES, read_gbps, told
 from kernelwright.evaluate.profile import ncu, ncu_output
 from kernelwright.evaluate.profile.launches import Sum, chip_of, seen_in, with_counters
-from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, TamperedError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import (
     CountUnder,
@@ -51,16 +51,16 @@ class Rung:
     off: tuple[str, ...]
     """Parts that are left out."""
     words: str
-    foreign: bool
+    untrusted: bool
     """Whether a candidate's own host code may run in it; device code alone makes no system call."""
 
 
 LADDER = (
-    Rung((), "", foreign=True),
-    Rung(("limits",), "without limits on memory and processes", foreign=True),
-    Rung(("limits", "namespaces"), "in the referee's network and process namespaces", foreign=True),
-    Rung(("limits", "namespaces", "seccomp"), "without a filter of system calls", foreign=True),
-    Rung(("limits", "namespaces", "seccomp", "nobody"), "as the referee's own user", foreign=False),
+    Rung((), "", untrusted=True),
+    Rung(("limits",), "without limits on memory and processes", untrusted=True),
+    Rung(("limits", "namespaces"), "in the referee's network and process namespaces", untrusted=True),
+    Rung(("limits", "namespaces", "seccomp"), "without a filter of system calls", untrusted=True),
+    Rung(("limits", "namespaces", "seccomp", "nobody"), "as the referee's own user", untrusted=False),
 )
 """From the full jail to the weakest; a machine remembers the first in which ncu counts."""
 
@@ -85,8 +85,8 @@ class Opened:
     def __init__(self, warm: Warm, rung: Rung, limit_s: float) -> None:
         self._warm, self._rung, self._limit_s = warm, rung, limit_s
 
-    def __enter__(self) -> Contestant:
-        self._child = Contestant(self._warm.spawn("profiled", jail(self._rung)), self._limit_s)
+    def __enter__(self) -> CandidateProcess:
+        self._child = CandidateProcess(self._warm.spawn("profiled", jail(self._rung)), self._limit_s)
         # Its own tools work on while it waits for them; nothing is timed.
         self._child.freeze = False
         return self._child
@@ -95,7 +95,7 @@ class Opened:
         self._child.close()
 
 
-def must_be_nobody(child: Contestant, rung: Rung, request: Request) -> None:
+def must_be_nobody(child: CandidateProcess, rung: Rung, request: Request) -> None:
     """A part that was left out may cost another: foreign host code never runs as the referee's user for a profile.
 
     Raises:
@@ -105,11 +105,11 @@ def must_be_nobody(child: Contestant, rung: Rung, request: Request) -> None:
         raise MachineError(f"{rung.words}, this host would run foreign code as the referee's own user")
 
 
-def prepare(child: Contestant, request: Request, traces: bool = False) -> None:
+def prepare(child: CandidateProcess, request: Request, traces: bool = False) -> None:
     """Hand the order and the binaries over; `traces` has a started target trace itself.
 
     Raises:
-        as `Contestant.ask`.
+        as `CandidateProcess.ask`.
     """
     descriptors = [_file(image) for image in request.binaries()]
     try:
@@ -259,7 +259,7 @@ class Profiler:
         rungs = [(i, r) for i, r in enumerate(self._ladder) if i >= self._rung]
         if request.policy.isolation == "strict":
             return [(i, r) for i, r in rungs if not r.off]
-        return [(i, r) for i, r in rungs if r.foreign or request.program is not None]
+        return [(i, r) for i, r in rungs if r.untrusted or request.program is not None]
 
     def _run_ncu(self, tool: str, rung: Rung, request: Request) -> ncu_output.Output:
         """One profiled run; again without the metrics that this chip turns out not to know."""

@@ -23,12 +23,12 @@ def checks() -> list[Check]:
     found = f"{', '.join(here)} is here and cannot be timed yet" if here else "no AMD GPU is here"
     done = look.run([sys.executable, "-c", COMPILER])
     if done is None or done.returncode:
-        cure = "For --target gfx942: pip install 'triton>=3.5'."
-        return [Check(name="amd gpu", status="lost", detail=f"{found}, and Triton cannot compile for one", cure=cure)]
+        fix = "For --target gfx942: pip install 'triton>=3.5'."
+        return [Check(name="amd gpu", status="lost", detail=f"{found}, and Triton cannot compile for one", fix=fix)]
     able = ", ".join(kinds()["hip"].architectures)
     told = f"{found}: kernels for {able} are compiled by Triton and verified by its interpreter"
     if here:
-        return [Check(name="amd gpu", status="lost", detail=told, cure="docs/hip.md says what is missing.")]
+        return [Check(name="amd gpu", status="lost", detail=told, fix="docs/hip.md says what is missing.")]
     return [Check(name="amd gpu", status="ok", detail=told)]
 
 

@@ -18,7 +18,7 @@ from kernelwright.evaluate.languages.cuda.arguments import size_of
 from kernelwright.evaluate.languages.cuda.compilers import Usage, architecture, messages, refused_flags, spelled, usages
 from kernelwright.evaluate.languages.cuda.expression import RecipeError
 from kernelwright.evaluate.languages.cuda.recipe import Resolved, resolve
-from kernelwright.evaluate.sandbox.contestant import Contestant, TamperedError
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, TamperedError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import CompileCuda, CudaCompiled
 from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, occupancy
@@ -99,7 +99,7 @@ def _compile(order: Order, resolved: Resolved) -> _Compiled | BuildFailed:
         environment={"CUDA_HOME": str(root)} if root else {},
     )
     names = sorted({launch.kernel for launch in resolved.plan.launches})
-    child = Contestant(order.warm.spawn("nvrtc", jail), order.limit_s)
+    child = CandidateProcess(order.warm.spawn("nvrtc", jail), order.limit_s)
     try:
         command = CompileCuda(
             source=order.candidate.source,
@@ -120,10 +120,10 @@ def _options(flags: Sequence[str], macros: dict[str, int], arch: str, include: S
     return [f"--gpu-architecture={architecture(arch)}", *fixed, *chosen, *defined, *(f"-I{i}" for i in include)]
 
 
-def _read(child: Contestant, compiled: CudaCompiled, names: Sequence[str]) -> _Compiled | BuildFailed:
+def _read(child: CandidateProcess, compiled: CudaCompiled, names: Sequence[str]) -> _Compiled | BuildFailed:
     if compiled.missing:
         said = compiled.missing[-300:]
-        raise MachineError(f"NVRTC, which compiles CUDA C++, was not found ({said}): {toolkit.CURE}")
+        raise MachineError(f"NVRTC, which compiles CUDA C++, was not found ({said}): {toolkit.FIX}")
     kernels = compiled.kernels
     if kernels is None:
         return BuildFailed(log=compiled.log or "the compiler failed and said nothing")

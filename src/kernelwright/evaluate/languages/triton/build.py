@@ -11,8 +11,8 @@ from kernelwright.evaluate.languages.artifact import Built, Dynamic, Program
 from kernelwright.evaluate.languages.builder import Order
 from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
 from kernelwright.evaluate.sandbox import kernel
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError
-from kernelwright.evaluate.sandbox.contestant import ChildRaisedError, Contestant, TamperedError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import BuildCross, Capture, Captured, CapturedPlans
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -50,7 +50,7 @@ def cross_compile(order: Order) -> Built:
     """
     # The compiler of Triton starts an assembler of its own.
     jail = at_home(order.jail).model_copy(update={"may_execute": True})
-    child = Contestant(order.warm.spawn("cross", jail), order.limit_s)
+    child = CandidateProcess(order.warm.spawn("cross", jail), order.limit_s)
     command = BuildCross(candidate=order.candidate, workload=order.workload, init=order.init, arch=order.arch)
     try:
         return Dynamic(reason="its device is not here", facts=child.ask(command).facts)
@@ -86,7 +86,7 @@ def capture(
     if len(candidate.source.encode()) > LARGEST_SOURCE:
         return Refused(reason=f"the source has more than {LARGEST_SOURCE} bytes")
     command = Capture(candidate=candidate, workload=workload, init=init_source, device=device)
-    child = Contestant(warm.spawn("cross", JAIL), limit_s)
+    child = CandidateProcess(warm.spawn("cross", JAIL), limit_s)
     try:
         return _program(child, child.ask(command), workload)
     except ChildRaisedError as raised:
@@ -97,7 +97,7 @@ def capture(
         child.close()
 
 
-def _program(child: Contestant, captured: Captured, workload: Workload) -> Program:
+def _program(child: CandidateProcess, captured: Captured, workload: Workload) -> Program:
     """The program that an answer describes.
 
     Raises:
@@ -118,7 +118,7 @@ def _program(child: Contestant, captured: Captured, workload: Workload) -> Progr
     return program
 
 
-def _fetch(child: Contestant, address: int, sizes: Sequence[int]) -> Iterator[bytes]:
+def _fetch(child: CandidateProcess, address: int, sizes: Sequence[int]) -> Iterator[bytes]:
     total = sum(sizes)
     if total > LARGEST_ANSWER or not 0 < len(sizes) <= MOST_MODULES or sizes[0] > LARGEST_PLANS:
         raise ValueError(f"{len(sizes)} parts of {total} bytes, {sizes[:1]} of them plans, are not what is loaded")

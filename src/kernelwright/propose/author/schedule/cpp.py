@@ -4,7 +4,7 @@ from math import prod
 from typing import Literal
 
 from kernelwright.propose.author.plan.plan import HEAVY, Plan
-from kernelwright.propose.author.schedule.space import Dial, Space
+from kernelwright.propose.author.schedule.space import Option, Space
 from kernelwright.records.base import Record
 
 CACHE_LIMIT = 32768
@@ -74,21 +74,21 @@ def _blocks(plan: Plan) -> tuple[int, ...]:
 def cpp_space(plan: Plan) -> Space[CppSchedule]:
     """The dials that mean something for this plan, each with its values in order."""
     has_rows = not plan.flat
-    dials = {
-        Dial("threads", ("all", "half", "one"), "compute"): True,
-        Dial("distribution", ("static", "dynamic"), "latency"): True,
-        Dial("chunk", (0, 1, 4, 16, 64), "latency"): True,
-        Dial("vector_bits", (256, 512), "compute"): True,
-        Dial("prefetch", ("hardware", "next"), "memory"): True,
-        Dial("unroll", ("compiler", "loops"), "compute"): True,
-        Dial("block", _blocks(plan), "memory"): (plan.flat or bool(plan.passes)) and len(_blocks(plan)) > 1,
-        Dial("accumulators", (1, 2, 4, 8), "compute"): bool(plan.passes),
-        Dial("order", ("rows", "columns"), "memory"): has_rows and not plan.passes,
-        Dial("passes", ("separate", "online"), "memory"): plan.fusion is not None,
-        Dial("cache", ("recompute", "keep"), "compute"): bool(plan.reused) and plan.cols <= CACHE_LIMIT,
-        Dial("stores", ("plain", "streaming"), "memory"): bool(plan.stored),
-        Dial("exp", ("polynomial", "libm"), "compute"): bool(plan.calls & HEAVY),
-        Dial("division", ("exact", "reciprocal"), "compute"): plan.divides_by_rows,
-        Dial("combine", ("reduction", "atomic"), "latency"): bool(plan.totals),
+    options = {
+        Option("threads", ("all", "half", "one"), "compute"): True,
+        Option("distribution", ("static", "dynamic"), "latency"): True,
+        Option("chunk", (0, 1, 4, 16, 64), "latency"): True,
+        Option("vector_bits", (256, 512), "compute"): True,
+        Option("prefetch", ("hardware", "next"), "memory"): True,
+        Option("unroll", ("compiler", "loops"), "compute"): True,
+        Option("block", _blocks(plan), "memory"): (plan.flat or bool(plan.passes)) and len(_blocks(plan)) > 1,
+        Option("accumulators", (1, 2, 4, 8), "compute"): bool(plan.passes),
+        Option("order", ("rows", "columns"), "memory"): has_rows and not plan.passes,
+        Option("passes", ("separate", "online"), "memory"): plan.fusion is not None,
+        Option("cache", ("recompute", "keep"), "compute"): bool(plan.reused) and plan.cols <= CACHE_LIMIT,
+        Option("stores", ("plain", "streaming"), "memory"): bool(plan.stored),
+        Option("exp", ("polynomial", "libm"), "compute"): bool(plan.calls & HEAVY),
+        Option("division", ("exact", "reciprocal"), "compute"): plan.divides_by_rows,
+        Option("combine", ("reduction", "atomic"), "latency"): bool(plan.totals),
     }
-    return Space(CppSchedule, tuple(dial for dial, meant in dials.items() if meant))
+    return Space(CppSchedule, tuple(option for option, meant in options.items() if meant))

@@ -14,7 +14,7 @@ S = TypeVar("S", bound=Record)
 
 
 @dataclass(frozen=True)
-class Dial:
+class Option:
     """One degree of freedom."""
 
     name: str
@@ -25,16 +25,16 @@ class Dial:
 
 
 @dataclass(frozen=True)
-class Turn:
+class Move:
     """A dial set to a value."""
 
-    dial: str
+    option: str
     value: Setting
 
     @property
     def name(self) -> str:
         """How notes and memos spell it."""
-        return f"{self.dial}={self.value}"
+        return f"{self.option}={self.value}"
 
 
 @dataclass(frozen=True)
@@ -42,34 +42,34 @@ class Space(Generic[S]):
     """Every schedule of one record type that makes sense for one plan."""
 
     record: type[S]
-    dials: tuple[Dial, ...]
+    options: tuple[Option, ...]
 
     @cached_property
-    def by_name(self) -> dict[str, Dial]:
+    def by_name(self) -> dict[str, Option]:
         """The dials under their names."""
-        return {dial.name: dial for dial in self.dials}
+        return {option.name: option for option in self.options}
 
-    def turns(self, schedule: S) -> Iterator[Turn]:
+    def moves(self, schedule: S) -> Iterator[Move]:
         """Every single change of a dial."""
-        for dial in self.dials:
-            now = getattr(schedule, dial.name)
-            yield from (Turn(dial.name, value) for value in dial.values if value != now)
+        for option in self.options:
+            now = getattr(schedule, option.name)
+            yield from (Move(option.name, value) for value in option.values if value != now)
 
-    def turned(self, schedule: S, *turns: Turn) -> S:
+    def turned(self, schedule: S, *moves: Move) -> S:
         """The schedule after turning dials."""
-        update = {turn.dial: turn.value for turn in turns}
+        update = {move.option: move.value for move in moves}
         return self.record.model_validate(schedule.model_dump() | update)
 
-    def scattered(self, schedule: S, seed: int, dials: int) -> S:
+    def scattered(self, schedule: S, seed: int, options: int) -> S:
         """The schedule with some dials, drawn by the seed, at values drawn by the seed."""
         draw = random.Random(seed)
-        chosen = draw.sample(self.dials, min(dials, len(self.dials)))
-        return self.turned(schedule, *(Turn(d.name, draw.choice(d.values)) for d in chosen))
+        chosen = draw.sample(self.options, min(options, len(self.options)))
+        return self.turned(schedule, *(Move(d.name, draw.choice(d.values)) for d in chosen))
 
-    def named(self, hint: str) -> Turn | None:
-        """The turn that a hint names: a value such as `streaming`, or `dial=value`."""
+    def named(self, hint: str) -> Move | None:
+        """The turn that a hint names: a value such as `streaming`, or `option=value`."""
         wanted = hint.lower().replace("-", " ").replace("_", " ")
-        turns = [Turn(dial.name, value) for dial in self.dials for value in dial.values]
-        exact = [t for t in turns if t.name == hint]
-        words = [t for t in turns if isinstance(t.value, str) and t.value in wanted.split()]
+        moves = [Move(option.name, value) for option in self.options for value in option.values]
+        exact = [t for t in moves if t.name == hint]
+        words = [t for t in moves if isinstance(t.value, str) and t.value in wanted.split()]
         return next(iter(exact or words), None)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from kernelwright.propose.author.plan.plan import Plan
-from kernelwright.propose.author.schedule.space import Dial, Space
+from kernelwright.propose.author.schedule.space import Option, Space
 from kernelwright.records.base import Record
 
 WHOLE_LIMIT = 32768
@@ -69,24 +69,24 @@ def _warps(tile: int, each: int) -> int:
 
 def triton_space(plan: Plan) -> Space[TritonSchedule]:
     """The dials that mean something for this plan, each with its values in order."""
-    dials = [
-        Dial("block", (512, 1024, 2048, 4096, 8192), "memory"),
-        Dial("warps", (2, 4, 8, 16), "latency"),
-        Dial("grid", ("tiles", "persistent"), "latency"),
-        Dial("waves", (1, 2, 4, 8, 16), "latency"),
-        Dial("eviction", ("evict-last", "normal", "evict-first"), "memory"),
-        Dial("stages", (1, 2, 3, 4), "memory"),
+    options = [
+        Option("block", (512, 1024, 2048, 4096, 8192), "memory"),
+        Option("warps", (2, 4, 8, 16), "latency"),
+        Option("grid", ("tiles", "persistent"), "latency"),
+        Option("waves", (1, 2, 4, 8, 16), "latency"),
+        Option("eviction", ("evict-last", "normal", "evict-first"), "memory"),
+        Option("stages", (1, 2, 3, 4), "memory"),
     ]
     if not plan.flat:
         whole = ("whole",) * (plan.cols <= WHOLE_LIMIT)
-        dials.append(Dial("rows", (1, 2, 4, 8, 16), "latency"))
-        dials.append(Dial("passes", (*whole, "separate", *("online",) * (plan.fusion is not None)), "memory"))
+        options.append(Option("rows", (1, 2, 4, 8, 16), "latency"))
+        options.append(Option("passes", (*whole, "separate", *("online",) * (plan.fusion is not None)), "memory"))
     if plan.flat and plan.totals:
-        dials.append(Dial("unroll", (1, 2, 4), "memory"))
+        options.append(Option("unroll", (1, 2, 4), "memory"))
     if plan.passes and not plan.flat:
-        dials.append(Dial("order", ("forward", "alternate"), "memory"))
+        options.append(Option("order", ("forward", "alternate"), "memory"))
     if plan.totals:
-        dials.append(Dial("combine", ("two-stage", "atomic"), "latency"))
+        options.append(Option("combine", ("two-stage", "atomic"), "latency"))
     if plan.divides_by_rows:
-        dials.append(Dial("division", ("exact", "reciprocal"), "compute"))
-    return Space(TritonSchedule, tuple(dials))
+        options.append(Option("division", ("exact", "reciprocal"), "compute"))
+    return Space(TritonSchedule, tuple(options))

@@ -48,7 +48,7 @@ class _Module:
         self.schedule = schedule
         self.found: Reference = reference(task.source.source)
         self.main = MainKernel(plan, schedule)
-        self.witness = next(t for t in plan.arguments if len(t.along) == 2)
+        self.output_check = next(t for t in plan.arguments if len(t.along) == 2)
         self.writer = Writer("    ")
 
     def text(self) -> str:
@@ -144,12 +144,12 @@ class _Module:
             w.line(f"return {results}")
 
     def _sizes(self) -> None:
-        w, first = self.writer, self.witness.identifier
+        w, first = self.writer, self.output_check.identifier
         if self.plan.flat:
             w.line(f"numel = {first}.numel()")
             w.line("programs = _programs(triton.cdiv(numel, BLOCK), " + first + ".device)")
             return
-        w.line(f"cols = {first}.shape[{self._leading(self.witness)}:].numel()")
+        w.line(f"cols = {first}.shape[{self._leading(self.output_check)}:].numel()")
         w.line(f"rows = {first}.numel() // cols")
         w.line(f"programs = _programs(triton.cdiv(rows, ROWS), {first}.device)")
         if self.whole:
@@ -167,8 +167,8 @@ class _Module:
         return count
 
     def _allocation(self, output: Output) -> str:
-        tensor, first = output.tensor, self.witness.identifier
-        lead, base = self._leading(self.witness) if not self.plan.flat else 0, self.witness.shape
+        tensor, first = output.tensor, self.output_check.identifier
+        lead, base = self._leading(self.output_check) if not self.plan.flat else 0, self.output_check.shape
         if tensor.shape == base:
             shape = f"{first}.shape"
         elif not self.plan.flat and tensor.shape == base[:lead]:
@@ -181,7 +181,7 @@ class _Module:
         return f"{tensor.identifier} = torch.empty({shape}, dtype=torch.{tensor.dtype}, device={first}.device)"
 
     def _calls(self) -> None:
-        w, first = self.writer, self.witness.identifier
+        w, first = self.writer, self.output_check.identifier
         atomic = self.schedule.combine == "atomic"
         for total, name in zip(self.plan.totals, self.main.totals, strict=True):
             if atomic:
@@ -218,7 +218,7 @@ class _Module:
         w.lines += drop_in(self.task, self.found).rstrip("\n").split("\n")
 
     def _fits(self, names: list[str]) -> None:
-        w, first = self.writer, self.witness.identifier
+        w, first = self.writer, self.output_check.identifier
         with w.block(f"def _fits({', '.join(names)}):"):
             w.line('"""Whether the kernels are for these tensors; they have no backward."""')
             w.line(f"tensors = {as_tuple(names)}")
@@ -231,7 +231,7 @@ class _Module:
             w.line("return here and alike and shapes and dtypes")
 
     def _shape_lines(self) -> list[str]:
-        first = self.witness
+        first = self.output_check
         dtypes = ", ".join(f"torch.{t.dtype}" for t in self.plan.arguments)
         lines = [f"dtypes = [t.dtype for t in tensors] == [{dtypes}]"]
         ranks = ", ".join(str(len(t.shape)) for t in self.plan.arguments)

@@ -1,0 +1,148 @@
+"""Every pointwise operation of the built-in author alone against eager: `python benchmarks/pointwise.py --out FILE`.
+
+For each operation, size and number of threads, blocks of calls of the kernel and of eager PyTorch take turns in one process,
+as a drop-in's user would have them, and each allocates its result. A ratio is the median over pairs of blocks, once of
+the wall clock and once of the process's CPU time, which other programs on the machine disturb less. What is below `--least`
+by both is measured again with more blocks. Goes on where it was cut; `--only NAME` measures some anew.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+import torch
+from pointwise_cases import Case, cases
+from provenance import provenance
+from pydantic import JsonValue
+
+from kernelwright.evaluate.pipeline.service import EvaluationService
+from kernelwright.evaluate.referee import QUIET
+from kernelwright.evaluate.sandbox.spawn import SAME_ALLOCATOR
+from kernelwright.propose.author.plan.lower import lower
+from kernelwright.propose.author.schedule.cpp import cpp_default
+from kernelwright.propose.author.source.cpp import write_cpp
+from kernelwright.records.task import Target
+
+Row = dict[str, JsonValue]
+Call = Callable[[], object]
+MEGABYTES = (1, 64)
+THREADS = (1, 2)
+BASE_FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC")
+BLOCKS, MORE_BLOCKS = {1: 9, 64: 5}, {1: 41, 64: 15}
+BLOCK_NS = 3_000_000
+HOW = (
+    "paired blocks of kernel and eager in one process, in alternating order, both with the referee's allocator;"
+    " ratios are medians over pairs, eager's time by the kernel's; wall: elapsed, cpu: CPU time of the process."
+    " The machine had other work at the time."
+)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Measure what is not known yet, write after each case, and print what is slow."""
+    out = Path(arguments.out)
+    rows = _known(out)
+    service = EvaluationService(note=lambda text: None)
+    try:
+        head = provenance(service.environment(Target(kind="cpu", arch="native", present=True)))
+    finally:
+        service.close()
+    for megabytes in MEGABYTES:
+        for case in _chosen(cases((megabytes << 8, 1024)), arguments.operations):
+            for threads in THREADS:
+                key = f"{case.name}/{megabytes}/{threads}"
+                if key not in rows or any(name in key for name in arguments.only):
+                    rows[key] = _row(case, megabytes, threads, arguments.least)
+                    out.write_text(json.dumps({**head, "how": HOW, "rows": list(rows.values())}, indent=1) + "\n")
+    slow = [row for row in rows.values() if _slow(row, arguments.least)]
+    for row in slow:
+        sys.stdout.write(f"{json.dumps(row)}\n")
+    sys.stdout.write(f"{len(slow)} of {len(rows)} below {arguments.least}\n")
+
+
+def _chosen(found: Iterable[Case], words: Sequence[str]) -> Iterator[Case]:
+    return (case for case in found if not words or any(word in case.name for word in words))
+
+
+def _known(out: Path) -> dict[str, Row]:
+    rows = json.loads(out.read_text())["rows"] if out.exists() else []
+    return {f"{row['operation']}/{row['megabytes']}/{row['threads']}": row for row in rows}
+
+
+def _slow(row: Row, least: float) -> bool:
+    return max(float(str(row["wall"])), float(str(row["cpu"]))) < least
+
+
+def _row(case: Case, megabytes: int, threads: int, least: float) -> Row:
+    torch.set_num_threads(threads)
+    inputs = case.inputs()
+    kernel, found = _kernel(case, inputs), None
+    for blocks in (BLOCKS[megabytes], MORE_BLOCKS[megabytes], MORE_BLOCKS[megabytes]):
+        found = {"operation": case.name, "megabytes": megabytes, "threads": threads} | _paired(
+            kernel, lambda: case.eager(*inputs), blocks
+        )
+        if not _slow(found, least):
+            break
+    return found
+
+
+def _kernel(case: Case, inputs: list[torch.Tensor]) -> Call:
+    plan = lower(case.task)
+    candidate = write_cpp(plan, cpp_default(plan))
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
+        source.write_text(candidate.source)
+        subprocess.run(["g++", *BASE_FLAGS, *candidate.flags, str(source), "-o", str(library)], check=True)
+        entry = getattr(ctypes.CDLL(str(library)), candidate.entry)
+    (spec,) = case.task.workload.outputs
+
+    def call() -> torch.Tensor:
+        output = torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
+        entry(*(ctypes.c_void_p(t.data_ptr()) for t in (*inputs, output)))
+        return output
+
+    torch.testing.assert_close(call(), case.eager(*inputs), rtol=1e-2 if spec.dtype != "float32" else 1e-4, atol=1e-5)
+    return call
+
+
+def _paired(kernel: Call, eager: Call, blocks: int) -> Row:
+    calls = max(1, BLOCK_NS // max(1, min(_block(eager, 1)[0] for _ in range(3))))
+    pairs = []
+    for number in range(blocks):
+        order = (kernel, eager) if number % 2 else (eager, kernel)
+        taken = {call: _block(call, calls) for call in order}
+        pairs.append((taken[kernel], taken[eager]))
+    return {
+        "kernel_us": round(median(k[0] for k, _ in pairs) / calls / 1000, 1),
+        "eager_us": round(median(e[0] for _, e in pairs) / calls / 1000, 1),
+        "wall": round(median(e[0] / k[0] for k, e in pairs), 3),
+        "cpu": round(median(e[1] / k[1] for k, e in pairs), 3),
+        "blocks": blocks,
+    }
+
+
+def _block(call: Call, calls: int) -> tuple[int, int]:
+    """Nanoseconds of so many calls: elapsed, and of the process's CPU time."""
+    wall, cpu = time.perf_counter_ns(), time.process_time_ns()
+    for _ in range(calls):
+        call()
+    return time.perf_counter_ns() - wall, time.process_time_ns() - cpu
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--least", type=float, default=0.9)
+    parser.add_argument("--operations", nargs="*", default=(), help="those with a word of these in their names")
+    parser.add_argument("--only", nargs="*", default=())
+    given = parser.parse_args()
+    if not SAME_ALLOCATOR.items() <= os.environ.items():
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | SAME_ALLOCATOR | QUIET)
+    main(given)

@@ -1,0 +1,137 @@
+"""Writes the README's results from committed measurements; `--check` fails when the two differ.
+
+Reads every `benchmarks/results/examples-*.json` (docs/results.md has the schema) and fills two marked places of
+README.md: `headline`, the first row of the first file, and `results`, every row. Measures nothing.
+"""
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+RESULTS = ROOT / "benchmarks" / "results"
+NOTHING = "*No measurement has been committed yet.*"
+
+
+class Closed(BaseModel):
+    """A field that is not declared is a mistake, not an extra."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Speedup(Closed):
+    """Median ratio of paired blocks with its interval; above one the kernel is faster."""
+
+    median: float
+    low: float
+    high: float
+
+
+Verdict = Literal["faster", "slower", "inconclusive"]
+
+
+class Row(Closed):
+    """One task on one target, from a final measurement."""
+
+    task: str
+    target: str
+    latency_us: float
+    speedup_eager: Speedup
+    speedup_compile: Speedup
+    verdict_eager: Verdict
+    verdict_compile: Verdict
+
+
+class Results(Closed):
+    """One file: rows that were measured on one device at one commit."""
+
+    device: str
+    versions: dict[str, str]
+    commit: str
+    date: str
+    rows: tuple[Row, ...]
+
+
+def main(arguments: list[str]) -> int:
+    """Rewrites the README, or only compares it."""
+    found = [read(path) for path in sorted(RESULTS.glob("examples-*.json"))]
+    before = README.read_text("utf-8")
+    after = fill(fill(before, "headline", headline(found)), "results", tables(found))
+    if "--check" not in arguments:
+        README.write_text(after, "utf-8")
+        return 0
+    if before != after:
+        sys.stderr.write("README.md differs from benchmarks/results: run python benchmarks/readme_table.py\n")
+    return int(before != after)
+
+
+def read(path: Path) -> Results:
+    """One file of measurements, checked against the schema."""
+    return Results.model_validate_json(path.read_text("utf-8"))
+
+
+def headline(found: list[Results]) -> str:
+    """The first row of the first file as a table of its own."""
+    rows = [(r, row) for r in found for row in r.rows]
+    if not rows:
+        return NOTHING
+    origin, row = rows[0]
+    return "\n".join([*head(), line(row), "", caption(origin)])
+
+
+def tables(found: list[Results]) -> str:
+    """A table for each file, its device and commit below it."""
+    if not found:
+        return NOTHING
+    return "\n\n".join("\n".join([*head(), *map(line, r.rows), "", caption(r)]) for r in found)
+
+
+def head() -> list[str]:
+    """Names of the columns."""
+    return [
+        "| task | target | one call | against eager PyTorch | against `torch.compile` |",
+        "|---|---|--:|---|---|",
+    ]
+
+
+def line(row: Row) -> str:
+    """One row; wins and losses look alike."""
+    eager = ratio(row.speedup_eager, row.verdict_eager)
+    compiled = ratio(row.speedup_compile, row.verdict_compile)
+    return f"| {row.task} | {row.target} | {call(row.latency_us)} | {eager} | {compiled} |"
+
+
+def ratio(found: Speedup, verdict: Verdict) -> str:
+    """Median, interval and verdict."""
+    return f"{found.median:.2f}× ({found.low:.2f} to {found.high:.2f}), {verdict}"
+
+
+def call(latency_us: float) -> str:
+    """A latency in the unit that suits it."""
+    return f"{latency_us / 1e3:.3g} ms" if latency_us >= 1e3 else f"{latency_us:.3g} µs"
+
+
+def caption(found: Results) -> str:
+    """Where, with what, and at which commit it was measured."""
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(found.versions.items()))
+    return f"{found.device}; {versions}; commit `{found.commit[:12]}`, {found.date}."
+
+
+def fill(text: str, place: str, body: str) -> str:
+    """`text` with `body` between the marks of `place`.
+
+    Raises:
+        SystemExit: the README has lost its marks.
+    """
+    begin, end = f"<!-- {place}:begin -->", f"<!-- {place}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise SystemExit(f"README.md: expected {begin} and {end} once each, in this order")
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n{body}\n{end}{rest.split(end)[1]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

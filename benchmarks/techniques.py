@@ -1,0 +1,157 @@
+"""Judges every technique's example: `python benchmarks/techniques.py --target cpu|cuda|sm_90 --out FILE [--only NAME …]`.
+
+Both kernels of a card are judged against eager on one admission of its task; a gain is the one speedup over the other, with
+the widest interval that both allow. What is not right stops nothing and is written down; the exit code is then 1.
+`--adopt` instead writes what the files under benchmarks/results say into the library's own table of gains.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from provenance import provenance
+from pydantic import JsonValue
+
+from kernelwright.engine.target import resolve_target
+from kernelwright.errors import TaskError
+from kernelwright.evaluate.referee import Referee
+from kernelwright.knowledge.library import FOLDER, techniques
+from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Verified
+from kernelwright.records.measure import Ratio
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target, Task
+from kernelwright.records.technique import Gain, Technique
+from kernelwright.tasks.kernel_file import parse_kernel
+from kernelwright.tasks.table import read_task
+
+RESULTS = Path(__file__).parent / "results"
+RIGHT = (Measured, Verified, Compiled)
+POLICIES = {
+    "cpu": Policy(baselines=("eager",), final_baselines=(), search_blocks=16, search_seconds=3.0),
+    "cuda": Policy(baselines=("eager",), final_baselines=(), search_blocks=12, search_seconds=1.0),
+}
+
+
+async def measure(target_name: str, out: Path, only: list[str]) -> int:
+    """Measure and write; the exit code."""
+    target = resolve_target(target_name)
+    referee = Referee(POLICIES[target.kind])
+    rows: list[dict[str, JsonValue]] = []
+    origin: dict[str, JsonValue] = {}
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for card in _asked(target, only):
+                rows.append(await _row(referee, target, card, Path(folder)))
+                origin = origin or provenance(await referee.environment(target))
+                out.write_text(json.dumps({**origin, "target": target.name, "rows": rows}, indent=1) + "\n")
+                sys.stderr.write(f"{_line(rows[-1])}\n")
+    finally:
+        await referee.close()
+    return int(not all(row["right"] for row in rows))
+
+
+def _asked(target: Target, only: list[str]) -> Iterator[Technique]:
+    for card in techniques():
+        on_cpu = card.example.language == "cpp"
+        if on_cpu == (target.kind == "cpu") and (not only or card.name in only):
+            yield card
+
+
+async def _row(referee: Referee, target: Target, card: Technique, folder: Path) -> dict[str, JsonValue]:
+    example = card.example
+    file = folder / f"{card.name.replace('-', '_')}.py"
+    file.write_text(example.task_on_device if target.present else example.task, encoding="utf-8")
+    row: dict[str, JsonValue] = {"technique": card.name, "language": example.language, "right": False}
+    try:
+        task = await referee.admit(read_task(file), target)
+    except TaskError as error:
+        return {**row, "refused": str(error)}
+    found = {side: await _judged(referee, task, card, side) for side in ("before", "after")}
+    row["right"] = all(isinstance(evaluation, RIGHT) for evaluation in found.values())
+    row |= {side: _told(evaluation) for side, evaluation in found.items()}
+    gain = _gain(found["before"], found["after"], referee.policy)
+    return {**row, "gain": [gain.median, gain.low, gain.high], "payoff": gain.payoff} if gain else row
+
+
+async def _judged(referee: Referee, task: Task, card: Technique, side: str) -> Evaluation:
+    source = card.example.before if side == "before" else card.example.after
+    candidate = next(parse_kernel(source, card.example.suffix).points())
+    return await referee.evaluate(task, candidate)
+
+
+def _told(found: Evaluation) -> dict[str, JsonValue]:
+    told: dict[str, JsonValue] = {"outcome": found.outcome, "seconds": round(found.total_seconds, 2)}
+    if isinstance(found, Measured):
+        speedup = _speedup(found)
+        return {
+            **told,
+            "latency_us": found.timing.latency_us,
+            "speedup_eager": [speedup.median, speedup.low, speedup.high],
+            "share_of_ceiling": found.roofline.fraction,
+        }
+    return told if isinstance(found, RIGHT) else {**told, "found": found.model_dump(mode="json")}
+
+
+def _speedup(found: Measured) -> Ratio:
+    versus = found.timing.against("eager")
+    if versus is None:
+        raise SystemExit("a kernel was measured without eager beside it")
+    return versus.speedup
+
+
+def _gain(before: Evaluation, after: Evaluation, policy: Policy) -> Gain | None:
+    if not (isinstance(before, Measured) and isinstance(after, Measured)):
+        return None
+    first, then = _speedup(before), _speedup(after)
+    # What is less than the smallest effect that the referee speaks of is no difference.
+    slack = 1.0 + policy.minimum_effect
+    return Gain(
+        device=after.device,
+        median=_rounded(then.median / first.median),
+        low=_rounded(then.low / first.high / slack),
+        high=_rounded(then.high / first.low * slack),
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _line(row: dict[str, JsonValue]) -> str:
+    outcome = [side["outcome"] for name in ("before", "after") if isinstance(side := row.get(name), dict)]
+    gained = row.get("gain") or row.get("refused") or ""
+    return f"{row['technique']!s:28}{row['language']!s:8}{' / '.join(map(str, outcome)):24}{gained} {row.get('payoff', '')}"
+
+
+def adopt() -> None:
+    """Write the library's table of gains from the results that are committed."""
+    table: dict[str, dict[str, JsonValue]] = {}
+    for file in sorted(RESULTS.glob("techniques-*.json")):
+        document = json.loads(file.read_text(encoding="utf-8"))
+        gains = {row["technique"]: row["gain"] for row in document["rows"] if "gain" in row}
+        table[document["device"]] = gains
+    (FOLDER / "measured.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    """Read the command line and do it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", default="cpu")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--adopt", action="store_true")
+    given = parser.parse_args()
+    if given.adopt:
+        adopt()
+        return 0
+    if given.out is None:
+        parser.error("--out FILE says where the results are written")
+    return asyncio.run(measure(given.target, given.out, given.only))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

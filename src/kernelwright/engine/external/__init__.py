@@ -1,0 +1,1 @@
+"""Runs whose kernels come from outside: a workbench, its mailbox, its task in words."""

@@ -1,0 +1,1 @@
+"""Models, tools and profiles for one proposal request: journaled, metered, played back."""

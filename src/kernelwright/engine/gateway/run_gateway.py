@@ -1,0 +1,181 @@
+"""The run's Desk: models, tools and profiles, journaled before anything is acted on.
+
+What a dialogue's step said is looked up first, and only what was never answered is really asked. So a run that was
+killed in the middle of a dialogue continues with its next message. In the control arm, profiles and tools are withheld
+here.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from kernelwright.engine.gateway.meter import Hold, Meter
+from kernelwright.engine.gateway.router import ModelRouter
+from kernelwright.engine.gateway.toolbox import ToolAnswer
+from kernelwright.engine.journal import Journal
+from kernelwright.errors import ModelError
+from kernelwright.models.config import ModelConfig
+from kernelwright.propose.gateway import NoRoom, Thread
+from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
+from kernelwright.records.profile import Profile
+from kernelwright.records.run import Message, MessageKind
+
+WITHHELD = '{"withheld": true}'
+"""A tool's answer in the control arm."""
+
+Tool = Callable[[ToolCall], Awaitable[ToolAnswer]]
+
+
+@dataclass(frozen=True)
+class GatewayParts:
+    """What every desk of a run shares."""
+
+    journal: Journal
+    router: ModelRouter
+    meter: Meter
+    profiler: Callable[[int], Awaitable[ToolAnswer]]
+    """An attempt's profile as JSON, by its number; empty where it has none."""
+    tool: Tool
+    withheld: bool = False
+    """The control arm."""
+
+
+class RunGateway:
+    """The desk of one expansion."""
+
+    def __init__(self, gateway_parts: GatewayParts, proposal_request: int) -> None:
+        self._parts = gateway_parts
+        self._proposal_request = proposal_request
+        self._steps: Counter[int] = Counter()
+        """The next step of each sibling's dialogue."""
+
+    async def ask(self, role: str, request: ChatRequest, sibling: int = 0) -> ChatReply:
+        """See `ModelGateway.ask`."""
+        config = self._parts.router.config(role)
+        recorded = self._asked(request, sibling)
+        answered = self._step(sibling, "reply") if recorded else None
+        if answered is not None:
+            return ChatReply.model_validate_json(answered.text)
+        asked, hold = await self._fit(role, recorded or config.within(request), config, sibling)
+        try:
+            if asked != recorded:
+                self._say(role, "prompt", asked.model_dump_json(), sibling, prompt=request.id)
+            reply = await self._parts.router.model(role).reply(asked)
+            self._parts.meter.count(reply)
+        except ModelError as error:
+            self._lost(role, error, config, sibling)
+            raise
+        finally:
+            self._parts.meter.release(hold)
+        self._say(role, "reply", reply.model_dump_json(), sibling)
+        return reply
+
+    async def use(self, role: str, call: ToolCall, sibling: int = 0) -> str:
+        """See `ModelGateway.use`."""
+        if self._parts.withheld:
+            self.log(role, call, WITHHELD, sibling)
+            return WITHHELD
+        self._told(role, "call", call.model_dump_json(), sibling)
+        return await self._once(sibling, role, "result", lambda: self._parts.tool(call))
+
+    def log(self, role: str, call: ToolCall, answer: str, sibling: int = 0) -> None:
+        """See `ModelGateway.log`."""
+        self._told(role, "call", call.model_dump_json(), sibling)
+        if answer:
+            self._told(role, "result", answer, sibling)
+
+    async def profile(self, attempt: int, sibling: int = 0) -> Profile | None:
+        """See `ModelGateway.profile`."""
+        if self._parts.withheld:
+            return None
+
+        text = await self._once(sibling, "profiler", "profile", lambda: self._parts.profiler(attempt))
+        return Profile.model_validate_json(text) if text else None
+
+    def note(self, role: str, text: str, sibling: int = 0) -> None:
+        """See `ModelGateway.note`."""
+        self._told(role, "diagnosis", text, sibling)
+
+    def recall(self, thread: Thread) -> tuple[Message, ...]:
+        """See `ModelGateway.recall`."""
+        return self._parts.journal.dialogue(thread)
+
+    def _told(self, role: str, kind: MessageKind, text: str, sibling: int) -> None:
+        """Journal a turn; when it was recorded already, its text must be the same."""
+        if self._step(sibling, kind, lambda message: message.text == text) is None:
+            self._say(role, kind, text, sibling)
+
+    async def _once(
+        self, sibling: int, role: str, kind: MessageKind, answer: Callable[[], Awaitable[ToolAnswer]]
+    ) -> str:
+        """What was answered before, or the answer and the device's time that it took, journaled."""
+        known = self._step(sibling, kind)
+        if known is not None:
+            return known.text
+        text, seconds = await answer()
+        self._say(role, kind, text, sibling, device_s=seconds)
+        return text
+
+    def _asked(self, request: ChatRequest, sibling: int) -> ChatRequest | None:
+        """The recorded question of this step as it was sent last; None where it never was.
+
+        A question without an answer may have been asked again, with less room; what came of none is passed over.
+        """
+        message = self._step(sibling, "prompt", lambda message: message.prompt == request.id)
+        while (
+            message is not None and (later := self._recorded(sibling)) is not None and later.kind in ("prompt", "lost")
+        ):
+            self._step(sibling, later.kind, lambda message: message.kind == "lost" or message.prompt == request.id)
+            message = later if later.kind == "prompt" else message
+        return ChatRequest.model_validate_json(message.text) if message else None
+
+    def _lost(self, role: str, error: ModelError, config: ModelConfig, sibling: int) -> None:
+        """Count and record what was billed for no answer."""
+        usage = Usage(prompt=error.prompt, completion=error.completion, estimated=True)
+        if usage.total:
+            nothing = ChatReply(text="", finish="other", model=config.name, usage=usage, usd=error.usd)
+            self._parts.meter.count(nothing)
+            self._say(role, "lost", nothing.model_dump_json(), sibling)
+
+    async def _fit(self, role: str, asked: ChatRequest, config: ModelConfig, sibling: int) -> tuple[ChatRequest, Hold]:
+        try:
+            return await self._parts.meter.fit(asked, config)
+        except NoRoom:
+            self._say(role, "no_room", "", sibling)
+            raise
+
+    def _step(
+        self, sibling: int, kind: MessageKind, same: Callable[[Message], bool] = lambda message: True
+    ) -> Message | None:
+        """The recorded turn that this step must be again; None where the dialogue had not come so far."""
+        message = self._recorded(sibling)
+        if message is None:
+            return None
+        if message.kind == "no_room":
+            raise NoRoom
+        self._parts.journal.agree("turn", message.number, message.kind == kind and same(message))
+        self._steps[sibling] += 1
+        return message
+
+    def _recorded(self, sibling: int) -> Message | None:
+        return self._parts.journal.message(Thread(self._proposal_request, sibling), self._steps[sibling])
+
+    def _say(
+        self, role: str, kind: MessageKind, text: str, sibling: int, *, prompt: str = "", device_s: float = 0.0
+    ) -> None:
+        step = self._steps[sibling]
+        self._steps[sibling] += 1
+        number = self._parts.journal.messages
+        self._parts.journal.say(
+            Message(
+                number=number,
+                proposal_request=self._proposal_request,
+                sibling=sibling,
+                step=step,
+                role=role,
+                kind=kind,
+                text=text,
+                prompt=prompt,
+                device_s=device_s,
+            )
+        )

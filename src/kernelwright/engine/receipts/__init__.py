@@ -1,0 +1,1 @@
+"""What is claimed on paper, and whether it still holds."""

@@ -1,0 +1,147 @@
+"""Does a recorded verdict still hold? Compares it, and the circumstances, with what was found here.
+
+It holds if
+
+- the outcome is the same;
+- on the seeds of the record, every error is within what is allowed (or wrong again, if it was wrong);
+- against each baseline the verdict is the same, and on the same device the new interval does not lie more than `DRIFT`
+  below the recorded one. On another device a speedup is another question, and only its verdict counts.
+
+A device's measured ceilings are answers and do not count as a difference.
+"""
+
+from collections.abc import Sequence
+
+from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Verified, is_right
+from kernelwright.records.measure import Accuracy, Ratio, Versus
+from kernelwright.records.receipt import Claim
+from kernelwright.records.replay_comparison import Change, Finding, ReplayComparison
+from kernelwright.records.run import Environment
+
+DRIFT = 0.1
+"""Share of a speedup by which two processes with the same kernel may differ: memory lies elsewhere each time."""
+
+
+def compare(claim: Claim, now: Evaluation, again: Evaluation | None, changed: Sequence[Change]) -> ReplayComparison:
+    """The standing of a claim.
+
+    Args:
+        claim: What was recorded.
+        now: What a final found here.
+        again: What was found here on the recorded seeds; None where none were revealed.
+        changed: What of the circumstances is different here.
+    """
+    then = claim.evaluation
+    comparable = all(change.name != "device" for change in changed)
+    findings = [_outcome(then, now), _accuracy(then, again), *_times(then, now, comparable)]
+    holds = all(finding.holds is not False for finding in findings)
+    return ReplayComparison(holds=holds, findings=tuple(findings), changed=tuple(changed), evaluation=now)
+
+
+def inadmissible(claim: Claim, why: str, changed: Sequence[Change]) -> ReplayComparison:
+    """The standing of a claim whose task is not admitted any more."""
+    finding = Finding(what="task", then="admitted", now=why, holds=False)
+    return ReplayComparison(holds=False, findings=(finding,), changed=tuple(changed), evaluation=None)
+
+
+def _outcome(then: Evaluation, now: Evaluation) -> Finding:
+    before, after = _named(then), _named(now)
+    return Finding(what="outcome", then=before, now=after, holds=then.outcome == now.outcome)
+
+
+def _named(found: Evaluation) -> str:
+    return f"{found.outcome} ({found.because})" if isinstance(found, Incorrect) else found.outcome
+
+
+def _accuracy(then: Evaluation, again: Evaluation | None) -> Finding:
+    """On the recorded seeds: the same inputs, so that the figures can be laid beside each other."""
+    recorded = _worst(then)
+    if again is None:
+        return Finding(what="accuracy", then=recorded, now="its seeds were never revealed", holds=None)
+    if isinstance(then, Measured | Verified) and isinstance(again, Verified):
+        words = f"{_worst(again)}; {_likeness(then.accuracy, again.accuracy)}"
+        return Finding(what="accuracy", then=recorded, now=words, holds=True)
+    # Only what is wrong by its values is wrong on known seeds in the same way; a timed output is seen in no replay.
+    proven = then.because != "timed_output" if isinstance(then, Incorrect) else is_right(then)
+    now = f"{_named(again)}, {_worst(again)}" if isinstance(again, Incorrect) else again.outcome
+    return Finding(what="accuracy", then=recorded, now=now, holds=again.outcome == then.outcome if proven else None)
+
+
+def _worst(found: Evaluation) -> str:
+    if not isinstance(found, Measured | Verified | Incorrect) or found.accuracy.worst is None:
+        return "no case"
+    worst = found.accuracy.worst
+    return f"{worst.error:.3g} of {worst.allowed:.3g} allowed ({worst.distribution})"
+
+
+def _likeness(then: Accuracy, now: Accuracy) -> str:
+    if then.cases == now.cases:
+        return "every figure the same"
+    inputs = [(c.distribution, c.reference_error) for c in then.cases] == [
+        (c.distribution, c.reference_error) for c in now.cases
+    ]
+    if inputs:
+        return "the same inputs, other rounding"
+    return "other inputs: this device or these libraries draw other numbers from the same seeds"
+
+
+def _times(then: Evaluation, now: Evaluation, comparable: bool) -> list[Finding]:
+    if not isinstance(then, Measured):
+        return []
+    found = now.timing if isinstance(now, Measured) else None
+    return [_time(v, found.against(v.baseline) if found else None, comparable) for v in then.timing.versus]
+
+
+def _time(then: Versus, now: Versus | None, comparable: bool) -> Finding:
+    what = f"speedup over {then.baseline}"
+    if now is None:
+        return Finding(what=what, then=_said(then), now="not timed", holds=None)
+    if then.verdict != now.verdict:
+        # No verdict was claimed: two intervals that meet do not contradict each other.
+        holds = then.verdict == "inconclusive" and _meet(then.speedup, now.speedup)
+        return Finding(what=what, then=_said(then), now=f"{_said(now)}; another verdict", holds=holds)
+    words, holds = _drifted(then.speedup, now.speedup, comparable)
+    return Finding(what=what, then=_said(then), now=f"{_said(now)}; {words}", holds=holds)
+
+
+def _drifted(then: Ratio, now: Ratio, comparable: bool) -> tuple[str, bool]:
+    if not comparable:
+        return "the same verdict on another device", True
+    if _meet(then, now):
+        return "the intervals overlap", True
+    if now.high < then.low * (1 - DRIFT):
+        return f"more than {DRIFT:.0%} below what was recorded", False
+    return "the same verdict, the intervals lie apart", True
+
+
+def _meet(one: Ratio, other: Ratio) -> bool:
+    return one.low <= other.high and other.low <= one.high
+
+
+def _said(versus: Versus) -> str:
+    ratio = versus.speedup
+    return f"{ratio.median:.3g}x ({ratio.low:.3g} to {ratio.high:.3g}), {versus.verdict}"
+
+
+ABSENT = "absent"
+
+
+def changes(then: Environment, now: Environment) -> list[Change]:
+    """Device and versions that differ, by name."""
+    before, after = _circumstances_named(then), _circumstances_named(now)
+    return [
+        Change(name=name, then=before.get(name, ABSENT), now=after.get(name, ABSENT))
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+
+
+def isolation_changes(then: Environment, now: Environment) -> list[Change]:
+    """The parts of the sandbox, where they differ."""
+    before, after = ", ".join(then.isolation) or "none", ", ".join(now.isolation) or "none"
+    return [Change(name="isolation", then=before, now=after)] if set(then.isolation) != set(now.isolation) else []
+
+
+def _circumstances_named(found: Environment) -> dict[str, str]:
+    device = found.device
+    return {**found.versions, "device": f"{device.name} ({device.cores} cores)"}

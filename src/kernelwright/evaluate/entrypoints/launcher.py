@@ -1,0 +1,144 @@
+"""The referee's own launcher: device code with a launch plan, run by our host code on our clock (tier one).
+
+Nothing of the candidate but its kernels runs here, in a process of its own all the same: a kernel that faults takes
+its context with it. Results go where the grader says, in memory that it poisoned and guarded.
+"""
+
+import os
+import socket
+from collections.abc import Sequence
+
+import torch
+from cuda.bindings import driver
+
+from kernelwright.errors import MachineError
+from kernelwright.evaluate.entrypoints import session
+from kernelwright.evaluate.entrypoints.device_clock import clocked, publish, the_clock
+from kernelwright.evaluate.entrypoints.launch_plan import Bound, Places, bind
+from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView, check
+from kernelwright.evaluate.sandbox.messages import calls as messages
+from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.records.launch import LaunchPlan
+
+BUSY_NS = 50_000
+"""How long the device spins before a call while plans are compared."""
+ALIGNED = 16
+"""Bytes that a plan may take for granted unless it is made for less."""
+TRIES = 7
+"""Calls of each plan when the fastest of several is looked for, the first two unmeasured."""
+
+
+class LauncherSide:
+    """State of this process: modules, plans, buffers."""
+
+    def open(self, command: messages.Open) -> Done:
+        """Create the context, before there is anything to launch."""
+        torch.cuda.init()
+        torch.zeros(1, device="cuda")
+        the_clock(watched=False)
+        return Done()
+
+    def load(self, command: messages.LoadProgram) -> messages.ProgramLoaded:
+        """Map the arena and the results, load the binaries, and look up every kernel of every plan.
+
+        A plan that cannot be launched here is left out; the answer says why, and is an error if none is left.
+        """
+        count = len(command.sizes)
+        *mapped, outbox = command.files[: count + 1]
+        self._view = CudaView(mapped, command.sizes, writable=False)
+        self._copies = CopiedView(self._view) if command.private else None
+        self._tensors = command.private
+        self._outbox_bytes = command.outbox
+        self._outbox = CudaView([outbox], [self._outbox_bytes], writable=True)
+        self._output_bytes = command.output_bytes
+        self._inputs = command.inputs
+        self._modules = [_module(d) for d in command.files[count + 1 :]]
+        self._faults: list[str] = []
+        self._bound = [self._tried_to_bind(p) for p in command.plans]
+        self._unaligned = {b.plan.label: b for p in command.unaligned_plans if (b := self._tried_to_bind(p))}
+        if not any(self._bound):
+            raise RuntimeError(self._faults[0])
+        self._chosen = next(i for i, b in enumerate(self._bound) if b)
+        return messages.ProgramLoaded(faults=self._faults, launchable=[b is not None for b in self._bound])
+
+    def choose(self, command: messages.ChoosePlan) -> messages.Chosen:
+        """Time every plan on one call and keep the fastest. Several calls, and the smallest of each."""
+        times: list[float] = []
+        for index, bound in enumerate(self._bound):
+            self._chosen = index
+            times.append(float("inf") if bound is None else self._timed(command))
+        self._chosen = times.index(min(times))
+        return messages.Chosen(index=self._chosen, us=[round(t, 3) for t in times])
+
+    def run(self, command: messages.LaunchPlans) -> messages.Clocked:
+        """Launch once for every list of offsets; results are in the outbox."""
+        stream = torch.cuda.current_stream().cuda_stream
+        places = [self._places(*call) for call in zip(command.calls, command.outs, strict=True)]
+        calls = [self._for(p).call(p, command.left_out) for p in places]
+        _, times = clocked(lambda i: calls[i](stream), len(calls), command.how)
+        return times
+
+    def _tried_to_bind(self, plan: LaunchPlan) -> Bound | None:
+        try:
+            return bind(plan, self._modules, self._output_bytes)
+        except (MachineError, ValueError) as fault:
+            self._faults.append(f"{plan.label or 'the plan'}: {fault}")
+            return None
+
+    def _for(self, places: Places) -> Bound:
+        """The chosen plan, in its form for inputs that lie where these do."""
+        bound = self._bound[self._chosen]
+        assert bound is not None
+        if any(pointer % ALIGNED for pointer in places["input"]):
+            # Where some plans have a form of their own for this, another's right one is better than a wrong one.
+            other = next(iter(self._unaligned.values()), bound)
+            return self._unaligned.get(bound.plan.label, other)
+        return bound
+
+    def _timed(self, command: messages.ChoosePlan) -> float:
+        how = messages.Clocking(clock="each", busy_ns=BUSY_NS)
+        once, best = messages.LaunchPlans(calls=[command.call], outs=[command.outs], how=how), float("inf")
+        for attempt in range(TRIES):
+            taken = self.run(once).ns / 1000
+            best = taken if attempt == 2 else min(best, taken)
+        return best
+
+    def inputs(self, command: messages.DescribeInputs) -> messages.Described:
+        """Copy the private inputs at these offsets to the outbox, for the grader to look for changes."""
+        assert self._copies is not None
+        windows = [self._copies.tensor(i, o, self._tensors[i]) for i, o in enumerate(command.offsets)]
+        (tensors,) = publish(self._outbox, [windows], self._outbox_bytes)
+        return messages.Described(tensors=tensors)
+
+    def _pointer(self, index: int, offset: int) -> int:
+        if self._copies is None:
+            return self._view.pointer(index) + offset
+        return int(self._copies.tensor(index, offset, self._tensors[index]).data_ptr())
+
+    def _places(self, offsets: messages.Offsets, outs: Sequence[int]) -> Places:
+        pointers = [self._pointer(i, o) for i, o in enumerate(offsets)]
+        base = self._outbox.pointer(0)
+        return {
+            "input": pointers[: self._inputs],
+            "parameter": pointers[self._inputs :],
+            "output": [base + o for o in outs],
+        }
+
+
+def _module(descriptor: int) -> object:
+    image = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    os.close(descriptor)
+    return check(driver.cuModuleLoadData(image))
+
+
+def serve(control: socket.socket) -> None:
+    """Answer until the grader is gone."""
+    side = LauncherSide()
+    handlers: session.Handlers = {
+        messages.Open: side.open,
+        messages.LoadProgram: side.load,
+        messages.ChoosePlan: side.choose,
+        messages.LaunchPlans: side.run,
+        messages.DescribeInputs: side.inputs,
+    }
+    session.serve(control, handlers)

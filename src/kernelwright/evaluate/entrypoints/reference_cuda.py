@@ -1,0 +1,129 @@
+"""The task's own code on the GPU, in its own process. What differs from `arms.reference`: where tensors live.
+
+Inputs are drawn under `torch.device("cuda")`, so that gigabytes of random numbers cost milliseconds; the arena is mapped
+writable here, and draws are put straight into it. The baselines that only a GPU has are made here.
+"""
+
+import gc
+import socket
+import traceback
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+
+from kernelwright.evaluate.entrypoints import device_clock, session
+from kernelwright.evaluate.entrypoints.device_clock import Enqueue, clocked, publish
+from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by, double, tensors_of
+from kernelwright.evaluate.sandbox.cuda_arena import CudaView
+from kernelwright.evaluate.sandbox.messages import calls as messages
+from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.records.tensor import TensorSpec
+
+CACHE_BYTES = 16 << 30
+"""What this process may keep of freed device memory between two calls."""
+
+
+class CudaReferenceSide(ReferenceSide):
+    """State of this process."""
+
+    def map_all(self, command: messages.MapDeviceArena) -> Done:
+        """Map the arena and the outbox."""
+        torch.cuda.empty_cache()
+        *arena, outbox = command.files
+        self._view = CudaView(arena, command.sizes, writable=True)  # type: ignore[assignment]
+        self._capacity = command.outbox
+        self._outbox = CudaView([outbox], [self._capacity], writable=True)
+        return Done()
+
+    def release(self, command: messages.Release) -> Done:
+        """Give memory back to the device: of the last results, and of what refers to itself if `collect` says so."""
+        self._kept = []
+        if command.collect:
+            gc.collect()
+        torch.cuda.empty_cache()
+        return Done()
+
+    def draw_into(self, command: messages.DrawInto) -> Done:
+        """Draw inputs of one seed into the arena at these offsets."""
+        drawn = self._draw(command.seed)
+        self._put([t for t in drawn if isinstance(t, torch.Tensor)], 0, command.offsets)
+        return Done()
+
+    def put_state(self, command: messages.PutState) -> Done:
+        """Put the parameters as they were initialised into the arena at these offsets."""
+        state = [t.detach() for t in self._models["eager"].state_dict().values()]
+        self._put(state, self._first_parameter, command.offsets)
+        return Done()
+
+    def run_on_device(self, command: messages.RunOnDevice) -> messages.Clocked:
+        """Run a variant; results stay on the device until the next run."""
+        variant = command.variant
+        calls = [self._window(self._view, offsets) for offsets in command.calls]
+        if variant.endswith("fp64"):
+            calls = [[double(a) for a in c] for c in calls]
+        self._kept = []
+        with torch.no_grad():
+            prepare = [partial(self._take_own, offsets) for offsets in command.calls]
+            self._kept, times = clocked(self._enqueue(variant, calls), len(calls), command.how, prepare)
+        return times
+
+    def prepare(self, command: messages.Prepare) -> messages.Prepared:
+        """As on the CPU; a baseline that cannot be made is no error of the task's, and says why."""
+        variant = command.variant
+        if variant == "compile_max":
+            # Its CUDA graphs would copy every input in, or be captured anew within the clock: inputs move here.
+            self._variants[variant] = torch.compile(self._models["eager"], mode="max-autotune-no-cudagraphs")
+        elif variant != "graph":
+            return super().prepare(command)
+        return self._tried(variant, command.calls)
+
+    def _tried(self, variant: str, windows: Sequence[messages.Offsets]) -> messages.Prepared:
+        try:
+            with torch.no_grad():
+                calls = [self._window(self._view, w) for w in windows]
+                self._kept, _ = clocked(self._enqueue(variant, calls), 1, messages.Clocking())
+        except Exception:  # noqa: BLE001 (the task's own code, and the compiler's; told to the grader)
+            return messages.Prepared(missing=traceback.format_exc(limit=-1).strip().splitlines()[-1][:300])
+        return messages.Prepared()
+
+    def _enqueue(self, variant: str, calls: list[list[object]]) -> Enqueue:
+        if variant == "graph":
+            return device_clock.captured(self._models["eager"], calls)
+        function = self._function(variant)
+        return lambda i: function(*calls[i])
+
+    def export(self, command: messages.Export) -> messages.Exported:
+        """Copy the last results to the outbox; `narrow` rounds fp64 to single precision, which takes half the room."""
+        results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
+        if command.narrow:
+            self._kept = []
+            results = [[t.float() if t.dtype == torch.float64 else t for t in call] for call in results]
+        published = publish(self._outbox, results, self._capacity)
+        if torch.cuda.memory_reserved() > CACHE_BYTES:
+            # The fp64 variant's intermediates are several times the inputs; other processes need that memory.
+            self._kept, results = [], []
+            torch.cuda.empty_cache()
+        return messages.Exported(results=published)
+
+    def _put(self, tensors: list[torch.Tensor], first: int, offsets: messages.Offsets) -> None:
+        specs = [s for s in self._inputs if isinstance(s, TensorSpec)] if first == 0 else self._parameters
+        for i, (tensor, spec) in enumerate(zip(tensors, specs, strict=True)):
+            if tuple(tensor.shape) != spec.shape:
+                raise ValueError(f"{spec.name} changed its shape from {spec.shape} to {tuple(tensor.shape)}")
+            self._view.tensor(first + i, offsets[i], spec).copy_(tensor)
+        torch.cuda.synchronize()
+
+
+def serve(control: socket.socket) -> None:
+    """Answer the grader's questions about the reference."""
+    side = CudaReferenceSide("cuda")
+    computing: session.Handlers = {
+        messages.DrawInto: side.draw_into,
+        messages.PutState: side.put_state,
+        messages.MapDeviceArena: side.map_all,
+        messages.RunOnDevice: side.run_on_device,
+        messages.Export: side.export,
+        messages.Release: side.release,
+    }
+    session.serve(control, {**described_by(side), **computing})

@@ -1,0 +1,231 @@
+"""The court: which backend and which session serve a task. Keeps sessions open, and closes them where there is no room."""
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kernelwright.errors import MachineError, RefereeError
+from kernelwright.evaluate.backends.backend import Backend
+from kernelwright.evaluate.backends.host import common_versions
+from kernelwright.evaluate.backends.table import Backends
+from kernelwright.evaluate.pipeline import admit, baselines
+from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate
+from kernelwright.evaluate.pipeline.examine import examine
+from kernelwright.evaluate.sandbox.jail import LOST, Jail
+from kernelwright.evaluate.session.limits import tightened
+from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.session.trial import Trial
+from kernelwright.records.admission import Fitness
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Evaluation, Refused
+from kernelwright.records.measure import BuildFacts
+from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.profile import Profile
+from kernelwright.records.run import Environment
+from kernelwright.records.task import Target, Task, TaskSource
+
+WHOLE = 1 << 40
+"""Bytes that no cache holds."""
+
+
+class EvaluationService:
+    """One worker's state: the backends that were asked for, and the open sessions. It looks both up, and does no more."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._backends = Backends()
+        self._sessions: dict[str, Session] = {}
+        self._versions: dict[str, dict[str, str]] = {}
+        self._lock = threading.RLock()
+        """Held for a look into these, never for a turn: whoever has the turn may take it, not the other way round."""
+
+    def backend(self, target: Target) -> Backend:
+        """The backend of a target, opened at the first question.
+
+        Raises:
+            MachineError: its device is not here.
+        """
+        return self._backends.of(target)
+
+    def admit(self, source: TaskSource, target: Target, policy: Policy) -> Task:
+        """Admit a task and keep its session open.
+
+        Raises:
+            TaskError: it cannot be judged.
+        """
+        backend = self.backend(target)
+        with backend.host.device_lock:
+            if policy.isolation == "strict":
+                _must_confine(backend)
+            self._note("running the reference: inputs, fp64 results, tolerance")
+            session = admit.open_session(backend, source, target, policy, lambda: self._close_oldest(backend))
+            task = session.original.task
+            if _keeps_baselines(backend, policy):
+                session.known = baselines.load(self._place_of_baselines(task, policy))
+            with self._lock:
+                before = self._sessions.pop(task.id, None)
+                self._sessions[task.id] = session
+            if before is not None:
+                before.close()
+        return task
+
+    def examine(self, source: TaskSource, target: Target, policy: Policy) -> Fitness:
+        """Admit a task, look at it closely, and let go of it.
+
+        Raises:
+            TaskError: it cannot be judged.
+        """
+        backend = self.backend(target)
+        with backend.host.device_lock:
+            task = self.admit(source, target, policy)
+            with self._lock:
+                session = self._sessions.pop(task.id)
+            try:
+                self._note("taking the figures of each check")
+                return examine(session, backend.clock)
+            finally:
+                session.close()
+
+    def judge(self, task: Task, candidate: Candidate, policy: Policy, effort: Effort) -> Evaluation:
+        """Evaluate one candidate; a final meets inputs that were drawn for it. Safe to call from several threads."""
+        backend = self.backend(task.target)
+        if (refused := _untaken(backend, task.target, candidate)) is not None:
+            return refused
+        policy = tightened(policy, task.source.limits)
+        trial = Trial(task, lambda: self._session(task, policy), candidate, policy, effort)
+        self._note_what_takes_long(trial, backend)
+        before = dict(trial.session.known)
+        found = evaluate_candidate(trial, backend)
+        if _keeps_baselines(backend, policy) and trial.session.known != before:
+            baselines.store(self._place_of_baselines(task, policy), trial.session.known)
+        return found
+
+    def build(self, task: Task, candidate: Candidate, policy: Policy) -> Evaluation:
+        """What the compiler says of a candidate: `Compiled`, or why not. Safe to call from several threads."""
+        backend = self.backend(task.target)
+        if (refused := _untaken(backend, task.target, candidate)) is not None:
+            return refused
+        return build_candidate(Trial(task, lambda: self._session(task, policy), candidate, policy), backend)
+
+    def replay(self, task: Task, candidate: Candidate, policy: Policy, seeds: Sequence[int]) -> Evaluation:
+        """Right or wrong on the cases of these seeds, which are known already: no time is taken."""
+        backend = self.backend(task.target)
+        if (refused := _untaken(backend, task.target, candidate)) is not None:
+            return refused
+        self._note("the receipt's seeds: the same inputs again")
+        trial = Trial(task, lambda: self._session(task, policy), candidate, policy, "replay", seeds)
+        return evaluate_candidate(trial, backend)
+
+    def profile(self, task: Task, candidate: Candidate, policy: Policy, build: BuildFacts | None) -> Profile:
+        """Where the candidate's time goes, as well as this machine can tell. What it was evaluated as plays no part."""
+        trial = Trial(task, lambda: self._session(task, policy), candidate, policy)
+        return self.backend(task.target).profile(trial, build)
+
+    def environment(self, target: Target) -> Environment:
+        """Device with its measured bandwidth, versions, and the sandbox in force."""
+        backend, gbps = self.backend(target), None
+        with backend.host.device_lock:
+            if backend.clock is not None:
+                self._note("measuring the memory bandwidth")
+                gbps = backend.clock.ceiling_gbps(WHOLE)
+            denied = _denied(backend)
+        return Environment(
+            device=backend.host.device.model_copy(update={"memory_gbps": gbps}),
+            versions=self.versions(target),
+            isolation=tuple(part for part in LOST if part not in denied),
+            denied=tuple(f"{part}: {LOST[part]}" for part in denied),
+        )
+
+    def versions(self, target: Target) -> dict[str, str]:
+        """Of everything that can change a measurement for this target."""
+        return {**common_versions(), **self.backend(target).versions()}
+
+    def close(self) -> None:
+        """End every child and the warm parents."""
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
+        self._backends.close()
+
+    def _note_what_takes_long(self, trial: Trial, backend: Backend) -> None:
+        policy, effort = trial.policy, trial.effort
+        if backend.clock is not None:
+            asked = baselines.asked(policy, effort, backend.clock)
+            named = {"compile", "compile_max"} & set(baselines.to_time(trial.session, asked, effort, backend.clock))
+            if named - set(trial.session.prepared):
+                self._note("compiling the torch.compile baselines, once for this task")
+        if effort == "final":
+            self._note("final: fresh inputs, head to head" if backend.clock is not None else "final: fresh inputs")
+
+    def _close_oldest(self, backend: Backend) -> bool:
+        """See `CloseOldest`."""
+        with self._lock:
+            found = (k for k, s in self._sessions.items() if self.backend(s.task.target) is backend)
+            oldest = next(found, None)
+            if oldest is None:
+                return False
+            session = self._sessions.pop(oldest)
+        session.close()
+        return True
+
+    def _place_of_baselines(self, task: Task, policy: Policy) -> Path:
+        """Where what is known of a task's baselines lies."""
+        target = task.target
+        with self._lock:
+            if target.kind not in self._versions:
+                self._versions[target.kind] = self.versions(target)
+        device = self.backend(target).host.device
+        return baselines.place_on_disk(task, device, self._versions[target.kind], policy)
+
+    def _session(self, task: Task, policy: Policy) -> Session:
+        """The task's open session. Its facts are there at once, its cases for whoever has the machine's turn."""
+        if (found := self._opened(task)) is not None:
+            return found
+        with self.backend(task.target).host.device_lock:
+            # Another thread may have had its turn first.
+            while (found := self._opened(task)) is None:
+                admitted = self.admit(task.source, task.target, policy)
+                if admitted.id != task.id:
+                    raise RefereeError(
+                        f"the task {task.name!r} is not what it was when the run began: torch or the domains have "
+                        "changed. Start a new run."
+                    )
+            return found
+
+    def _opened(self, task: Task) -> Session | None:
+        with self._lock:
+            if task.id in self._sessions:
+                # The order of this dict is that of use.
+                self._sessions[task.id] = self._sessions.pop(task.id)
+            return self._sessions.get(task.id)
+
+
+def _must_confine(backend: Backend) -> None:
+    lost = "; ".join(f"{part}, so that {LOST[part]}" for part in _denied(backend))
+    if lost:
+        raise MachineError(
+            f"isolation is strict, and this host denies {lost}. Allow user namespaces, mounts, Landlock and seccomp "
+            "(in a container: no seccomp profile of the engine's, and CAP_SYS_ADMIN), or judge with isolation auto "
+            "kernels that you trust."
+        )
+
+
+def _denied(backend: Backend) -> tuple[str, ...]:
+    """What a candidate's process would have to do without on this host."""
+    child = backend.host.warm.spawn("tool", Jail(directory="/"))
+    child.close()
+    return child.denied
+
+
+def _keeps_baselines(backend: Backend, policy: Policy) -> bool:
+    """Whether baselines of earlier runs may stand for today's in a search."""
+    kept = backend.clock is not None and backend.clock.keeps_baselines
+    return kept and policy.cached_baselines and not policy.disabled
+
+
+def _untaken(backend: Backend, target: Target, candidate: Candidate) -> Refused | None:
+    """Why a candidate in this language is not for this target."""
+    if candidate.language in backend.languages:
+        return None
+    names = " or ".join(backend.languages)
+    return Refused(reason=f"target {target.name} takes {names} candidates, not {candidate.language}")

@@ -1,0 +1,252 @@
+"""What a timed result should be: compared with eager's of the same round by each output's comparator.
+
+The witness keeps what will be compared of both sides, read while its side stands still, before the next one runs. Both sides
+may be off the truth by what each is allowed; where they differ by more, the truth is asked for. A random output cannot be
+compared call by call: its features are kept, and the whole contest is one paired test.
+"""
+
+import random
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+import torch
+
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
+from kernelwright.evaluate.sandbox.messages.calls import Found
+from kernelwright.evaluate.session import expectations
+from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_form, wrong
+from kernelwright.evaluate.timing.clock import Arm, Calls
+from kernelwright.evaluate.verify import compare, exact, places
+from kernelwright.evaluate.verify.compare import Wrong
+from kernelwright.evaluate.verify.distributions import AS_GIVEN
+from kernelwright.evaluate.verify.places import Parts, Sample
+from kernelwright.evaluate.verify.statistical import Pairs
+from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
+from kernelwright.records.tensor import EPSILON
+
+MOST_LOST = 5e-4
+"""Of a timed sum, relative; a product in TF32 is farther off in the worst of many elements, and leaving out more shows."""
+CANCELLED = 64
+"""Times their usual size that terms of a few-element output may have and yet cancel: both factors of each were replaced, by
+eight times their value."""
+FEW = 1024
+"""Elements of an output whose own median says little of what is usual."""
+
+
+class TimedResults:
+    """Compares the timed results of one candidate with eager's."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._pairs: dict[int, Pairs] = {}
+        self._samples: dict[int, Sample] = {}
+        self._scales: dict[int, float] = {}
+        # A secret seed; numbers from the system one by one would take a tenth of a verdict's time.
+        self._chance = random.Random(secrets.randbits(256))
+
+    def parts(self, output: int) -> Parts:
+        """Elements of one result that are looked at: secret stripes, or all where elements are no use alone.
+
+        Chosen anew for every round, after the candidate has been frozen.
+        """
+        spec, rule = self._session.task.workload.outputs[output], self._session.task.comparator(output)
+        if isinstance(rule, Ties):
+            return ((0, spec.numel),)
+        stripes = places.stripes(spec.numel, self._chance)
+        # What two calls have in common shows in the same places only.
+        return (*stripes, *self._sample(output).parts) if isinstance(rule, Statistical) else stripes
+
+    def wrong(
+        self, output: int, got: torch.Tensor, wanted: torch.Tensor, where: tuple[Parts, Sequence[int]]
+    ) -> Wrong | None:
+        """Why a result is refused; `where` says which parts of it these are, and on which inputs, which still lie there."""
+        session = self._session
+        rule = session.task.comparator(output)
+        if not got.numel() or rule.kind in session.policy.unseen:
+            return None
+        match rule:
+            case Statistical():
+                pairs = self._pairs.setdefault(output, Pairs(rule.false_alarm, self._sample(output)))
+                return pairs.add(got, wanted)
+            case Exact():
+                return exact.Identical(wanted).judge([got])[1]
+            case Ties():
+                return self._unlike(output, rule, (got, wanted), tuple(where[1]))
+        if expectations.steps(session, output):
+            return exact.Stepped(wanted, 0.0, 2 * self._allowed(output)).judge([got])[1]
+        allowed = session.allowed(output, 0.0) + session.base_error[output]
+        allowed = allowed if session.task.workload.outputs[output].floating else 0.0
+        scale = max(compare.scale_of(wanted), self._usual_scale(output))
+        found = compare.judge(got, compare.Expected(wanted, scale, 0.0, allowed))[1]
+        return self._unlike_truth(output, got, found, where) if found and allowed else found
+
+    def _unlike_truth(
+        self, output: int, got: torch.Tensor, found: Wrong, where: tuple[Parts, Sequence[int]]
+    ) -> Wrong | None:
+        """What `found` says of a result unlike eager's, unless the fp64 reference on these inputs admits it.
+
+        A replaced element can be larger than all others together. What is added to it one by one may then be lost, an ulp's
+        half each time, which no case shows and an honest serial sum bears; how precise a kernel is, the cases have said.
+        """
+        parts, offsets = where
+        case = self._session.case_at(AS_GIVEN, tuple(offsets))
+        if case is None:
+            return found
+        truth = case.expected[output]
+        assert isinstance(truth, compare.Expected)
+        flat = truth.value.reshape(-1)
+        value = torch.cat([flat[first : first + count] for first, count in parts]).view(got.shape)
+        scale = max(truth.scale, self._usual_scale(output))
+        allowed = max(truth.allowed, self._lost(output))
+        return compare.judge(got, compare.Expected(value, scale, truth.reference_error, allowed))[1]
+
+    def _lost(self, output: int) -> float:
+        few = self._session.task.workload.outputs[output].numel <= FEW
+        lost = self._session.reduction(output) * EPSILON["float32"] / 2
+        return min(lost * (CANCELLED if few else 1), MOST_LOST)
+
+    def _usual_scale(self, output: int) -> float:
+        """The scale of this output in the drawn cases: one element alone, or a few, may happen to be near zero."""
+        spec = self._session.task.workload.outputs[output]
+        if spec.numel > FEW or output in self._scales:
+            return self._scales.get(output, 0.0)
+        drawn = [c.expected[output] for c in self._session.cases if c.distribution == AS_GIVEN.name]
+        self._scales[output] = median([e.scale for e in drawn if isinstance(e, compare.Expected)] or [0.0])
+        return self._scales[output]
+
+    def surely_right(self, got: Sequence[Sequence[torch.Tensor]], wanted: Sequence[Sequence[torch.Tensor]]) -> bool:
+        """Whether all calls of a round are plainly right, in one go; False says nothing.
+
+        Asked call by call, the answers' way back from the device costs more than the comparison.
+        """
+        if not self._session.memory.queued:
+            return False
+        calls = zip(*got, strict=True), zip(*wanted, strict=True)
+        return all(self._plainly(i, g, w) for i, (g, w) in enumerate(zip(*calls, strict=True)))
+
+    def _plainly(self, output: int, got: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]) -> bool:
+        session, spec = self._session, self._session.task.workload.outputs[output]
+        plain = isinstance(session.task.comparator(output), Calibrated) and not expectations.steps(session, output)
+        if not (
+            plain and spec.floating and spec.numel and all(g.shape == w.shape for g, w in zip(got, wanted, strict=True))
+        ):
+            return False
+        allowed = session.allowed(output, 0.0) + session.base_error[output]
+        # Calls as rows: a result may be a single number.
+        rows = [torch.stack([values.reshape(-1) for values in calls]) for calls in (got, wanted)]
+        return compare.all_within(rows[0], rows[1], allowed)
+
+    def finish(self) -> Wrong | None:
+        """Why the random outputs of the whole contest are refused."""
+        found = (pairs.wrong() for pairs in self._pairs.values())
+        return next((wrong for wrong in found if wrong is not None), None)
+
+    def _sample(self, output: int) -> Sample:
+        """Where all calls of a contest are looked at."""
+        if output not in self._samples:
+            self._samples[output] = places.sample(self._session.task.workload.outputs[output].shape, self._chance)
+        return self._samples[output]
+
+    def _unlike(
+        self, output: int, rule: Ties, both: tuple[torch.Tensor, torch.Tensor], offsets: tuple[int, ...]
+    ) -> Wrong | None:
+        got, wanted = both
+        if torch.equal(got, wanted):
+            return None
+        if not rule.of:
+            return exact.Unordered(wanted, rule.dim, 0.0, 2 * self._allowed(output)).judge([got])[1]
+        picked, _ = expectations.picked_values(self._session, rule, offsets, (expectations.PLAIN,) * 2)
+        return exact.Tied(wanted, picked, rule, 0.0, 2 * self._allowed(output)).judge([got])[1]
+
+    def _allowed(self, output: int) -> float:
+        return max((case.expected[output].allowed for case in self._session.cases), default=0.0)
+
+
+class TimedOutputWrongError(Exception):
+    """A result that was timed is not right; str is the evidence."""
+
+
+@dataclass
+class TimedOutputCheck:
+    """Looks at every timed result: eager's of the same round says what it should be."""
+
+    trial: Trial
+    reference: CandidateProcess
+    results: TimedResults
+    places: Calls = field(default_factory=list)
+    """Where the inputs of the round lie."""
+    parts: list[list[Parts]] = field(default_factory=list)
+    """What is looked at of every call's outputs: the same of both sides."""
+    wanted: list[list[torch.Tensor]] = field(default_factory=list)
+    got: list[list[torch.Tensor]] = field(default_factory=list)
+
+    def look(self, arm: Arm, ran: Ran) -> None:
+        """Keep the parts of a side's results that will be compared.
+
+        Raises:
+            OutcomeReached: the candidate's are not of the form that was asked for.
+            TamperedError: two of its results share memory, or there is no such memory.
+        """
+        if "timed_outputs" in self.trial.policy.disabled or arm.name not in ("eager", "candidate"):
+            return
+        if arm.name == "candidate":
+            for results in ran.results:
+                check_form(self.trial, "timed call", results)
+            if "honest_reply" not in self.trial.policy.disabled:
+                ran.must_be_disjoint()
+            self._must_be_guarded(arm.process, ran)
+        if not self.parts:
+            outputs = self.trial.session.task.workload.outputs
+            # The same of all calls: none of them knew, and each set of places has its price.
+            self.parts = [[self.results.parts(o) for o in range(len(outputs))]] * len(ran.results)
+        values = [
+            [_looked_at(arm.process, f, p) for f, p in zip(call, parts, strict=True)]
+            for call, parts in zip(ran.results, self.parts, strict=True)
+        ]
+        if arm.name == "eager":
+            self.wanted = values
+        else:
+            self.got = values
+
+    def _must_be_guarded(self, process: CandidateProcess, ran: Ran) -> None:
+        if "guard" in self.trial.policy.disabled or not process.guarded_in_time:
+            return
+        for i, found in ((i, found) for call in ran.results for i, found in enumerate(call)):
+            if not process.guards_intact(found):
+                evidence = f"wrote before or behind output {i} of {found.numel} elements"
+                raise OutcomeReached(wrong(self.trial, "guard", "timed call", evidence))
+
+    def compare(self) -> None:
+        """Compare what was kept of one round.
+
+        Raises:
+            TimedOutputWrongError: a timed result is not right.
+        """
+        if self.got and self.results.surely_right(self.got, self.wanted):
+            self.got = []
+        rows = zip(self.got, self.wanted, self.parts, self.places, strict=False)
+        for got, wanted, parts, offsets in rows:
+            for i, (g, w) in enumerate(zip(got, wanted, strict=True)):
+                found = self.results.wrong(i, g, w, (parts[i], offsets))
+                if found is not None:
+                    raise TimedOutputWrongError(f"output {i} of a timed call: {found.evidence}")
+        self.parts, self.wanted, self.got = [], [], []
+
+    def finish(self) -> None:
+        """Compare what only the whole contest tells.
+
+        Raises:
+            TimedOutputWrongError: the timed results are not right together.
+        """
+        found = self.results.finish()
+        if found is not None:
+            raise TimedOutputWrongError(found.evidence)
+
+
+def _looked_at(process: CandidateProcess, found: Found, parts: Parts) -> torch.Tensor:
+    """Some elements of a result, flat; or all of them, in their shape."""
+    values = process.read_parts(found, parts)
+    return values.view(found.shape) if parts == ((0, found.numel),) else values

@@ -1,0 +1,97 @@
+"""Who takes which command, and how a child is born and ends."""
+
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages import calls, tools
+from kernelwright.evaluate.sandbox.messages.base import Command, Question, refused
+from kernelwright.records.base import Record
+
+AnyCommand = Command[Any]
+REFERENCE = (calls.LoadTask, calls.ExportGraph, calls.TakeParameters, calls.Prepare, calls.TellPrecision)
+ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
+    "reference": (
+        *REFERENCE,
+        calls.ReduceTask,
+        calls.Draw,
+        calls.DescribeState,
+        calls.MapArena,
+        calls.Run,
+        calls.RunInTurn,
+    ),
+    "reference_cuda": (
+        *REFERENCE,
+        calls.DrawInto,
+        calls.PutState,
+        calls.MapDeviceArena,
+        calls.RunOnDevice,
+        calls.Export,
+        calls.Release,
+    ),
+    "cpp": (calls.LoadLibrary, calls.RunPlaced, calls.RunInTurn, calls.DescribeInputs),
+    "interpreted": (calls.LoadInterpreted, calls.Run),
+    "cuda": (calls.Open, calls.LoadModel, calls.TakeParameters, calls.RunOnDevice, calls.Export, calls.DescribeInputs),
+    "launcher": (calls.Open, calls.LoadProgram, calls.ChoosePlan, calls.LaunchPlans, calls.DescribeInputs),
+    "cross": (tools.BuildCross, tools.Capture),
+    "extension": (tools.BuildExtension,),
+    "nvrtc": (tools.CompileCuda,),
+    "tool": (tools.Execute,),
+    "profiled": (tools.PrepareProfile, tools.Trace, tools.CountUnder, tools.MeasureRates),
+}
+"""What a child of each kind is asked; anything else is refused before it is sent."""
+
+
+class Warmed(Record):
+    """The warm parent has imported everything."""
+
+    pid: int
+
+
+class Birth(Record):
+    """To the warm parent: fork a child; files: its control socket, its log, its keeper's socket."""
+
+    side: str
+    jail: Jail
+
+
+class Born(Record):
+    """From the keeper: the child's process and group."""
+
+    pid: int
+    group: int
+
+
+class Confined(Record):
+    """From the child, before any foreign code: the parts of its jail that the host denied."""
+
+    denied: tuple[str, ...]
+
+
+class Status(Record):
+    """From the keeper: the kernel's wait status, at each stop and at the end."""
+
+    code: int
+
+
+_taken = reduce(or_, dict.fromkeys(kind for kinds in ENTRYPOINTS.values() for kind in kinds))
+_QUESTION: TypeAdapter[Question[AnyCommand]] = TypeAdapter(Question[Annotated[_taken, Field(discriminator="kind")]])  # type: ignore[valid-type]
+
+
+def read_question(data: bytes, files: list[int]) -> Question[AnyCommand]:
+    """The question of a packet, its command with these files.
+
+    Raises:
+        MalformedError: it is none.
+    """
+    try:
+        question = _QUESTION.validate_json(data)
+    except ValidationError as error:
+        raise refused(error, "question") from None
+    if not files:
+        return question
+    command = question.command.model_copy(update={"files": tuple(files)})
+    return question.model_copy(update={"command": command})

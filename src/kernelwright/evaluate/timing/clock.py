@@ -1,0 +1,241 @@
+"""The clock: paired, interleaved blocks of all sides on the same fresh inputs, timed by the grader from outside.
+
+A block is one or more rounds. In a round every side computes the same calls once, on inputs that nobody has seen
+before; the order of sides is drawn for each block and mirrored from one round to the next. A side's sample for the
+block is its smallest round, so that one interruption does not spoil it (research on this protocol: docs/referee.md).
+Between its turns a side is frozen. `after` sees every side's results before the next one runs and says what is right;
+`settled` says when the clock has seen enough.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
+from kernelwright.evaluate.timing.conditions import Watch
+
+Calls = list[tuple[int, ...]]
+
+SAMPLE_NS = 3_000_000
+"""Shortest sample worth timing from outside, where waking a process costs tens of microseconds."""
+MOST_CALLS = 48
+ROUNDS = 3
+MESSAGES, MOST_IN_TURN = 8, 16
+"""Blocks that are held once more with calls handed over one by one, and calls of a round there."""
+DISAGREES_US = 20.0
+"""Microseconds a call that waking and answering may differ by, from one question to the next."""
+LEAST_BUSY_NS, MOST_BUSY_NS = 30_000, 5_000_000
+"""How long the device may be kept busy before a call, so that twice the longest queueing of any side hides there."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much one block holds."""
+
+    rounds: int = ROUNDS
+    sample_ns: int = SAMPLE_NS
+    most_calls: int = MOST_CALLS
+    rehearsed: bool = False
+    """Whether a block is held first that does not count: memory for a sample's results is new to every side then."""
+
+
+OUTSIDE = Pace()
+DEVICE = Pace(rounds=1, most_calls=16, rehearsed=True)
+"""Each call is timed by itself and a sample is their median, so that more, smaller blocks are worth more."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A side of the contest."""
+
+    name: str
+    process: CandidateProcess
+    variant: str = ""
+    trusted: bool = False
+    """Whether its own word on what starting a kernel takes in its process is the referee's."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Microseconds for one call, a block each, by side; and how far the two clocks agree."""
+
+    us: dict[str, list[float]]
+    calls: int
+    quietest: dict[str, Ran]
+    """The fastest sample of each side: the one that the machine disturbed least."""
+    cpu_us: dict[str, float]
+    """Processor microseconds of one call, all threads together: the median over all rounds, by side."""
+    in_turn_us: dict[str, list[float]] = field(default_factory=dict)
+    """Microseconds of one call in the first blocks, by side, where calls were handed over one by one; `idle`: nothing done."""
+
+
+@dataclass
+class _Tally:
+    """What is known while a contest goes on."""
+
+    names: Sequence[str]
+    us: dict[str, list[float]] = field(init=False)
+    cpu_ns: dict[str, list[int]] = field(init=False)
+    quietest: dict[str, Ran] = field(default_factory=dict)
+    in_turn_us: dict[str, list[float]] = field(default_factory=dict)
+    outside_ns: int = 0
+
+    def __post_init__(self) -> None:
+        self.us = {name: [] for name in self.names}
+        self.cpu_ns = {name: [] for name in self.names}
+
+    def add(self, name: str, ran: Ran) -> None:
+        """One sample, whether or not its block will count."""
+        self.outside_ns += ran.outside_ns
+        self.cpu_ns[name].append(ran.cpu_ns)
+        self.quietest[name] = min(self.quietest.get(name, ran), ran, key=lambda r: r.outside_ns)
+
+
+@dataclass
+class PairedBenchmark:
+    """How to run one: where fresh inputs come from, who looks at results, how long it may take."""
+
+    arms: Sequence[Arm]
+    fresh: Callable[[int], Calls]
+    """Writes inputs for this many calls, and says where they lie; called once a round."""
+    after: Callable[[Arm, Ran], None]
+    """Sees the results of a side, which is frozen."""
+    round_over: Callable[[], None]
+    among: Callable[[int], Calls] | None = None
+    """As `fresh`, with others beside them that look the same and that nobody is told of; None: no calls one by one."""
+    most_calls: int = MOST_CALLS
+    """Calls that one sample may hold: their results lie in memory together."""
+    inside: bool = False
+    """The child's own clock counts: the device's, or in a test of the defence."""
+    pace: Pace = OUTSIDE
+    settled: Callable[[dict[str, list[float]]], bool] = lambda samples: False
+    """Whether the samples so far are enough; asked after every block that counts."""
+    watch: Watch = field(default_factory=Watch)
+    overhead_us: dict[str, float] = field(default_factory=dict, init=False)
+    """What starting a kernel takes in each side's process; known where every side's word on it can be trusted."""
+
+    def calls_per_sample(self) -> int:
+        """Warm every side up, and choose calls so that the fastest side's sample is long enough."""
+        fastest, queued = float("inf"), 0
+        for _ in range(2):
+            calls, queued = self.fresh(1), 0
+            for arm in self.arms:
+                ran = self._run(arm, calls)
+                fastest = min(fastest, self._call_us(ran, 1) * 1000)
+                queued = max(queued, ran.queued_ns)
+            self.round_over()
+        for arm in self.arms:
+            arm.process.busy_ns = min(MOST_BUSY_NS, max(LEAST_BUSY_NS, 2 * queued))
+        return max(1, min(self.most_calls, self.pace.most_calls, round(self.pace.sample_ns / fastest)))
+
+    def hold(self, blocks: int, limit_s: float) -> Samples:
+        """Time up to `blocks` blocks within about `limit_s` seconds: at least eight, fewer of a kernel of many seconds."""
+        count = self.calls_per_sample()
+        names = [e.name for e in self.arms]
+        if self.pace.rehearsed:
+            self._block(count, _Tally(names))
+        self._ask_overheads()
+        self.watch.begin()
+        tally, begin = _Tally(names), time.perf_counter()
+        while (held := len(tally.us[names[0]])) < blocks:
+            spent_s = max(time.perf_counter() - begin, tally.outside_ns / 1e9)
+            if _enough(held, spent_s, limit_s):
+                break
+            best = self._block(count, tally)
+            if self.watch.spoiled():
+                continue
+            for name, value in best.items():
+                tally.us[name].append(value)
+            if self.among and count > 1 and held < MESSAGES:
+                self._in_turn(self.among, min(count, MOST_IN_TURN), tally)
+            if self.settled(tally.us):
+                break
+        cpu_us = {name: median(v) / count / 1000 for name, v in tally.cpu_ns.items()}
+        return Samples(tally.us, count, tally.quietest, cpu_us, tally.in_turn_us)
+
+    def waiting_us(self, calls: int) -> dict[str, float]:
+        """Wall microseconds of one call by side, for a program that waits for each result: the median of three rounds.
+
+        A child's own clock is believed while the grader's agrees: what an empty question takes is no part of a call, and
+        a graph is captured beforehand. The candidate's figure is the grader's where that says clearly more.
+        """
+        found: dict[str, list[float]] = {e.name: [] for e in self.arms}
+        for order in self._orders(ROUNDS):
+            windows = self.fresh(calls)
+            for arm in order:
+                ran = arm.process.run_waiting(windows, arm.variant)
+                self.after(arm, ran)
+                us = ran.inside_ns / calls / 1000
+                if arm.name == "candidate":
+                    empty = arm.process.run_waiting([], arm.variant)
+                    outside = (ran.outside_ns - empty.outside_ns) / calls / 1000
+                    us = outside if outside > 1.1 * us + DISAGREES_US else us
+                found[arm.name].append(us)
+            self.round_over()
+        return {name: median(values) for name, values in found.items()}
+
+    def _ask_overheads(self) -> None:
+        if not all(e.trusted for e in self.arms):
+            return
+        offsets, asked = self.fresh(1)[0], {}
+        for process in {id(e.process): e.process for e in self.arms}.values():
+            asked[id(process)] = process.overhead_us(offsets)
+        self.overhead_us = {e.name: asked[id(e.process)] for e in self.arms}
+        self.round_over()
+
+    def _excess_us(self, name: str) -> float:
+        """By how much starting a kernel takes longer in a side's process than in the quickest: no merit of its kernel."""
+        return self.overhead_us[name] - min(self.overhead_us.values()) if self.overhead_us else 0.0
+
+    def _block(self, count: int, tally: _Tally) -> dict[str, float]:
+        best = {e.name: float("inf") for e in self.arms}
+        for order in self._orders(self.pace.rounds):
+            calls = self.fresh(count)
+            for arm in order:
+                ran = self._run(arm, calls)
+                us = self._call_us(ran, count) - self._excess_us(arm.name)
+                best[arm.name] = min(best[arm.name], us)
+                tally.add(arm.name, ran)
+            self.round_over()
+        return best
+
+    def _in_turn(self, among: Callable[[int], Calls], calls: int, tally: _Tally) -> None:
+        """The block once more, with calls handed over one by one; `idle` is what that takes eager's process alone."""
+        best = dict.fromkeys(("idle", *tally.names), float("inf"))
+        for order in self._orders(self.pace.rounds):
+            windows = among(calls)
+            for arm in order:
+                side, variant = arm.process, arm.variant
+                ran = {arm.name: side.run_in_turn(windows, variant)}
+                self.after(arm, ran[arm.name])
+                if arm.name == "eager":
+                    ran["idle"] = side.run_in_turn(windows, variant, idle=True)
+                tally.outside_ns += sum(r.outside_ns for r in ran.values())
+                best |= {name: min(best[name], r.outside_ns / calls / 1000) for name, r in ran.items()}
+            self.round_over()
+        for name, value in best.items():
+            tally.in_turn_us.setdefault(name, []).append(value)
+
+    def _call_us(self, ran: Ran, count: int) -> float:
+        """Microseconds of one call of a sample: their median where each was timed, else their mean."""
+        if ran.each_ns and self.inside:
+            return median(ran.each_ns) / 1000
+        return (ran.inside_ns if self.inside else ran.outside_ns) / count / 1000
+
+    def _orders(self, rounds: int) -> list[list[Arm]]:
+        order = secrets.SystemRandom().sample(list(self.arms), len(self.arms))
+        return [order if i % 2 == 0 else order[::-1] for i in range(rounds)]
+
+    def _run(self, arm: Arm, calls: Calls) -> Ran:
+        ran = arm.process.run(calls, checked=False, variant=arm.variant)
+        self.after(arm, ran)
+        return ran
+
+
+def _enough(blocks: int, spent_s: float, limit_s: float) -> bool:
+    """Whether another block would take too long; a kernel of many seconds gets by with three."""
+    if blocks >= 8:
+        return spent_s + spent_s / blocks > limit_s
+    return blocks >= 3 and spent_s > 4 * limit_s

@@ -1,0 +1,214 @@
+"""Fresh inputs for every timed call: contents that nobody has seen, at a place that nobody could foretell.
+
+Each tensor is bred from what was drawn, for each call of each round, in a place that holds nothing else: a result kept for a
+row, a window or an element of an earlier input is of no use, and neither is what was worked out of parameters alone. In
+inputs, some elements are then replaced, strongly: a candidate that recognises inputs by a fingerprint, or that updates its
+last result by the difference of two inputs, is wrong. Every choice comes from the kernel's generator. What was drawn is
+never written to.
+
+Each element comes from one of two parents, with operations that keep the tensor's domain. A parent is a window of what
+was drawn; it begins anywhere and wraps around, so that there are two parents even where memory holds only one draw. It
+takes a few megabytes of random bits, whatever the tensor's size is. Windows of these bits begin anywhere too, and their
+number is no multiple of a row, so that no two rows get the same ones.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from kernelwright.records.tensor import Domain, TensorSpec
+
+POKES = 16
+"""Elements replaced in each input."""
+View = Callable[[int, int], torch.Tensor]
+Places = list[tuple[int, ...]]
+
+COINS = 16 * 262139
+"""Tossed once: a prime number of steps."""
+STEP = 16
+"""Elements by which windows move, where there are many: wide loads need no less."""
+
+
+@dataclass(frozen=True)
+class Stock:
+    """One tensor's contents, and where fresh ones go."""
+
+    spec: TensorSpec
+    drawn: torch.Tensor
+    """Everything to breed from: of shape (draws, *shape), in one piece."""
+    home: int
+    """Byte offset of what it is where nothing is bred."""
+    places: tuple[int, ...]
+    """Byte offsets of spare places, one for each call that a sample may hold."""
+    parameter: bool = False
+
+    @property
+    def constant(self) -> bool:
+        """Whether it stays as it is: a parameter that no factor changes within its domain."""
+        spec = self.spec
+        return self.parameter and (not spec.floating or spec.domain in (Domain.LABEL, Domain.MASK))
+
+
+class FreshInputs:
+    """Inputs and parameters for one contest; `view` gives a tensor, by its number, at a byte offset."""
+
+    def __init__(self, stocks: Sequence[Stock], view: View) -> None:
+        self._stocks, self._view = tuple(stocks), view
+        self._generator = torch.Generator()
+        self._synthesis = InputSynthesis()
+        self.enabled = True
+        self.parameters_stay = False
+        """Whether every call has the parameters that were there before the contest."""
+        self.bears_huge = False
+        """Whether a huge element leaves the reference finite, so that a replaced one may be large too."""
+
+    def windows(self, calls: int) -> Places:
+        """Byte offsets of every tensor, for each call, parameters last; at most as many calls as there are places."""
+        if not self.enabled:
+            return [tuple(stock.home for stock in self._stocks)] * calls
+        self._generator.manual_seed(secrets.randbits(62))
+        offsets = [self._offsets(i, calls) for i in range(len(self._stocks))]
+        self._settle()
+        return [tuple(o[call] for o in offsets) for call in range(calls)]
+
+    def _offsets(self, index: int, calls: int) -> Sequence[int]:
+        stock = self._stocks[index]
+        if stock.constant or (stock.parameter and self.parameters_stay):
+            return [stock.home] * calls
+        chosen = secrets.SystemRandom().sample(stock.places, calls)
+        for offset in chosen:
+            self._synthesise(stock, self._view(index, offset))
+        return chosen
+
+    def _synthesise(self, stock: Stock, child: torch.Tensor) -> None:
+        if not child.numel():
+            return
+        if stock.parameter:
+            self._synthesis.vary(child, stock.drawn, stock.spec)
+        else:
+            self._synthesis.mix(child, stock.drawn, stock.spec)
+            self._poke(child, stock.spec)
+
+    def _settle(self) -> None:
+        """On a device the changes are only queued; another process is about to read."""
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+
+    # --- what is replaced -----------------------------------------------------------------------------------------
+
+    def _poke(self, child: torch.Tensor, spec: TensorSpec) -> None:
+        flat = child.view(-1)
+        where = self._where(spec).to(flat.device)
+        flat[where] = self._replaced(flat[where], spec)
+
+    def _where(self, spec: TensorSpec) -> torch.Tensor:
+        if spec.domain is not Domain.PROBABILITY:
+            return torch.randint(spec.numel, (POKES,), generator=self._generator)
+        width = spec.shape[-1]
+        rows = torch.randint(spec.numel // width, (POKES // 2,), generator=self._generator).unique()
+        return (rows[:, None] * width + torch.randint(width, (len(rows), 2), generator=self._generator)).view(-1)
+
+    def _replaced(self, values: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
+        if spec.domain is Domain.PROBABILITY:
+            # Two of one row change places, so that it still sums to one.
+            return values.view(-1, 2).flip(1).reshape(-1)
+        if spec.domain is Domain.MASK:
+            return 1 - values if spec.floating else ~values
+        if spec.domain is Domain.LABEL and spec.floating:
+            # Only values that occur are labels: some of them change places.
+            return values[torch.randperm(len(values), generator=self._generator).to(values.device)]
+        if not spec.floating:
+            return torch.randint(spec.bound or 1, values.shape, generator=self._generator).to(values)
+        # No larger than the regime of a huge element, which the reference has borne at this dtype.
+        return (values.float() * self._strength(spec) + 1).clamp(-1e4, 1e4).to(values.dtype)
+
+    def _strength(self, spec: TensorSpec) -> float:
+        """Enough to be seen in the mean of the whole tensor, where the task has shown that it bears huge elements."""
+        return max(8.0, spec.numel**0.5 / 64) if self.bears_huge else 8.0
+
+
+class InputSynthesis:
+    """Coins and factors of one contest, by dtype and device."""
+
+    def __init__(self) -> None:
+        self._generator = torch.Generator().manual_seed(secrets.randbits(62))
+        self._known: dict[tuple[str, torch.dtype, torch.device], torch.Tensor] = {}
+        self._bounded: dict[int, bool] = {}
+
+    def mix(self, child: torch.Tensor, drawn: torch.Tensor, spec: TensorSpec) -> None:
+        """Make a child of two windows of what was drawn: of an input, whose draws are a family.
+
+        Elements come from either, by coins, and are all scaled by a factor where the domain bears that. Those of a
+        probability come from both, each in a proportion of its own, and its rows are made to sum to one.
+        """
+        ring, into = drawn.reshape(-1), child.view(-1)
+        unit = spec.shape[-1] if spec.domain is Domain.PROBABILITY else STEP
+        parents = (ring, _begin(ring, unit)), (ring, _begin(ring, unit))
+        if spec.domain is Domain.PROBABILITY:
+            for part, (first, second, factors) in _parts(into, *parents, self._factors(into)):
+                torch.addcmul(first, second, factors, out=part)
+            _normalise(child)
+        elif spec.scalable and self._differences_are_finite(drawn):
+            # Weights of zero and one choose as `where` does, and several times as fast on a CPU.
+            for part, (first, second, coins) in _parts(into, *parents, self._coins(into, into.dtype)):
+                torch.lerp(first, second, coins, out=part)
+        else:
+            for part, (first, second, coins) in _parts(into, *parents, self._coins(into, torch.bool)):
+                torch.where(coins, first, second, out=part)
+        if spec.scalable:
+            into *= 0.5 + secrets.randbelow(1 << 20) / (1 << 20)
+
+    def vary(self, child: torch.Tensor, given: torch.Tensor, spec: TensorSpec) -> None:
+        """Make a child of one tensor in its own order: of a parameter, whose elements have their places.
+
+        Each is multiplied by a factor of its own from 0.5 to 1.5, so that infinities and zeros stay what they are.
+        """
+        for part, (values, factors) in _parts(child.view(-1), (given.reshape(-1), 0), self._factors(given)):
+            torch.mul(values, factors, out=part)
+        if spec.domain is Domain.PROBABILITY:
+            _normalise(child)
+
+    def _differences_are_finite(self, drawn: torch.Tensor) -> bool:
+        """Looked at once: what was drawn stays as it is."""
+        if drawn.data_ptr() not in self._bounded:
+            low, high = (float(x) for x in drawn.aminmax())
+            self._bounded[drawn.data_ptr()] = high - low <= torch.finfo(drawn.dtype).max
+        return self._bounded[drawn.data_ptr()]
+
+    def _coins(self, like: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, int]:
+        key = ("coins", dtype, like.device)
+        if key not in self._known:
+            # The low bits of random bytes; one by one they would take ten times as long.
+            noise = torch.empty(COINS // 8, dtype=torch.int64).random_(generator=self._generator)
+            self._known[key] = (noise.view(torch.uint8) & 1).to(like.device).to(dtype)
+        return self._known[key], _begin(self._known[key], STEP)
+
+    def _factors(self, like: torch.Tensor) -> tuple[torch.Tensor, int]:
+        key = ("factors", like.dtype, like.device)
+        if key not in self._known:
+            noise = torch.rand(COINS, generator=self._generator) + 0.5
+            self._known[key] = noise.to(like.device, like.dtype)
+        return self._known[key], _begin(self._known[key], STEP)
+
+
+def _begin(ring: torch.Tensor, unit: int) -> int:
+    """Where a random window of a ring begins; few elements are counted one by one unless they are rows."""
+    unit = 1 if unit == STEP and len(ring) < 64 * STEP else max(unit, 1)
+    return unit * secrets.randbelow(max(1, len(ring) // unit))
+
+
+def _parts(
+    into: torch.Tensor, *rings: tuple[torch.Tensor, int]
+) -> Iterator[tuple[torch.Tensor, tuple[torch.Tensor, ...]]]:
+    """Pieces of `into` with the elements of each ring that belong there; none of them goes over a ring's end."""
+    done, at = 0, [begin for _, begin in rings]
+    while done < len(into):
+        size = min(len(into) - done, *(len(ring) - a for (ring, _), a in zip(rings, at, strict=True)))
+        yield into[done : done + size], tuple(ring[a : a + size] for (ring, _), a in zip(rings, at, strict=True))
+        done, at = done + size, [(a + size) % len(ring) for (ring, _), a in zip(rings, at, strict=True)]
+
+
+def _normalise(rows: torch.Tensor) -> None:
+    rows /= rows.sum(-1, keepdim=True)

@@ -1,0 +1,100 @@
+"""Input distributions: what a kernel must get right besides inputs as they are drawn.
+
+The domains say which distributions a task admits. They follow KernelBench-Verified (arXiv 2607.16241: times 3, times
+0.01, negated) with a huge element, integers and unaligned pointers added.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from kernelwright.records.tensor import Domain, TensorSpec
+
+Transform = Callable[[torch.Tensor, TensorSpec, torch.Generator], torch.Tensor]
+
+SCALABLE = (Domain.REAL, Domain.NON_NEGATIVE)
+
+EXACT_OPS = frozenset(
+    f"aten.{name}"
+    for name in (
+        "add.Tensor", "sub.Tensor", "mul.Tensor", "neg.default", "abs.default", "relu.default", "sum.default",
+        "sum.dim_IntList", "maximum.default", "minimum.default", "max.default", "min.default", "amax.default",
+        "amin.default", "clamp.default", "where.self", "clone.default", "view.default", "transpose.int",
+        "permute.default", "contiguous.default", "reshape.default", "flip.default",
+    )
+)  # fmt: skip
+"""Operations whose results on small integers are exact in any order, so that equality can be asked for."""
+
+
+@dataclass(frozen=True)
+class InputDistribution:
+    """One way to change inputs. `domains` lists the inputs that it touches; the rest stay as drawn."""
+
+    name: str
+    domains: tuple[Domain, ...]
+    change: Transform
+    shift: int = 0
+    """Elements by which every pointer is moved off its alignment."""
+
+
+def _scaled(factor: float) -> Transform:
+    return lambda x, spec, generator: x * factor
+
+
+def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
+    changed = x.clone()
+    where = int(torch.randint(x.numel(), (1,), generator=generator, device=x.device))
+    changed.view(-1)[where] = 1e4
+    return changed
+
+
+def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
+    low = 0 if spec.domain is Domain.NON_NEGATIVE else -4
+    return torch.randint(low, 5, x.shape, generator=generator, device=x.device, dtype=x.dtype)
+
+
+AS_GIVEN = InputDistribution("as given", (), _scaled(1.0))
+HUGE = InputDistribution("one huge element", SCALABLE, _huge)
+UNALIGNED = InputDistribution("unaligned pointers", (), _scaled(1.0), shift=1)
+DISTRIBUTIONS = (
+    InputDistribution("times 3", SCALABLE, _scaled(3.0)),
+    InputDistribution("times 0.01", SCALABLE, _scaled(0.01)),
+    InputDistribution("negated", (Domain.REAL,), _scaled(-1.0)),
+    HUGE,
+    InputDistribution("small integers", SCALABLE, _integers),
+)
+
+
+def admitted(inputs: Sequence[TensorSpec]) -> list[InputDistribution]:
+    """The regimes that change at least one of these inputs, and the unaligned one."""
+    changing = [r for r in DISTRIBUTIONS if any(t.floating and t.domain in r.domains for t in inputs)]
+    return [*changing, UNALIGNED]
+
+
+def apply(
+    distribution: InputDistribution, x: torch.Tensor, spec: TensorSpec, generator: torch.Generator
+) -> torch.Tensor:
+    """One input under a regime."""
+    if not spec.floating or spec.domain not in distribution.domains or not x.numel():
+        return x
+    return distribution.change(x, spec, generator).to(x.dtype)
+
+
+def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
+    """A parameter away from its initial value, where a scale of one or a bias of zero could be left out unnoticed.
+
+    It stays in its domain; what is not finite (a mask of minus infinity) stays as it is.
+    """
+    if not spec.floating or not x.numel() or spec.domain in (Domain.LABEL, Domain.MASK):
+        return x
+    given = x.float()
+    finite = given.isfinite()
+    changed = given * (torch.rand(x.shape, generator=generator, dtype=torch.float32, device=x.device) + 0.5)
+    if spec.domain is Domain.PROBABILITY and x.shape[-1] > 1:
+        return (changed / changed.sum(-1, keepdim=True)).to(x.dtype)
+    spread = max(float(given[finite].std(correction=0)) if finite.any() else 0.0, 0.2)
+    noise = spread * 0.5 * torch.randn(x.shape, generator=generator, dtype=torch.float32, device=x.device)
+    if spec.domain is not Domain.REAL:
+        noise = noise.abs()
+    return torch.where(finite, changed + noise, given).to(x.dtype)

@@ -1,0 +1,67 @@
+"""The sweep tries every declared point within the budget, and lets the best one stand for the candidate."""
+
+import pytest
+
+from kernelwright.engine.cached_evaluator import choose_points
+from kernelwright.records.candidate import Candidate, Define, Tunable
+from kernelwright.records.evaluation import OUTCOMES, merit
+from kernelwright.testing.samples import sample_evaluation, sample_measured
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
+
+BLOCKS = (Tunable(name="BLOCK", values=(1, 2, 4)), Tunable(name="UNROLL", values=(1, 2)))
+ONE = {"budget": {"proposals": 1}}
+
+
+def test_every_point_is_evaluated_and_the_best_is_the_attempt(play):
+    (attempt,) = play(proposer=ScriptedProposer(tunables=BLOCKS), **ONE).attempts
+    assert attempt.tuned == 6
+    assert attempt.cost.device_s == pytest.approx(6 * 0.75)
+    assert attempt.proposal.candidate.tunables == ()
+    assert attempt.proposal.candidate.defines == (
+        Define(name="BLOCK", value=4),
+        Define(name="UNROLL", value=2),
+    )
+
+
+def test_each_point_is_a_sample_of_its_own(play):
+    played = play(proposer=ScriptedProposer(tunables=BLOCKS), remeasurement={"enabled": False}, **ONE)
+    assert len(played.store.evaluations()) == 6
+
+
+def test_the_sweep_stops_with_the_device_seconds(play):
+    budget = {"proposals": 1, "device_s": 2.0}
+    (attempt,) = play(proposer=ScriptedProposer(tunables=BLOCKS), budget=budget).attempts
+    assert attempt.tuned == 3
+
+
+def test_a_candidate_without_tunables_is_not_called_swept(play):
+    (attempt,) = play(**ONE).attempts
+    assert attempt.tuned == 0
+
+
+def test_a_wrong_point_does_not_speak_for_a_right_one(play):
+    evaluator = ScriptedEvaluator(seed=4, outcomes=("incorrect", "crashed", "measured"))
+    (attempt,) = play(evaluator, ScriptedProposer(tunables=BLOCKS), **ONE).attempts
+    assert attempt.evaluation.outcome == "measured"
+
+
+def test_a_large_space_is_sampled_with_its_default():
+    wide = Candidate(language="cpp", source="x", tunables=(Tunable(name="N", values=tuple(range(1000))),))
+    points = choose_points(wide, 8)
+    assert len({point.id for point in points}) == 8
+    assert points[0].defines == (Define(name="N", value=0),)
+    assert points == choose_points(wide, 8)
+
+
+def test_better_outcomes_come_first_and_time_decides_among_the_measured():
+    ranked = sorted((sample_evaluation(o) for o in OUTCOMES), key=merit, reverse=True)
+    assert [found.outcome for found in ranked] == list(OUTCOMES)
+    assert merit(sample_measured(3.0)) > merit(sample_measured(2.0))
+
+
+def test_a_disturbed_measurement_does_not_win_by_its_median():
+    steady, disturbed = sample_measured(2.0), sample_measured(6.0)
+    wide = disturbed.timing.versus[0].speedup.model_copy(update={"low": 0.9})
+    versus = disturbed.timing.versus[0].model_copy(update={"speedup": wide})
+    timing = disturbed.timing.model_copy(update={"versus": (versus,)})
+    assert merit(steady) > merit(disturbed.model_copy(update={"timing": timing}))

@@ -1,0 +1,55 @@
+"""A module's parameters on the GPU: loaded once, then overwritten in place, where none of its hooks sees them."""
+
+from types import SimpleNamespace
+
+import torch
+
+from kernelwright.evaluate.entrypoints.cuda import CudaSide
+from kernelwright.evaluate.sandbox.messages.calls import TakeParameters
+from kernelwright.records.task import Workload
+from kernelwright.records.tensor import TensorSpec
+
+X = TensorSpec(name="x", shape=(3,), dtype="float32")
+WEIGHT = TensorSpec(name="weight", shape=(3,), dtype="float32")
+
+
+class Told(torch.nn.Module):
+    """Keeps a copy of its weight whenever it is loaded."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(3))
+        self.seen = []
+
+    def _load_from_state_dict(self, state, *others):
+        self.seen.append(state["weight"].clone())
+        super()._load_from_state_dict(state, *others)
+
+    def forward(self, x):
+        return x * self.weight
+
+
+def side_of(model):
+    side = CudaSide()
+    side._model, side._workload = model, Workload(inputs=(X,), parameters=(WEIGHT,), outputs=(X,))
+    side._view = SimpleNamespace(tensor=lambda index, offset, spec: torch.full(spec.shape, float(index * 100 + offset)))
+    return side
+
+
+def test_parameters_are_loaded_once_and_then_overwritten():
+    model = Told()
+    side = side_of(model)
+    for offset in (1, 2):
+        side.parameters(TakeParameters(offsets=[offset]))
+        assert model.weight.tolist() == [100.0 + offset] * 3
+    side._take_own([0, 5])
+    assert model.weight.tolist() == [105.0] * 3
+    assert [seen.tolist() for seen in model.seen] == [[101.0] * 3]
+
+
+def test_a_call_without_parameters_leaves_them_as_they_are():
+    model = Told()
+    side = side_of(model)
+    side.parameters(TakeParameters(offsets=[1]))
+    side._take_own([0])
+    assert model.weight.tolist() == [101.0] * 3

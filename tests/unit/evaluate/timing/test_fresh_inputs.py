@@ -1,0 +1,262 @@
+"""Fresh inputs: bred anew in spare places, within their domains, of what was drawn, which nobody writes to."""
+
+import pytest
+import torch
+
+from kernelwright.evaluate.timing import input_synthesis
+from kernelwright.evaluate.timing.input_synthesis import FreshInputs, Stock
+from kernelwright.records.tensor import ITEM_BYTES, Domain, TensorSpec
+
+SPARE = 7
+MANY, ONE = 5, 1
+"""How many draws there are: two windows of one and the same draw are two parents too."""
+
+
+def spec(shape, dtype="float32", domain=Domain.REAL, bound=None):
+    return TensorSpec(name="x", shape=shape, dtype=dtype, domain=domain, bound=bound)
+
+
+KINDS = {
+    "real": spec((8, 32)),
+    "half": spec((8, 32), "float16"),
+    "positive": spec((8, 32), domain=Domain.NON_NEGATIVE),
+    "probability": spec((8, 32), domain=Domain.PROBABILITY),
+    "mask": spec((8, 32), "bool", Domain.MASK),
+    "index": spec((256,), "int64", Domain.INDEX, 10),
+    "label": spec((256,), domain=Domain.LABEL),
+    "vector": spec((100,)),
+    "scalar": spec(()),
+    "empty": spec((0, 4)),
+}
+
+
+class Pool:
+    """Draws of some tensors, spare places behind them, and the fresh inputs of both."""
+
+    def __init__(self, *specs, kept, parameters=(), spare=SPARE):
+        torch.manual_seed(0)
+        self.specs, self.kept = (*specs, *parameters), kept
+        self.tensors = [torch.cat([drawn(s, kept), filler(s, spare)]) for s in self.specs]
+        self.before = [t.clone() for t in self.tensors]
+        stocks = [self.stock(i, s, spare, i >= len(specs)) for i, s in enumerate(self.specs)]
+        self.fresh = FreshInputs(stocks, self.view)
+
+    def stock(self, index, kind, spare, parameter):
+        places = tuple((self.kept + n) * kind.nbytes for n in range(spare))
+        draws = self.tensors[index][: 1 if parameter else self.kept]
+        return Stock(kind, draws, 0, places, parameter)
+
+    def view(self, index, offset):
+        kind = self.specs[index]
+        start = offset // ITEM_BYTES[kind.dtype]
+        assert offset == start * ITEM_BYTES[kind.dtype], "a window begins at an element"
+        return self.tensors[index].view(-1)[start : start + kind.numel].view(kind.shape)
+
+    def as_drawn(self):
+        """Whether what was drawn is as it was."""
+        kept = self.kept
+        return all(torch.equal(a[:kept], b[:kept]) for a, b in zip(self.tensors, self.before, strict=True))
+
+
+def filler(kind, draws):
+    return torch.full((draws, *kind.shape), 3 if kind.dtype != "bool" else True).to(getattr(torch, kind.dtype))
+
+
+def drawn(kind, draws):
+    shape, dtype = (draws, *kind.shape), getattr(torch, kind.dtype)
+    if kind.domain is Domain.MASK:
+        return torch.rand(shape) > 0.5
+    if kind.domain is Domain.INDEX:
+        return torch.randint(kind.bound, shape).to(dtype)
+    if kind.domain is Domain.LABEL:
+        return torch.randint(3, shape).to(dtype)
+    x = torch.randn(shape)
+    if kind.domain is Domain.PROBABILITY:
+        return x.softmax(-1).to(dtype)
+    return (x.abs() if kind.domain is Domain.NON_NEGATIVE else x).to(dtype)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return KINDS[request.param]
+
+
+@pytest.fixture(params=[MANY, ONE], ids=["many", "one"])
+def kept(request):
+    return request.param
+
+
+def test_every_call_has_a_spare_place_of_its_own(kind, kept):
+    pool = Pool(kind, kept=kept)
+    for _ in range(10):
+        offsets = [offset for (offset,) in pool.fresh.windows(5)]
+        assert set(offsets) <= {(kept + n) * kind.nbytes for n in range(SPARE)}
+        assert len(set(offsets)) == (5 if kind.numel else 1)
+
+
+def test_what_was_drawn_is_left_alone(kind, kept):
+    pool = Pool(kind, kept=kept)
+    for _ in range(10):
+        pool.fresh.windows(6)
+        assert pool.as_drawn()
+
+
+def test_contents_stay_in_their_domain(kind, kept):
+    pool = Pool(kind, kept=kept)
+    for _ in range(10):
+        for (offset,) in pool.fresh.windows(4):
+            x = pool.view(0, offset)
+            assert bool(x.isfinite().all())
+            if kind.domain in (Domain.NON_NEGATIVE, Domain.PROBABILITY):
+                assert bool((x >= 0).all())
+            if kind.domain is Domain.PROBABILITY:
+                torch.testing.assert_close(x.sum(-1), torch.ones(8), rtol=0, atol=1e-5)
+            if kind.domain is Domain.INDEX:
+                assert bool(((x >= 0) & (x < kind.bound)).all())
+            if kind.domain is Domain.LABEL:
+                assert set(x.tolist()) <= {0.0, 1.0, 2.0}
+
+
+def test_one_draw_of_one_class_stays_one_class():
+    one_hot = spec((64, 16), domain=Domain.PROBABILITY)
+    pool = Pool(one_hot, kept=MANY)
+    pool.tensors[0][:MANY] = torch.eye(16)[torch.randint(16, (MANY, 64))]
+    for (offset,) in pool.fresh.windows(5):
+        torch.testing.assert_close(pool.view(0, offset).sum(-1), torch.ones(64))
+
+
+@pytest.mark.parametrize("name", ["real", "half", "positive", "mask", "vector", "probability", "label"])
+def test_nothing_that_was_drawn_comes_back(name, kept):
+    kind = KINDS[name]
+    pool = Pool(kind, kept=kept)
+    for (offset,) in pool.fresh.windows(4):
+        assert not any(torch.equal(pool.view(0, offset), draw) for draw in pool.before[0])
+
+
+@pytest.mark.parametrize("name", ["real", "probability"])
+def test_no_element_and_no_row_is_one_that_was_drawn(name, kept):
+    kind = KINDS[name]
+    pool = Pool(kind, kept=kept)
+    drawn_values = set(pool.before[0][:kept].flatten().tolist())
+    for (offset,) in pool.fresh.windows(4):
+        known = sum(value in drawn_values for value in pool.view(0, offset).flatten().tolist())
+        assert known < 8, "a factor is one only by chance"
+
+
+def test_the_same_round_never_comes_again(kept):
+    pool = Pool(KINDS["real"], kept=kept, spare=1)
+    seen = []
+    for _ in range(5):
+        ((offset,),) = pool.fresh.windows(1)
+        seen.append((offset, pool.view(0, offset).clone()))
+    assert len({offset for offset, _ in seen}) == 1
+    assert not any(torch.equal(a, b) for i, (_, a) in enumerate(seen) for _, b in seen[:i])
+
+
+def test_elements_come_from_two_parents_in_about_equal_parts():
+    kind = spec((1 << 16,))
+    pool = Pool(kind, kept=2)
+    pool.tensors[0][:1], pool.tensors[0][1:2] = 1.0, -1.0
+    shares = []
+    for _ in range(8):
+        for (offset,) in pool.fresh.windows(4):
+            shares.append(float((pool.view(0, offset) > 0).float().mean()))
+    assert 0.4 < sum(shares) / len(shares) < 0.6
+    assert any(0.3 < share < 0.7 for share in shares)
+
+
+def test_some_elements_are_replaced_strongly(kept):
+    """A kernel that samples its inputs for a fingerprint, or ignores small differences, must see it in the result."""
+    pool = Pool(KINDS["real"], kept=kept)
+    most = float(pool.before[0][:kept].abs().max()) * 1.5
+    found = [float(pool.view(0, offset).abs().max()) for _ in range(5) for (offset,) in pool.fresh.windows(4)]
+    assert sum(value > most for value in found) > len(found) / 2
+
+
+def test_values_whose_difference_is_no_number_are_chosen_and_not_mixed():
+    pool = Pool(KINDS["real"], kept=MANY)
+    pool.tensors[0][:MANY, :, ::2] = -torch.inf
+    for (offset,) in pool.fresh.windows(4):
+        x = pool.view(0, offset)
+        assert not bool(x.isnan().any())
+        assert bool((x == -torch.inf).any())
+
+
+def test_a_tensor_larger_than_the_pool_of_coins_meets_them_more_than_once(monkeypatch):
+    monkeypatch.setattr(input_synthesis, "COINS", 16 * 7)
+    pool = Pool(KINDS["real"], KINDS["index"], KINDS["probability"], kept=ONE)
+    for offsets in pool.fresh.windows(4):
+        for index, offset in enumerate(offsets):
+            assert not torch.equal(pool.view(index, offset), filler(pool.specs[index], 1)[0])
+    assert pool.as_drawn()
+
+
+def test_nobody_who_knows_torch_s_seed_knows_the_inputs(kept):
+    found = []
+    for _ in range(2):
+        pool = Pool(KINDS["real"], kept=kept)
+        torch.manual_seed(5)
+        ((offset,),) = pool.fresh.windows(1)
+        found.append(pool.view(0, offset).clone())
+    assert not torch.equal(*found)
+
+
+def test_tensors_have_their_places_independently():
+    pool = Pool(KINDS["real"], KINDS["real"], kept=MANY)
+    pairs = [offsets for _ in range(8) for offsets in pool.fresh.windows(4)]
+    assert len({a - b for a, b in pairs}) > 4
+
+
+# --- parameters -----------------------------------------------------------------------------------------------------
+
+
+def parameters(*kinds):
+    return Pool(KINDS["vector"], kept=ONE, parameters=kinds)
+
+
+def test_every_call_has_parameters_of_its_own():
+    pool = parameters(KINDS["real"])
+    calls = pool.fresh.windows(4)
+    found = [pool.view(1, weight) for _, weight in calls]
+    assert len({weight for _, weight in calls}) == 4
+    given = pool.before[1][0]
+    for values in found:
+        factors = values / given
+        assert bool(((factors > 0.49) & (factors < 1.51)).all())
+        assert len(factors.unique()) > 200, "a factor for each element"
+    assert not any(torch.equal(a, b) for i, a in enumerate(found) for b in found[:i])
+    assert pool.as_drawn()
+
+
+def test_what_is_not_finite_in_a_parameter_stays_as_it_is():
+    pool = parameters(KINDS["real"])
+    pool.tensors[1][0, 0] = -torch.inf
+    ((_, offset),) = pool.fresh.windows(1)
+    assert bool((pool.view(1, offset)[0] == -torch.inf).all())
+
+
+@pytest.mark.parametrize("name", ["mask", "index", "label", "empty"])
+def test_a_parameter_that_no_factor_leaves_in_its_domain_stays(name):
+    pool = parameters(KINDS[name])
+    calls = pool.fresh.windows(4)
+    assert name == "empty" or {offset for _, offset in calls} == {0}
+    assert torch.equal(pool.tensors[1], pool.before[1])
+
+
+def test_rows_of_a_probability_sum_to_one_as_parameters_too():
+    pool = parameters(KINDS["probability"])
+    for _, offset in pool.fresh.windows(4):
+        torch.testing.assert_close(pool.view(1, offset).sum(-1), torch.ones(8))
+
+
+def test_parameters_may_be_told_to_stay():
+    pool = parameters(KINDS["real"])
+    pool.fresh.parameters_stay = True
+    assert {offset for _, offset in pool.fresh.windows(4)} == {0}
+
+
+def test_switched_off_every_call_gets_the_first_draw(kept):
+    pool = Pool(KINDS["real"], KINDS["index"], kept=kept, parameters=(KINDS["real"],))
+    pool.fresh.enabled = False
+    assert pool.fresh.windows(3) == [(0, 0, 0)] * 3
+    assert all(torch.equal(a, b) for a, b in zip(pool.tensors, pool.before, strict=True))

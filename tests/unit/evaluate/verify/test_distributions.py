@@ -1,0 +1,194 @@
+"""Regimes: which the domains admit, that they change what they say and nothing else, and that a seed repeats them."""
+
+import pytest
+import torch
+
+from kernelwright.evaluate.verify.distributions import (
+    AS_GIVEN,
+    DISTRIBUTIONS,
+    UNALIGNED,
+    admitted,
+    apply,
+    random_parameter,
+)
+from kernelwright.records.tensor import Domain, TensorSpec
+
+BY_NAME = {r.name: r for r in DISTRIBUTIONS}
+FLOATING = (Domain.REAL, Domain.NON_NEGATIVE, Domain.PROBABILITY)
+
+
+def spec(domain=Domain.REAL, dtype="float32", shape=(4, 16), bound=None):
+    return TensorSpec(name="x", shape=shape, dtype=dtype, domain=domain, bound=bound)
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def drawn(domain, shape=(4, 16)):
+    x = torch.randn(shape, generator=seeded(7))
+    if domain is Domain.REAL:
+        return x
+    return x.softmax(-1) if domain is Domain.PROBABILITY else x.abs()
+
+
+@pytest.mark.parametrize(
+    ("domain", "dtype", "names"),
+    [
+        (Domain.REAL, "float32", ["times 3", "times 0.01", "negated", "one huge element", "small integers"]),
+        (Domain.REAL, "bfloat16", ["times 3", "times 0.01", "negated", "one huge element", "small integers"]),
+        (Domain.NON_NEGATIVE, "float32", ["times 3", "times 0.01", "one huge element", "small integers"]),
+        (Domain.PROBABILITY, "float32", []),
+        (Domain.MASK, "bool", []),
+        (Domain.INDEX, "int64", []),
+        (Domain.REAL, "int32", []),
+    ],
+)
+def test_each_domain_admits_its_regimes(domain, dtype, names):
+    assert [r.name for r in admitted([spec(domain, dtype)])] == [*names, "unaligned pointers"]
+
+
+def test_one_input_that_can_be_scaled_is_enough():
+    names = [r.name for r in admitted([spec(Domain.PROBABILITY), spec(Domain.NON_NEGATIVE)])]
+    assert "times 3" in names
+    assert "negated" not in names
+
+
+def test_without_inputs_only_pointers_move():
+    assert admitted([]) == [UNALIGNED]
+    assert UNALIGNED.shift == 1
+    assert AS_GIVEN.shift == 0
+
+
+@pytest.mark.parametrize("distribution", [*DISTRIBUTIONS, AS_GIVEN, UNALIGNED], ids=lambda r: r.name)
+@pytest.mark.parametrize(
+    ("x", "kind"),
+    [
+        (torch.randn(4, 16).softmax(-1), spec(Domain.PROBABILITY)),
+        (torch.randint(9, (4, 16)), spec(Domain.INDEX, "int64", bound=9)),
+        (torch.rand(4, 16) > 0.5, spec(Domain.MASK, "bool")),
+    ],
+    ids=["probability", "index", "mask"],
+)
+def test_probabilities_indices_and_masks_stay_as_drawn(distribution, x, kind):
+    assert torch.equal(apply(distribution, x, kind, seeded()), x)
+
+
+def test_scaling_and_negation_do_what_they_say():
+    x = drawn(Domain.REAL)
+    for name, factor in (("times 3", 3), ("times 0.01", 0.01), ("negated", -1)):
+        assert torch.equal(apply(BY_NAME[name], x, spec(), seeded()), x * factor)
+
+
+def test_one_element_is_huge_and_the_others_are_as_drawn():
+    x = drawn(Domain.REAL)
+    changed = apply(BY_NAME["one huge element"], x, spec(), seeded())
+    assert int((changed != x).sum()) == 1
+    assert changed.max() == 1e4
+
+
+@pytest.mark.parametrize(("domain", "low"), [(Domain.REAL, -4), (Domain.NON_NEGATIVE, 0)])
+def test_small_integers_are_small_integers(domain, low):
+    shape = (64, 64)
+    changed = apply(BY_NAME["small integers"], drawn(domain, shape), spec(domain, shape=shape), seeded())
+    assert set(changed.flatten().tolist()) == set(range(low, 5))
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda r: r.name)
+@pytest.mark.parametrize("domain", [Domain.REAL, Domain.NON_NEGATIVE], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
+def test_shape_dtype_domain_and_the_drawn_tensor_are_kept(distribution, domain, dtype):
+    x = drawn(domain).to(getattr(torch, dtype))
+    before = x.clone()
+    changed = apply(distribution, x, spec(domain, dtype), seeded())
+    assert changed.shape == x.shape
+    assert changed.dtype == x.dtype
+    assert torch.equal(x, before)
+    assert bool(changed.isfinite().all())
+    if domain is Domain.NON_NEGATIVE:
+        assert bool((changed >= 0).all())
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda r: r.name)
+def test_scalars_and_empty_tensors_have_regimes_too(distribution):
+    assert apply(distribution, torch.tensor(2.0), spec(shape=()), seeded()).shape == ()
+    assert apply(distribution, torch.empty(0, 3), spec(shape=(0, 3)), seeded()).numel() == 0
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda r: r.name)
+def test_the_generator_alone_decides(distribution):
+    x = drawn(Domain.REAL)
+    first, again = (apply(distribution, x, spec(), seeded(3)) for _ in range(2))
+    torch.manual_seed(99)
+    assert torch.equal(first, again)
+    assert torch.equal(first, apply(distribution, x, spec(), seeded(3)))
+
+
+@pytest.mark.parametrize("name", ["one huge element", "small integers"])
+def test_another_seed_chooses_otherwise(name):
+    x = drawn(Domain.REAL)
+    chosen = [apply(BY_NAME[name], x, spec(), seeded(s)) for s in range(4)]
+    assert not all(torch.equal(chosen[0], other) for other in chosen[1:])
+
+
+# --- parameters ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("initial", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("domain", [Domain.REAL, Domain.NON_NEGATIVE], ids=str)
+def test_no_initial_value_is_left_as_it_was(initial, domain):
+    x = torch.full((4, 16), initial)
+    changed = random_parameter(x, spec(domain), seeded())
+    assert bool((changed != initial).all())
+    assert len(changed.unique()) > 50
+
+
+@pytest.mark.parametrize("domain", FLOATING, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_random_parameters_stay_in_their_domain(domain, dtype):
+    x = drawn(domain).to(getattr(torch, dtype))
+    changed = random_parameter(x, spec(domain, dtype), seeded())
+    assert changed.dtype == x.dtype
+    assert changed.shape == x.shape
+    assert not torch.equal(changed, x)
+    if domain is not Domain.REAL:
+        assert bool((changed >= 0).all())
+    if domain is Domain.PROBABILITY:
+        torch.testing.assert_close(
+            changed.float().sum(-1), torch.ones(4), rtol=0, atol=2e-2 if dtype == "bfloat16" else 1e-5
+        )
+
+
+def test_real_parameters_get_both_signs():
+    changed = random_parameter(torch.ones(64, 64), spec(shape=(64, 64)), seeded())
+    assert float(changed.std()) > 0.1
+    assert bool((random_parameter(torch.zeros(64), spec(shape=(64,)), seeded()) < 0).any())
+
+
+def test_counters_and_masks_are_not_randomised():
+    for x, kind in (
+        (torch.tensor(3), spec(Domain.INDEX, "int64", ())),
+        (torch.rand(8) > 0.5, spec(Domain.MASK, "bool")),
+    ):
+        assert random_parameter(x, kind, seeded()) is x
+
+
+def test_a_mask_of_minus_infinity_stays_one():
+    mask = torch.full((8, 8), float("-inf")).triu(1)
+    changed = random_parameter(mask, spec(shape=(8, 8)), seeded())
+    assert torch.equal(changed.isneginf(), mask.isneginf())
+    assert bool(changed[~mask.isneginf()].isfinite().all())
+
+
+def test_a_single_weight_is_random_too():
+    """Its rows sum to one, and yet it is no probability that could stay one."""
+    one = torch.ones(1)
+    assert float(random_parameter(one, spec(Domain.PROBABILITY, shape=(1,)), seeded())) != 1.0
+
+
+def test_parameters_are_repeated_by_their_seed():
+    x = torch.ones(32)
+    kind = spec(shape=(32,))
+    assert torch.equal(random_parameter(x, kind, seeded(1)), random_parameter(x, kind, seeded(1)))
+    assert not torch.equal(random_parameter(x, kind, seeded(1)), random_parameter(x, kind, seeded(2)))
+    assert random_parameter(torch.empty(0), spec(shape=(0,)), seeded()).numel() == 0

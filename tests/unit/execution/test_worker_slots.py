@@ -1,0 +1,131 @@
+"""Which worker gets the next job: by kin, by load, and alone for suspects."""
+
+import asyncio
+
+import pytest
+
+from kernelwright.errors import RefereeError
+from kernelwright.execution.executor import IN_FLIGHT
+from kernelwright.execution.pool import ENOUGH, REMEMBERED, WorkerSlot, WorkerSlots
+
+
+@pytest.fixture
+def play():
+    """Run a scene with the seats of some hosts."""
+
+    def run(scene, *hosts):
+        async def whole():
+            slots = WorkerSlots()
+            for host in hosts:
+                slots.add(WorkerSlot(host, f"node {host}"))
+            return await asyncio.wait_for(scene(slots), 10)
+
+        return asyncio.run(whole())
+
+    return run
+
+
+async def waits(task):
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    return not task.done()
+
+
+def test_jobs_are_spread_over_the_least_busy(play):
+    async def scene(slots):
+        return sorted([(await slots.take("")).host for _ in range(6)])
+
+    assert play(scene, "a", "b", "c") == ["a", "a", "b", "b", "c", "c"]
+
+
+def test_jobs_stay_with_who_knows_their_kin_until_it_has_enough(play):
+    async def scene(slots):
+        await slots.take("other")
+        first = await slots.take("kin")
+        taken = [await slots.take("kin") for _ in range(ENOUGH)]
+        return [slot is first for slot in taken]
+
+    assert play(scene, "a", "b") == [True] * (ENOUGH - 1) + [False]
+
+
+def test_a_worker_knows_only_its_latest_kins(play):
+    async def scene(slots):
+        (slot,) = slots.all
+        for n in range(REMEMBERED + 2):
+            slots.give(await slots.take(f"kin {n}"))
+        return list(slot.affinities)
+
+    assert play(scene, "a") == [f"kin {n}" for n in range(2, REMEMBERED + 2)]
+
+
+def test_more_jobs_than_there_is_room_for_wait_in_order(play):
+    async def scene(slots):
+        slot, *_ = [await slots.take("") for _ in range(IN_FLIGHT)]
+        first, second = asyncio.create_task(slots.take("")), asyncio.create_task(slots.take(""))
+        assert await waits(first)
+        slots.give(slot)
+        await first
+        assert await waits(second)
+        slots.add(WorkerSlot("b", "node b"))
+        return (await second).host
+
+    assert play(scene, "a") == "b"
+
+
+def test_a_suspect_has_a_worker_for_itself_and_nobody_joins_it(play):
+    async def scene(slots):
+        busy = await slots.take("")
+        alone = asyncio.create_task(slots.take("", alone=True))
+        assert await waits(alone)
+        slots.give(busy)
+        assert (await alone) is busy
+        other = asyncio.create_task(slots.take(""))
+        assert await waits(other)
+        slots.give(busy)
+        return (await other).load
+
+    assert play(scene, "a") == 1
+
+
+def test_a_cancelled_wait_takes_no_seat(play):
+    async def scene(slots):
+        slot, *_ = [await slots.take("") for _ in range(IN_FLIGHT)]
+        early, late = asyncio.create_task(slots.take("")), asyncio.create_task(slots.take(""))
+        assert await waits(late)
+        early.cancel()
+        slots.give(slot)
+        late.cancel()  # it has been granted a seat, and does not know yet
+        for granted in (early, late):
+            with pytest.raises(asyncio.CancelledError):
+                await granted
+        return slot.load
+
+    assert play(scene, "a") == IN_FLIGHT - 1
+
+
+def test_a_lost_seat_gets_no_jobs_and_may_be_given_back(play):
+    async def scene(slots):
+        lost = await slots.take("")
+        slots.lose(lost)
+        slots.lose(lost)
+        waiting = asyncio.create_task(slots.take(""))
+        slots.give(lost)
+        assert await waits(waiting)
+        slots.add(WorkerSlot("b", "node b"))
+        return (await waiting).host
+
+    assert play(scene, "a") == "b"
+
+
+def test_a_fault_is_told_to_all_who_wait_until_there_is_a_seat_again(play):
+    async def scene(slots):
+        waiting = asyncio.create_task(slots.take(""))
+        await asyncio.sleep(0)
+        slots.fail(RefereeError("no room"))
+        for job in (waiting, slots.take("")):
+            with pytest.raises(RefereeError, match="no room"):
+                await job
+        slots.add(WorkerSlot("a", "node a"))
+        return (await slots.take("")).host
+
+    assert play(scene) == "a"
