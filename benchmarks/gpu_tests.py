@@ -1,4 +1,4 @@
-"""Runs the tests that need a GPU, and goes on where the last call ended: `python benchmarks/gpu_tests.py --out FILE --seconds 540`.
+"""Runs the tests that need a GPU, and goes on where the last call ended: `python benchmarks/gpu_tests.py --out FILE`.
 
 A result is written the moment it is known. FILE holds one row a test; a test that passed on this commit is not run again,
 one that failed is, after all others. `--only TEXT` takes the tests whose names contain TEXT, `--first TEXT` puts them first.

@@ -230,7 +230,7 @@ def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
 
 
 def doctor(suppliers: Suppliers | None = None) -> list[Check]:
-    """What this machine can do, and the cure for what it cannot."""
+    """What this machine can do, and the fix for what it cannot."""
     return list((suppliers or Suppliers()).examine())
 
 

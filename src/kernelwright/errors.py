@@ -1,4 +1,4 @@
-"""The error model: a bad kernel is a value, broken machinery is an exception with its cure.
+"""The error model: a bad kernel is a value, broken machinery is an exception with its fix.
 
     KernelwrightError            exit  the message names the thing, what was expected, and what to do
     ├── UsageError                2    a flag, file or configuration that cannot work

@@ -31,7 +31,7 @@ def task(service):
 
 
 def test_finals_searches_and_replays_at_once(service, task):
-    known = service.judge(task, RIGHT, POLICY, "final")
+    known = service.evaluate(task, RIGHT, POLICY, "final")
     assert isinstance(known, Measured), known
     with ThreadPoolExecutor(6) as pool:
         remeasurement = [pool.submit(service.judge, task, c, POLICY, "final") for c in (RIGHT, WRONG, RIGHT)]

@@ -74,8 +74,8 @@ def _read(bench: Path, cell: Cell, failures: Mapping[str, Failure]) -> CellResul
 def _spent(attempts: Sequence[Attempt], messages: Sequence[Message]) -> dict[str, object]:
     """The attempts with what had been spent at each, and all that was spent.
 
-    What an expansion's dialogues cost beside its attempts (advice, profiles, lost replies) is booked on its first attempt,
-    or on the next one where it yielded none: it was spent before.
+    What a proposal request's dialogues cost beside its attempts (advice, profiles, lost replies) is booked on its
+    first attempt, or on the next one where it yielded none: it was spent before.
     """
     said = _by_request(messages)
     booked: dict[int, list[Cost]] = {}
@@ -96,7 +96,7 @@ def _spent(attempts: Sequence[Attempt], messages: Sequence[Message]) -> dict[str
 
 
 def _asked(attempts: Sequence[Attempt], messages: Sequence[Message]) -> int:
-    """How many expansions were answered, with or without an attempt."""
+    """How many proposal requests were answered, with or without an attempt."""
     return len(
         {attempt.proposal_request.number for attempt in attempts} | {message.proposal_request for message in messages}
     )

@@ -239,7 +239,7 @@ def _heat(speedup: float) -> str:
 
 
 def _settings(plan: BenchPlan) -> list[tuple[str, str]]:
-    """What was set, as dotted keys; the strategies' dials are in each run's own report."""
+    """What was set, as dotted keys; the strategies' options are in each run's own report."""
     shown = {key: value for key, value in plan.config.items() if key not in ("strategy", "policy")}
     model_sets = dotted("", {label: plan.model_dump(mode="json")["models"][label] for label in plan.models})
     return [(key, value) for key, value in (dotted("", shown) | model_sets).items() if value != "None"]

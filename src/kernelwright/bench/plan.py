@@ -22,7 +22,7 @@ class Arm(Record):
     proposer: str
     reward: str
     model: str = ""
-    """Label of the crew that is asked; empty: models are not compared, or none is asked."""
+    """Label of the router that is asked; empty: models are not compared, or none is asked."""
 
     @property
     def name(self) -> str:
@@ -81,13 +81,13 @@ class BenchPlan(Record):
     seeds: tuple[int, ...]
     target: Target
     config: dict[str, JsonValue]
-    """The configuration of every cell, but for proposer, reward and seed; the strategy's dials hold where it is run."""
+    """The configuration of every cell, but for proposer, reward and seed; the strategy's options hold where it is run."""
     suite: str
     """In words: which tasks these are."""
     precision: str
     """`as written`, or the one that the tasks were cast to."""
     models: dict[str, dict[str, ModelConfig]] = Field(default_factory=dict)
-    """What each crew has of its own, by its label; the common models stand in `config`."""
+    """What each router has of its own, by its label; the common models stand in `config`."""
     left_out: tuple[LeftOut, ...] = ()
     doubtful: tuple[LeftOut, ...] = ()
     """Tasks that are run although somebody's list leaves them out, and why it does."""

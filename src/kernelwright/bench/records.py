@@ -57,7 +57,10 @@ class CellResult(Record):
     """How many attempts it took until one was right in the search; None: none was."""
     steps: tuple[TraceStep, ...] = ()
     asked: int | None = None
-    """How many expansions the strategy asked for; one may ask for several kernels. None: not counted when it was written."""
+    """How many proposal requests the strategy asked for.
+
+    One may ask for several kernels. None: not counted when it was written.
+    """
     device_s: float = 0.0
     """Seconds of the search's evaluations, profiles and tools, with those that led to no attempt."""
     tokens: int = 0

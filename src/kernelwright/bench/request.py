@@ -26,7 +26,7 @@ class ModelSets(NamedTuple):
     common: Mapping[str, ModelConfig]
     """Models by role, in every arm."""
     compared: Mapping[str, Mapping[str, ModelConfig]]
-    """What each crew has of its own, by its label; empty: there is one crew, the common one."""
+    """What each router has of its own, by its label; empty: there is one router, the common one."""
 
 
 def read_model_sets(texts: Iterable[str]) -> ModelSets:
@@ -51,7 +51,7 @@ def read_model_sets(texts: Iterable[str]) -> ModelSets:
 
 
 def _name(bare: list[str], own: dict[str, list[str]]) -> None:
-    """Put each bare model under its own name, before what is named for that crew alone."""
+    """Put each bare model under its own name, before what is named for that router alone."""
     named = [(read_model(text).name, text) for text in bare]
     for label, text in named:
         if sum(label == other for other, _ in named) > 1:
@@ -101,7 +101,7 @@ class BenchRequest:
     config: RunConfig = field(default_factory=RunConfig)
     """Budget, models, policy: the same for every cell."""
     model_sets: Mapping[str, Mapping[str, ModelConfig]] = field(default_factory=dict)
-    """Models that are compared: what each crew has beside or instead of the configuration's, by its label."""
+    """Models that are compared: what each router has beside or instead of the configuration's, by its label."""
     total: Total = Total()
     """Only with a cap for each cell: a cell begins where its whole cap is left."""
     sample: int | None = None

@@ -1,6 +1,6 @@
 """The comparison on the terminal: a row for each arm, as a rich table.
 
-Says the same as the page, shorter. All foreign text goes through `report.words.line` into `Text`.
+Says the same as the page, shorter. All untrusted text goes through `report.words.line` into `Text`.
 """
 
 from rich.console import Group, RenderableType

@@ -82,7 +82,7 @@ def each(cells: Iterable[CellResult]) -> str:
 
 
 def asked(cells: Iterable[CellResult]) -> str:
-    """How many expansions the complete runs asked for, on the average."""
+    """How many proposal requests the complete runs asked for, on the average."""
     counted = [cell.asked for cell in cells if cell.status == "done" and cell.asked is not None]
     return f"{fmean(counted):.1f}" if counted else NOTHING
 

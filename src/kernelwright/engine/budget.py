@@ -11,7 +11,7 @@ from kernelwright.records.base import Record
 
 
 class Budget(Record):
-    """Upper bounds; None: unlimited. Checked before each expansion, so what is in flight may go beyond.
+    """Upper bounds; None: unlimited. Checked before each proposal request, so what is in flight may go beyond.
 
     Tokens and money are checked before each call besides (`engine/gateway/meter.py`), and hold.
     """
@@ -44,7 +44,7 @@ class BudgetAccount:
         return float("inf") if self.budget.device_s is None else self.budget.device_s - self.spent.device_s
 
     def reserve(self, proposals: int) -> None:
-        """Set proposals aside for an expansion that is about to start."""
+        """Set proposals aside for a proposal request that is about to start."""
         self._reserved += proposals
 
     def charge(self, cost: Cost) -> None:
@@ -52,7 +52,7 @@ class BudgetAccount:
         self.spent = self.spent.plus(cost)
 
     def settle(self, reserved: int, made: int, unbooked: Cost | None = None) -> None:
-        """End an expansion: what it did not use is free again, but an empty answer costs one proposal.
+        """End a proposal request: what it did not use is free again, but an empty answer costs one proposal.
 
         `unbooked` is what it cost beside its attempts.
         """

@@ -53,7 +53,7 @@ class RunConfig(Record):
     target_us: float | None = Field(default=None, gt=0)
     """Call time that is good enough; strategies that can will stop there."""
     in_flight: int = Field(default=2, ge=1)
-    """Expansions worked on at once. Part of the search: another value is another sequence of proposals."""
+    """Proposal requests worked on at once. Part of the search: another value is another sequence of proposals."""
     proposer: str = "author"
     """`author`, or `llm`; `llm:NAME` for another variant of the prompts."""
     models: dict[str, ModelConfig] = Field(default_factory=dict)

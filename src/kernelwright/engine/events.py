@@ -47,7 +47,7 @@ class Asked(_Event):
 
 
 class Proposed(_Event):
-    """The proposer answered an expansion."""
+    """The proposer answered a proposal request."""
 
     kind: Literal["proposed"] = "proposed"
     proposal_request: int

@@ -35,7 +35,7 @@ class Journal:
             self._hear(message)
 
     def asked(self, proposal_request: ProposalRequest) -> bool:
-        """Record an expansion before anything is proposed for it; True when it was recorded already."""
+        """Record a proposal request before anything is proposed for it; True when it was recorded already."""
         replayed = proposal_request.number < len(self._proposal_requests)
         if replayed:
             self.agree(
@@ -48,7 +48,7 @@ class Journal:
         return replayed
 
     def proposals(self, proposal_request: int) -> tuple[Proposal, ...] | None:
-        """What was proposed for an expansion; None if it was never answered."""
+        """What was proposed for a proposal request; None if it was never answered."""
         return self._proposals.get(proposal_request)
 
     def proposed(self, proposal_request: int, proposals: Sequence[Proposal]) -> None:
@@ -95,7 +95,7 @@ class Journal:
         return tuple(self._messages.get(thread, ()))
 
     def said(self, proposal_request: int) -> tuple[Message, ...]:
-        """Every message of an expansion."""
+        """Every message of a proposal request."""
         return tuple(
             message
             for thread, messages in self._messages.items()

@@ -1,6 +1,6 @@
 """The loop: the only function that knows strategy, proposer and evaluator at once.
 
-Expansions run side by side; their attempts are told head of line, and the strategy is asked again only
+Proposal requests run side by side; their attempts are told head of line, and the strategy is asked again only
 after a tell. So timing decides how long a search takes and never where it goes.
 """
 

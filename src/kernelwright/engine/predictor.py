@@ -34,7 +34,7 @@ class PredictorConfig(Record):
     """Compile each first, and let the predictor see what the compiler says."""
 
     def asked(self, proposal_request: ProposalRequest) -> int:
-        """Proposals to ask for, of which the expansion's count is evaluated."""
+        """Proposals to ask for, of which the proposal request's count is evaluated."""
         return proposal_request.count * (1 if proposal_request.role in ALONE else self.oversample)
 
 

@@ -1,7 +1,7 @@
 """Progress: a run's state between two steps of the loop, a function of the evaluations alone.
 
 Everything that could depend on timing is kept out: attempts are numbered, charged and told in the
-order of their expansions, and budgets look only at what was told. So an interrupted run that is
+order of their proposal requests, and budgets look only at what was told. So an interrupted run that is
 resumed goes through the very same states.
 
 A proposer is told its brief. In the control arm it sees its first parent's source, and nothing that would reveal the
@@ -32,7 +32,7 @@ from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy
 
 RANKING = -1
-"""Where a ranking stands among an expansion's dialogues: it is about all siblings."""
+"""Where a ranking stands among a proposal request's dialogues: it is about all siblings."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Progress:
         self._paid: set[str] = set()
 
     def ask(self, strategy: Strategy, flying: int) -> ProposalRequest | None:
-        """The next expansion; None while there is no room, or nothing to ask for."""
+        """The next proposal request; None while there is no room, or nothing to ask for."""
         if flying >= self.config.in_flight or self.ledger.room == 0 or self._over(strategy):
             return None
         asked = strategy.ask(1)
@@ -84,7 +84,7 @@ class Progress:
         return withhold(brief) if self.config.withhold_feedback else brief
 
     async def proposals(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
-        """The answer to an expansion: the recorded one, or the proposer's, journaled.
+        """The answer to a proposal request: the recorded one, or the proposer's, journaled.
 
         Raises:
             ProposeError: the proposer cannot write this task.
@@ -144,7 +144,7 @@ class Progress:
         return attempt, feedback
 
     def settle(self, proposal_request: ProposalRequest, made: int) -> None:
-        """End an expansion that yielded `made` attempts, and book what its dialogues cost beside them."""
+        """End a proposal request that yielded `made` attempts, and book what its dialogues cost beside them."""
         said = self._journal.said(proposal_request.number)
         booked = [a.cost for a in self.attempts[len(self.attempts) - made :]]
         self.ledger.settle(proposal_request.count, made, unbooked(said, booked) if said else None)
@@ -202,7 +202,7 @@ WITHHELD = "withheld"
 def make_brief(
     task: Task, proposal_request: ProposalRequest, seed: int, attempts: Sequence[Attempt], feedback: Sequence[Feedback]
 ) -> Brief:
-    """The parents of an expansion with what they taught."""
+    """The parents of a proposal request with what they taught."""
     return Brief(
         task=task,
         proposal_request=proposal_request,
@@ -219,7 +219,7 @@ def run_facts(config: RunConfig, spent: int, best: Attempt | None) -> RunFacts:
 
 
 def request_seed(seed: int, proposal_request: int) -> int:
-    """A seed of 64 bits from the run's seed and the expansion's number."""
+    """A seed of 64 bits from the run's seed and the proposal request's number."""
     return int(identity("seed", {"run": seed, "expansion": proposal_request}), 16)
 
 

@@ -1,1 +1,1 @@
-"""The referee: the only place where foreign code is compiled, run, compared and timed."""
+"""The referee: the only place where untrusted code is compiled, run, compared and timed."""

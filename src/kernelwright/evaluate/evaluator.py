@@ -24,7 +24,7 @@ class Evaluator(Protocol):
         """Run the reference in a worker and decide whether it can be judged.
 
         Raises:
-            TaskError: it cannot, with the reason and the cure.
+            TaskError: it cannot, with the reason and the fix.
         """
         ...
 
@@ -32,7 +32,7 @@ class Evaluator(Protocol):
         """Admit a task, take the figure of each check, and let go of it.
 
         Raises:
-            TaskError: it cannot be judged, with the reason and the cure.
+            TaskError: it cannot be judged, with the reason and the fix.
         """
         ...
 

@@ -63,9 +63,9 @@ class Examine(Job[Fitness]):
 
 
 class Evaluate(JobOfCandidate[Evaluation]):
-    """Judge a candidate."""
+    """Evaluate a candidate."""
 
-    kind: Literal["judge"] = "judge"
+    kind: Literal["evaluate"] = "evaluate"
     effort: Literal["search", "final"] = "search"
 
 

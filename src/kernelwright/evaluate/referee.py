@@ -1,7 +1,7 @@
 """The Referee: the Evaluator whose numbers cannot be talked up. The engine's side of the workers.
 
 It turns calls into jobs and answers into records, and sees that all figures come from one kind of device; torch and
-every foreign line of code stay on the other side.
+every untrusted line of code stay on the other side.
 """
 
 from collections.abc import Sequence

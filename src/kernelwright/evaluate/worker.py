@@ -125,7 +125,7 @@ def _of_candidate(service: EvaluationService, task: Task, request: Request) -> R
         case Replay(candidate=candidate, seeds=seeds):
             return service.replay(task, candidate, policy, seeds)
         case Evaluate(candidate=candidate, effort=effort):
-            return service.judge(task, candidate, policy, effort)
+            return service.evaluate(task, candidate, policy, effort)
         case other:
             raise errors.RefereeError(f"no worker does the job {other.kind!r}")
 

@@ -50,7 +50,7 @@ class Executor(Protocol):
     """
 
     async def submit(self, job: bytes, on_note: Note = unheard, affinity: str = "") -> bytes:
-        """The job's result. Jobs of one kin are faster at a worker that has met the kin before.
+        """The job's result. Jobs of one affinity are faster at a worker that has met the affinity before.
 
         Raises:
             RefereeError: the job ended its worker, also when it was alone there; or there is no worker at all.

@@ -115,7 +115,7 @@ ENDING_S = 2.0
 class JobServer:
     """Takes jobs from a channel and answers each of them once.
 
-    The threads live as long as the desk: a process that is bound to the thread that started it survives its job.
+    The threads live as long as the gateway: a process that is bound to the thread that started it survives its job.
     """
 
     def __init__(self, channel: Channel, answer: Callable[[bytes], bytes]) -> None:

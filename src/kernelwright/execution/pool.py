@@ -64,7 +64,7 @@ def _ending(done: asyncio.Task[bytes]) -> Said:
 
 
 ENOUGH = 2
-"""Jobs in flight that keep a worker busy; with more, another worker may as well meet their kin."""
+"""Jobs in flight that keep a worker busy; with more, another worker may as well meet their affinity."""
 REMEMBERED = 4
 """Kins that a worker is taken to know still."""
 

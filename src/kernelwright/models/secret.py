@@ -27,7 +27,7 @@ class Secret:
 
     def __init__(self, key: str, variable: str) -> None:
         self._key, self.variable = key, variable
-        """The environment variable, for the cure in messages."""
+        """The environment variable, for the fix in messages."""
         self._forms = re.compile("".join(map(_letter, key))) if len(key) >= SHORTEST else None
 
     def reveal(self) -> str:

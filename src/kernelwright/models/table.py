@@ -26,7 +26,7 @@ class ChatModel(Protocol):
         """Answer one request. An empty, cut or refused answer is a reply; its `finish` says so.
 
         Raises:
-            ModelError: no answer could be had, after all retries; the message has the cure and no key.
+            ModelError: no answer could be had, after all retries; the message has the fix and no key.
         """
         ...
 

@@ -1,1 +1,1 @@
-"""Proposers: expansions into source text, listed in `propose.table`."""
+"""Proposers: proposal requests into source text, listed in `propose.table`."""

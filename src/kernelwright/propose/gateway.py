@@ -1,9 +1,9 @@
-"""The Desk protocol: what the engine lends to a proposer for one expansion.
+"""The Desk protocol: what the engine lends to a proposer for one proposal request.
 
 Whoever asks a model or a tool asks here, so that every message is journaled before it is acted on, counted against the
 run's budget, and played back when the run is resumed.
 
-A *thread* is the dialogue behind one candidate: the expansion's number and the candidate's place among its siblings.
+A *thread* is the dialogue behind one candidate: the proposal request's number and the candidate's place among its siblings.
 Within a thread calls are made one after another; threads run side by side.
 """
 

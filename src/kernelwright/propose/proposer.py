@@ -1,4 +1,4 @@
-"""The Proposer protocol: an expansion in, candidates out.
+"""The Proposer protocol: a proposal request in, candidates out.
 
 A proposer turns words, parents and feedback into source text. It never evaluates, and it does not know
 which strategy asked. What it must remember of a parent travels in the proposal's memo.
@@ -17,7 +17,7 @@ from kernelwright.records.task import Task
 
 @dataclass(frozen=True)
 class RunFacts:
-    """How the run stood when an expansion was asked for: a function of the attempts that were told until then."""
+    """How the run stood when a proposal request was asked for: a function of the attempts that were told until then."""
 
     trials: int = 1
     """Attempts that the run may make, all together."""
@@ -29,7 +29,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Brief:
-    """What a proposer gets to read for one expansion."""
+    """What a proposer gets to read for one proposal request."""
 
     task: Task
     proposal_request: ProposalRequest
@@ -38,7 +38,7 @@ class Brief:
     feedback: tuple[Feedback, ...]
     """One for each parent; empty when feedback is withheld."""
     seed: int
-    """Fixed by the run and the expansion, so that a resumed run proposes the same."""
+    """Fixed by the run and the proposal request, so that a resumed run proposes the same."""
     language: LanguageName | None = None
     """What to write; None: the proposer's own choice for the target."""
     gateway: ModelGateway = field(default_factory=BareGateway)

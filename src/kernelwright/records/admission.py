@@ -60,7 +60,7 @@ class TaskReport(Record):
     reason: Reason | None
     """None for a fit task."""
     message: str
-    """Why it is not fit, with the cure; empty for a fit task."""
+    """Why it is not fit, with the fix; empty for a fit task."""
     checks: tuple[Checked, ...]
     seconds: float
 

@@ -1,4 +1,4 @@
-"""Check: one line of `doctor`, what this machine can do and the cure for what it cannot."""
+"""Check: one line of `doctor`, what this machine can do and the fix for what it cannot."""
 
 from typing import Literal
 

@@ -40,11 +40,11 @@ class Versus(Record):
     speedup: Ratio
     verdict: Verdict
     cached: bool = False
-    """The baseline was not timed beside this candidate: its ratio to eager is from another contest on this task."""
+    """The baseline was not timed beside this candidate: its ratio to eager is from another benchmark on this task."""
 
 
 class Side(Record):
-    """One contestant's samples: microseconds for one call, one sample a block."""
+    """One candidate process's samples: microseconds for one call, one sample a block."""
 
     name: SideName
     samples_us: tuple[float, ...]
@@ -107,7 +107,7 @@ class CaseError(Record):
 
 
 class Accuracy(Record):
-    """Errors of every case that was judged, and the regimes that were dropped with the reason."""
+    """Errors of every case that was judged, and the input distributions that were dropped with the reason."""
 
     cases: tuple[CaseError, ...]
     dropped: tuple[str, ...] = ()

@@ -50,7 +50,7 @@ Defence = Literal[
 
 
 class Policy(Record):
-    """The referee's dials. Times in seconds."""
+    """The referee's options. Times in seconds."""
 
     isolation: Literal["auto", "strict"] = "auto"
     """`strict` refuses to judge where a part of the sandbox is denied."""

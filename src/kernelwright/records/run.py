@@ -52,7 +52,7 @@ class Message(Record):
     """Position in the run's journal. Threads run side by side, so it is no position in a dialogue."""
     proposal_request: int
     sibling: int = 0
-    """Place of the candidate, among the expansion's, that this dialogue is about."""
+    """Place of the candidate, among the proposal request's, that this dialogue is about."""
     step: int = 0
     """Position in that dialogue."""
     role: str
@@ -143,7 +143,7 @@ def _sum(role: str, model: str, replies: Sequence[ChatReply]) -> Spending:
 
 
 def unbooked(said: Sequence[Message], booked: Sequence[Cost]) -> Cost:
-    """What an expansion's dialogues cost beyond what its attempts carry: lost replies, profiles and tools."""
+    """What a proposal request's dialogues cost beyond what its attempts carry: lost replies, profiles and tools."""
     replies = [ChatReply.model_validate_json(message.text) for message in said if message.kind in BILLED]
     return Cost(
         proposals=0,

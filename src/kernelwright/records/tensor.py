@@ -23,7 +23,7 @@ EPSILON: dict[str, float] = {
 
 
 class Domain(StrEnum):
-    """What values a tensor may hold; decides which input regimes are admitted."""
+    """What values a tensor may hold; decides which input input distributions are admitted."""
 
     REAL = "real"
     """Any finite number."""

@@ -37,7 +37,7 @@ class Dialogue:
 
 
 def dialogues(messages: Sequence[Message]) -> tuple[Dialogue, ...]:
-    """Every dialogue, in the order of expansions and candidates."""
+    """Every dialogue, in the order of proposal requests and candidates."""
     threads: dict[tuple[int, int], list[Message]] = {}
     for message in messages:
         threads.setdefault((message.proposal_request, message.sibling), []).append(message)

@@ -1,6 +1,6 @@
 """The end of a run in the terminal: the claim, the counts and the best attempts, as rich tables.
 
-Says the same as the HTML report, shorter. All foreign text goes through `words.line` into `Text`, so that it
+Says the same as the HTML report, shorter. All untrusted text goes through `words.line` into `Text`, so that it
 neither moves the cursor nor is read as markup.
 """
 

@@ -1,7 +1,7 @@
 """outside: kernels come from outside the run, one after another, as a coding agent or a person sends them.
 
 Each counts as a first kernel, the repair of a wrong one, or the next step from a right one. The search ends when an
-expansion closes without a kernel: the sender is done.
+proposal request closes without a kernel: the sender is done.
 """
 
 from collections.abc import Sequence

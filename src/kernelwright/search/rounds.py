@@ -1,8 +1,8 @@
-"""Bases for strategies: rounds of expansions that are in flight together, and one expansion after another.
+"""Bases for strategies: rounds of proposal requests that are in flight together, and one proposal request after another.
 
-They number the expansions, ask for no more than the run's proposals pay for, and hand over what a round yielded once all of
-it is told. An expansion may close with fewer attempts than were asked for, or none; that counts as one proposal, as in the
-engine.
+They number the proposal requests, ask for no more than the run's proposals pay for, and hand over what a round
+yielded once all of it is told. A proposal request may close with fewer attempts than were asked for, or none; that
+counts as one proposal, as in the engine.
 """
 
 from abc import ABC, abstractmethod
@@ -80,7 +80,7 @@ class Rounds(Strategy, ABC):
 
 
 class Serial(Rounds):
-    """One expansion in flight, for strategies that need the last answer before their next question."""
+    """One proposal request in flight, for strategies that need the last answer before their next question."""
 
     def _round(self, number: int) -> Sequence[ProposalRequest]:
         return [self._next(number)]
@@ -90,8 +90,8 @@ class Serial(Rounds):
 
     @abstractmethod
     def _next(self, number: int) -> ProposalRequest:
-        """The next expansion; asking changes nothing, so an answer that taught nothing repeats the question."""
+        """The next proposal request; asking changes nothing, so an answer that taught nothing repeats the question."""
 
     @abstractmethod
     def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
-        """What an expansion yielded, maybe nothing."""
+        """What a proposal request yielded, maybe nothing."""

@@ -16,7 +16,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.feedback import Feedback
 
 CODER: str = ProposalRequest.model_fields["role"].default
-"""The role that writes kernels unless an expansion names another."""
+"""The role that writes kernels unless a proposal request names another."""
 
 
 class Limits(Record):
@@ -69,14 +69,14 @@ class StrategyConfig(Record, ABC):
 
 
 class Strategy(Protocol):
-    """Ask and tell. Several expansions may be in flight; they are told in the order in which they were asked.
+    """Ask and tell. Several proposal requests may be in flight; they are told in the order in which they were asked.
 
-    An expansion's attempts are told one by one, then it is closed; only then is the next one's first attempt told. So a
-    strategy with several expansions in flight goes the same way however long each of them took.
+    A proposal request's attempts are told one by one, then it is closed; only then is the next one's first attempt told. So a
+    strategy with several proposal requests in flight goes the same way however long each of them took.
     """
 
     def ask(self, room: int) -> Sequence[ProposalRequest]:
-        """At most `room` expansions. Empty while attempts are in flight means wait; otherwise, finished."""
+        """At most `room` proposal requests. Empty while attempts are in flight means wait; otherwise, finished."""
         ...
 
     def tell(self, attempt: Attempt, feedback: Feedback) -> None:
@@ -84,7 +84,7 @@ class Strategy(Protocol):
         ...
 
     def closed(self, proposal_request: ProposalRequest) -> None:
-        """Every attempt of this expansion was told. There may have been fewer than asked for, or none."""
+        """Every attempt of this proposal request was told. There may have been fewer than asked for, or none."""
         ...
 
     def finished(self) -> str | None:

@@ -148,9 +148,9 @@ class Refine(Trials):
 class Agent(Trials):
     """One model with tools in one long conversation.
 
-    Each expansion lasts until the agent hands in a kernel; the next one goes on with the same conversation, in which what
-    became of that kernel is the answer. An expansion that yields nothing is the agent's own end: it submitted its last word,
-    or gave up.
+    Each proposal request lasts until the agent hands in a kernel; the next one goes on with the same conversation, in
+    which what became of that kernel is the answer. A proposal request that yields nothing is the agent's own end: it
+    submitted its last word, or gave up.
     """
 
     def __init__(self, config: TritonGymConfig, limits: Limits) -> None:
@@ -225,7 +225,7 @@ class Evolutionary(Trials):
     """A population of the best distinct kernels, parents drawn from it, each child judged: AlphaEvolve's style.
 
     Each place in the population is half as likely a parent as the one above it; others stand beside it as inspirations.
-    Until something works, the last failure is mended. The draw depends on the configuration's seed and the expansion's
+    Until something works, the last failure is mended. The draw depends on the configuration's seed and the proposal request's
     number alone, so that a resumed run draws the same.
     """
 

@@ -176,7 +176,7 @@ def _lock(folder: Path) -> int:
 
 @contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """Turn the failures of SQLite and of the file system into a StoreError with its cure."""
+    """Turn the failures of SQLite and of the file system into a StoreError with its fix."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:

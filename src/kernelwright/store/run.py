@@ -3,7 +3,7 @@
 Rows are only ever added. An identical question asked again is a numbered sample of its evaluation, never an overwritten
 one.
 
-    folder/run.sqlite    card, state, expansions, proposals, evaluations, attempts, tells, turns, events, outcomes
+    folder/run.sqlite    card, state, proposal requests, proposals, evaluations, attempts, tells, turns, events, outcomes
     folder/report.html   written by the report
 """
 
@@ -98,17 +98,17 @@ class RunStore:
         return [self._parse(ProposalRequest, body) for body in self._bodies("proposal_requests")]
 
     def ask(self, proposal_request: ProposalRequest) -> None:
-        """Journal one expansion, before anything is proposed for it."""
+        """Journal one proposal request, before anything is proposed for it."""
         body = proposal_request.model_dump_json()
         self._database.write("INSERT INTO proposal_requests VALUES (?, ?)", proposal_request.number, body)
 
     def proposals(self) -> dict[int, tuple[Proposal, ...]]:
-        """The proposals of each expansion that was answered, by its number."""
+        """The proposals of each proposal request that was answered, by its number."""
         rows = self._database.read("SELECT proposal_request, body FROM proposals ORDER BY proposal_request")
         return {int(number): self._read(_PROPOSALS, str(body)) for number, body in rows}
 
     def propose(self, proposal_request: int, proposals: Sequence[Proposal]) -> None:
-        """Journal the answer to an expansion, all of it at once, before any of it is evaluated."""
+        """Journal the answer to a proposal request, all of it at once, before any of it is evaluated."""
         body = _PROPOSALS.dump_json(tuple(proposals)).decode()
         self._database.write("INSERT INTO proposals VALUES (?, ?)", proposal_request, body)
 

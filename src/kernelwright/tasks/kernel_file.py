@@ -54,7 +54,7 @@ def read_plan(source: str) -> PlanText:
     """The launch plan in a source.
 
     Raises:
-        UsageError: there is none, or it says something that cannot be; the message says the cure.
+        UsageError: there is none, or it says something that cannot be; the message says the fix.
     """
     text = plan_in(source)
     if text is None:

@@ -15,7 +15,7 @@ CALLS = {
     "tmpfs": (165, 428, 429, 430),
     "landlock": (444, 445, 446),
 }
-"""System calls (x86-64) without which a part of the sandbox cannot be had: unshare and setns; mount and its newer kin;
+"""System calls (x86-64) without which a part of the sandbox cannot be had: unshare and setns; mount and its newer affinity;
 the three of Landlock."""
 
 

@@ -48,7 +48,7 @@ class ScriptedProposer:
     error: Exception | None = None
     """Raised instead of an answer."""
     answers: int | None = None
-    """How many expansions get an answer before the proposer runs dry; None: all."""
+    """How many proposal requests get an answer before the proposer runs dry; None: all."""
     briefs: list[Brief] = field(default_factory=list)
     """What was asked, in order."""
 

@@ -45,7 +45,7 @@ class ScriptedModel:
 
 @dataclass
 class AskingProposer:
-    """Proposes what a model says, after `adviser` has spoken where the expansion names one."""
+    """Proposes what a model says, after `adviser` has spoken where the proposal request names one."""
 
     async def propose(self, brief: Brief) -> Sequence[Proposal]:
         """One dialogue for each candidate; what the budget does not pay for is left out."""

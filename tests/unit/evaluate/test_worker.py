@@ -85,7 +85,7 @@ class ScriptedService:
     def build(self, task, candidate, policy):
         return self._said(Refused(reason="scripted"), task, candidate, policy)
 
-    def judge(self, task, candidate, policy, effort):
+    def evaluate(self, task, candidate, policy, effort):
         return self._said(Refused(reason="scripted"), task, candidate, policy, effort)
 
     def profile(self, task, candidate, policy, build):

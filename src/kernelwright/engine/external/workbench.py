@@ -97,7 +97,7 @@ class _Letter(NamedTuple):
 
 
 class Mailbox:
-    """Implements `Proposer`: answers an expansion with the next letter, however long that takes to come."""
+    """Implements `Proposer`: answers a proposal request with the next letter, however long that takes to come."""
 
     def __init__(self) -> None:
         self._letters: asyncio.Queue[_Letter] = asyncio.Queue()

@@ -96,7 +96,7 @@ def read_models(texts: Iterable[str]) -> dict[str, ModelConfig]:
 
 
 def open_router(config: RunConfig, make: Callable[[ModelConfig], ChatModel]) -> ModelRouter:
-    """The crew of a run; where the proposer needs models, they are opened at once, so that a missing key is said at once.
+    """The router of a run; where the proposer needs models, they are opened at once, so that a missing key is said at once.
 
     Raises:
         UsageError: the proposer needs a model and none is named or it cannot be had, or a cap in money cannot be held.

@@ -41,7 +41,7 @@ class GatewayParts:
 
 
 class RunGateway:
-    """The desk of one expansion."""
+    """The desk of one proposal request."""
 
     def __init__(self, gateway_parts: GatewayParts, proposal_request: int) -> None:
         self._parts = gateway_parts

@@ -95,7 +95,7 @@ class Toolbox:
         """The kernel in a text; its language is the named one, the run's, or what the text says.
 
         Raises:
-            UsageError: no kernel can be read from it; the message has the cure.
+            UsageError: no kernel can be read from it; the message has the fix.
         """
         return parse_text(code, self._task.target.kind, language or self._language)
 

@@ -55,7 +55,7 @@ class Verification(Record):
     effort: str
     """Of the recorded evaluation; a `search` has no seeds to replay."""
     policy: dict[str, str]
-    """The dials under which it was judged that are not the usual ones."""
+    """The options under which it was judged that are not the usual ones."""
     comparison: ReplayComparison
 
     @property

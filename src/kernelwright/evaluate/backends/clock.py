@@ -41,7 +41,7 @@ class Clock(Protocol):
         ...
 
     def watch(self) -> Watch:
-        """Eyes on the device for one contest."""
+        """Eyes on the device for one benchmark."""
         ...
 
     def busy(self) -> Sequence[Callable[[], None]]:

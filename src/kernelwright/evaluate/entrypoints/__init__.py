@@ -1,1 +1,1 @@
-"""What runs inside a candidate process: one module a kind of contestant, all speaking the same few commands."""
+"""What runs inside a candidate process: one module a kind of candidate process, all speaking the same few commands."""

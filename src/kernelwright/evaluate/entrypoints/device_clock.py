@@ -7,7 +7,7 @@ A call is `enqueue(i)`: it puts the work of call i on the current stream and ret
 2. Twice the L2's size is written and then read: nothing that an earlier call left is still there, and the lines that are
    have been written back, so that the timed call does not pay for the flush.
 3. The device spins as long as the grader says, the same for every side: host work hides behind it.
-4. An event, the call, an event. Where host code is foreign (`watched`), the spin takes every thread that the device has, so
+4. An event, the call, an event. Where host code is untrusted (`watched`), the spin takes every thread that the device has, so
    that no other stream can work behind it; the second event is waited for, then the whole device: what other streams still do
    is part of the call.
 

@@ -2,7 +2,7 @@
 
 Nothing that this process says is trusted: a profile advises, and no verdict rests on it.
 
-The device's own rates are measured in such a child too, one that never meets foreign code, so that cuBLAS and its
+The device's own rates are measured in such a child too, one that never meets untrusted code, so that cuBLAS and its
 workspaces stay out of the grader's process. They are ceilings of a description, never floors of a verdict.
 """
 
@@ -123,7 +123,7 @@ class ProfiledSide:
         return messages.Counted(status=done.returncode, written=written[:LONGEST], said=said)
 
     def rates(self, command: messages.MeasureRates) -> messages.Rates:
-        """What this device can do at most; asked before any foreign code is here."""
+        """What this device can do at most; asked before any untrusted code is here."""
         return rates()
 
 

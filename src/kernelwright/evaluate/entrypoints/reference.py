@@ -1,6 +1,6 @@
 """The task's own code in its own process: inputs, the fp64 and the eager result, the compiled baseline, the OpGraph.
 
-The task is foreign code too. Its process sees seeds and expected results, which no candidate's process does.
+The task is untrusted code too. Its process sees seeds and expected results, which no candidate's process does.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """A program to be run under compute-sanitizer: one candidate, called on inputs of its own. `python -m` this, beside JOB.
 
 The secret inputs of the session stay where they are: an access out of bounds or a race does not wait for them. Runs in a
-confined process, like everything foreign.
+confined process, like everything untrusted.
 """
 
 import sys

@@ -27,7 +27,7 @@ def serve(control: socket.socket, handlers: Handlers) -> None:
             return
         try:
             said = handlers[type(question.command)](question.command)
-        except Exception as error:  # noqa: BLE001 (foreign code: whatever it raises is its result)
+        except Exception as error:  # noqa: BLE001 (untrusted code: whatever it raises is its result)
             said = Raised(error=type(error).__name__, log=_shorten(error))
         raised = isinstance(said, Raised)
         wire.send(

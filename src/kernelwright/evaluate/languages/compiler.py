@@ -1,6 +1,6 @@
 """Running a compiler in a confined child, and reading what it made from the child's memory while that stands still.
 
-A compile is foreign code at work (template bombs, `.incbin` of somebody's files), so it has limits and sees no more of the
+A compile is untrusted code at work (template bombs, `.incbin` of somebody's files), so it has limits and sees no more of the
 file system than a compiler must.
 """
 

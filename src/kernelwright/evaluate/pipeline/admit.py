@@ -36,7 +36,7 @@ def open_session(
     """Run the reference, describe it, and admit it.
 
     Raises:
-        TaskError: it cannot be judged, with the reason and the cure.
+        TaskError: it cannot be judged, with the reason and the fix.
     """
     refuse_elsewhere(source, target, backend.is_gpu)
     reference = backend.reference(policy)
@@ -123,7 +123,7 @@ def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:
 def _refuse_independent(session: Session) -> None:
     """Every input must matter: with other values for it alone, the result changes beyond what is allowed."""
     # The mean of a billion elements hardly moves between two draws, so that every value there is counts: other draws
-    # and, where the domain admits them, other regimes.
+    # and, where the domain admits them, other input distributions.
     for index, spec in enumerate(session.inputs):
         others = [c for c in session.cases if c.offsets[index] != session.cases[0].offsets[index]]
         if others and spec.numel and all(_same_with(session, index, case) for case in others):

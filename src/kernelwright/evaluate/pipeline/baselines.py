@@ -1,7 +1,7 @@
-"""Whom a candidate is timed against, and what is known of a baseline from an earlier contest.
+"""Whom a candidate is timed against, and what is known of a baseline from an earlier benchmark.
 
 In a search on a GPU, eager is timed beside every candidate: it must run anyway, to say what each timed result should be.
-The other baselines are timed in the first contest on a task, or were in an earlier run's; after that a candidate's
+The other baselines are timed in the first benchmark on a task, or were in an earlier run's; after that a candidate's
 speedup over one of them is its own speedup over eager times the known ratio, with an interval for which both must hold,
 and marked as cached. The search's figures are never published; a final times everybody anew.
 
@@ -67,7 +67,7 @@ def to_time(session: Session, names: Sequence[BaselineName], effort: Effort, clo
 
 
 def remember(session: Session, samples: dict[str, list[float]], rule: Stopping) -> None:
-    """Keep how the baselines of a contest compare with eager."""
+    """Keep how the baselines of a benchmark compare with eager."""
     for name in rule.baselines:
         if name != "eager":
             looks, half = len(schedule(rule.most)), (1 + rule.confidence) / 2

@@ -1,7 +1,7 @@
 """Evaluating one candidate: built, then with the device loaded, verified, timed, and as a new best audited.
 
-Whatever foreign code does ends as a value here; an exception that leaves is the referee's own fault. A stage ends early in
-one way, by `OutcomeReached`; what a process of foreign code comes to otherwise, `outcome_of` turns into its outcome.
+Whatever untrusted code does ends as a value here; an exception that leaves is the referee's own fault. A stage ends early in
+one way, by `OutcomeReached`; what a process of untrusted code comes to otherwise, `outcome_of` turns into its outcome.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ from kernelwright.records.measure import BuildFacts
 ITS_OWN = BuildFacts(compiler="its own, when it is run", seconds=0.0)
 """Of a candidate whose host code builds or launches in a way that only running it can tell."""
 FAILURES = (OutcomeReached, ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError)
-"""How foreign code ends a trial."""
+"""How untrusted code ends a trial."""
 
 
 def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:
@@ -83,7 +83,7 @@ def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
 
 
 def _verify(trial: Trial, loaded: Loaded) -> None:
-    """Every case, as its regime is known.
+    """Every case, as its input distribution is known.
 
     Raises:
         OutcomeReached: one is wrong.
@@ -114,7 +114,7 @@ def _verified(trial: Trial, loaded: Loaded, how: str) -> Verified:
 
 
 def outcome_of(trial: Trial, failure: Exception) -> Evaluation:
-    """What it means that foreign code ended a trial in this way."""
+    """What it means that untrusted code ended a trial in this way."""
     match failure:
         case OutcomeReached():
             return failure.outcome

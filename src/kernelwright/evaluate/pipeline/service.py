@@ -1,4 +1,7 @@
-"""The court: which backend and which session serve a task. Keeps sessions open, and closes them where there is no room."""
+"""The evaluation service.
+
+Which backend and which session serve a task. Keeps sessions open, and closes them where there is no room.
+"""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -86,7 +89,7 @@ class EvaluationService:
             finally:
                 session.close()
 
-    def judge(self, task: Task, candidate: Candidate, policy: Policy, effort: Effort) -> Evaluation:
+    def evaluate(self, task: Task, candidate: Candidate, policy: Policy, effort: Effort) -> Evaluation:
         """Evaluate one candidate; a final meets inputs that were drawn for it. Safe to call from several threads."""
         backend = self.backend(task.target)
         if (refused := _untaken(backend, task.target, candidate)) is not None:

@@ -2,7 +2,7 @@
 
 The witness keeps what will be compared of both sides, read while its side stands still, before the next one runs. Both sides
 may be off the truth by what each is allowed; where they differ by more, the truth is asked for. A random output cannot be
-compared call by call: its features are kept, and the whole contest is one paired test.
+compared call by call: its features are kept, and the whole benchmark is one paired test.
 """
 
 import random
@@ -140,12 +140,12 @@ class TimedResults:
         return compare.all_within(rows[0], rows[1], allowed)
 
     def finish(self) -> Wrong | None:
-        """Why the random outputs of the whole contest are refused."""
+        """Why the random outputs of the whole benchmark are refused."""
         found = (pairs.wrong() for pairs in self._pairs.values())
         return next((wrong for wrong in found if wrong is not None), None)
 
     def _sample(self, output: int) -> Sample:
-        """Where all calls of a contest are looked at."""
+        """Where all calls of a benchmark are looked at."""
         if output not in self._samples:
             self._samples[output] = places.sample(self._session.task.workload.outputs[output].shape, self._chance)
         return self._samples[output]
@@ -236,7 +236,7 @@ class TimedOutputCheck:
         self.parts, self.wanted, self.got = [], [], []
 
     def finish(self) -> None:
-        """Compare what only the whole contest tells.
+        """Compare what only the whole benchmark tells.
 
         Raises:
             TimedOutputWrongError: the timed results are not right together.

@@ -1,4 +1,4 @@
-"""The measure stage: hold the contest, check every timed result, place the time against floor and ceiling."""
+"""The measure stage: hold the benchmark, check every timed result, place the time against floor and ceiling."""
 
 import secrets
 from collections.abc import Sequence
@@ -23,20 +23,20 @@ from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BaselineName, Side, Timing
 
 AGAIN = 2
-"""Further contests that a suspicion must survive."""
+"""Further benchmarks that a suspicion must survive."""
 DECOYS = 3
 """Inputs that lie there for each call of those that are handed over one by one: it cannot be told which is next."""
 
 
 @dataclass(frozen=True)
 class Benchmarked:
-    """A contest that is over, with the rule that ended it."""
+    """A benchmark that is over, with the rule that ended it."""
 
     samples: Samples
     rule: Stopping
     watch: Watch
     names: list[BaselineName]
-    """Baselines that are compared with, timed in this contest or known from another."""
+    """Baselines that are compared with, timed in this benchmark or known from another."""
     missing: tuple[str, ...]
     waiting_us: dict[str, float]
     overhead_us: float
@@ -97,12 +97,15 @@ def _fresh(trial: Trial) -> FreshInputs:
 
 
 def _held(trial: Trial, clock: Clock, benchmark: PairedBenchmark, blocks: int, limit_s: float) -> Samples:
-    """The contest; held anew, twice at most, while its clocks are at odds: on a busy machine those of an honest kernel are."""
+    """The benchmark.
+
+    Held anew, twice at most, while its clocks are at odds: on a busy machine those of an honest kernel are.
+    """
     samples = benchmark.hold(blocks, limit_s)
     for _ in range(AGAIN):
         if doubted(trial, samples) is None:
             break
-        # What was seen of the device belongs to the contest that is dropped.
+        # What was seen of the device belongs to the benchmark that is dropped.
         benchmark.watch = clock.watch()
         samples = benchmark.hold(blocks, limit_s)
     return samples
@@ -111,7 +114,7 @@ def _held(trial: Trial, clock: Clock, benchmark: PairedBenchmark, blocks: int, l
 def _waiting_us(
     benchmark: PairedBenchmark, fresh: FreshInputs, calls: int, output_check: TimedOutputCheck
 ) -> dict[str, float]:
-    """As `PairedBenchmark.waiting_us`, with the same parameters in all calls: nobody can be given others between two of them."""
+    """As `PairedBenchmark.waiting_us`, with the same parameters in all calls: there is no giving others between two."""
     session, parameters = output_check.trial.session, output_check.trial.session.timed_parameters()
     fresh.parameters_stay = True
     for arm in benchmark.arms:

@@ -51,7 +51,7 @@ def placed(
 
 
 def doubted(trial: Trial, samples: Samples) -> Suspect | None:
-    """Whether one clock says something else than another of the same contest."""
+    """Whether one clock says something else than another of the same benchmark."""
     # The launcher's clock is the referee's own.
     if trial.tier == 1 or "outside_clock" in trial.policy.disabled:
         return batched(samples)

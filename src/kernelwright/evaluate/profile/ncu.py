@@ -203,7 +203,7 @@ def unanswered(output: Output, capability: tuple[int, int], unknown: frozenset[s
 
 
 def refusal(output: Output) -> str:
-    """Why there are no counters, with the cure; empty when there are."""
+    """Why there are no counters, with the fix; empty when there are."""
     if output.denied:
         return DENIED
     if output.busy and not output.instances:

@@ -44,7 +44,7 @@ _MISSING = re.compile(
     r"is not a member of|has not been declared|was not declared|does not name a|No such file|cannot open source file"
     r"|incomplete type|not a class or namespace|is not a template|no matching function|has no member"
 )
-"""Complaints that another set of headers could cure."""
+"""Complaints that another set of headers could fix."""
 _WHOLE_FLAGS = re.compile(r"-dc|-rdc|--relocatable|--extended-lambda|-extended-lambda|-x|--expt-extended")
 
 

@@ -33,7 +33,7 @@ LOG = 20000
 
 
 class ChildRaisedError(Exception):
-    """Foreign code raised; `log` is its traceback."""
+    """Untrusted code raised; `log` is its traceback."""
 
     def __init__(self, name: str, log: str) -> None:
         super().__init__(f"{name}: {log[-1500:]}")
@@ -101,7 +101,7 @@ class CandidateProcess:
         self.busy_ns = 0
         """How long its device is kept busy before a timed call, so that host work does not show; a CPU has none."""
         self.watched = False
-        """Whether the device's clock looks for work on other streams; for all sides of a contest alike."""
+        """Whether the device's clock looks for work on other streams; for all sides of a benchmark alike."""
         self.guarded_in_time = True
         """Whether there are guards around results that are timed, and time to look at them."""
         self.calls = 0
@@ -114,7 +114,7 @@ class CandidateProcess:
 
         Raises:
             ChildGoneError, ChildSlowError: as `Child.ask`.
-            ChildRaisedError: foreign code raised.
+            ChildRaisedError: untrusted code raised.
             TamperedError: the answer belongs to no question of ours, or is none of our code's.
             RefereeError: any of these, of a trusted side; or a side that takes no such command.
         """

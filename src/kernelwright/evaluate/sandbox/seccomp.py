@@ -1,6 +1,6 @@
 """A seccomp filter as a short classic-BPF program: which system calls fail with EPERM.
 
-Two lists: what no foreign code needs (tracing, mounts, kernel modules, io_uring, memory outside its limit), and, unless
+Two lists: what no untrusted code needs (tracing, mounts, kernel modules, io_uring, memory outside its limit), and, unless
 the child may start programs, everything that makes a process. Threads stay allowed; `clone3`, whose flags a filter
 cannot see, answers ENOSYS so that libc falls back to `clone`. x86-64 only: elsewhere `install` raises OSError.
 """

@@ -142,7 +142,7 @@ class Warm:
         self.close()
 
     def _cleared(self) -> dict[str, str]:
-        """No key, token or setting of the user's reaches foreign code."""
+        """No key, token or setting of the user's reaches untrusted code."""
         kept = {k: os.environ[k] for k in ("PYTHONPATH", "LD_LIBRARY_PATH", "LANG") if k in os.environ}
         return {
             "PATH": "/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin",

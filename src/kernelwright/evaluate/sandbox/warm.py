@@ -89,7 +89,7 @@ def _become_child(birth: Birth, isolated: bool, control: int, log: int) -> None:
         kernel.exit_on_abort()
         denied = enter(birth.jail, isolated)
         grader = socket.socket(fileno=control)
-        # Said before there is any foreign code that could say it.
+        # Said before there is any untrusted code that could say it.
         wire.send(grader, Confined(denied=denied))
         importlib.import_module(MODULES[birth.side]).serve(grader)
         code = 0

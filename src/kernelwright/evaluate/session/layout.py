@@ -1,4 +1,6 @@
-"""Where things lie in a session's segments, one for each tensor: draws, spare places, regimes; or sets of parameters.
+"""Where things lie in a session's segments, one for each tensor.
+
+Draws, spare places, input distributions; or sets of parameters.
 
 Draws lie one behind the other in one piece, since windows of them go from one into the next; everything else begins where an
 allocator would put it. Knows neither what is written there nor what the memory is.
@@ -23,7 +25,7 @@ class Layout:
     spare: int
     """Places for fresh inputs and parameters, one for each call of a sample."""
     distributions: int
-    """Places for inputs of regimes."""
+    """Places for inputs of input distributions."""
 
     def draw(self, spec: TensorSpec, number: int) -> int:
         """Where a draw begins."""
@@ -34,7 +36,7 @@ class Layout:
         return line(self.kept * spec.nbytes) + number * line(spec.nbytes)
 
     def distribution(self, spec: TensorSpec, number: int) -> int:
-        """Where the inputs of a regime begin; there is room for a shift by some elements."""
+        """Where the inputs of an input distribution begin; there is room for a shift by some elements."""
         return self.place(spec, self.spare) + number * (line(spec.nbytes) + LINE)
 
     def parameter(self, spec: TensorSpec, number: int) -> int:

@@ -70,7 +70,10 @@ class Memory(Protocol):
     def place_regime(
         self, fill: "Fill", slot: int, distribution: InputDistribution, drawn: Sequence[torch.Tensor]
     ) -> list[int]:
-        """Make a regime's inputs of drawn ones; returns where they begin. `slot` numbers the regime."""
+        """Make an input distribution's inputs of drawn ones.
+
+        Returns where they begin. `slot` numbers the input distribution.
+        """
         ...
 
     def present(self, fill: "Fill", case: Case) -> None:
@@ -91,7 +94,7 @@ class Memory(Protocol):
 
 
 class Fill(Protocol):
-    """What a memory needs of its session to make a regime's inputs."""
+    """What a memory needs of its session to make an input distribution's inputs."""
 
     seeds: Seeds
 
@@ -102,7 +105,10 @@ class Fill(Protocol):
         drawn: Sequence[torch.Tensor],
         seed: int | None = None,
     ) -> list[int]:
-        """Write a regime's inputs at these places; returns where they begin, off their alignment if it shifts them."""
+        """Write an input distribution's inputs at these places.
+
+        Returns where they begin, off their alignment if it shifts them.
+        """
         ...
 
 
@@ -128,7 +134,7 @@ class Session:
         self.prepared: dict[str, str] = {}
         """Baselines that were asked for: why each one cannot be made, or nothing."""
         self.known: dict[BaselineName, Ratio] = {}
-        """How many times eager's time each other baseline takes, from the last contest in which it was timed."""
+        """How many times eager's time each other baseline takes, from the last benchmark in which it was timed."""
         self.refresh()
 
     def refresh(self, replayed: Sequence[int] = ()) -> None:
@@ -321,5 +327,5 @@ def _finite(values: Sequence[torch.Tensor]) -> bool:
 
 
 def admitted_regimes(task: Task, policy: Policy) -> list[InputDistribution]:
-    """The regimes that every input's domain admits."""
+    """The input distributions that every input's domain admits."""
     return [] if "regimes" in policy.disabled else distributions.admitted(task.workload.tensors)

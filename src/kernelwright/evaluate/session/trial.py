@@ -54,7 +54,7 @@ class Trial:
     taken its memory meanwhile."""
     candidate: Candidate
     policy: Policy
-    """The dials in force for this candidate."""
+    """The options in force for this candidate."""
     effort: Effort = "search"
     replayed: Sequence[int] = ()
     """A receipt's seeds, for a replay."""

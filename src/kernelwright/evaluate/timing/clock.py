@@ -48,7 +48,7 @@ DEVICE = Pace(rounds=1, most_calls=16, rehearsed=True)
 
 @dataclass(frozen=True)
 class Arm:
-    """A side of the contest."""
+    """A side of the benchmark."""
 
     name: str
     process: CandidateProcess
@@ -73,7 +73,7 @@ class Samples:
 
 @dataclass
 class _Tally:
-    """What is known while a contest goes on."""
+    """What is known while a benchmark goes on."""
 
     names: Sequence[str]
     us: dict[str, list[float]] = field(init=False)

@@ -14,9 +14,9 @@ from typing import Any
 from kernelwright.records.measure import Conditions
 
 CLOCK_DROP = 0.03
-"""A multiprocessor clock this share under the contest's highest spoils a block."""
+"""A multiprocessor clock this share under the benchmark's highest spoils a block."""
 MOST_REPEATS = 4
-"""Blocks that one contest may measure again; after that they count, marked."""
+"""Blocks that one benchmark may measure again; after that they count, marked."""
 MANY_MARKED = 0.25
 WIDER = 2.0
 """Times the minimum effect that a verdict needs where more than a quarter of the blocks are marked."""
@@ -59,7 +59,7 @@ class Reading:
 
 @dataclass
 class Watch:
-    """Reads the device after each block of one contest, and keeps the readings of those that count."""
+    """Reads the device after each block of one benchmark, and keeps the readings of those that count."""
 
     read: Callable[[], Reading | None] | None = None
     note: str = "nothing was read"

@@ -52,7 +52,7 @@ class Stock:
 
 
 class FreshInputs:
-    """Inputs and parameters for one contest; `view` gives a tensor, by its number, at a byte offset."""
+    """Inputs and parameters for one benchmark; `view` gives a tensor, by its number, at a byte offset."""
 
     def __init__(self, stocks: Sequence[Stock], view: View) -> None:
         self._stocks, self._view = tuple(stocks), view
@@ -60,7 +60,7 @@ class FreshInputs:
         self._synthesis = InputSynthesis()
         self.enabled = True
         self.parameters_stay = False
-        """Whether every call has the parameters that were there before the contest."""
+        """Whether every call has the parameters that were there before the benchmark."""
         self.bears_huge = False
         """Whether a huge element leaves the reference finite, so that a replaced one may be large too."""
 
@@ -121,7 +121,7 @@ class FreshInputs:
             return values[torch.randperm(len(values), generator=self._generator).to(values.device)]
         if not spec.floating:
             return torch.randint(spec.bound or 1, values.shape, generator=self._generator).to(values)
-        # No larger than the regime of a huge element, which the reference has borne at this dtype.
+        # No larger than the input distribution of a huge element, which the reference has borne at this dtype.
         return (values.float() * self._strength(spec) + 1).clamp(-1e4, 1e4).to(values.dtype)
 
     def _strength(self, spec: TensorSpec) -> float:
@@ -130,7 +130,7 @@ class FreshInputs:
 
 
 class InputSynthesis:
-    """Coins and factors of one contest, by dtype and device."""
+    """Coins and factors of one benchmark, by dtype and device."""
 
     def __init__(self) -> None:
         self._generator = torch.Generator().manual_seed(secrets.randbits(62))

@@ -1,4 +1,4 @@
-"""From paired samples to a ratio, its interval and a verdict. Says when a contest has seen enough.
+"""From paired samples to a ratio, its interval and a verdict. Says when a benchmark has seen enough.
 
 The interval is that of the sign test: order statistics of the blocks' log ratios. It assumes no distribution and no
 variance. The order of sides is drawn anew for every block, so that of two equal sides each is ahead with a chance of one
@@ -7,7 +7,7 @@ half, independently of all other blocks and whatever the machine drifts through:
 A clock that looks after every block and stops when it likes what it sees calls noise a difference. Here the numbers of
 blocks at which it looks are known before the first block, each look is entitled to its share of the allowed error, and
 the intervals of all looks hold together (`ratio`), so that stopping at any of them, for any reason, keeps the level. A
-contest that the budget of seconds ends between two looks has used one look in place of the next: time does not know
+benchmark that the budget of seconds ends between two looks has used one look in place of the next: time does not know
 which side was ahead.
 """
 
@@ -125,7 +125,7 @@ def schedule(most: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Stopping:
-    """The rule of one contest: whom to compare, at which looks, and what is enough."""
+    """The rule of one benchmark: whom to compare, at which looks, and what is enough."""
 
     baselines: Sequence[BaselineName]
     most: int
@@ -137,7 +137,7 @@ class Stopping:
     least_us: float = 0.0
     """Smallest difference that is told, in microseconds: two processes of one kernel may differ as long as they live."""
     clear: Literal["stops", "goes on"] = "stops"
-    """Whether a verdict that no further block is likely to change ends the contest before it is tight."""
+    """Whether a verdict that no further block is likely to change ends the benchmark before it is tight."""
 
     def enough(self, samples: dict[str, list[float]]) -> bool:
         """Whether every comparison is settled; only ever true at a scheduled look."""

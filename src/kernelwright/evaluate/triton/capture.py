@@ -135,7 +135,7 @@ class _Subject:
         """One plan for each configuration that compiles.
 
         Raises:
-            NotStaticError, and whatever foreign code and its compiler raise.
+            NotStaticError, and whatever untrusted code and its compiler raise.
         """
         choice, first = self._first(aligned)
         plans, others = [first], self.tuners.others(choice)

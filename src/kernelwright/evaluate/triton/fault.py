@@ -30,7 +30,7 @@ class Fault(Record):
 
 
 class CandidateError(Exception):
-    """Raised by our own checks inside foreign frames; carries the kind of fault."""
+    """Raised by our own checks inside untrusted frames; carries the kind of fault."""
 
     kind: FaultKind = "run"
 
@@ -48,7 +48,7 @@ class UnsupportedError(CandidateError):
 
 
 class Boundary:
-    """A context in which foreign code runs: whatever it raises becomes `fault`.
+    """A context in which untrusted code runs: whatever it raises becomes `fault`.
 
     Args:
         source: the candidate's file; frames of other files are left out of the log.

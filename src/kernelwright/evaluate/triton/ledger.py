@@ -123,7 +123,7 @@ class TensorTracker(TorchDispatchMode):  # type: ignore[misc]
         """Note why this host code is not static.
 
         Raises:
-            NotStaticError: always; the reason is kept as well, since foreign code may swallow the exception.
+            NotStaticError: always; the reason is kept as well, since untrusted code may swallow the exception.
         """
         self.reason = self.reason or reason
         raise NotStaticError(self.reason)

@@ -92,7 +92,7 @@ Option = Callable[[_Trial, Fit], Iterator[_Trial | None]]
 
 
 def _descend(trial: _Trial, options: Sequence[Option], fit: Fit) -> _Trial:
-    """Turn each dial until the workload is small enough, keeping what the reference accepts."""
+    """Turn each option until the workload is small enough, keeping what the reference accepts."""
     for option in options:
         if _cost(trial.workload) <= ELEMENTS:
             break
@@ -122,7 +122,7 @@ def _shrink_leading(size: int, rows: int, rank: int) -> Change:
 
 
 def _size_options(workload: Workload) -> list[Option]:
-    """One dial for each size among the inputs' dimensions, largest first; never one that values depend on."""
+    """One option for each size among the inputs' dimensions, largest first; never one that values depend on."""
     sizes = {size for t in workload.tensors for size in t.shape if size > FEWEST}
     bounds = {t.bound for t in workload.tensors}
     rows = {t.shape[-1] for t in workload.tensors if t.domain is Domain.PROBABILITY and t.shape}

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 Untyped = Any
-"""An object of a foreign library: a builder, a Triton type, an enumeration's member, kernel metadata."""
+"""An object of an untrusted library: a builder, a Triton type, an enumeration's member, kernel metadata."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

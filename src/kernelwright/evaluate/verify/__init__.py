@@ -1,1 +1,1 @@
-"""The verify stage: regimes, calibrated comparison against fp64."""
+"""The verify stage: input distributions, calibrated comparison against fp64."""

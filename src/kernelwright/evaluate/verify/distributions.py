@@ -67,7 +67,7 @@ DISTRIBUTIONS = (
 
 
 def admitted(inputs: Sequence[TensorSpec]) -> list[InputDistribution]:
-    """The regimes that change at least one of these inputs, and the unaligned one."""
+    """The input distributions that change at least one of these inputs, and the unaligned one."""
     changing = [r for r in DISTRIBUTIONS if any(t.floating and t.domain in r.domains for t in inputs)]
     return [*changing, UNALIGNED]
 
@@ -75,7 +75,7 @@ def admitted(inputs: Sequence[TensorSpec]) -> list[InputDistribution]:
 def apply(
     distribution: InputDistribution, x: torch.Tensor, spec: TensorSpec, generator: torch.Generator
 ) -> torch.Tensor:
-    """One input under a regime."""
+    """One input under an input distribution."""
     if not spec.floating or spec.domain not in distribution.domains or not x.numel():
         return x
     return distribution.change(x, spec, generator).to(x.dtype)

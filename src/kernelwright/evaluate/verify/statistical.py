@@ -35,7 +35,7 @@ FEWEST, MOST = 2000, 200_000
 PAIRS = 128
 """Most sums of differences that a test is made of."""
 KEPT = 64
-"""Pairs whose elements are kept until the contest is over."""
+"""Pairs whose elements are kept until the benchmark is over."""
 LEAST = 8
 """Pairs below which nothing can be told."""
 Pair = tuple[torch.Tensor, torch.Tensor]

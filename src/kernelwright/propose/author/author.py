@@ -1,6 +1,6 @@
 """The built-in author: plan, schedule, source. It needs no model, no key and no network.
 
-Each intent of an expansion is one verb of the learner. The author is stateless, so that a resumed run proposes the
+Each intent of a proposal request is one verb of the learner. The author is stateless, so that a resumed run proposes the
 same: all that it knows of the past comes with the brief.
 """
 

@@ -1,7 +1,7 @@
 """How the author learns: from a parent's memo and feedback to the next change of one schedule option.
 
 This is hill climbing without stored state. The best schedule of a lineage fixes one order in which its options are
-changed. An expansion takes the change at its distance from the attempt that measured that best, so siblings which know
+changed. A proposal request takes the change at its distance from the attempt that measured that best, so siblings which know
 nothing of each other never try the same. A change that paid makes a new best and is continued in its direction. Without
 feedback the first parent is changed at random. Plans, languages and sources are unknown here.
 """
@@ -20,17 +20,17 @@ from kernelwright.records.feedback import BROADER, Bottleneck, Feedback
 
 S = TypeVar("S", bound=Record)
 Fingerprint = Callable[[S], str]
-"""What tells the kernels of two schedules apart: a dial may mean nothing beside the others."""
+"""What tells the kernels of two schedules apart: an option may mean nothing beside the others."""
 PAYS = 1.01
 """Factor of speedup above which a turn has paid and is worth continuing."""
 MATCHED = 4.0
-"""How much likelier a dial is turned that eases the bottleneck that was found."""
+"""How much likelier an option is turned that eases the bottleneck that was found."""
 NEIGHBOUR = 2.0
-"""How much likelier a dial moves by one step than by more."""
+"""How much likelier an option moves by one step than by more."""
 BEHIND = 0.15
-"""How much less likely a value is that lies behind one that did not pay: most dials have one optimum."""
+"""How much less likely a value is that lies behind one that did not pay: most options have one optimum."""
 HOME = 2.0
-"""How much likelier a dial goes back to where a person would start."""
+"""How much likelier an option goes back to where a person would start."""
 
 DRAWS = 8
 """Starting points that are drawn until one is another kernel than home's."""
@@ -43,7 +43,7 @@ class Base(Record):
     score: float
     """Its speedup over eager."""
     at: int
-    """Number of the expansion that proposed it."""
+    """Number of the proposal request that proposed it."""
     bottleneck: Bottleneck = "unknown"
     tried: tuple[str, ...] = ()
     """Turns that had been tried when it became the best."""
@@ -90,9 +90,9 @@ class Past:
     feedback: Sequence[Feedback] = ()
     """One for each parent; empty when it is withheld."""
     number: int = 0
-    """The expansion's number."""
+    """The proposal request's number."""
     sibling: int = 0
-    """Position among the expansion's candidates."""
+    """Position among the proposal request's candidates."""
     siblings: int = 1
 
 
@@ -111,7 +111,7 @@ class Learner(Generic[S]):
         return self._step(self.home, (), None, "the default")
 
     def start(self) -> Step[S]:
-        """A starting point: home with about half of the dials drawn anew, again if that changed nothing."""
+        """A starting point: home with about half of the options drawn anew, again if that changed nothing."""
         count = max(1, len(self.space.options) // 2)
         for _ in range(DRAWS):
             schedule = self.space.scattered(self.home, self.draw.getrandbits(32), count)
@@ -120,7 +120,7 @@ class Learner(Generic[S]):
         return self._step(schedule, (), None, "a starting point")
 
     def improve(self, past: Past) -> Step[S]:
-        """The lineage's best with the next dial turned; two dials when every single turn was tried."""
+        """The lineage's best with the next option turned; two options when every single turn was tried."""
         base = self._base(past)
         if base is None:
             return self._blind(past)
@@ -146,7 +146,7 @@ class Learner(Generic[S]):
         return self._step(self.home, (), None, "back to the safe default")
 
     def _blind(self, past: Past) -> Step[S]:
-        """The first parent with any dial turned."""
+        """The first parent with any option turned."""
         parent = self._first(past)
         moves = (self.draw.choice(list(self.space.moves(parent))),)
         return self._step(self.space.turned(parent, *moves), moves, None, f"turned {moves[0].name} blindly")
@@ -272,6 +272,6 @@ def _parted(name: str) -> tuple[str, str, str]:
 
 
 def _setting(base: Base, option: str) -> Setting:
-    """What the base has a dial set to."""
+    """What the base has an option set to."""
     value = base.schedule[option]
     return value if isinstance(value, int) else str(value)

@@ -32,7 +32,7 @@ def service():
 
 def judged(service, kernel, target):
     task = service.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), target, POLICY)
-    return service.judge(task, read_kernel(KERNELS / kernel), POLICY, "search")
+    return service.evaluate(task, read_kernel(KERNELS / kernel), POLICY, "search")
 
 
 def absent(arch):

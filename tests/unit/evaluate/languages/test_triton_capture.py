@@ -107,6 +107,7 @@ def test_an_answer_of_its_own_is_tampering(rehearsed, fields):
 
 @pytest.mark.parametrize("text", ["'[' * 100000", "'{}'", "'x' * (5 << 20)", "'3'"])
 def test_plans_that_are_none_are_tampering(rehearsed, text):
-    forged = f"from kernelwright.evaluate.entrypoints import cross\nclass Forger: model_dump_json = staticmethod(lambda: {text})\n"
+    says = f"class Forger: model_dump_json = staticmethod(lambda: {text})\n"
+    forged = f"from kernelwright.evaluate.entrypoints import cross\n{says}"
     with pytest.raises(TamperedError):
         ask(rehearsed, forged + "cross.CapturedPlans = lambda **fields: Forger\n" + SOURCE)

@@ -86,7 +86,7 @@ def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) ->
         with trial.timed("load"):
             _load(trial, machine, process, made)
         with trial.timed("compile"):
-            # Foreign code runs in this call as well, so that what ends it is a crash and no failed build.
+            # Untrusted code runs in this call as well, so that what ends it is a crash and no failed build.
             trial.stage = "load"
             facts = _first_call(trial, machine, process, made)
         process.limit_s = limit_s(session)

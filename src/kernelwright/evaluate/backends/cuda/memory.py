@@ -1,7 +1,7 @@
 """Inputs of a session in shared device memory.
 
-Inputs lie in VMM allocations, the reference draws straight into them, results come back through an outbox, and all regimes
-share one place for their inputs, where each is made anew when it is needed.
+Inputs lie in VMM allocations, the reference draws straight into them, results come back through an outbox, and all
+input distributions share one place for their inputs, where each is made anew when it is needed.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ ENDING_S = 3.0
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a regime's inputs are made once more."""
+    """How an input distribution's inputs are made once more."""
 
     distribution: InputDistribution
     drawn: Sequence[torch.Tensor]
@@ -90,7 +90,7 @@ class DeviceMemory:
     def place_regime(
         self, fill: Fill, slot: int, distribution: InputDistribution, drawn: Sequence[torch.Tensor]
     ) -> list[int]:
-        """See `Memory.place_regime`: all regimes share one place, and each is made of a seed of its own."""
+        """See `Memory.place_regime`: all input distributions share one place, and each is made of a seed of its own."""
         recipe = self._recipes[distribution.name] = Recipe(distribution, drawn, fill.seeds.new())
         return self._make(fill, recipe)
 

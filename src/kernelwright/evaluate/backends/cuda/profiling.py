@@ -96,7 +96,7 @@ class Opened:
 
 
 def must_be_nobody(child: CandidateProcess, rung: Rung, request: Request) -> None:
-    """A part that was left out may cost another: foreign host code never runs as the referee's user for a profile.
+    """A part that was left out may cost another: untrusted host code never runs as the referee's user for a profile.
 
     Raises:
         MachineError: it would.

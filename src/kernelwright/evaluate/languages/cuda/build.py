@@ -37,7 +37,7 @@ MEMORY = 8 << 30
 
 @dataclass(frozen=True)
 class _Compiled:
-    """What the compiler's process says of a successful build; foreign, but well-formed."""
+    """What the compiler's process says of a successful build; untrusted, but well-formed."""
 
     binary: bytes
     names: dict[str, str]

@@ -66,7 +66,7 @@ def usages(log: str) -> dict[str, Usage]:
 
 
 def kernel_facts(log: str) -> tuple[KernelFacts, ...]:
-    """What is known of kernels that foreign host code launches: not their blocks, nor dynamic shared memory."""
+    """What is known of kernels that untrusted host code launches: not their blocks, nor dynamic shared memory."""
     return tuple(
         KernelFacts(name=plain(n), registers=u.registers, spill_bytes=u.spill_bytes, shared_bytes=u.shared_bytes)
         for n, u in usages(log).items()

@@ -20,7 +20,7 @@ Names = Mapping[str, Value]
 
 
 class RecipeError(Exception):
-    """The recipe cannot be followed; the message is for its author, and says the cure."""
+    """The recipe cannot be followed; the message is for its author, and says the fix."""
 
 
 def whole(text: str, names: Names) -> int:

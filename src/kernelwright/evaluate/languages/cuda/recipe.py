@@ -36,7 +36,7 @@ def resolve(candidate: Candidate, workload: Workload, device: Hardware) -> Resol
     """The launches of `candidate` for the shapes of `workload`; open tunables take their first value.
 
     Raises:
-        RecipeError: the recipe is missing or cannot be followed; the message says what is wrong and the cure.
+        RecipeError: the recipe is missing or cannot be followed; the message says what is wrong and the fix.
     """
     recipe = candidate.recipe
     if recipe is None:

@@ -80,7 +80,7 @@ def capture(
 
     Raises:
         ChildSlowError: it took longer than `limit_s`.
-        ChildGoneError: the process ended; foreign code may have ended it.
+        ChildGoneError: the process ended; untrusted code may have ended it.
         TamperedError: the answer is not one that our own code gives.
     """
     if len(candidate.source.encode()) > LARGEST_SOURCE:

@@ -52,7 +52,7 @@ class Done(Reply):
 
 
 class Raised(Record):
-    """Foreign code raised, or its fault was found."""
+    """Untrusted code raised, or its fault was found."""
 
     error: Text
     log: Text = ""

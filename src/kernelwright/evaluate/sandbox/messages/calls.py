@@ -23,7 +23,7 @@ class Found(Record):
     address: Address
     """In the child's memory; in an outbox, from its beginning."""
     dtype: str
-    """Any word: foreign code chooses it."""
+    """Any word: untrusted code chooses it."""
     shape: Annotated[tuple[Whole, ...], Field(max_length=64)]
 
     @property

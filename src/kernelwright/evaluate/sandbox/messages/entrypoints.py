@@ -66,7 +66,7 @@ class Born(Record):
 
 
 class Confined(Record):
-    """From the child, before any foreign code: the parts of its jail that the host denied."""
+    """From the child, before any untrusted code: the parts of its jail that the host denied."""
 
     denied: tuple[str, ...]
 

@@ -72,7 +72,7 @@ def _blocks(plan: Plan) -> tuple[int, ...]:
 
 
 def cpp_space(plan: Plan) -> Space[CppSchedule]:
-    """The dials that mean something for this plan, each with its values in order."""
+    """The options that mean something for this plan, each with its values in order."""
     has_rows = not plan.flat
     options = {
         Option("threads", ("all", "half", "one"), "compute"): True,

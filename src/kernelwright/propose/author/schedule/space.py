@@ -21,12 +21,12 @@ class Option:
     values: tuple[Setting, ...]
     """In order: neighbours differ little."""
     eases: Bottleneck
-    """The bottleneck that this dial is most likely to move."""
+    """The bottleneck that this option is most likely to move."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A dial set to a value."""
+    """An option set to a value."""
 
     option: str
     value: Setting
@@ -46,22 +46,22 @@ class Space(Generic[S]):
 
     @cached_property
     def by_name(self) -> dict[str, Option]:
-        """The dials under their names."""
+        """The options under their names."""
         return {option.name: option for option in self.options}
 
     def moves(self, schedule: S) -> Iterator[Move]:
-        """Every single change of a dial."""
+        """Every single change of an option."""
         for option in self.options:
             now = getattr(schedule, option.name)
             yield from (Move(option.name, value) for value in option.values if value != now)
 
     def turned(self, schedule: S, *moves: Move) -> S:
-        """The schedule after turning dials."""
+        """The schedule after turning options."""
         update = {move.option: move.value for move in moves}
         return self.record.model_validate(schedule.model_dump() | update)
 
     def scattered(self, schedule: S, seed: int, options: int) -> S:
-        """The schedule with some dials, drawn by the seed, at values drawn by the seed."""
+        """The schedule with some options, drawn by the seed, at values drawn by the seed."""
         draw = random.Random(seed)
         chosen = draw.sample(self.options, min(options, len(self.options)))
         return self.turned(schedule, *(Move(d.name, draw.choice(d.values)) for d in chosen))

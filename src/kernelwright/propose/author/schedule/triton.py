@@ -68,7 +68,7 @@ def _warps(tile: int, each: int) -> int:
 
 
 def triton_space(plan: Plan) -> Space[TritonSchedule]:
-    """The dials that mean something for this plan, each with its values in order."""
+    """The options that mean something for this plan, each with its values in order."""
     options = [
         Option("block", (512, 1024, 2048, 4096, 8192), "memory"),
         Option("warps", (2, 4, 8, 16), "latency"),
