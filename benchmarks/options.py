@@ -67,7 +67,7 @@ def moves(task: Task) -> Iterator[tuple[str, Candidate]]:
 
 
 def _row(name: str, turn: str, found: Evaluation, started: Ratio | None) -> dict[str, object]:
-    row: dict[str, object] = {"task": name, "turn": turn, "outcome": found.outcome}
+    row: dict[str, object] = {"task": name, "move": turn, "outcome": found.outcome}
     speedup = _speedup(found)
     if speedup is None or started is None:
         return row

@@ -70,7 +70,7 @@ def trimmed(found: Evaluation) -> Evaluation:
     if not isinstance(found, Measured):
         return found
     arms = tuple(side.model_copy(update={"samples_us": ()}) for side in found.timing.arms)
-    timing = found.timing.model_copy(update={"sides": arms, "conditions": None})
+    timing = found.timing.model_copy(update={"arms": arms, "conditions": None})
     return found.model_copy(update={"timing": timing})
 
 

@@ -43,7 +43,7 @@ def test_verify_says_that_it_holds_and_what_was_compared(kernelwright, receipt):
 def test_verify_says_that_it_does_not_hold_with_a_code_of_its_own(kernelwright, receipt):
     said = kernelwright("verify", receipt, "--json", evaluator=ScriptedEvaluator(refuted=(3,)))
     assert said.code == 9
-    assert said.json["standing"]["holds"] is False
+    assert said.json["comparison"]["holds"] is False
 
 
 def test_an_edited_receipt_and_none_at_all_end_with_code_8(kernelwright, receipt):

@@ -85,7 +85,7 @@ def test_samples_far_apart_are_logarithmic_and_say_so():
     arms = (Side(name="candidate", samples_us=(1.0, 1.1)), Side(name="eager", samples_us=(90.0,)))
     timing = Timing(latency_us=1, arms=arms, versus=(), calls_per_sample=1, clock="outside")
     assert "logarithmic" in str(samples(timing, WIDE))
-    parsed(samples(timing.model_copy(update={"sides": ()}), WIDE))
+    parsed(samples(timing.model_copy(update={"arms": ()}), WIDE))
 
 
 def test_errors_as_shares_of_the_limit():

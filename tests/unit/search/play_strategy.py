@@ -67,7 +67,7 @@ class Player:
         evaluation = made.evaluation.model_copy(update={"stage": stage}) if stage else made.evaluation
         proposal = made.proposal.model_copy(update={"candidate": candidate})
         known = int(twin) if twin else None
-        new = {"expansion": proposal_request, "proposal": proposal, "evaluation": evaluation, "known": known}
+        new = {"proposal_request": proposal_request, "proposal": proposal, "evaluation": evaluation, "known": known}
         return made.model_copy(update=new)
 
 

@@ -57,7 +57,7 @@ def _show(found: "Recheck") -> None:
 
 def _table(found: "Recheck") -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("attempt", "standing", "finding", "was", "now"):
+    for name in ("attempt", "comparison", "finding", "was", "now"):
         table.add_column(name, overflow="fold")
     for row in found.rows:
         for line in _lines(row):
