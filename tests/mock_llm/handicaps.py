@@ -131,7 +131,7 @@ EACH = {
 }
 """What an element does first. No optimizer looks into these functions, or it would find that nobody needs the result:
 GCC 12 takes even a volatile variable out of the loop."""
-MESSAGES = {"division_chain": 36, "product_chain": 24, "root_chain": 2}
+TURNS = {"division_chain": 36, "product_chain": 24, "root_chain": 2}
 """Steps of a chain for each element. Each takes about four times what the next one does, and they are lifted in this
 order: a machine with other work too, on which a measured speedup can be half or twice what it should be, still shows
 that something was lifted."""
@@ -177,7 +177,7 @@ def _each(lines: list[str], names: Collection[str]) -> list[str]:
         return lines
     first = next(i for i, line in enumerate(lines) if INNER.match(line))
     indent = " " * (len(lines[first]) - len(lines[first].lstrip()) + 2)
-    waits = [f"{indent}{EACH[name].format(turns=MESSAGES[name])}" for name in names]
+    waits = [f"{indent}{EACH[name].format(turns=TURNS[name])}" for name in names]
     before, body = lines[:first], _outermost(lines) + 1
     _drop_pragma(before)
     return [*before[:body], f"    {STATE}", *before[body:], lines[first], *waits, *lines[first + 1 :]]

@@ -208,4 +208,4 @@ def read(folder: Path) -> Found:
     """What a run's folder holds now."""
     with closing(RunStore.open(folder)) as store:
         spent = [event["spent"] for body in store.events() if (event := json.loads(body))["kind"] == "spent"]
-        return Found(store.attempts(), store.tells(), store.turns(), store.outcome(), spent[-1] if spent else None)
+        return Found(store.attempts(), store.tells(), store.messages(), store.outcome(), spent[-1] if spent else None)

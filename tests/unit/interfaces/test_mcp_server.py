@@ -227,7 +227,7 @@ def test_looks_are_journaled_beside_the_kernel_that_they_are_for(served, tmp_pat
         return loaded["run"]
 
     with closing(RunStore.open(tmp_path / served(scene))) as store:
-        told = [(turn.number, turn.proposal_request, turn.step, turn.kind) for turn in store.turns()]
+        told = [(turn.number, turn.proposal_request, turn.step, turn.kind) for turn in store.messages()]
     assert told == [(0, 0, 0, "call"), (1, 0, 1, "result"), (2, 1, 0, "call"), (3, 1, 1, "result")]
 
 

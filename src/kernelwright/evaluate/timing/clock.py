@@ -22,7 +22,7 @@ SAMPLE_NS = 3_000_000
 """Shortest sample worth timing from outside, where waking a process costs tens of microseconds."""
 MOST_CALLS = 48
 ROUNDS = 3
-MESSAGES, MOST_IN_TURN = 8, 16
+HANDED_OVER, MOST_IN_TURN = 8, 16
 """Blocks that are held once more with calls handed over one by one, and calls of a round there."""
 DISAGREES_US = 20.0
 """Microseconds a call that waking and answering may differ by, from one question to the next."""
@@ -148,7 +148,7 @@ class PairedBenchmark:
                 continue
             for name, value in best.items():
                 tally.us[name].append(value)
-            if self.among and count > 1 and held < MESSAGES:
+            if self.among and count > 1 and held < HANDED_OVER:
                 self._in_turn(self.among, min(count, MOST_IN_TURN), tally)
             if self.settled(tally.us):
                 break

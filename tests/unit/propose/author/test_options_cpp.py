@@ -14,7 +14,7 @@ from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.records.candidate import Define
 
 STYLE = Path(__file__).parents[4] / ".clang-format"
-MESSAGES = {
+MOVES = {
     "threads": ("mse", "half"), "distribution": ("mse", "dynamic"), "chunk": ("softmax", 4),
     "block": ("mse", 1024),
     "accumulators": ("softmax", 4), "order": ("gelu", "columns"), "passes": ("softmax", "online"),
@@ -41,18 +41,18 @@ def cases(softmax, layer_norm, mse, gelu, cross_entropy):
 
 @pytest.fixture(scope="module")
 def built(cases, tmp_path_factory):
-    wanted = {option: (name, {option: value}) for option, (name, value) in MESSAGES.items()} | FUSED
+    wanted = {option: (name, {option: value}) for option, (name, value) in MOVES.items()} | FUSED
     candidates = {k: write_cpp(lower(cases[n].task), CppSchedule(**d)) for k, (n, d) in wanted.items()}
     entries = build(list(candidates.values()), tmp_path_factory.mktemp("options"))
     return {k: (cases[wanted[k][0]], c, e) for (k, c), e in zip(candidates.items(), entries, strict=True)}
 
 
 def test_every_field_is_a_dial_of_some_plan_and_tested_here():
-    assert set(CppSchedule.model_fields) == set(MESSAGES)
-    assert len(MESSAGES) >= 8
+    assert set(CppSchedule.model_fields) == set(MOVES)
+    assert len(MOVES) >= 8
 
 
-@pytest.mark.parametrize("option", MESSAGES)
+@pytest.mark.parametrize("option", MOVES)
 def test_a_dial_alone_changes_the_candidate_and_nothing_else(cases, built, option):
     found, candidate, entry = built[option]
     plan = lower(found.task)

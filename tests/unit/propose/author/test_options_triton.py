@@ -16,7 +16,7 @@ from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_d
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Define
 
-MESSAGES = {
+MOVES = {
     "block": ("mse", {"block": 512}), "rows": ("softmax", {"rows": 4}), "warps": ("softmax", {"warps": 4}),
     "stages": ("mse", {"stages": 4, "grid": "persistent"}),
     "unroll": ("mse", {"unroll": 4, "grid": "persistent"}),
@@ -97,7 +97,7 @@ def judged(cases, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("triton")
     paths = {}
-    for name, (task, options) in {**MESSAGES, **FUSED}.items():
+    for name, (task, options) in {**MOVES, **FUSED}.items():
         path = folder / f"{name.replace(' ', '_')}.py"
         plan = lower(cases[task].task)
         schedule = TritonSchedule(**({"block": 1024} | options))
@@ -115,13 +115,13 @@ def judged(cases, tmp_path_factory):
 
 
 def test_every_field_is_tested_here():
-    assert set(TritonSchedule.model_fields) == set(MESSAGES)
-    assert len(MESSAGES) >= 8
+    assert set(TritonSchedule.model_fields) == set(MOVES)
+    assert len(MOVES) >= 8
 
 
-@pytest.mark.parametrize("option", MESSAGES)
+@pytest.mark.parametrize("option", MOVES)
 def test_a_dial_alone_changes_the_source(cases, option):
-    name, options = MESSAGES[option]
+    name, options = MOVES[option]
     plan = lower(cases[name].task)
     assert option in triton_space(plan).by_name
     base = {**options}
@@ -130,7 +130,7 @@ def test_a_dial_alone_changes_the_source(cases, option):
     assert changed.source != write_triton(cases[name].task, plan, TritonSchedule(**base)).source
 
 
-@pytest.mark.parametrize("name", [*MESSAGES, *FUSED])
+@pytest.mark.parametrize("name", [*MOVES, *FUSED])
 def test_right_in_the_interpreter_on_the_kernel_path(judged, name):
     worst, launches = judged[name]
     assert launches == 2

@@ -4,7 +4,7 @@ import pytest
 
 from kernelwright.evaluate.pipeline.timing_sanity import MORE_SHARE, MORE_US, batched
 from kernelwright.evaluate.sandbox.candidate_process import Ran
-from kernelwright.evaluate.timing.clock import MESSAGES, MOST_IN_TURN, ROUNDS, Arm, PairedBenchmark
+from kernelwright.evaluate.timing.clock import HANDED_OVER, MOST_IN_TURN, ROUNDS, Arm, PairedBenchmark
 
 HANDING = 60_000
 """Nanoseconds that handing over one call takes here."""
@@ -40,14 +40,14 @@ def benchmark(eager, candidate, **more):
 
 def test_the_first_blocks_are_held_once_more_on_other_inputs_for_every_side():
     eager, candidate = Side(500_000), Side(100_000)
-    samples = benchmark(eager, candidate).hold(MESSAGES + 5, 1e9)
+    samples = benchmark(eager, candidate).hold(HANDED_OVER + 5, 1e9)
     assert {name: len(v) for name, v in samples.in_turn_us.items()} == dict.fromkeys(
-        ("idle", "eager", "candidate"), MESSAGES
+        ("idle", "eager", "candidate"), HANDED_OVER
     )
-    assert samples.in_turn_us["candidate"] == pytest.approx([160.0] * MESSAGES)
-    assert samples.in_turn_us["idle"] == pytest.approx([60.0] * MESSAGES)
+    assert samples.in_turn_us["candidate"] == pytest.approx([160.0] * HANDED_OVER)
+    assert samples.in_turn_us["idle"] == pytest.approx([60.0] * HANDED_OVER)
     assert eager.met == candidate.met
-    assert len(eager.met) == eager.idle == MESSAGES * ROUNDS
+    assert len(eager.met) == eager.idle == HANDED_OVER * ROUNDS
     assert {len(calls) for calls in eager.met} == {min(samples.calls, MOST_IN_TURN)}
     assert len({call for calls in eager.met for call in calls}) == sum(map(len, eager.met))
 
