@@ -32,7 +32,7 @@ def failed(name, message):
 
 RIGHT = {
     "admit": answered(TASK),
-    "judge": answered(Refused(reason="scripted")),
+    "evaluate": answered(Refused(reason="scripted")),
     "profile": answered(sample_profile()),
     "environment": answered(sample_environment()),
 }
@@ -87,7 +87,7 @@ def test_a_profile_is_asked_for_with_or_without_a_build(play, build):
 
 @pytest.mark.parametrize("name", ["TaskError", "MachineError", "RefereeError", "UsageError"])
 def test_an_error_is_raised_as_what_it_is(play, name):
-    answers = {"judge": failed(name, "the cure")}
+    answers = {"evaluate": failed(name, "the cure")}
     with pytest.raises(getattr(errors, name), match="the cure") as raised:
         play(judged, answers)
     assert type(raised.value).__name__ == name
@@ -95,7 +95,7 @@ def test_an_error_is_raised_as_what_it_is(play, name):
 
 def test_an_error_that_nobody_knows_is_the_referee_s(play):
     with pytest.raises(errors.RefereeError, match="odd"):
-        play(judged, {"judge": failed("Nonsense", "odd")})
+        play(judged, {"evaluate": failed("Nonsense", "odd")})
 
 
 def test_a_worker_that_dies_is_the_referee_s_trouble_and_the_next_question_is_answered(play):
@@ -104,7 +104,7 @@ def test_a_worker_that_dies_is_the_referee_s_trouble_and_the_next_question_is_an
             await judge.evaluate(TASK, CANDIDATE)
         return await judge.environment()
 
-    assert play(scene, {**RIGHT, "judge": None}) == sample_environment()
+    assert play(scene, {**RIGHT, "evaluate": None}) == sample_environment()
 
 
 def test_without_a_word_the_referee_judges_on_this_cpu_with_the_default_policy():
@@ -146,7 +146,7 @@ def test_jobs_of_one_task_are_kin_and_say_whether_they_need_a_gpu(monkeypatch):
     gpu = Target(kind="cuda", arch="sm_90", present=True)
     asyncio.run(scene(Place("ray"), gpu))
     assert made == [("ray", True, "identify"), "closed"]
-    assert [do for do, _ in asked] == ["admit", "judge", "environment"]
+    assert [do for do, _ in asked] == ["admit", "evaluate", "environment"]
     assert len({affinity for _, affinity in asked}) == 1
     asyncio.run(scene(Place("ray"), gpu.model_copy(update={"present": False})))
     asyncio.run(scene(Place(), gpu))
@@ -163,7 +163,7 @@ def test_figures_of_two_devices_are_not_put_side_by_side(play):
             await judge.evaluate(TASK, CANDIDATE)
         return environment
 
-    answers = {**RIGHT, "judge": answered(judged_there)}
+    answers = {**RIGHT, "evaluate": answered(judged_there)}
     assert play(scene, answers) == sample_environment()
 
 
@@ -195,7 +195,7 @@ def test_a_body_is_sent_to_the_worker_that_asks_for_it_and_to_no_other(monkeypat
 
 def test_a_worker_that_asks_for_a_body_again_and_again_is_broken(play):
     with pytest.raises(errors.RefereeError, match="does not know the task whose body"):
-        play(judged, {"judge": {"kind": "unknown_task"}})
+        play(judged, {"evaluate": {"kind": "unknown_task"}})
 
 
 @pytest.mark.parametrize(
@@ -210,5 +210,5 @@ def test_a_worker_that_asks_for_a_body_again_and_again_is_broken(play):
     ],
 )
 def test_a_malformed_answer_is_told_with_its_job_and_field(play, answer, field):
-    with pytest.raises(errors.RefereeError, match=f"answer to the job Judge.*{field}"):
-        play(judged, {"judge": answer})
+    with pytest.raises(errors.RefereeError, match=f"answer to the job Evaluate.*{field}"):
+        play(judged, {"evaluate": answer})

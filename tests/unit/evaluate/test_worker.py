@@ -43,7 +43,7 @@ JOBS = {
     "admit": Admit(source=TASK.source, target=TASK.target),
     "examine": Examine(source=TASK.source, target=TASK.target),
     "replay": Replay(**CPP, seeds=(1, 2)),
-    "judge": Evaluate(**CPP, effort="final"),
+    "evaluate": Evaluate(**CPP, effort="final"),
     "build": Build(**CPP),
     "profile": TakeProfile(**CPP, build=BUILD),
     "environment": DescribeEnvironment(target=TASK.target),
@@ -52,7 +52,7 @@ RESULTS = {
     "admit": TASK,
     "examine": FITNESS,
     "replay": Refused(reason="scripted"),
-    "judge": Refused(reason="scripted"),
+    "evaluate": Refused(reason="scripted"),
     "build": Refused(reason="scripted"),
     "profile": sample_profile(),
     "environment": sample_environment(),
@@ -127,8 +127,8 @@ def test_the_court_is_asked_for_what_the_job_says():
 
 def test_a_task_that_is_not_known_is_asked_for_once():
     service, tasks = ScriptedService(), KnownTasks()
-    assert answer(service, "judge", tasks) == UnknownTask()
-    assert answer(service, "judge", tasks, body=TASK).result == RESULTS["judge"]
+    assert answer(service, "evaluate", tasks) == UnknownTask()
+    assert answer(service, "evaluate", tasks, body=TASK).result == RESULTS["evaluate"]
     assert answer(service, "replay", tasks).result == RESULTS["replay"]
     assert len(service.asked) == 2
 
@@ -145,15 +145,15 @@ def test_the_tasks_that_were_not_asked_for_longest_are_forgotten(monkeypatch):
     others = [TASK.model_copy(update={"source": TASK.source.model_copy(update={"source": str(n)})}) for n in range(2)]
     for task in (TASK, others[0]):
         tasks.keep(task)
-    answer(service, "judge", tasks)
+    answer(service, "evaluate", tasks)
     tasks.keep(others[1])
-    assert answer(service, "judge", tasks).result == RESULTS["judge"]
+    assert answer(service, "evaluate", tasks).result == RESULTS["evaluate"]
     assert list(tasks._bodies) == [others[1].id, TASK.id]
 
 
 def test_a_body_of_another_task_is_the_referee_s_trouble():
     other = TASK.model_copy(update={"source": TASK.source.model_copy(update={"source": "other"})})
-    told = answer(ScriptedService(), "judge", KnownTasks(), body=other)
+    told = answer(ScriptedService(), "evaluate", KnownTasks(), body=other)
     assert told.error == "RefereeError"
     assert other.id in told.message
 
@@ -171,14 +171,14 @@ def test_a_task_s_class_of_refusal_crosses_over():
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENOMEM])
 def test_what_the_machine_denies_is_the_machine_s(number):
-    told = answer(ScriptedService(OSError(number, "no more of it")), "judge")
+    told = answer(ScriptedService(OSError(number, "no more of it")), "evaluate")
     assert told.error == "MachineError"
     assert "no more of it" in told.message
 
 
 @pytest.mark.parametrize("error", [RuntimeError("broken"), ZeroDivisionError("broken"), KeyError("broken")])
 def test_anything_else_is_the_referee_s_and_never_the_candidate_s(error):
-    told = answer(ScriptedService(error), "judge")
+    told = answer(ScriptedService(error), "evaluate")
     assert told.error == "RefereeError"
     assert "broken" in told.message
     assert "test_worker.py" in told.message, "the place is told"
@@ -191,20 +191,20 @@ def test_anything_else_is_the_referee_s_and_never_the_candidate_s(error):
         (b"[]", "object"),
         (b"{}", "job"),
         (b'{"job": {"kind": "dance"}, "policy": {}}', "job: .*dance"),
-        (b'{"job": {"kind": "judge", "task": "", "effort": "quick"}, "policy": {}}', r"job\.judge\.candidate"),
+        (b'{"job": {"kind": "evaluate", "task": "", "effort": "quick"}, "policy": {}}', r"job\.evaluate\.candidate"),
         (b'{"job": {"kind": "identify", "target": {}}, "policy": {}}', r"job\.identify\.target\.kind"),
-        (request("judge").replace(b'"seeds":3', b'"seeds":0'), r"policy\.seeds"),
-        (request("judge").replace(b'"final"', b'"quick"'), r"job\.judge\.effort"),
+        (request("evaluate").replace(b'"seeds":3', b'"seeds":0'), r"policy\.seeds"),
+        (request("evaluate").replace(b'"final"', b'"quick"'), r"job\.evaluate\.effort"),
     ],
 )
 def test_what_is_no_job_is_told_with_its_field(payload, field):
-    told = read_answer(worker._answer(ScriptedService(), KNOWN, payload).encode(), JOBS["judge"])
+    told = read_answer(worker._answer(ScriptedService(), KNOWN, payload).encode(), JOBS["evaluate"])
     assert told.error == "RefereeError"
     assert re.search(f"^job: .*{field}", told.message), told.message
 
 
 def test_an_error_s_text_crosses_over_whatever_it_is_made_of():
-    assert answer(ScriptedService(errors.RefereeError("half a pair: \ud800")), "judge").message == "half a pair: ?"
+    assert answer(ScriptedService(errors.RefereeError("half a pair: \ud800")), "evaluate").message == "half a pair: ?"
 
 
 class Loop:

@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from kernelwright.evaluate.backends.host import Message
+from kernelwright.evaluate.backends.host import DeviceLock
 from kernelwright.execution.job import Job, JobCancelledError
 
 
 def test_a_thread_takes_its_turn_again_and_others_wait_until_it_is_over():
-    turn, seen = Message(), []
+    turn, seen = DeviceLock(), []
 
     def other():
         with turn:
@@ -27,7 +27,7 @@ def test_a_thread_takes_its_turn_again_and_others_wait_until_it_is_over():
 
 
 def test_a_cancelled_job_gets_no_turn_and_leaves_it_free():
-    turn, job, taken = Message(), Job(1), []
+    turn, job, taken = DeviceLock(), Job(1), []
     job.cancel()
     with job.current(), pytest.raises(JobCancelledError), turn:
         taken.append("by the cancelled job")
@@ -38,7 +38,7 @@ def test_a_cancelled_job_gets_no_turn_and_leaves_it_free():
 
 
 def test_a_job_that_is_cancelled_while_it_waits_is_told_so():
-    turn, job, told = Message(), Job(1), threading.Event()
+    turn, job, told = DeviceLock(), Job(1), threading.Event()
 
     def wait():
         with job.current(), pytest.raises(JobCancelledError), turn:
