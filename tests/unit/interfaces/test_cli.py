@@ -54,7 +54,7 @@ def test_progress_names_what_is_waited_for_and_each_attempt(kernelwright, task):
 
 
 def test_flags_reach_the_run_and_are_stored_with_it(kernelwright, task, tmp_path):
-    (tmp_path / "run.toml").write_text("[budget]\nproposals = 9\n[sweep]\npoints = 3\n")
+    (tmp_path / "run.toml").write_text("[budget]\nproposals = 9\n[autotune]\npoints = 3\n")
     text = "--config run.toml --budget 2 --device-seconds 50 --seed 4 --no-final --strategy best_of_n"
     flags = [*text.split(), "--target-us", "1", "--isolation", "strict", "--run-dir", "elsewhere"]
     flags += ["--execution", "ray", "--ray-address", "head:6379"]
