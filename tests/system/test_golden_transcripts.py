@@ -28,15 +28,15 @@ WRONG = "1.0625f * ("
 FAULTS = Faults(rate=0.4, kinds=("undeclared", "wrong_constant", "prose", "slow"))
 STRATEGIES = {
     "direct": (11, {"name": "direct", "n": 5}),
-    "fsr": (7, {"name": "fsr", "n": 2, "depth": 4, "repair_limit": 1}),
+    "fsr": (0, {"name": "fsr", "n": 2, "depth": 4, "repair_limit": 1}),
     "cudaforge_best": (11, {"name": "cudaforge", "edit": "best"}),
-    "cudaforge_current": (2, {"name": "cudaforge", "edit": "current"}),
-    "tritongym_refine": (28, {"name": "tritongym", "workflow": "refine"}),
-    "tritongym_reflective": (2, {"name": "tritongym", "workflow": "reflective", "debug_limit": 2}),
+    "cudaforge_current": (0, {"name": "cudaforge", "edit": "current"}),
+    "tritongym_refine": (6, {"name": "tritongym", "workflow": "refine"}),
+    "tritongym_reflective": (4, {"name": "tritongym", "workflow": "reflective", "debug_limit": 2}),
     "tritongym_agent": (16, {"name": "tritongym", "workflow": "agent"}),
-    "tritongym_evolutionary": (6, {"name": "tritongym", "workflow": "evolutionary", "population": 3}),
+    "tritongym_evolutionary": (18, {"name": "tritongym", "workflow": "evolutionary", "population": 3}),
     "tritongym_one_shot": (11, {"name": "tritongym", "workflow": "one_shot", "attempts": 5}),
-    "frontend_midend": (8, {"name": "frontend_midend"}),
+    "frontend_midend": (10, {"name": "frontend_midend"}),
 }
 """By name: the seed by which a run of ten meets what its pseudocode tells apart, and the settings."""
 
