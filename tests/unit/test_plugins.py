@@ -13,12 +13,14 @@ import pytest
 
 from kernelwright import api
 from kernelwright.engine.config import load_config
-from kernelwright.errors import UsageError
+from kernelwright.errors import MachineError, UsageError
+from kernelwright.evaluate.backends.table import Backends, name_of
 from kernelwright.models.config import read_model
 from kernelwright.models.table import make_model
 from kernelwright.plugins import load_plugin, plugin_names
 from kernelwright.propose.table import make_proposer, proposer_names
 from kernelwright.records.chat import ChatMessage, ChatRequest
+from kernelwright.records.task import Target
 from kernelwright.reward.table import find_reward, tritongym
 from kernelwright.search.strategy import Limits
 from kernelwright.search.table import spelled
@@ -61,9 +63,16 @@ def broken(tmp_path, monkeypatch):
 
 def test_one_of_each_kind_is_found(installed):
     assert {kind: plugin_names(kind) for kind in ("strategies", "proposers", "models", "backends")} == {
-        "strategies": ("halves",), "proposers": ("echo",), "models": ("parrot",), "backends": ("abacus",),
+        "strategies": ("halves",), "proposers": ("echo",), "models": ("parrot",), "backends": ("hip",),
     }  # fmt: skip
-    assert load_plugin("backends", "abacus").__module__ == "sample_plugins.backend"
+    assert load_plugin("backends", "hip").__module__ == "sample_plugins.backend"
+
+
+def test_a_plug_in_serves_a_device_that_nothing_built_in_serves(installed):
+    here = Target(kind="hip", arch="gfx942", present=True)
+    with pytest.raises(MachineError, match="the sample knows no AMD GPU"):
+        Backends().of(here)
+    assert name_of(here.model_copy(update={"present": False})) == "hip"
     assert find_reward("brief")(sample_evaluation("measured", 3.0), None, None) == pytest.approx(3.0)
     assert type(make_proposer("echo")).__name__ == "Echo"
     assert "echo" in proposer_names()

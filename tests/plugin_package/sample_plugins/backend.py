@@ -1,4 +1,4 @@
-"""abacus: a device that nobody has."""
+"""hip: AMD's GPUs that are here. This sample has none and says so."""
 
 from kernelwright.errors import MachineError
 
@@ -9,4 +9,4 @@ def open_backend(*given: object) -> object:
     Raises:
         MachineError: always.
     """
-    raise MachineError("no abacus is here: use --target cpu")
+    raise MachineError("the sample knows no AMD GPU: use --target cpu")

@@ -3,9 +3,10 @@
 import threading
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kernelwright.errors import MachineError
+from kernelwright.plugins import load_plugin
 from kernelwright.records.task import Target
 
 if TYPE_CHECKING:
@@ -42,21 +43,23 @@ BACKENDS: dict[str, Row] = {
 
 
 def name_of(target: Target) -> str:
-    """The folder of the backend that serves a target.
-
-    Raises:
-        MachineError: there is none.
-    """
+    """The folder of the backend that serves a target; empty where only a plug-in can."""
     row = BACKENDS.get(target.kind, Row())
-    name = row.present if target.present else row.absent
-    if not name:
-        raise MachineError(f"no backend serves {target.name!r}: known are {', '.join(BACKENDS)}")
-    return name
+    return row.present if target.present else row.absent
+
+
+def _opener(target: Target) -> "Callable[[Callable[[], Host]], Backend]":
+    name = name_of(target)
+    opener = _module(name).open_backend if name else load_plugin("backends", target.kind)
+    if opener is None:
+        raise MachineError(f"no backend serves {target.name!r}: known are {', '.join(BACKENDS)} (docs/plugins.md)")
+    return cast("Callable[[Callable[[], Host]], Backend]", opener)
 
 
 def needs_gpu(target: Target) -> bool:
     """Whether jobs for a target must run where a GPU is."""
-    return target.present and BACKENDS[target.kind].on_gpu
+    row = BACKENDS[target.kind]
+    return target.present and (row.on_gpu or not row.present)
 
 
 def backend_checks() -> "list[Callable[[], list[Check]]]":
@@ -77,11 +80,12 @@ class Backends:
 
         Raises:
             MachineError: there is none, or its device is not here.
+            UsageError: a plug-in that would serve it cannot be loaded.
         """
-        name = name_of(target)
+        name = name_of(target) or f"plug-in {target.kind}"
         with self._lock:
             if name not in self._opened:
-                self._opened[name] = _module(name).open_backend(self._host)
+                self._opened[name] = _opener(target)(self._host)
             return self._opened[name]
 
     def close(self) -> None:

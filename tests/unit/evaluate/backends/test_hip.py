@@ -4,7 +4,7 @@ import pytest
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.backends.hip import doctor
-from kernelwright.evaluate.backends.table import name_of, needs_gpu
+from kernelwright.evaluate.backends.table import Backends, name_of, needs_gpu
 from kernelwright.evaluate.triton import hsaco
 from kernelwright.evaluate.triton.cross import cross_compile
 from kernelwright.evaluate.triton.fault import Fault
@@ -104,7 +104,7 @@ def test_the_target_is_served_without_a_device_and_by_triton_alone():
     assert not needs_gpu(absent)
     assert names_for("hip") == ("triton",)
     with pytest.raises(MachineError, match="no backend serves"):
-        name_of(absent.model_copy(update={"present": True}))
+        Backends().of(absent.model_copy(update={"present": True}))
 
 
 def test_doctor_lists_the_gpus_that_the_driver_knows(tmp_path, monkeypatch):
