@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.bench.cells import read_cell
-from kernelwright.bench.plan import Plan
+from kernelwright.bench.plan import BenchPlan
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LIMIT_S = 1500.0
@@ -59,7 +59,7 @@ def recorded(folder):
     file = folder / "bench" / "plan.json"
     if not file.exists():
         return {}
-    cells = Plan.model_validate_json(file.read_text()).cells()
+    cells = BenchPlan.model_validate_json(file.read_text()).cells()
     found = {cell.name: read_cell(folder / "bench", cell, {}) for cell in cells}
     return {name: cell for name, cell in found.items() if cell.steps}
 

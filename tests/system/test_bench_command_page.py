@@ -5,8 +5,8 @@ import random
 import pytest
 
 from kernelwright.bench.page import render
-from kernelwright.bench.plan import Arm, LeftOut, Plan, PlannedTask
-from kernelwright.bench.records import CellResult, Naive, Step
+from kernelwright.bench.plan import Arm, LeftOut, BenchPlan, PlannedTask
+from kernelwright.bench.records import CellResult, Naive, TraceStep
 from kernelwright.bench.summary import summarize_bench
 from kernelwright.engine.config import RunConfig
 from kernelwright.records.task import Target
@@ -26,7 +26,7 @@ def result(cell, rng, drill):
         right = rng.random() < 0.5
         best = max(best, rng.uniform(0.6, 1.5) * (1 + number / 5)) if right else best
         ratio = sample_ratio(best) if right else None
-        steps.append(Step(outcome="measured" if right else "incorrect", right=right, eager=ratio, compile=ratio,
+        steps.append(TraceStep(outcome="measured" if right else "incorrect", right=right, eager=ratio, compile=ratio,
                           device_s=3.0 * (number + 1), tokens=900 * (number + 1), usd=0.0))  # fmt: skip
     final = sample_ratio(best) if best else None
     first = next((n for n, step in enumerate(steps, 1) if step.right), None)
@@ -40,7 +40,7 @@ def comparison(strategies=STRATEGIES, tasks=9, *, proposers=("author",), drill=T
     """A whole bench that never ran."""
     rng = random.Random(1)
     names = tuple(f"task_{number}" for number in range(tasks)) + ((HOSTILE,) if hostile else ())
-    plan = Plan(
+    plan = BenchPlan(
         tasks=tuple(PlannedTask(name=name, file="x.py", source="0" * 16) for name in names),
         arms=tuple(Arm(strategy=s, proposer=p, reward="tritongym") for s in strategies for p in proposers),
         seeds=(0, 1),
