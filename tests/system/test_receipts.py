@@ -64,10 +64,10 @@ def test_a_right_kernel_s_receipt_holds_with_every_accuracy_figure_the_same(judg
     assert claim.environment.isolation
     # By a worker of its own, which knows nothing of the one that judged.
     found = verify(VerifyRequest(file, task=tmp_path / "affine.py", save=tmp_path / "mine.json"))
-    accuracy = next(f for f in found.standing.findings if f.what == "accuracy")
+    accuracy = next(f for f in found.comparison.findings if f.what == "accuracy")
     assert "every figure the same" in accuracy.now
-    assert found.standing.findings[0].holds
-    assert found.standing.changed == ()
+    assert found.comparison.findings[0].holds
+    assert found.comparison.changed == ()
     mine = read_receipt(tmp_path / "mine.json").claim
     assert mine.task.id == claim.task.id
     assert set(mine.evaluation.seeds).isdisjoint(claim.evaluation.seeds), "a final has seeds of its own"
@@ -78,7 +78,7 @@ def test_a_wrong_kernel_s_receipt_holds_as_well(judged, verified):
     assert isinstance(read_receipt(file).claim.evaluation, Incorrect)
     found = verified(VerifyRequest(file))
     assert found.exit_code == 0
-    assert [f.holds for f in found.standing.findings] == [True, True]
+    assert [f.holds for f in found.comparison.findings] == [True, True]
 
 
 def test_a_forged_receipt_with_a_new_hash_does_not_hold(judged, verified):
@@ -89,7 +89,7 @@ def test_a_forged_receipt_with_a_new_hash_does_not_hold(judged, verified):
     file.write_text(json.dumps(document))
     found = verified(VerifyRequest(file))
     assert found.exit_code == 9
-    assert [f.holds for f in found.standing.findings[:2]] == [False, False]
+    assert [f.holds for f in found.comparison.findings[:2]] == [False, False]
 
 
 def test_a_receipt_about_another_task_is_refused(judged, tmp_path, verified):
@@ -103,8 +103,8 @@ def test_a_search_s_receipt_has_no_seeds_and_is_measured_all_the_same(judged, ve
     file = judged(GOOD, "search")
     assert read_receipt(file).claim.evaluation.seeds == ()
     found = verified(VerifyRequest(file))
-    assert next(f for f in found.standing.findings if f.what == "accuracy").holds is None
-    assert isinstance(found.standing.evaluation, Measured)
+    assert next(f for f in found.comparison.findings if f.what == "accuracy").holds is None
+    assert isinstance(found.comparison.evaluation, Measured)
 
 
 def test_a_hostile_candidate_in_a_receipt_costs_its_time_limits_and_no_more(judged, verified):
@@ -116,7 +116,7 @@ def test_a_hostile_candidate_in_a_receipt_costs_its_time_limits_and_no_more(judg
     file.write_text(Receipt.sealed("now", receipt.claim).model_dump_json())
     found = verified(VerifyRequest(file))
     assert found.exit_code == 9
-    assert found.standing.findings[0].now == "timed_out"
+    assert found.comparison.findings[0].now == "timed_out"
 
 
 def test_a_task_that_cannot_be_judged_any_more_does_not_hold(judged, verified):
@@ -127,8 +127,8 @@ def test_a_task_that_cannot_be_judged_any_more_does_not_hold(judged, verified):
     file.write_text(Receipt.sealed("now", receipt.claim.model_copy(update={"task": broken})).model_dump_json())
     found = verified(VerifyRequest(file))
     assert found.exit_code == 9
-    assert "raised" in found.standing.findings[0].now
-    assert found.standing.evaluation is None
+    assert "raised" in found.comparison.findings[0].now
+    assert found.comparison.evaluation is None
 
 
 def test_revealed_seeds_judge_nobody_else(warm_referee):

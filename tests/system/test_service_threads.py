@@ -34,9 +34,9 @@ def test_finals_searches_and_replays_at_once(service, task):
     known = service.evaluate(task, RIGHT, POLICY, "final")
     assert isinstance(known, Measured), known
     with ThreadPoolExecutor(6) as pool:
-        remeasurement = [pool.submit(service.judge, task, c, POLICY, "final") for c in (RIGHT, WRONG, RIGHT)]
+        remeasurement = [pool.submit(service.evaluate, task, c, POLICY, "final") for c in (RIGHT, WRONG, RIGHT)]
         replays = [pool.submit(service.replay, task, RIGHT, POLICY, known.seeds) for _ in range(2)]
-        searches = [pool.submit(service.judge, task, c, POLICY, "search") for c in (RIGHT, WRONG, RIGHT, RIGHT)]
+        searches = [pool.submit(service.evaluate, task, c, POLICY, "search") for c in (RIGHT, WRONG, RIGHT, RIGHT)]
         found = [f.result() for f in remeasurement]
         again = [r.result() for r in replays]
         searched = [s.result() for s in searches]
@@ -58,7 +58,7 @@ def test_a_task_is_admitted_once_however_many_ask(service, task):
         assert {id(s) for s in pool.map(lambda _: service._session(task, POLICY), range(8))} == {id(session)}
         examined, judged = (
             pool.submit(service.examine, SOURCE, CPU, POLICY),
-            pool.submit(service.judge, task, RIGHT, POLICY, "search"),
+            pool.submit(service.evaluate, task, RIGHT, POLICY, "search"),
         )
         assert examined.result().checks
         assert isinstance(judged.result(), Measured)
