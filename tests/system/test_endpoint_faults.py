@@ -32,7 +32,7 @@ from lanes import sampled
 from mock_llm import At
 from mock_llm.faults import TRANSPORT
 
-CALLS = {"cudaforge": 10, "fsr": 11, "agent": 11, "reflective": 6, "frontend_midend": 6, "direct": 6}
+CALLS = {"cudaforge": 10, "fsr": 11, "agent": 11, "reflective": 6, "frontend_midend": 7, "direct": 6}
 """Of each scenario when nobody disturbs it."""
 PASSING = tuple(kind for kind in TRANSPORT if kind != "404")
 STEPS = {
