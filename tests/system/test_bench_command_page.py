@@ -5,7 +5,7 @@ import random
 import pytest
 
 from kernelwright.bench.page import render
-from kernelwright.bench.plan import Arm, LeftOut, BenchPlan, PlannedTask
+from kernelwright.bench.plan import Arm, BenchPlan, LeftOut, PlannedTask
 from kernelwright.bench.records import CellResult, Naive, TraceStep
 from kernelwright.bench.summary import summarize_bench
 from kernelwright.engine.config import RunConfig
