@@ -128,7 +128,7 @@ ABSENT = "absent"
 
 def changes(then: Environment, now: Environment) -> list[Change]:
     """Device and versions that differ, by name."""
-    before, after = _circumstances_named(then), _circumstances_named(now)
+    before, after = _environment_figures(then), _environment_figures(now)
     return [
         Change(name=name, then=before.get(name, ABSENT), now=after.get(name, ABSENT))
         for name in sorted(before.keys() | after.keys())
@@ -142,6 +142,6 @@ def isolation_changes(then: Environment, now: Environment) -> list[Change]:
     return [Change(name="isolation", then=before, now=after)] if set(then.isolation) != set(now.isolation) else []
 
 
-def _circumstances_named(found: Environment) -> dict[str, str]:
+def _environment_figures(found: Environment) -> dict[str, str]:
     device = found.device
     return {**found.versions, "device": f"{device.name} ({device.cores} cores)"}

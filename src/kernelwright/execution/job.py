@@ -1,6 +1,6 @@
 """A job as the code that does it sees it: where its notes go, what it has started, whether anybody still waits.
 
-The desk sets the current job for the thread that does it; whatever starts a process for a job says so here, and a
+The job server sets the current job for the thread that does it; whatever starts a process for a job says so here, and a
 cancelled job's processes are killed. Without a current job nothing happens: the same code then works for nobody.
 """
 

@@ -65,7 +65,7 @@ class ModelGateway(Protocol):
 
 
 class BareGateway:
-    """A desk with nothing on it: for proposers that ask nobody."""
+    """A gateway with nothing behind it: for proposers that ask nobody."""
 
     async def ask(self, role: str, request: ChatRequest, sibling: int = 0) -> ChatReply:
         """See `ModelGateway.ask`."""

@@ -28,7 +28,7 @@ Tool = Callable[[ToolCall], Awaitable[ToolAnswer]]
 
 @dataclass(frozen=True)
 class GatewayParts:
-    """What every desk of a run shares."""
+    """What every gateway of a run shares."""
 
     journal: Journal
     router: ModelRouter
@@ -41,7 +41,7 @@ class GatewayParts:
 
 
 class RunGateway:
-    """The desk of one proposal request."""
+    """The gateway of one proposal request."""
 
     def __init__(self, gateway_parts: GatewayParts, proposal_request: int) -> None:
         self._parts = gateway_parts

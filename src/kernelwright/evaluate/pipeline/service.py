@@ -1,6 +1,6 @@
-"""The evaluation service.
+"""The evaluation service: finds the backend and the session of a task.
 
-Which backend and which session serve a task. Keeps sessions open, and closes them where there is no room.
+It keeps sessions open, and closes the oldest where there is no room.
 """
 
 import threading

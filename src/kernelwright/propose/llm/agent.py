@@ -1,7 +1,7 @@
 """The agent: a model that calls tools until it hands a kernel over.
 
 `evaluate` and `submit` end the expansion with a proposal of that code. The next expansion of a kept dialogue begins with
-the attempt's verdict as the answer to that call, and an answer to each call next to it. The desk answers every other
+the attempt's verdict as the answer to that call, and an answer to each call next to it. The gateway answers every other
 tool. Every call is journaled, whoever answers it.
 """
 
@@ -116,7 +116,7 @@ class Work:
         return self.dialogue.brief
 
     def log(self, call: ToolCall, answer: str = "") -> None:
-        """Journal a call that the desk does not answer; without an answer, its attempt's verdict will be it."""
+        """Journal a call that the gateway does not answer; without an answer, its attempt's verdict will be it."""
         self.brief.gateway.log(self.brief.proposal_request.role, call, answer, self.dialogue.sibling)
 
 
@@ -157,7 +157,7 @@ async def _act(work: Work, reply: ChatReply) -> Proposal | None:
 
 
 async def _answer(work: Work, call: ToolCall, fault: str) -> str:
-    """The desk's answer, unless there is something wrong with the call."""
+    """The gateway's answer, unless there is something wrong with the call."""
     if not fault:
         return await work.brief.gateway.use(work.brief.proposal_request.role, call, work.dialogue.sibling)
     text = ToolFault(error=fault).model_dump_json()
@@ -166,7 +166,7 @@ async def _answer(work: Work, call: ToolCall, fault: str) -> str:
 
 
 def _looked_at(work: Work, call: ToolCall) -> Candidate | str:
-    """The kernel that a call hands over; or what is wrong with it, nothing where the desk answers it."""
+    """The kernel that a call hands over; or what is wrong with it, nothing where the gateway answers it."""
     try:
         arguments = read_arguments(call)
     except UsageError as error:
