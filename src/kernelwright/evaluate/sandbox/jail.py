@@ -185,8 +185,9 @@ def _limit(jail: Jail) -> None:
         (resource.RLIMIT_FSIZE, files),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, 512),
-        # Counted for the whole user, so for all children at once: each has a thread or two for every core.
-        (resource.RLIMIT_NPROC, 256 + 8 * (os.cpu_count() or 1)),
+        # Counted for the whole user, so for all children at once: each has a thread or two for every core, and a
+        # referee keeps dozens of tasks open. It stops a fork bomb, no more.
+        (resource.RLIMIT_NPROC, 1024 + 64 * (os.cpu_count() or 1)),
     ):
         hard = resource.getrlimit(name)[1]
         limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
