@@ -26,6 +26,7 @@ from kernelwright.records.evaluation import (
 from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
 from kernelwright.records.names import LanguageName
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome, RunCard, Spending, least_speedup, spending
 from kernelwright.records.task import Target, Task
@@ -96,6 +97,8 @@ class CheckSummary(Figures):
     own_share: float | None
     """Share of the device's time that they took, 0 to 1; None where nothing could tell."""
     seconds: float
+    numerics: Numerics | None = None
+    """PyTorch's precision flags in the reference, and where the kernel set others, those too."""
 
 
 class ProfileSummary(CheckSummary):
@@ -190,6 +193,7 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         own_kernels=own_kernels(candidate, evaluation),
         own_share=audit.own_share if audit else None,
         seconds=evaluation.total_seconds,
+        numerics=evaluation.numerics,
         **dict(figures_of(evaluation)),
     )
 

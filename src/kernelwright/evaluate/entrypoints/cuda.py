@@ -12,12 +12,12 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.entrypoints import session
+from kernelwright.evaluate.entrypoints import numerics, session
 from kernelwright.evaluate.entrypoints.device_clock import publish, the_clock, timed
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.model import full_precision, load_parameters, model_of, parameters_of, plain
+from kernelwright.evaluate.triton.model import load_parameters, model_of, parameters_of, plain
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.tensor import Scalar, TensorSpec
 
@@ -89,7 +89,8 @@ class CudaSide:
         self._view: CudaView | CopiedView = CopiedView(view) if command.private else view
         self._capacity = command.outbox
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
-        full_precision()
+        numerics.take(command.flags)
+        self._source, self._begun = command.candidate.source, numerics.everything()
         self._model = self._built(command, command.files[count + 1 :])
         return Done()
 
@@ -103,6 +104,10 @@ class CudaSide:
 
             FastPath(Path(command.extension.headers), command.extension.gencode).install()
         return model_of(candidate, command.init).cuda()
+
+    def flags(self, command: messages.TellPrecision) -> messages.Precision:
+        """The flags that the candidate's own code has set."""
+        return messages.Precision(flags=numerics.changed(self._begun, self._source))
 
     def parameters(self, command: messages.TakeParameters) -> Done:
         """Take the parameters from the arena at these offsets."""
@@ -182,5 +187,6 @@ def serve(control: socket.socket) -> None:
         messages.RunOnDevice: side.run,
         messages.Export: side.export,
         messages.DescribeInputs: side.inputs,
+        messages.TellPrecision: side.flags,
     }
     session.serve(control, handlers)

@@ -21,6 +21,7 @@ from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
@@ -42,7 +43,7 @@ def open_session(
     reference = backend.reference(policy)
     process = reference.process
     try:
-        task, init = _describe(process, source, target)
+        task, init = _describe(process, source, target, policy)
         session = reference.open(OriginalTask(task, init, ""), close_oldest)
         if "admission" not in policy.disabled:
             _refuse_independent(session)
@@ -73,8 +74,11 @@ def open_session(
     return session
 
 
-def _describe(reference: CandidateProcess, source: TaskSource, target: Target) -> tuple[Task, str | None]:
-    loaded = reference.ask(LoadTask(source=source.source, threads=len(os.sched_getaffinity(0))))
+def _describe(
+    reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy
+) -> tuple[Task, str | None]:
+    threads = len(os.sched_getaffinity(0))
+    loaded = reference.ask(LoadTask(source=source.source, threads=threads, numerics=policy.numerics))
     _refuse_unfit(loaded, source)
     workload = Workload(inputs=loaded.inputs, parameters=loaded.parameters, outputs=loaded.outputs)
     declared = {d.position: d for d in source.domains}
@@ -87,7 +91,9 @@ def _describe(reference: CandidateProcess, source: TaskSource, target: Target) -
     graph = reference.ask(ExportGraph()).graph
     workload = workload.model_copy(update={"inputs": inputs})
     rules = comparators(source, workload, graph)
-    return Task(source=source, target=target, workload=workload, graph=graph, comparators=rules), loaded.init
+    flags = Numerics(mode=policy.numerics, flags=loaded.flags)
+    task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
+    return task, loaded.init
 
 
 def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:

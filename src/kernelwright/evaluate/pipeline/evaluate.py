@@ -26,6 +26,7 @@ from kernelwright.records.evaluation import (
     Verified,
 )
 from kernelwright.records.measure import BuildFacts
+from kernelwright.records.numerics import legible
 
 ITS_OWN = BuildFacts(compiler="its own, when it is run", seconds=0.0)
 """Of a candidate whose host code builds or launches in a way that only running it can tell."""
@@ -97,6 +98,7 @@ def _verify(trial: Trial, loaded: Loaded) -> None:
             loaded.give(case.offsets)
             with named(trial, case, loaded.again, loaded.whole):
                 verify_case(trial, loaded.process, case, loaded.guarded)
+    trial.numerics = trial.numerics.model_copy(update={"candidate": legible(loaded.flags())})
 
 
 def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
@@ -143,4 +145,5 @@ def _explained(reason: str) -> str:
 def _told(trial: Trial, backend: Backend, outcome: Evaluation) -> Evaluation:
     """The outcome with what every one of them tells."""
     told = {"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled, "tier": trial.tier}
-    return outcome.model_copy(update={**told, "seeds": trial.revealed, "device": backend.host.device.name})
+    judged = {"device": backend.host.device.name, "numerics": trial.numerics}
+    return outcome.model_copy(update={**told, **judged, "seeds": trial.revealed})

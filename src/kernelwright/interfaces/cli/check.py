@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from kernelwright.interfaces.cli.console import OUTPUT, watched
-from kernelwright.interfaces.cli.words import figure_lines, verdict_line, work_line
+from kernelwright.interfaces.cli.words import figure_lines, plain, verdict_line, work_line
 
 if TYPE_CHECKING:
     from kernelwright import api
@@ -30,6 +30,9 @@ def check(  # noqa: PLR0913  a flag is a parameter
     isolation: Annotated[
         Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")
     ] = "auto",
+    numerics: Annotated[
+        Literal["as-is", "strict"], typer.Option(help="PyTorch's precision flags: its defaults, or fp32 without TF32.")
+    ] = "as-is",
     execution: Annotated[
         Literal["local", "ray"], typer.Option(help="Where to judge the kernel: on this machine or on a Ray cluster.")
     ] = "local",
@@ -56,7 +59,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
         target=target,
         entry=entry,
         workspace_bytes=workspace_bytes,
-        policy=Policy(isolation=isolation, library_calls=library_calls),
+        policy=Policy(isolation=isolation, numerics=numerics, library_calls=library_calls),
         effort="search" if quick else "final",
         receipt=receipt,
         place=api.Place(execution, ray_address),
@@ -76,6 +79,8 @@ def _show(summary: "api.CheckSummary") -> None:
     for line in (work_line(summary), *figure_lines(summary)):
         if line:
             OUTPUT.print(line)
+    if summary.numerics is not None:
+        OUTPUT.print(f"numerics          {escape(plain(summary.numerics.words))}")
     for case in summary.errors:
         OUTPUT.print(
             f"case              {escape(case.distribution)}: error {case.error:.3g}, allowed {case.allowed:.3g}"

@@ -18,7 +18,7 @@ from kernelwright.evaluate.languages.cuda.compilers import architecture
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.messages.calls import ExtensionBuild, LoadModel
+from kernelwright.evaluate.sandbox.messages.calls import ExtensionBuild, LoadModel, TellPrecision
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.mutation import named
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
@@ -99,6 +99,7 @@ def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) ->
             whole=False,
             give=lambda offsets: _give_parameters(trial, process, offsets),
             timed=lambda: _timed_model(trial, machine, process),
+            flags=lambda: process.ask(TellPrecision()).flags,
         )
     finally:
         process.leave()
@@ -206,6 +207,7 @@ def _load(
         init=session.original.init_source(),
         extension=extension,
         private=private,
+        flags=session.task.numerics.flags,
         files=(*descriptors, outbox, *built),
     )
     process.ask(command, trial.policy.compile_limit_s)

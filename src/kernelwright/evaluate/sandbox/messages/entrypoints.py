@@ -12,7 +12,7 @@ from kernelwright.evaluate.sandbox.messages.base import Command, Question, refus
 from kernelwright.records.base import Record
 
 AnyCommand = Command[Any]
-REFERENCE = (calls.LoadTask, calls.ExportGraph, calls.TakeParameters, calls.Prepare, calls.TellPrecision)
+REFERENCE = (calls.LoadTask, calls.ExportGraph, calls.TakeParameters, calls.Prepare)
 ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
     "reference": (
         *REFERENCE,
@@ -34,7 +34,15 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
     ),
     "cpp": (calls.LoadLibrary, calls.RunPlaced, calls.RunInTurn, calls.DescribeInputs),
     "interpreted": (calls.LoadInterpreted, calls.Run),
-    "cuda": (calls.Open, calls.LoadModel, calls.TakeParameters, calls.RunOnDevice, calls.Export, calls.DescribeInputs),
+    "cuda": (
+        calls.Open,
+        calls.LoadModel,
+        calls.TakeParameters,
+        calls.RunOnDevice,
+        calls.Export,
+        calls.DescribeInputs,
+        calls.TellPrecision,
+    ),
     "launcher": (calls.Open, calls.LoadProgram, calls.ChoosePlan, calls.LaunchPlans, calls.DescribeInputs),
     "cross": (tools.BuildCross, tools.Capture),
     "extension": (tools.BuildExtension,),
