@@ -71,6 +71,8 @@ class Loaded:
     """Regimes that it cannot be asked, with the reason."""
     timed: Callable[[], AbstractContextManager[None]] = nullcontext
     """What must hold while it is timed."""
+    library_share: Callable[[], float | None] = lambda: None
+    """Share of a call's time that PyTorch's own operators take, as its process says; None where nobody can tell."""
     how: str = ""
     """What it is verified on, where there is no device."""
 
