@@ -167,5 +167,7 @@ def _explained(reason: str) -> str:
 def _told(trial: Trial, backend: Backend, outcome: Evaluation) -> Evaluation:
     """The outcome with what every one of them tells."""
     told = {"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled, "tier": trial.tier}
-    told |= {"weights": trial.weights, "binding": trial.binding}
-    return outcome.model_copy(update={**told, "seeds": trial.revealed, "device": backend.host.device.name})
+    judged_with = {"weights": trial.weights, "binding": trial.binding}
+    return outcome.model_copy(
+        update={**told, **judged_with, "seeds": trial.revealed, "device": backend.host.device.name}
+    )

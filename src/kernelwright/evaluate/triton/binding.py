@@ -46,7 +46,7 @@ class Bound:
         """Load parameters: the first time so that hooks see them, later in place, so that none sees what is to come."""
         with torch.no_grad():
             if self.told.by_method:
-                self.model.load_reference(dict(values))  # type: ignore[operator]
+                self.model.load_reference(dict(values))
                 return
             if not self._loaded:
                 self._load(values)
@@ -149,12 +149,12 @@ def _by_value(wanted: Mapping[str, torch.Tensor], named: Mapping[str, Own], free
 def _equal(own: torch.Tensor, wanted: torch.Tensor) -> bool:
     if own.shape != wanted.shape or own.dtype != wanted.dtype:
         return False
-    return torch.equal(own.detach(), wanted.to(own.device))
+    return bool(torch.equal(own.detach(), wanted.to(own.device)))
 
 
 def level(tensor: torch.Tensor) -> bool:
     """Whether all elements are equal, so that they tell nothing of where they came from; so is a single one."""
-    return not tensor.numel() or bool((tensor == tensor.reshape(-1)[0]).all())
+    return tensor.numel() == 0 or bool((tensor == tensor.reshape(-1)[0]).all())
 
 
 def _by_order(wanted: Mapping[str, torch.Tensor], free: dict[str, Own], guess: bool) -> dict[str, Own]:
