@@ -5,9 +5,10 @@ from typing import Literal
 from kernelwright.records.base import Record
 
 Verdict = Literal["faster", "slower", "inconclusive"]
-BaselineName = Literal["eager", "compile", "compile_max", "graph"]
-"""`compile`: torch.compile as it comes; `compile_max`: max-autotune without CUDA graphs; `graph`: a CUDA graph of eager."""
-SideName = Literal["candidate", "eager", "compile", "compile_max", "graph"]
+BaselineName = Literal["eager", "compile", "compile_max", "graph", "freeze"]
+"""`compile`: torch.compile as it comes; `compile_max`: max-autotune without CUDA graphs; `graph`: a CUDA graph of eager;
+`freeze`: torch.compile with the weights as constants, where weights are constant."""
+SideName = Literal["candidate", "eager", "compile", "compile_max", "graph", "freeze"]
 
 
 BLURRED = 1.5

@@ -81,6 +81,12 @@ class Policy(Record):
     memory_bytes: int = 16 << 30
     """Address space that a candidate process may add."""
     library_calls: Literal["report", "forbid"] = "report"
+    weights: Literal["fresh", "constant"] = "fresh"
+    """`fresh`: every call has parameters of its own, as in training. `constant`: they are given once, as in inference, so
+    that a candidate may pack and fold them before its first call."""
+    unmatched: Literal["refuse", "construction"] = "refuse"
+    """What becomes of a candidate that cannot be given the reference's parameters; `construction`: it is judged with those
+    under which both models were built, and its verdict says so. For kernels that were published, not for a search."""
     baselines: tuple[BaselineName, ...] = ("eager", "compile")
     """Whom the candidate is timed against. Eager is always among them: it says what a timed result should be."""
     final_baselines: tuple[BaselineName, ...] = ("compile_max", "graph")

@@ -74,6 +74,8 @@ class Loaded:
     """What must hold while it is timed."""
     flags: Callable[[], Flags] = dict
     """PyTorch's precision flags that its own host code has set; none where no such code runs."""
+    library_share: Callable[[], float | None] = lambda: None
+    """Share of a call's time that PyTorch's own operators take, as its process says; None where nobody can tell."""
     how: str = ""
     """What it is verified on, where there is no device."""
 

@@ -156,8 +156,10 @@ class EvaluationService:
     def _note_what_takes_long(self, trial: Trial, backend: Backend) -> None:
         policy, effort = trial.policy, trial.effort
         if backend.clock is not None:
-            asked = baselines.asked(policy, effort, backend.clock)
-            named = {"compile", "compile_max"} & set(baselines.to_time(trial.session, asked, effort, backend.clock))
+            asked = baselines.asked(policy, effort, backend.clock, policy.weights == "constant")
+            named = {"compile", "compile_max", "freeze"} & set(
+                baselines.to_time(trial.session, asked, effort, backend.clock)
+            )
             if named - set(trial.session.prepared):
                 self._note("compiling the torch.compile baselines, once for this task")
         if effort == "final":

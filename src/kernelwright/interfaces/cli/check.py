@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from kernelwright.interfaces.cli.console import OUTPUT, watched
-from kernelwright.interfaces.cli.words import figure_lines, plain, verdict_line, work_line
+from kernelwright.interfaces.cli.words import figure_lines, plain, verdict_line, weights_line, work_line
 
 if TYPE_CHECKING:
     from kernelwright import api
@@ -42,6 +42,10 @@ def check(  # noqa: PLR0913  a flag is a parameter
     library_calls: Annotated[
         Literal["report", "forbid"], typer.Option(help="forbid: refuse what leaves the work to PyTorch. On a GPU.")
     ] = "report",
+    weights: Annotated[
+        Literal["fresh", "constant"],
+        typer.Option(help="constant: parameters stay, as in inference, and may be packed. fresh: as in training."),
+    ] = "fresh",
     quick: Annotated[bool, typer.Option("--quick", help="Measure only as long as a search does.")] = False,
     receipt: Annotated[Path | None, typer.Option(help="Write the verdict's receipt to this file.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
@@ -59,7 +63,13 @@ def check(  # noqa: PLR0913  a flag is a parameter
         target=target,
         entry=entry,
         workspace_bytes=workspace_bytes,
-        policy=Policy(isolation=isolation, numerics=numerics, library_calls=library_calls),
+        policy=Policy(
+            isolation=isolation,
+            numerics=numerics,
+            library_calls=library_calls,
+            weights=weights,
+            unmatched="construction",
+        ),
         effort="search" if quick else "final",
         receipt=receipt,
         place=api.Place(execution, ray_address),
@@ -76,7 +86,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
 def _show(summary: "api.CheckSummary") -> None:
     OUTPUT.print(verdict_line(summary))
     OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
-    for line in (work_line(summary), *figure_lines(summary)):
+    for line in (work_line(summary), weights_line(summary), *figure_lines(summary)):
         if line:
             OUTPUT.print(line)
     if summary.numerics is not None:

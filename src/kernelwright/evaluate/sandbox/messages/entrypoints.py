@@ -33,6 +33,15 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
         calls.Release,
     ),
     "cpp": (calls.LoadLibrary, calls.RunPlaced, calls.RunInTurn, calls.DescribeInputs),
+    "module": (
+        calls.LoadModule,
+        calls.TakeParameters,
+        calls.Clear,
+        calls.Run,
+        calls.RunInTurn,
+        calls.DescribeInputs,
+        calls.TellLibraryShare,
+    ),
     "interpreted": (calls.LoadInterpreted, calls.Run),
     "cuda": (
         calls.Open,
@@ -42,6 +51,7 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
         calls.Export,
         calls.DescribeInputs,
         calls.TellPrecision,
+        calls.TellLibraryShare,
     ),
     "launcher": (calls.Open, calls.LoadProgram, calls.ChoosePlan, calls.LaunchPlans, calls.DescribeInputs),
     "cross": (tools.BuildCross, tools.Capture),
