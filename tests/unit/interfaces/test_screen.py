@@ -7,6 +7,7 @@ from rich.console import Console
 
 from kernelwright.api import Finished, Judged, NewBest, Phase, Spent, Started
 from kernelwright.engine.budget import Budget
+from kernelwright.interfaces.cli.ending import file_line
 from kernelwright.interfaces.cli.live_line import LiveLine, Pace, clock, fitted
 from kernelwright.interfaces.cli.screen import Screen
 from kernelwright.records.attempt import Cost
@@ -162,6 +163,16 @@ def test_the_terminal_gets_lines_of_80_columns(screen, watch):
 @pytest.mark.parametrize(("seconds", "words"), [(0, "0:00"), (59.9, "0:59"), (61, "1:01"), (3600, "1:00:00")])
 def test_a_watch(seconds, words):
     assert clock(seconds) == words
+
+
+def test_paths_are_links_on_a_terminal_that_knows_links(tmp_path):
+    said = {}
+    for terminal in (True, False):
+        console = Console(file=io.StringIO(), force_terminal=terminal, soft_wrap=True, highlight=False, width=20)
+        console.print(file_line("kernel", tmp_path / "a[b] c.py"))
+        said[terminal] = console.file.getvalue()
+    assert said[False] == f"kernel {tmp_path}/a[b] c.py\n"
+    assert f";{(tmp_path / 'a[b] c.py').as_uri()}\x1b\\" in said[True]
 
 
 def test_parts_that_do_not_fit_are_left_out_whole():
