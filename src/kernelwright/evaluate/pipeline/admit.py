@@ -44,8 +44,10 @@ def open_session(
     process = reference.process
     try:
         task, init = _describe(process, source, target, policy)
+        job.note("computing the right answers in fp64, for every kind of input")
         session = reference.open(OriginalTask(task, init, ""), close_oldest)
         if "admission" not in policy.disabled:
+            job.note("trying answers that must not pass")
             _refuse_independent(session)
             _refuse_trivial(session)
         process.trusted = f"the reference of {source.name!r}"
@@ -88,6 +90,7 @@ def _describe(
         else i
         for n, i in enumerate(workload.inputs)
     )
+    job.note("tracing the reference with torch.export")
     graph = reference.ask(ExportGraph()).graph
     workload = workload.model_copy(update={"inputs": inputs})
     rules = comparators(source, workload, graph)

@@ -62,7 +62,7 @@ class EvaluationService:
         with backend.host.device_lock:
             if policy.isolation == "strict":
                 _must_confine(backend)
-            self._note("running the reference: inputs, fp64 results, tolerance")
+            self._note("running the reference in its sandbox")
             self._make_room(backend)
             session = admit.open_session(backend, source, target, policy, lambda: self._close_oldest(backend))
             task = session.original.task
