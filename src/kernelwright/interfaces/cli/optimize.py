@@ -114,9 +114,19 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "ray_address": ray_address,
     }
     request = api.OptimizeRequest(task, target, api.load_config(config, _given(**flags)), run_dir)
+    _places_can_be_written(run_dir, output)
     with watched(context, "the run had not begun, nothing is left behind") as suppliers:
         result = api.optimize(request, suppliers)
     end(result, json=json, output=output)
+
+
+def _places_can_be_written(run_dir: Path, output: Path | None) -> None:
+    """Asked before the search, which takes minutes."""
+    from kernelwright import api
+
+    api.must_take_folders(run_dir, "--run-dir")
+    if output is not None:
+        api.must_be_writable(output, "-o")
 
 
 def _given(**flags: "JsonValue") -> "dict[str, JsonValue]":
