@@ -14,6 +14,7 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.languages import names_for
+from kernelwright.propose.proposer import Proposer, Selective
 from kernelwright.records.run import Environment, RunCard
 from kernelwright.records.task import Target, Task, TaskSource
 from kernelwright.tasks.table import read_task
@@ -63,14 +64,18 @@ def must_agree(config: RunConfig, target: Target) -> None:
         raise UsageError("--ray-address is of a Ray cluster: add --execution ray, or leave it out")
 
 
-async def open_card(settled: Settled, evaluator: Evaluator, listener: Listener) -> RunCard:
+async def open_card(settled: Settled, evaluator: Evaluator, listener: Listener, proposer: Proposer) -> RunCard:
     """Have the task admitted, and write the card of a run that begins now.
 
+    A proposer that cannot write the task says so before anything is measured, and before the run has a folder.
+
     Raises:
-        KernelwrightError: the task is not fit, or the machine is not.
+        KernelwrightError: the task is not fit, or the machine is not, or the proposer is not.
     """
     listener(Phase(text=f"admitting {settled.source.name} on {settled.target.name}"))
     task = await evaluator.admit(settled.source, settled.target)
+    if isinstance(proposer, Selective):
+        proposer.refuse(task, settled.config.language)
     return new_card(task, await evaluator.environment(), settled.config)
 
 

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.author import Author
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
-from kernelwright.testing.scripted import ScriptedEvaluator
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
 
 CPU = ("--target", "cpu")
 KERNEL = 'extern "C" void f(const float* x, float* y) {}\n'
@@ -99,3 +101,40 @@ def test_admit_leaves_the_folders_of_runs_alone(kernelwright, task, tmp_path):
     said = kernelwright("admit", ".", *CPU, "--json")
     assert [found["file"] for found in said.json["tasks"]] == ["abs.py"]
     assert said.json["skipped"] == []
+
+
+class Fourier(ScriptedEvaluator):
+    """Admits a task of an operation that the built-in author does not write, and measures nothing before it may."""
+
+    async def admit(self, source, target):
+        task = await super().admit(source, target)
+        (node,) = task.graph.nodes
+        graph = task.graph.model_copy(update={"nodes": (node.model_copy(update={"op": "aten.fft_fft.default"}),)})
+        return task.model_copy(update={"graph": graph})
+
+    async def environment(self, target=None):
+        raise AssertionError("the bandwidth was measured for a task that nobody can write")
+
+
+def test_what_the_author_cannot_write_is_said_before_anything_is_measured(kernelwright, task, tmp_path):
+    said = kernelwright("optimize", task, *CPU, "--budget", "2", evaluator=Fourier(), proposer=Author())
+    assert said.code == 7
+    assert "cannot write aten.fft_fft.default" in said.err
+    assert f"kernelwright optimize {task} --target cpu --model openai:NAME" in said.err
+    assert f"kernelwright mcp --root {tmp_path} --target cpu" in said.err
+    assert f"kernelwright check {task} KERNEL --target cpu" in said.err
+    assert "resume" not in said.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_author_refuses_a_language_that_it_does_not_write(kernelwright, task):
+    said = kernelwright("optimize", task, "--target", "sm_90", "--language", "cuda", proposer=Author())
+    assert said.code == 7
+    assert "the built-in author writes triton for cuda targets, not cuda" in said.err
+
+
+def test_a_run_that_cannot_go_on_is_not_told_to(kernelwright, task):
+    proposer = ScriptedProposer(error=ProposeError("cannot write aten.fft"))
+    said = kernelwright("optimize", task, *CPU, proposer=proposer)
+    assert said.code == 7
+    assert "resume" not in said.err
