@@ -81,6 +81,16 @@ class RunSummary(Record):
     stopped: str
     complete: bool
     """False: `resume` goes on."""
+    running: bool = False
+    """Another process is working on it now."""
+
+
+class UnreadableRun(Record):
+    """A folder whose run cannot be summed up."""
+
+    folder: str
+    error: str
+    """What is wrong with it and how to go on."""
 
 
 class CheckSummary(Figures):
@@ -139,6 +149,8 @@ def figures_of(evaluation: Evaluation) -> Figures:
 def summarize(store: RunStore) -> RunSummary:
     """A run in figures, also while it is running."""
     card, attempts, outcome = store.card, store.attempts(), store.outcome()
+    complete = outcome is not None and outcome.complete
+    running = not complete and store.live
     return RunSummary(
         run=card.id,
         folder=str(store.folder),
@@ -150,8 +162,9 @@ def summarize(store: RunStore) -> RunSummary:
         best=best_of(attempts, outcome),
         pytorch_stays=pytorch_stays(card, speaker(attempts, outcome)),
         models=spending(store.messages()),
-        stopped=outcome.stopped if outcome else "Still running, or killed.",
-        complete=outcome is not None and outcome.complete,
+        stopped="Still running." if running else outcome.stopped if outcome else "It was killed, or is about to begin.",
+        complete=complete,
+        running=running,
     )
 
 

@@ -11,6 +11,7 @@ import torch
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends.backend import Backend, CloseOldest
 from kernelwright.evaluate.backends.reference import LIMIT_S
+from kernelwright.evaluate.pipeline import reference_fault
 from kernelwright.evaluate.pipeline.rules import comparators
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
@@ -54,14 +55,10 @@ def open_session(
         job.kept(process.child)
     except ChildRaisedError as error:
         process.close()
-        raise TaskError(f"the reference of {source.name!r} raised:\n{_last_lines(error.log)}", "raises") from None
+        raise reference_fault.raised(source, error, policy) from None
     except ChildGoneError as error:
         process.close()
-        raise TaskError(
-            f"the reference of {source.name!r} {error.reason}. A reference may not write to its inputs, which are "
-            f"read-only, nor need more memory than the policy's limit. {_last_lines(error.log)}",
-            "dies",
-        ) from None
+        raise reference_fault.gone(source, error, policy) from None
     except TamperedError as error:
         process.close()
         raise TaskError(f"the reference of {source.name!r} tampers with its process: {error}", "dies") from None
@@ -203,7 +200,3 @@ def guesses(probe: str, wanted: torch.Tensor, inputs: list[torch.Tensor]) -> lis
     if probe == "the input itself":
         return [x for x in inputs if x.shape == wanted.shape]
     return [x.flatten()[: wanted.numel()].view(wanted.shape) for x in inputs if x.numel() > wanted.numel()]
-
-
-def _last_lines(log: str, count: int = 6) -> str:
-    return "\n".join(log.strip().splitlines()[-count:])

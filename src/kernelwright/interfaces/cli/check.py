@@ -74,6 +74,8 @@ def check(  # noqa: PLR0913  a flag is a parameter
         receipt=receipt,
         place=api.Place(execution, ray_address),
     )
+    if receipt is not None:
+        api.must_be_writable(receipt, "--receipt")
     with watched(context, "no verdict was reached") as suppliers:
         summary = api.check(request, suppliers)
     if json:
