@@ -29,6 +29,8 @@ from kernelwright.records.task import Target, Task, TaskSource
 
 WHOLE = 1 << 40
 """Bytes that no cache holds."""
+MOST_OPEN = 48
+"""Tasks that stay open: their references share one user's limit on threads (`jail.MOST_THREADS`), and each holds a process."""
 
 
 class EvaluationService:
@@ -61,6 +63,7 @@ class EvaluationService:
             if policy.isolation == "strict":
                 _must_confine(backend)
             self._note("running the reference: inputs, fp64 results, tolerance")
+            self._make_room(backend)
             session = admit.open_session(backend, source, target, policy, lambda: self._close_oldest(backend))
             task = session.original.task
             if _keeps_baselines(backend, policy):
@@ -159,6 +162,11 @@ class EvaluationService:
                 self._note("compiling the torch.compile baselines, once for this task")
         if effort == "final":
             self._note("final: fresh inputs, head to head" if backend.clock is not None else "final: fresh inputs")
+
+    def _make_room(self, backend: Backend) -> None:
+        """Close the tasks that nobody has asked about for longest, until one more may be open."""
+        while len(self._sessions) >= MOST_OPEN and self._close_oldest(backend):
+            pass
 
     def _close_oldest(self, backend: Backend) -> bool:
         """See `CloseOldest`."""
