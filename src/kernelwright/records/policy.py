@@ -9,11 +9,8 @@ from kernelwright.records.base import Record
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.numerics import NumericsMode
 
-Effort = Literal["search", "final", "replay", "verify"]
-"""`replay` judges on seeds that are known already, `verify` on a search's cases: right or wrong, and no time."""
-UNTIMED: tuple[Effort, ...] = ("replay", "verify")
-ON_SHARED_CASES: tuple[Effort, ...] = ("search", "verify")
-"""All candidates of a task meet the same secret cases; the others get cases of their own, whose seeds are then told."""
+Effort = Literal["search", "final", "replay"]
+"""`replay` judges on seeds that are known already: right or wrong, and no time."""
 
 Defence = Literal[
     "fresh_inputs",

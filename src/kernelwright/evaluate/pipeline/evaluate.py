@@ -30,7 +30,6 @@ from kernelwright.records.evaluation import (
 )
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.numerics import legible
-from kernelwright.records.policy import ON_SHARED_CASES, UNTIMED
 
 ITS_OWN = BuildFacts(compiler="its own, when it is run", seconds=0.0)
 """Of a candidate whose host code builds or launches in a way that only running it can tell."""
@@ -87,13 +86,13 @@ def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
         backend.activate(session)
         anew = session.weights != trial.weights
         session.weights = trial.weights
-        if anew or trial.effort not in ON_SHARED_CASES or session.seeds.stale:
+        if anew or trial.effort != "search" or session.seeds.stale:
             session.refresh(trial.replayed)
         try:
             yield
         finally:
             # Only now, with the candidate's process gone.
-            if trial.effort not in ON_SHARED_CASES:
+            if trial.effort != "search":
                 trial.revealed = session.seeds.reveal()
 
 
@@ -117,8 +116,8 @@ def _verify(trial: Trial, loaded: Loaded) -> None:
 
 def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     """Measured, or why its time cannot be believed; a final that was measured is audited as a new best would be."""
-    if trial.effort in UNTIMED:
-        return _verified(trial, loaded, "the receipt's seeds" if trial.effort == "replay" else "the device, untimed")
+    if trial.effort == "replay":
+        return _verified(trial, loaded, "the receipt's seeds")
     with trial.timed("measure"), loaded.timed():
         outcome = time_candidate(trial, clock, loaded)
     outcome = audited(trial, clock, loaded, outcome)

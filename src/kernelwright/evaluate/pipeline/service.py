@@ -22,7 +22,7 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
 from kernelwright.records.measure import BuildFacts
-from kernelwright.records.policy import UNTIMED, Effort, Policy
+from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
@@ -155,7 +155,7 @@ class EvaluationService:
 
     def _note_what_takes_long(self, trial: Trial, backend: Backend) -> None:
         policy, effort = trial.policy, trial.effort
-        if backend.clock is not None and effort not in UNTIMED:
+        if backend.clock is not None:
             asked = baselines.asked(policy, effort, backend.clock, policy.weights == "constant")
             named = {"compile", "compile_max", "freeze"} & set(
                 baselines.to_time(trial.session, asked, effort, backend.clock)
