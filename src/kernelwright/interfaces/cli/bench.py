@@ -135,11 +135,10 @@ def bench(  # noqa: PLR0913  a flag is a parameter
         "policy": _given(isolation=isolation, numerics=numerics),
     }
     written = _listed(proposers or ("llm" if model else "author"))
-    compared = _listed(strategies) if strategies is not None else api.listed()
     request = api.BenchRequest(
         suite=_suite(tasks, checkout),
         folder=run_dir or Path("bench-runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}",
-        strategies=_with_baseline(compared, written) if direct else compared,
+        strategies=_compared(strategies, written, direct),
         proposers=written,
         rewards=_listed(rewards),
         seeds=_numbers(seeds),
@@ -166,6 +165,13 @@ def _end(result: "api.BenchResult", folder: Path, *, json: bool) -> None:
     if not result.comparison.complete:
         ERRORS.print(f"continue with the same command and --run-dir {escape(str(folder))}")
     raise typer.Exit(result.exit_code)
+
+
+def _compared(strategies: str | None, written: tuple[str, ...], direct: bool) -> tuple[str, ...]:
+    from kernelwright import api
+
+    named = _listed(strategies) if strategies is not None else api.listed()
+    return _with_baseline(named, written) if direct else named
 
 
 def _with_baseline(strategies: tuple[str, ...], proposers: tuple[str, ...]) -> tuple[str, ...]:
