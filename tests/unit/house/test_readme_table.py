@@ -51,7 +51,7 @@ def test_write_then_check(script, tmp_path, capsys):
     won = "| mse_loss | cpu | 7.29 ms | 3.10× (3.05 to 3.16), faster | 0.90× (0.88 to 0.93), slower |"
     assert text.count(won) == 2
     assert text.count("| softmax |") == 1
-    assert "Example CPU; gcc 12.2.0, torch 2.13.0; commit `0123456789ab`, 2026-01-01." in text
+    assert "Example CPU; numerics strict; gcc 12.2.0, torch 2.13.0; commit `0123456789ab`, 2026-01-01." in text
 
 
 def test_a_changed_figure_is_noticed(script, tmp_path):
