@@ -54,4 +54,5 @@ def test_the_names_stand_in_the_schemas():
 def test_a_text_without_a_file_looks_like_what_its_device_takes():
     assert likely_suffix("import triton", "cuda") == ".py"
     assert likely_suffix("int x;", "cuda") == ".cu"
-    assert likely_suffix("import triton", "cpu") == ".cpp"
+    assert likely_suffix("import torch", "cpu") == ".py"
+    assert likely_suffix("int x;", "cpu") == ".cpp"
