@@ -21,6 +21,7 @@ from kernelwright.engine.suppliers import Suppliers
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.task import Task
+from kernelwright.report.use import Files
 from kernelwright.reward.predictor.experience import Row, Told, row_of, text_of
 from kernelwright.store.database import FILE
 from kernelwright.store.files import write_whole
@@ -153,8 +154,13 @@ def write_report(folder: Path, file: Path | None, suppliers: Suppliers) -> Path:
         StoreError: there is no such run, or the page cannot be written.
     """
     with closing(RunStore.open(folder)) as store:
-        text = suppliers.render(store.card, store.attempts(), store.outcome(), store.messages())
+        text = suppliers.render(store.card, store.attempts(), store.outcome(), store.messages(), _files(folder))
     return write_whole(file or folder / REPORT, text)
+
+
+def _files(folder: Path) -> Files:
+    there = {name: str(folder / name) for name in (KERNEL, RECEIPT) if (folder / name).is_file()}
+    return Files(kernel=there.get(KERNEL, ""), receipt=there.get(RECEIPT, ""))
 
 
 def write_experience(folders: Sequence[Path], file: Path) -> int:

@@ -1,7 +1,7 @@
-"""The HTML report: one file without scripts that needs no network and treats everything it shows as hostile text.
+"""The HTML report: one file that needs no network and treats everything it shows as hostile text.
 
-The page's security policy loads nothing and names its one style sheet by hash. It takes records only; whoever holds the
-store passes them in.
+The page's security policy loads nothing and names its one style sheet and its one script, the copy buttons, by hash;
+without scripts the page is whole but for them. It takes records only; whoever holds the store passes them in.
 """
 
 import base64
@@ -27,6 +27,7 @@ from kernelwright.report.charts.svg import HALF, NARROW, WIDE
 from kernelwright.report.dialogues import dialogues, is_drill
 from kernelwright.report.headline import Headline, headline, sentence
 from kernelwright.report.tally import SOURCE_LIMIT, highlighted, plain, reason, rows
+from kernelwright.report.use import NO_FILES, Files, needs, steps
 from kernelwright.version import __version__
 
 TEXT_LIMIT = 4000
@@ -37,7 +38,11 @@ MESSAGE_LIMIT = 20000
 
 
 def render(
-    card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, messages: Sequence[Message] = ()
+    card: RunCard,
+    attempts: Sequence[Attempt],
+    outcome: Outcome | None,
+    messages: Sequence[Message] = (),
+    files: Files = NO_FILES,
 ) -> str:
     """The whole page; `outcome` is None for a run that has not ended."""
     told = headline(card, attempts, outcome)
@@ -47,6 +52,8 @@ def render(
         card=card,
         run_outcome=outcome,
         told=told,
+        use=steps(files),
+        needs=needs(told.attempt) if told.attempt else "",
         rows=rows(attempts, told.attempt.number if told.attempt else None),
         best=rows([told.attempt], told.attempt.number)[0] if told.attempt else None,
         counts=_outcome_shares(attempts),
@@ -95,16 +102,27 @@ def _settings(card: RunCard) -> list[tuple[str, str]]:
 def page(template: str, rules: str = "", **shown: object) -> str:
     """A template as one file, in the style of every page and, after it, `rules`; the policy names them by hash."""
     rules = style() + rules
-    return (
-        templates()
-        .get_template(template)
-        .render(
-            shown,
-            style=Markup(rules),
-            style_hash=base64.b64encode(hashlib.sha256(rules.encode()).digest()).decode(),
-            version=__version__,
-        )
+    body = templates().get_template(template)
+    return body.render(
+        shown, style=Markup(rules), script=Markup(script()), policy=policy(rules, script()), version=__version__
     )
+
+
+def policy(style: str, script: str) -> Markup:
+    """A content security policy: nothing is loaded, this style sheet applies, this script runs, and no other."""
+    return Markup(
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def script() -> str:
+    """The copy buttons."""
+    return (files("kernelwright.report") / "templates" / "copy.js").read_text("utf-8")
 
 
 @cache
