@@ -60,6 +60,8 @@ def _claim(card: RunCard, told: Headline) -> list[RenderableType]:
     if told.measured:
         for versus in told.measured.timing.versus:
             parts.append(Padding(_text(sentence(versus), VERDICT_STYLE[versus.verdict]), (0, 0, 0, 2)))
+        if told.measured.numerics is not None:
+            parts.append(_text(f"numerics {told.measured.numerics.words}", "dim"))
     return parts
 
 

@@ -8,7 +8,7 @@ from rich.style import Style
 from rich.text import Text
 
 from kernelwright.api import OptimizeResult, RunSummary, write_whole
-from kernelwright.errors import StoreError
+from kernelwright.errors import ProposeError, StoreError
 from kernelwright.interfaces.cli.console import ERRORS, OUTPUT
 from kernelwright.interfaces.cli.words import plain
 
@@ -29,7 +29,8 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
         _show(result, output)
     if result.error is not None:
         ERRORS.print(f"[bold red]error:[/] {escape(plain(str(result.error)))}")
-    if not result.summary.complete:
+    # What a proposer cannot write now, it cannot write in a resumed run either.
+    if not result.summary.complete and not isinstance(result.error, ProposeError):
         ERRORS.print(f"continue with: kernelwright resume {escape(result.summary.folder)}")
     raise typer.Exit(result.exit_code)
 

@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from kernelwright.api import CheckSummary, Figures
     from kernelwright.records.measure import Ratio, Verdict, Versus
 
-_NAMES = {"eager": "eager", "compile": "torch.compile", "compile_max": "max-autotune", "graph": "CUDA graph"}
+_NAMES = {
+    "eager": "eager",
+    "compile": "torch.compile",
+    "compile_max": "max-autotune",
+    "graph": "CUDA graph",
+    "freeze": "torch.compile with constant weights",
+}
 
 
 def plain(text: str) -> str:
@@ -66,7 +72,17 @@ def work_line(summary: "CheckSummary") -> str:
         return "work              0 kernels of its own; PyTorch does it all"
     parts = [] if count is None else [f"{count} {'kernel' if count == 1 else 'kernels'} of its own"]
     parts += [] if share is None else [f"{1 - share:.0%} of the device's time is spent elsewhere"]
+    library = summary.library_share
+    parts += [] if library is None else [f"{library:.0%} of its time is PyTorch's own operators'"]
     return f"work              {', '.join(parts)}" if parts else ""
+
+
+def weights_line(summary: "CheckSummary") -> str:
+    """Which parameters it was judged with, and what is weaker for it; empty where every call had its own."""
+    if summary.weights == "fresh":
+        return ""
+    weaker = ", as both models were built: it could not be given others" if summary.weights == "construction" else ""
+    return f"weights           constant{weaker}"
 
 
 def figure_lines(figures: "Figures") -> list[str]:
@@ -78,6 +94,8 @@ def figure_lines(figures: "Figures") -> list[str]:
         f"vs eager          {ratio(figures.speedup_eager, figures.verdict)}",
         f"vs torch.compile  {ratio(figures.speedup_compile, figures.verdict_compile)}",
     ]
+    if figures.speedup_freeze is not None:
+        lines.append(f"  … folding       {ratio(figures.speedup_freeze, figures.verdict_freeze)}")
     if figures.roofline is not None:
         lines.append(f"bandwidth         {figures.roofline:.0%} of what this device was measured to reach")
     return lines
