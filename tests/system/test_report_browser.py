@@ -4,7 +4,9 @@ import pytest
 
 import fake_runs as fake
 from kernelwright.records.attempt import fastest
-from kernelwright.report.html import render, script
+from kernelwright.report.html import figures, render, script
+from kernelwright.report.overview import StoredRun
+from kernelwright.report.overview import render as overview
 from kernelwright.report.use import Files
 
 FILES = Files(kernel="runs/20261122-133900-softmax-5e86/model_new.py", receipt="runs/x/receipt.json")
@@ -25,7 +27,14 @@ def folder(tmp_path_factory):
         "empty": render(fake.card(), [], None),
         "big": render(fake.card(), [big], fake.ended(big)),
     }
+    runs = [
+        StoredRun(f"runs/{n}", fake.card(), [a], fake.ended(a, eager=3.1 - n), f"runs/{n}/report.html")
+        for n, a in enumerate([fake.attempt(0, fake.measured()), fake.attempt(1, fake.measured())])
+    ]
+    pages["overview"] = overview(runs, {"runs/broken": fake.NASTY}, "runs")
     where = tmp_path_factory.mktemp("pages")
+    for name, chart in figures(fake.card(), run, fake.ended(fastest(run))).items():
+        (where / name).write_text(chart, "utf-8")
     for name, page in pages.items():
         (where / f"{name}.html").write_text(page, "utf-8")
     return where
@@ -56,7 +65,7 @@ class Opened:
 
 
 @pytest.mark.parametrize("size", WIDTHS)
-@pytest.mark.parametrize("name", ["final", "every", "hostile", "empty", "big"])
+@pytest.mark.parametrize("name", ["final", "every", "hostile", "empty", "big", "overview"])
 def test_it_opens_quietly_and_fits(browser, folder, name, size):
     url = (folder / f"{name}.html").as_uri()
     with Opened(browser, url, size) as opened:
@@ -141,3 +150,14 @@ def test_a_button_copies_the_kernel_and_its_path(browser, folder):
             copied.append(opened.page.evaluate("navigator.clipboard.readText()"))
         assert copied[0] == FILES.kernel
         assert copied[1].splitlines()[:2] == fake.KERNEL.splitlines()[:2]
+
+
+def test_a_chart_is_a_picture_of_its_own(browser, folder):
+    for file in sorted(folder.glob("*.svg")):
+        with Opened(browser, file.as_uri(), "desktop") as opened:
+            box = opened.page.locator("svg").bounding_box()
+            assert (box["width"], box["height"]) == tuple(
+                float(opened.page.locator("svg").get_attribute(side)) for side in ("width", "height")
+            )
+            assert opened.page.evaluate("getComputedStyle(document.querySelector('text')).fill") != "rgb(0, 0, 0)"
+            assert opened.complaints == []

@@ -70,6 +70,29 @@ def render(
     )
 
 
+def figures(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> dict[str, str]:
+    """The page's charts as SVG files of their own, by name, for a paper or a slide; those that there are figures for."""
+    told = headline(card, attempts, outcome)
+    charts = {"progress": progress(attempts, _final_ratio(told), WIDE)}
+    if (found := told.measured) is not None:
+        versus = found.timing.versus
+        charts |= {f"speedup-{v.baseline}": ruler(v, versus, HALF) for v in versus}
+        charts["samples"] = samples(found.timing, HALF)
+        charts["roofline"] = roofline(found.roofline, found.timing.latency_us, HALF)
+        charts["errors"] = errors(found.accuracy, WIDE)
+    return {f"{name}.svg": alone(chart) for name, chart in charts.items()}
+
+
+def alone(chart: Markup) -> str:
+    """A chart as a file: with its own colours, light or dark, and the card behind it."""
+    rules = "".join(map(template_text, ("colours.css", "chart.css")))
+    head, body = str(chart).split(">", 1)
+    width, height = head.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
+    size = f'xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
+    paper = '<rect width="100%" height="100%" fill="var(--card)"/>'
+    return f"{head.replace('<svg', f'<svg {size}', 1)}><style>{rules}</style>{paper}{body}\n"
+
+
 def _final_ratio(told: Headline) -> Ratio | None:
     found = told.measured if told.standing == "final" else None
     versus = found.timing.against("eager") if found else None
@@ -122,14 +145,18 @@ def _hash(text: str) -> str:
 @cache
 def script() -> str:
     """The copy buttons."""
-    return (files("kernelwright.report") / "templates" / "copy.js").read_text("utf-8")
+    return template_text("copy.js")
+
+
+def template_text(name: str) -> str:
+    """A file of the templates as it is."""
+    return (files("kernelwright.report") / "templates" / name).read_text("utf-8")
 
 
 @cache
 def style() -> str:
     """The style sheet of every page."""
-    folder = files("kernelwright.report") / "templates"
-    return "".join((folder / name).read_text("utf-8") for name in ("page.css", "parts.css"))
+    return "".join(map(template_text, ("colours.css", "page.css", "parts.css", "chart.css")))
 
 
 @cache
