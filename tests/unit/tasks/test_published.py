@@ -70,7 +70,7 @@ def test_equal_names_are_told_apart(tmp_path):
 @pytest.mark.parametrize("text", ["no json", "[1, 2]", '{"name": "x"}\n{'])
 def test_what_is_no_list_of_kernels_says_so(tmp_path, text):
     (tmp_path / "all.jsonl").write_text(text)
-    with pytest.raises(UsageError, match="JSON|published kernels|no entry"):
+    with pytest.raises(UsageError, match=r"JSON|published kernels|no entry"):
         read_published(tmp_path / "all.jsonl")
 
 
