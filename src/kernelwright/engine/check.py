@@ -8,6 +8,7 @@ from kernelwright.engine.request import CheckRequest, ProfileRequest
 from kernelwright.engine.summary import CheckSummary, ProfileSummary, check_of, profile_of
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import CPU, compiled_for, resolve_target
+from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.export.model_new import unwrap
 from kernelwright.feedback.bottleneck import diagnose
@@ -97,9 +98,20 @@ def _kernel(request: CheckRequest | ProfileRequest, kind: str) -> Candidate:
 
 
 def _target_for(name: str | None, written: str, place: Place | None = None) -> Target:
-    """The target that is named; without a name the device that is here, if the language is for it."""
+    """The target that is named; without a name the device that is here, if the language is for it.
+
+    Raises:
+        UsageError: the language is not for the target that is named.
+    """
     takes = language(written).targets
     if name is None and takes == (CPU.kind,):
         return CPU
     found = resolve_target(name, place)
-    return found if name is not None or found.kind in takes else compiled_for(takes[0])
+    if found.kind in takes:
+        return found
+    if name is not None:
+        raise UsageError(
+            f"a {written} kernel is for {' or '.join(takes)}, and the target is {found.name}: leave --target out, or name "
+            "another"
+        )
+    return compiled_for(takes[0])

@@ -27,6 +27,7 @@ from kernelwright.records.evaluation import (
 from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
 from kernelwright.records.names import LanguageName
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome, RunCard, Spending, least_speedup, spending
 from kernelwright.records.task import Target, Task
@@ -80,6 +81,16 @@ class RunSummary(Record):
     stopped: str
     complete: bool
     """False: `resume` goes on."""
+    running: bool = False
+    """Another process is working on it now."""
+
+
+class UnreadableRun(Record):
+    """A folder whose run cannot be summed up."""
+
+    folder: str
+    error: str
+    """What is wrong with it and how to go on."""
 
 
 class CheckSummary(Figures):
@@ -106,6 +117,8 @@ class CheckSummary(Figures):
     binding: Binding | None
     """How its model came to the reference's parameters; None of what is no module."""
     seconds: float
+    numerics: Numerics | None = None
+    """PyTorch's precision flags in the reference, and where the kernel set others, those too."""
 
 
 class ProfileSummary(CheckSummary):
@@ -136,6 +149,8 @@ def figures_of(evaluation: Evaluation) -> Figures:
 def summarize(store: RunStore) -> RunSummary:
     """A run in figures, also while it is running."""
     card, attempts, outcome = store.card, store.attempts(), store.outcome()
+    complete = outcome is not None and outcome.complete
+    running = not complete and store.live
     return RunSummary(
         run=card.id,
         folder=str(store.folder),
@@ -147,8 +162,9 @@ def summarize(store: RunStore) -> RunSummary:
         best=best_of(attempts, outcome),
         pytorch_stays=pytorch_stays(card, speaker(attempts, outcome)),
         models=spending(store.messages()),
-        stopped=outcome.stopped if outcome else "Still running, or killed.",
-        complete=outcome is not None and outcome.complete,
+        stopped="Still running." if running else outcome.stopped if outcome else "It was killed, or is about to begin.",
+        complete=complete,
+        running=running,
     )
 
 
@@ -205,6 +221,7 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         weights=evaluation.weights,
         binding=evaluation.binding,
         seconds=evaluation.total_seconds,
+        numerics=evaluation.numerics,
         **dict(figures_of(evaluation)),
     )
 

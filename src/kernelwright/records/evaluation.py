@@ -12,6 +12,7 @@ from kernelwright.records.audit import Audit
 from kernelwright.records.base import Record
 from kernelwright.records.binding import Binding, Weights
 from kernelwright.records.measure import Accuracy, BuildFacts, Ratio, Roofline, Timing
+from kernelwright.records.numerics import Numerics
 
 Stage = Literal["compile", "load", "verify", "measure", "promote"]
 
@@ -38,6 +39,8 @@ class _Outcome(Record):
     """How its model came to the reference's parameters; None of what is no module, or did not get so far."""
     device: str = ""
     """Where it was judged; empty for what was refused without a device."""
+    numerics: Numerics | None = None
+    """PyTorch's precision flags in the reference, and where the kernel's own text set others, those too."""
     seeds: tuple[int, ...] = ()
     """The secret seeds of the cases, revealed after a final's verdict in the order of use; none for a search."""
     cached_from: str = ""

@@ -85,8 +85,6 @@ class Timing(Record):
     """What the same clock says of a kernel that does nothing, where `clock` is `device`. It is part of every sample."""
     conditions: Conditions | None = None
     """Clocks, temperature and power, where `clock` is `device`."""
-    precision: str | None = None
-    """The flags that every baseline ran under, such as `float32_matmul_precision=highest, cudnn.allow_tf32=False`."""
     missing: tuple[str, ...] = ()
     """Baselines that were asked for and could not be made, each with the reason."""
     final: bool = False

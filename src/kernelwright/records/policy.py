@@ -7,9 +7,13 @@ from pydantic import Field, field_validator
 from kernelwright.records.audit import ProbeName
 from kernelwright.records.base import Record
 from kernelwright.records.measure import BaselineName
+from kernelwright.records.numerics import NumericsMode
 
-Effort = Literal["search", "final", "replay"]
-"""`replay` judges on seeds that are known already: right or wrong, and no time."""
+Effort = Literal["search", "final", "replay", "verify"]
+"""`replay` judges on seeds that are known already, `verify` on a search's cases: right or wrong, and no time."""
+UNTIMED: tuple[Effort, ...] = ("replay", "verify")
+ON_SHARED_CASES: tuple[Effort, ...] = ("search", "verify")
+"""All candidates of a task meet the same secret cases; the others get cases of their own, whose seeds are then told."""
 
 Defence = Literal[
     "fresh_inputs",
@@ -54,6 +58,8 @@ class Policy(Record):
 
     isolation: Literal["auto", "strict"] = "auto"
     """`strict` refuses to judge where a part of the sandbox is denied."""
+    numerics: NumericsMode = "as-is"
+    """Under which of PyTorch's precision flags reference, baselines and candidate run."""
     seeds: int = Field(default=5, ge=1)
     """Secret seeds that calibrate the tolerance."""
     confidence: float = Field(default=0.99, gt=0.5, lt=1)

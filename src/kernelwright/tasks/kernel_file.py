@@ -256,6 +256,11 @@ def parse_kernel(
             tunables=plan.tunables,
             recipe=plan.recipe,
         )
+    if entry is not None and not re.search(rf"\b{re.escape(entry)}\b", source):
+        named = ", ".join(found.functions(source)) if found.form == "function" else found.entry
+        raise UsageError(
+            f"--entry {entry}: there is no such name in it; it defines {named or 'nothing that can be called'}"
+        )
     name = entry or (_entry(source, found) if found.form == "function" else found.entry)
     return Candidate(language=found.name, source=source, entry=name, workspace_bytes=workspace_bytes)
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.entrypoints import session
+from kernelwright.evaluate.entrypoints import numerics, session
 from kernelwright.evaluate.entrypoints.device_clock import publish, the_clock, timed
 from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.triton.binding import Bound, bind
-from kernelwright.evaluate.triton.model import full_precision, model_of, plain
+from kernelwright.evaluate.triton.model import model_of, plain
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.tensor import Scalar, TensorSpec
 
@@ -91,7 +91,8 @@ class CudaSide:
         self._view: CudaView | CopiedView = CopiedView(view) if command.private else view
         self._capacity = command.outbox
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
-        full_precision()
+        numerics.take(command.flags)
+        self._source, self._begun = command.candidate.source, numerics.everything()
         self._constant = command.constant
         if command.candidate.language == "cuda_host":
             self._bound: Bound | HostFunction = HostFunction(command.files[count + 1], command.candidate, self._outputs)
@@ -109,6 +110,10 @@ class CudaSide:
 
             FastPath(Path(command.extension.headers), command.extension.gencode).install()
         return model_of(command.candidate, command.init).cuda()
+
+    def flags(self, command: messages.TellPrecision) -> messages.Precision:
+        """The flags that the candidate's own code has set."""
+        return messages.Precision(flags=numerics.changed(self._begun, self._source))
 
     def parameters(self, command: messages.TakeParameters) -> Done:
         """Take the parameters from the arena at these offsets."""
@@ -210,6 +215,7 @@ def serve(control: socket.socket) -> None:
         messages.RunOnDevice: side.run,
         messages.Export: side.export,
         messages.DescribeInputs: side.inputs,
+        messages.TellPrecision: side.flags,
         messages.TellLibraryShare: side.share,
     }
     session.serve(control, handlers)

@@ -17,12 +17,11 @@ from functools import partial
 import numpy as np
 import torch
 
-from kernelwright.evaluate.entrypoints import export, session
+from kernelwright.evaluate.entrypoints import export, numerics, session
 from kernelwright.evaluate.entrypoints.export import Watch, spec_of, with_domain
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.model import full_precision, precision_in_force
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
 from kernelwright.records.tensor import Scalar, TensorSpec
 
@@ -79,7 +78,7 @@ class ReferenceSide:
     def load(self, command: messages.LoadTask) -> messages.TaskLoaded:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(command.threads)
-        full_precision()
+        numerics.begin(command.numerics)
         self._source = command.source
         model = self._build()
         draws = [self._draw(seed) for seed in (1, 2)]
@@ -100,6 +99,7 @@ class ReferenceSide:
             random=[not same([a], [b]) for a, b in zip(first, again, strict=True)],
             finite=all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
             init=_literal(self._arguments),
+            flags=numerics.told(),
         )
 
     def reduce(self, command: messages.ReduceTask) -> messages.TaskReduced:
@@ -143,10 +143,6 @@ class ReferenceSide:
             for model in self._models.values():
                 self._take(model, command.offsets)
         return Done()
-
-    def flags(self, command: messages.TellPrecision) -> messages.Precision:
-        """What the precision of every variant depends on, as the task's own code left it."""
-        return messages.Precision(flags=precision_in_force())
 
     def prepare(self, command: messages.Prepare) -> messages.Prepared:
         """Build a variant: `fp64`, `compile` (at its first run), or `watch`, which gives back what `nodes` compute.
@@ -322,7 +318,6 @@ def described_by(side: ReferenceSide) -> session.Handlers:
         messages.ExportGraph: side.graph,
         messages.TakeParameters: side.parameters,
         messages.Prepare: side.prepare,
-        messages.TellPrecision: side.flags,
     }
 
 

@@ -28,7 +28,7 @@ from kernelwright.records.run import Device
 from kernelwright.records.task import Task
 
 COMPILE_LIMIT_S = 600.0
-FORM = 1
+FORM = 2
 """Raised whenever baselines are timed in another way."""
 Ratios = dict[BaselineName, Ratio]
 _KNOWN: TypeAdapter[Ratios] = TypeAdapter(Ratios)

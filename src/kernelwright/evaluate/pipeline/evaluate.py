@@ -29,6 +29,8 @@ from kernelwright.records.evaluation import (
     is_right,
 )
 from kernelwright.records.measure import BuildFacts
+from kernelwright.records.numerics import legible
+from kernelwright.records.policy import ON_SHARED_CASES, UNTIMED
 
 ITS_OWN = BuildFacts(compiler="its own, when it is run", seconds=0.0)
 """Of a candidate whose host code builds or launches in a way that only running it can tell."""
@@ -85,13 +87,13 @@ def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
         backend.activate(session)
         anew = session.weights != trial.weights
         session.weights = trial.weights
-        if anew or trial.effort != "search" or session.seeds.stale:
+        if anew or trial.effort not in ON_SHARED_CASES or session.seeds.stale:
             session.refresh(trial.replayed)
         try:
             yield
         finally:
             # Only now, with the candidate's process gone.
-            if trial.effort != "search":
+            if trial.effort not in ON_SHARED_CASES:
                 trial.revealed = session.seeds.reveal()
 
 
@@ -110,12 +112,13 @@ def _verify(trial: Trial, loaded: Loaded) -> None:
             loaded.give(case.offsets)
             with named(trial, case, loaded.again, loaded.whole):
                 verify_case(trial, loaded.process, case, loaded.guarded)
+    trial.numerics = trial.numerics.model_copy(update={"candidate": legible(loaded.flags())})
 
 
 def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     """Measured, or why its time cannot be believed; a final that was measured is audited as a new best would be."""
-    if trial.effort == "replay":
-        return _verified(trial, loaded, "the receipt's seeds")
+    if trial.effort in UNTIMED:
+        return _verified(trial, loaded, "the receipt's seeds" if trial.effort == "replay" else "the device, untimed")
     with trial.timed("measure"), loaded.timed():
         outcome = time_candidate(trial, clock, loaded)
     outcome = audited(trial, clock, loaded, outcome)
@@ -167,7 +170,7 @@ def _explained(reason: str) -> str:
 def _told(trial: Trial, backend: Backend, outcome: Evaluation) -> Evaluation:
     """The outcome with what every one of them tells."""
     told = {"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled, "tier": trial.tier}
-    judged_with = {"weights": trial.weights, "binding": trial.binding}
+    judged_with = {"weights": trial.weights, "binding": trial.binding, "numerics": trial.numerics}
     return outcome.model_copy(
         update={**told, **judged_with, "seeds": trial.revealed, "device": backend.host.device.name}
     )

@@ -12,7 +12,6 @@ from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.timed_output_check import TimedOutputCheck, TimedOutputWrongError, TimedResults
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
-from kernelwright.evaluate.sandbox.messages.calls import TellPrecision
 from kernelwright.evaluate.session.trial import Trial, wrong
 from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
 from kernelwright.evaluate.timing.conditions import Watch
@@ -192,7 +191,6 @@ def _timing(trial: Trial, clock: Clock, held: Benchmarked) -> Timing:
         call_us=held.waiting_us.get("candidate"),
         launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
-        precision=session.reference.ask(TellPrecision()).flags,
         missing=held.missing,
         final=trial.effort == "final",
     )

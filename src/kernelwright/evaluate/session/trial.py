@@ -20,6 +20,7 @@ from kernelwright.records.binding import Binding, Weights
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Incorrect, Stage, StageSeconds
 from kernelwright.records.measure import Accuracy, BuildFacts, CaseError
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Defence, Effort, Policy
 from kernelwright.records.task import Task
 
@@ -73,10 +74,13 @@ class Trial:
     """What the compiler said, once it has."""
     revealed: tuple[int, ...] = ()
     """Seeds of its cases, once nobody else will meet them."""
+    numerics: Numerics = field(init=False)
+    """Flags of the reference; and those that the candidate's own text set, once it is right."""
 
     _session: Session | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        self.numerics = self.task.numerics
         self.weights: Weights = self.policy.weights
         """Which parameters it is judged with."""
 

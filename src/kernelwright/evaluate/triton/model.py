@@ -209,15 +209,3 @@ def flatten(result: object) -> tuple[torch.Tensor, ...]:
     if isinstance(result, Sequence) and not isinstance(result, str):
         return tuple(tensor for part in result for tensor in flatten(part))
     raise TypeError(f"the model returned {type(result).__name__}, expected tensors")
-
-
-def full_precision() -> None:
-    """TF32 nowhere: torch leaves it on in convolutions. A task or a candidate that wants it says so in its own code."""
-    torch.set_float32_matmul_precision("highest")
-    torch.backends.cudnn.allow_tf32 = False
-
-
-def precision_in_force() -> str:
-    """The flags in force, as they are written beside a measurement."""
-    matmul = torch.get_float32_matmul_precision()
-    return f"float32_matmul_precision={matmul}, cudnn.allow_tf32={torch.backends.cudnn.allow_tf32}"

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from kernelwright.interfaces.cli.console import OUTPUT, watched
-from kernelwright.interfaces.cli.words import figure_lines, verdict_line, weights_line, work_line
+from kernelwright.interfaces.cli.words import figure_lines, plain, verdict_line, weights_line, work_line
 
 if TYPE_CHECKING:
     from kernelwright import api
@@ -30,6 +30,9 @@ def check(  # noqa: PLR0913  a flag is a parameter
     isolation: Annotated[
         Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")
     ] = "auto",
+    numerics: Annotated[
+        Literal["as-is", "strict"], typer.Option(help="PyTorch's precision flags: its defaults, or fp32 without TF32.")
+    ] = "as-is",
     execution: Annotated[
         Literal["local", "ray"], typer.Option(help="Where to judge the kernel: on this machine or on a Ray cluster.")
     ] = "local",
@@ -60,11 +63,19 @@ def check(  # noqa: PLR0913  a flag is a parameter
         target=target,
         entry=entry,
         workspace_bytes=workspace_bytes,
-        policy=Policy(isolation=isolation, library_calls=library_calls, weights=weights, unmatched="construction"),
+        policy=Policy(
+            isolation=isolation,
+            numerics=numerics,
+            library_calls=library_calls,
+            weights=weights,
+            unmatched="construction",
+        ),
         effort="search" if quick else "final",
         receipt=receipt,
         place=api.Place(execution, ray_address),
     )
+    if receipt is not None:
+        api.must_be_writable(receipt, "--receipt")
     with watched(context, "no verdict was reached") as suppliers:
         summary = api.check(request, suppliers)
     if json:
@@ -80,6 +91,8 @@ def _show(summary: "api.CheckSummary") -> None:
     for line in (work_line(summary), weights_line(summary), *figure_lines(summary)):
         if line:
             OUTPUT.print(line)
+    if summary.numerics is not None:
+        OUTPUT.print(f"numerics          {escape(plain(summary.numerics.words))}")
     for case in summary.errors:
         OUTPUT.print(
             f"case              {escape(case.distribution)}: error {case.error:.3g}, allowed {case.allowed:.3g}"

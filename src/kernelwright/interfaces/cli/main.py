@@ -199,3 +199,5 @@ def _show_error(error: KernelwrightError) -> None:
     from kernelwright.interfaces.cli.words import plain
 
     ERRORS.print(f"[bold red]error:[/] {escape(plain(str(error)))}")
+    for note in getattr(error, "__notes__", ()):
+        ERRORS.print(f"  {escape(plain(note))}")

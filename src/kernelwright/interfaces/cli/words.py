@@ -26,13 +26,29 @@ def plain(text: str) -> str:
 
 def speedups(versus: "Sequence[Versus]") -> str:
     """Such as `2.91x eager, 1.02x torch.compile`."""
-    return ", ".join(f"{v.speedup.median:.2f}x {_NAMES[v.baseline]}" for v in versus)
+    return ", ".join(map(_times, versus))
 
 
-def sure(versus: "Sequence[Versus]") -> str:
-    """Such as `: at least 2.45x eager`, by which a best is chosen; empty for what was not timed."""
-    low = next((v.speedup.low for v in versus if v.baseline == "eager"), None)
-    return f": at least {low:.2f}x eager" if low is not None else ""
+def short(versus: "Sequence[Versus]") -> str:
+    """The same where there is little room: `2.91x eager, 1.02x compile`."""
+    return speedups(versus).replace("torch.compile", "compile")
+
+
+def gain(versus: "Sequence[Versus]") -> str:
+    """Such as `: 2.91x eager (2.85 to 2.98), 1.02x torch.compile (0.99 to 1.04)`; empty for what was not timed."""
+    told = (f"{_times(v)} ({v.speedup.low:.2f} to {v.speedup.high:.2f})" for v in versus)
+    return f": {', '.join(told)}" if versus else ""
+
+
+def _times(one: "Versus") -> str:
+    return f"{one.speedup.median:.2f}x {_NAMES[one.baseline]}"
+
+
+def duration(seconds: float) -> str:
+    """A time still to come, as exact as it deserves: `40 s`, `12 min`, `2.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def ratio(found: "Ratio | None", verdict: "Verdict | None") -> str:

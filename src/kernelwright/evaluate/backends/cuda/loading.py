@@ -18,7 +18,13 @@ from kernelwright.evaluate.languages.cuda.compilers import architecture
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.messages.calls import ExtensionBuild, LoadModel, ModelLoaded, TellLibraryShare
+from kernelwright.evaluate.sandbox.messages.calls import (
+    ExtensionBuild,
+    LoadModel,
+    ModelLoaded,
+    TellLibraryShare,
+    TellPrecision,
+)
 from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.mutation import named
@@ -100,6 +106,7 @@ def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) ->
             whole=False,
             give=lambda offsets: _give_parameters(trial, process, offsets),
             timed=lambda: _timed_model(trial, machine, process),
+            flags=lambda: process.ask(TellPrecision()).flags,
             library_share=lambda: _library_share(trial, process),
         )
     finally:
@@ -208,6 +215,7 @@ def _load(
         init=session.original.init_source(),
         extension=extension,
         private=private,
+        flags=session.task.numerics.flags,
         constant=session.weights != "fresh",
         files=(*descriptors, outbox, *built),
     )

@@ -3,7 +3,7 @@
 from math import prod
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from kernelwright.evaluate.sandbox.messages.base import Address, Command, Done, Many, Reply, Text, Whole
 from kernelwright.records.base import Record
@@ -11,9 +11,12 @@ from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.launch import LaunchPlan
+from kernelwright.records.numerics import Flags, NumericsMode
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import ITEM_BYTES, Scalar, TensorSpec
 
+Told = dict[Text, StrictBool | Text]
+"""Flags, by name."""
 Offsets = tuple[int, ...]
 """Byte offsets of one call's tensors, each into its segment of the arena."""
 
@@ -176,6 +179,8 @@ class TaskLoaded(Reply):
     finite: bool
     init: Text | None
     """The constructor's arguments as Python text; None where they have no literal."""
+    flags: Told
+    """As the task's own code left them."""
 
 
 class LoadTask(Command[TaskLoaded]):
@@ -184,6 +189,7 @@ class LoadTask(Command[TaskLoaded]):
     kind: Literal["load_task"] = "load_task"
     source: str
     threads: int
+    numerics: NumericsMode = "as-is"
 
 
 class TaskReduced(Reply):
@@ -275,13 +281,13 @@ class Prepare(Command[Prepared]):
 
 
 class Precision(Reply):
-    """The flags that fp32 arithmetic depends on, in words."""
+    """The flags that fp32 arithmetic depends on, by name."""
 
-    flags: Text
+    flags: Told
 
 
 class TellPrecision(Command[Precision]):
-    """Tell the flags as the task's own code left them."""
+    """Tell the flags that the candidate's own code has set."""
 
     kind: Literal["tell_precision"] = "tell_precision"
 
@@ -362,6 +368,8 @@ class LoadModel(Command[ModelLoaded]):
     init: str
     extension: ExtensionBuild | None = None
     private: bool = False
+    flags: Flags = Field(default={})
+    """What its process begins with, as the task's own code left them."""
     constant: bool = False
     """Parameters stay as they are given first."""
 

@@ -12,7 +12,7 @@ from kernelwright.evaluate.sandbox.messages.base import Command, Question, refus
 from kernelwright.records.base import Record
 
 AnyCommand = Command[Any]
-REFERENCE = (calls.LoadTask, calls.ExportGraph, calls.TakeParameters, calls.Prepare, calls.TellPrecision)
+REFERENCE = (calls.LoadTask, calls.ExportGraph, calls.TakeParameters, calls.Prepare)
 ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
     "reference": (
         *REFERENCE,
@@ -50,6 +50,7 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
         calls.RunOnDevice,
         calls.Export,
         calls.DescribeInputs,
+        calls.TellPrecision,
         calls.TellLibraryShare,
     ),
     "launcher": (calls.Open, calls.LoadProgram, calls.ChoosePlan, calls.LaunchPlans, calls.DescribeInputs),
