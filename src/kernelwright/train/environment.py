@@ -8,7 +8,7 @@ number of turns.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kernelwright.errors import UsageError
 from kernelwright.feedback.describe import describe
@@ -23,12 +23,14 @@ from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatMessage, ChatReply
 from kernelwright.records.evaluation import Evaluation, Refused, is_right, speedup_over_eager
-from kernelwright.records.names import LanguageName
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
 from kernelwright.train.data.structure import Split
 from kernelwright.train.filters import faked
+
+if TYPE_CHECKING:
+    from kernelwright.records.names import LanguageName
 
 
 class Judge(Protocol):
@@ -139,7 +141,7 @@ class Episode:
         self._turn += 1
         parent = self.attempts[-1] if self.attempts else None
         source = parent.proposal.candidate.source if parent else ""
-        found = parse(ChatReply(text=reply, finish="length" if cut else "stop"), self.language, source)
+        found = parse(ChatReply(text=reply, finish="length" if cut else "stop", model="policy"), self.language, source)
         evaluation = await self._judged(found)
         if evaluation is None:
             return Step((), None, terminated=False, truncated=True, info={"outcome": "unjudged"})

@@ -33,7 +33,7 @@ CONSTANTS = ("0.1", "0.5", "1.0", "1.5", "2.0", "3.0")
 NAMES = (("x", "y", "z"), ("a", "b", "c"), ("predictions", "targets", "weight"), ("input", "other", "third"))
 COLUMNS = (32, 48, 64, 96, 128, 160, 192, 256, 384, 512)
 ROW_COUNTS = (8, 12, 16, 24, 32, 48, 64)
-TEMPLATE = '''\
+TEMPLATE = """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -50,7 +50,7 @@ def get_inputs():
 
 def get_init_inputs():
     return []
-'''
+"""
 
 
 @dataclass

@@ -49,7 +49,7 @@ def _without_docstring(node: ast.FunctionDef, source: str) -> str:
 class _Flat(ast.NodeTransformer):
     """`_programs(tiles, device)` is its first argument, since the grid is one program a tile."""
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802  the name is ast's
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         return node.args[0] if isinstance(node.func, ast.Name) and node.func.id == "_programs" else node
 

@@ -25,7 +25,7 @@ from kernelwright.train.credit import CREDITS, flat
 from kernelwright.train.engine.network import Network, lora, open_network
 from kernelwright.train.engine.scoring import Loop
 from kernelwright.train.engine.sft import save
-from kernelwright.train.engine.watch import OURS, Heard, Watch, last_checkpoint, shared_arguments
+from kernelwright.train.engine.watch import OURS, Heard, Watch, last_checkpoint, shared_arguments, silence
 from kernelwright.train.environment import Assignment, Environment, Episode, Step
 from kernelwright.train.judges import Judges
 from kernelwright.train.recipe import Grpo, Rollout
@@ -64,7 +64,9 @@ class Rollouts:
         played = self._play(tasks, trainer)
         columns: dict[str, list[Any]] = {name: [] for name in ("prompt_ids", "completion_ids", "ret", "env_mask")}
         for group in played:
-            returns = CREDITS[recipe.credit]([[r.step.reward if r.step else None for r in t] for t in group], recipe.discount)
+            returns = CREDITS[recipe.credit](
+                [[r.step.reward if r.step else None for r in t] for t in group], recipe.discount
+            )
             dropped = recipe.drop_flat and flat(returns)
             for trajectory, told in zip(group, returns, strict=True):
                 for row, value in zip(trajectory, told, strict=True):
@@ -81,7 +83,9 @@ class Rollouts:
         episodes = [self._environment.begin(task, seed) for task in tasks for seed in range(count)]
         rows: list[list[_Row]] = [[] for _ in episodes]
         for _ in range(self._recipe.turns):
-            asked = [self._network.prompt_ids(e.prompt) if e.prompt else rows[i][-1].prompt for i, e in enumerate(episodes)]
+            asked = [
+                self._network.prompt_ids(e.prompt) if e.prompt else rows[i][-1].prompt for i, e in enumerate(episodes)
+            ]
             replies = generate(trainer, asked)
             texts = [self._network.tokenizer.decode(ids, skip_special_tokens=True) for ids in replies]
             cut = [ids[-1] != self._network.end for ids in replies]
@@ -139,7 +143,8 @@ def train_grpo(
     network, loop = open_network(recipe.model), Loop()
     try:
         trainer = _trainer(recipe, environment, network, Rollouts(recipe, environment, network, loop, keep), folder)
-        trainer.add_callback(Watch(keep, heard))
+        trainer.add_callback(Watch(keep, heard, recipe.seconds))
+        silence(trainer)
         trainer.train(resume_from_checkpoint=last_checkpoint(folder))
         return save(trainer, network, folder)
     finally:

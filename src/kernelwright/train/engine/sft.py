@@ -10,14 +10,17 @@ from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatMessage
 from kernelwright.train.engine.network import Network, lora, open_network
-from kernelwright.train.engine.watch import Heard, Watch, last_checkpoint, shared_arguments
+from kernelwright.train.engine.watch import Heard, Watch, last_checkpoint, shared_arguments, silence
 from kernelwright.train.recipe import MODEL, Judge, Sft
 
+datasets.disable_progress_bars()
 Row = tuple[tuple[ChatMessage, ...], str]
 """A prompt, and the reply to learn."""
 
 
-def train_sft(recipe: Sft | Judge, rows: Iterable[Row], folder: Path, keep: Callable[[Record], None], heard: Heard) -> Path:
+def train_sft(
+    recipe: Sft | Judge, rows: Iterable[Row], folder: Path, keep: Callable[[Record], None], heard: Heard
+) -> Path:
     """Train, go on from the last checkpoint if there is one, and save the model; returns its folder.
 
     Raises:
@@ -42,8 +45,9 @@ def train_sft(recipe: Sft | Judge, rows: Iterable[Row], folder: Path, keep: Call
         train_dataset=datasets.Dataset.from_list(made),
         processing_class=network.tokenizer,
         peft_config=lora(recipe.lora_rank),
-        callbacks=[Watch(keep, heard)],
+        callbacks=[Watch(keep, heard, recipe.seconds)],
     )
+    silence(trainer)
     trainer.train(resume_from_checkpoint=last_checkpoint(folder))
     return save(trainer, network, folder)
 
