@@ -1,9 +1,11 @@
 """A small model from scratch, taught to write Triton: `python benchmarks/train_small.py OUT [options]`.
 
-Stages, each kept in OUT and gone on with when the same command is called again (WORK keeps checkpoints on the machine):
+Stages, each kept in --work and gone on with when the same command is called again on the same machine; OUT gets a copy of
+what people want to have:
 
-1. data: random modules, their kernels by the built-in author, each through the referee (stops after --data-seconds);
-   OUT/samples.jsonl.gz is read first, so a later call or another machine need not make it again.
+1. data: random modules, their kernels by the built-in author, each through the referee (stops after --data-seconds).
+   OUT/samples.jsonl.gz has them; copied to benchmarks/results/train-small-samples.jsonl.gz (or named by --data), a later
+   call or another machine begins with them.
 2. sft: tokenizer and model from scratch (--size), then --sft-steps steps on the samples of the split `train`.
 3. before: pass@1 and pass@8 on held-out compositions.
 4. grpo: the referee's verdicts as reward, at most --grpo-seconds.
@@ -31,6 +33,7 @@ import json
 import os
 import random
 import shutil
+import sys
 import tarfile
 import tempfile
 import time
@@ -38,6 +41,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import torch
+import transformers
 from provenance import provenance
 
 from kernelwright.engine.suppliers import Suppliers
@@ -50,7 +55,11 @@ from kernelwright.train.data.collect import Collector, Tally, authored
 from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.prompts import rows
 from kernelwright.train.data.sample import FILE, Sample, read_samples
+from kernelwright.train.engine.network import open_network
+from kernelwright.train.engine.sampling import Drawn, Sampling, draw, judge_all
+from kernelwright.train.engine.small import make_small
 from kernelwright.train.environment import Assignment, Environment, Settings
+from kernelwright.train.judges import OPEN_TASKS
 from kernelwright.train.passes import pass_rate
 from kernelwright.train.recipe import MODEL, Grpo, Progress, Sft
 from kernelwright.train.session import open_judges, steps, train
@@ -63,16 +72,18 @@ ROWS, COLUMNS = 0, 0
 
 
 class Book:
-    """OUT's JSON: what is known so far, written after every stage."""
+    """The JSON: what is known so far, written after every stage, into the working folder and OUT."""
 
-    def __init__(self, out: Path, device: str) -> None:
+    def __init__(self, out: Path, work: Path, device: str) -> None:
         slug = "-".join("".join(c if c.isalnum() else " " for c in device.lower()).split())
-        self.file = out / f"train-small-{slug}.json"
-        self.document: dict[str, Any] = json.loads(self.file.read_text()) if self.file.exists() else {}
+        self._files = [folder / f"train-small-{slug}.json" for folder in (work, out)]
+        self.document: dict[str, Any] = json.loads(self._files[0].read_text()) if self._files[0].exists() else {}
 
     def put(self, **figures: Any) -> None:  # noqa: ANN401
+        """Add figures, and write."""
         self.document |= figures
-        self.file.write_text(json.dumps(self.document, indent=1) + "\n")
+        for file in self._files:
+            file.write_text(json.dumps(self.document, indent=1) + "\n")
 
 
 class Bench:
@@ -85,11 +96,12 @@ class Bench:
         self.work.mkdir(parents=True, exist_ok=True)
         self.target = resolve_target(options.target)
         self.machine = asyncio.run(_machine(self.target))
-        self.book = Book(self.out, self.machine.device.name)
+        self.book = Book(self.out, self.work, self.machine.device.name)
         self.book.put(**provenance(self.machine), options={k: str(v) for k, v in vars(options).items()})
 
     @property
     def left(self) -> float:
+        """Seconds until this call must end."""
         return self.o.seconds - (time.monotonic() - self.began)
 
     def run(self) -> None:
@@ -98,20 +110,24 @@ class Bench:
         self.sft()
         self.measure("before", self.work / "sft" / MODEL)
         self.grpo()
+        self.keep_pages()
         if "grpo" in self.book.document:
             self.measure("after", self.work / "grpo" / MODEL)
         if self.o.export:
             self.export()
-        print(json.dumps({k: v for k, v in self.book.document.items() if k not in ("versions", "options")}, indent=1))
+        sys.stdout.write(
+            json.dumps({k: v for k, v in self.book.document.items() if k not in ("versions", "options")}, indent=1)
+            + "\n"
+        )
 
     # Data.
 
     def data(self) -> None:
+        """Samples: those at hand, and new ones for as long as there is time."""
         folder = self.work / "data"
         folder.mkdir(exist_ok=True)
-        packed = next((f for f in (self.out / PACKED, self.o.data) if f and f.exists()), None)
-        if packed and not (folder / FILE).exists():
-            (folder / FILE).write_bytes(gzip.decompress(packed.read_bytes()))
+        if self.o.data.exists() and not (folder / FILE).exists():
+            (folder / FILE).write_bytes(gzip.decompress(self.o.data.read_bytes()))
         known = len(read_samples(folder))
         if known < self.o.count and self.o.data_seconds > 0:
             since = time.monotonic()
@@ -125,10 +141,12 @@ class Bench:
                     "author": {split: [tally.right[split], tally.judged[split]] for split in tally.judged},
                 }
             )
+        if (folder / FILE).exists():
             (self.out / PACKED).write_bytes(gzip.compress((folder / FILE).read_bytes(), mtime=0))
         self.say(f"{len(read_samples(folder))} samples, {dict(Counter(s.split for s in read_samples(folder)))}")
 
     async def collect(self, folder: Path) -> Tally:
+        """New samples through the referee."""
         judges = open_judges(Suppliers(), POLICY, self.o.workers)
         heard = Every(10.0, lambda t: self.say(f"data: {t.kept} kept, {dict(t.fates)}"))
         collector = Collector(
@@ -143,13 +161,12 @@ class Bench:
     # Training.
 
     def sft(self) -> None:
+        """A model from scratch, and supervised fine-tuning."""
         if "sft" in self.book.document:
             return
         data, base = self.work / "data", self.work / "base"
         samples = [one for one in read_samples(data) if one.split == "train"]
         if not (base / "config.json").exists():
-            from kernelwright.train.engine.small import make_small
-
             texts = [part for prompt, reply in rows(samples, "frontend") for part in (*(m.text for m in prompt), reply)]
             make_small(base, texts, self.o.size, self.o.vocabulary)
         recipe = Sft(
@@ -165,13 +182,14 @@ class Bench:
         )
         since = time.monotonic()
         train(recipe, self.work / "sft", Suppliers(), Every(10.0, self.told("sft")))
-        self.keep_page("sft")
+        self.keep_pages()
         last = steps(self.work / "sft")[-1]
         self.book.put(
             sft={"steps": last.step, "seconds": time.monotonic() - since, "samples": len(samples), **last.figures}
         )
 
     def grpo(self) -> None:
+        """Reinforcement learning from the referee's verdicts."""
         if "grpo" in self.book.document or self.left < 60:
             return
         room = min(self.o.grpo_seconds, max(30.0, self.left - self.o.measure_seconds))
@@ -184,7 +202,6 @@ class Bench:
         )  # fmt: skip
         since = time.monotonic()
         train(recipe, self.work / "grpo", Suppliers(), self.told("grpo"))
-        self.keep_page("grpo")
         made = steps(self.work / "grpo")
         self.book.put(
             grpo={
@@ -209,20 +226,19 @@ class Bench:
     # Measuring.
 
     def measure(self, name: str, model: Path) -> None:
+        """pass@k of a model on held-out compositions."""
         if name in self.book.document or self.left < 20:
             return
-        from kernelwright.train.engine.network import open_network
-        from kernelwright.train.engine.sampling import Sampling, draw
-
         tasks = self.heldout()
-        network, environment = open_network(str(model)), self.environment(tasks)
+        network = open_network(str(model))
+        environment = Environment(tasks, open_judges(Suppliers(), POLICY, 1), Settings())
         network.model.to("cuda" if self.machine.device.kind == "cuda" else "cpu")
         since = time.monotonic()
         replies = draw(
             network, environment, tasks, Sampling(self.o.samples, 1.0, self.o.max_new_tokens, seed=len(name))
         )
         drawn_s = time.monotonic() - since
-        found = asyncio.run(self.judged(environment, tasks, replies))
+        found = asyncio.run(self.judged(tasks, replies))
         right = [[one.step.info.get("right", False) for one in group] for group in found]
         flat = [one.step.info for group in found for one in group]
         self.book.put(
@@ -241,21 +257,17 @@ class Bench:
         )
         self.say(f"{name}: pass@1 {pass_rate(right, 1).rate:.3f}")
 
-    def environment(self, tasks: list[Assignment]) -> Environment:
+    async def judged(self, tasks: list[Assignment], replies: list[list[str]]) -> list[list[Drawn]]:
+        """Every verdict."""
         judges = open_judges(Suppliers(), POLICY, self.o.workers)
-        return Environment(tasks, judges, Settings(role="frontend", reward="frontend", effort="verify"))
-
-    async def judged(
-        self, environment: Environment, tasks: list[Assignment], replies: list[list[str]]
-    ) -> list[list[Any]]:
-        from kernelwright.train.engine.sampling import judge_all
-
+        environment = Environment(tasks, judges, Settings(role="frontend", reward="frontend", effort="verify"))
         try:
             return await judge_all(environment, tasks, replies)
         finally:
-            await environment.judge.close()  # type: ignore[attr-defined]
+            await judges.close()
 
     def heldout(self) -> list[Assignment]:
+        """One task for each held-out structure."""
         samples = read_samples(self.work / "data")
         seen: dict[str, Sample] = {}
         for one in sorted(samples, key=lambda s: s.id):
@@ -270,14 +282,14 @@ class Bench:
 
     # What comes back.
 
-    def keep_page(self, name: str) -> None:
-        shutil.copy(self.work / name / "report.html", self.out / f"{name}.html")
+    def keep_pages(self) -> None:
+        """Copy the curves."""
+        for name in ("sft", "grpo"):
+            if (page := self.work / name / "report.html").exists():
+                shutil.copy(page, self.out / f"{name}.html")
 
     def export(self) -> None:
         """The newest model in bfloat16, in parts."""
-        import torch
-        import transformers
-
         source = next(f for f in (self.work / "grpo" / MODEL, self.work / "sft" / MODEL) if f.exists())
         with tempfile.TemporaryDirectory() as folder:
             model = transformers.AutoModelForCausalLM.from_pretrained(source, dtype=torch.bfloat16)
@@ -293,6 +305,8 @@ class Bench:
             (self.out / f"model.part-{number:02d}").write_bytes(packed.getbuffer()[start : start + PART])
 
     def told(self, name: str) -> Any:  # noqa: ANN401
+        """A line for each step."""
+
         def heard(p: Progress) -> None:
             shown = {
                 k: round(v, 4)
@@ -304,7 +318,9 @@ class Bench:
         return heard
 
     def say(self, words: str) -> None:
-        print(f"[{time.monotonic() - self.began:5.0f}s] {words}", flush=True)
+        """A line with the time."""
+        sys.stdout.write(f"[{time.monotonic() - self.began:5.0f}s] {words}\n")
+        sys.stdout.flush()
 
 
 class Every:
@@ -351,5 +367,7 @@ def options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
+    asked = options()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    Bench(options()).run()
+    os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(1, OPEN_TASKS // asked.workers)))
+    Bench(asked).run()

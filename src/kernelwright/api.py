@@ -70,6 +70,11 @@ from kernelwright.store.files import write_whole
 from kernelwright.store.run import RunStore
 from kernelwright.tasks.kernel_file import parse_text, read_kernel
 from kernelwright.tasks.table import read_task
+from kernelwright.train.data.making import DataReport, DataRequest, Revalidation, make_data
+from kernelwright.train.data.making import revalidate as revalidate_data
+from kernelwright.train.recipe import Progress as TrainingProgress
+from kernelwright.train.recipe import Recipe, read_recipe
+from kernelwright.train.session import Trained, train
 
 __all__ = [
     "ADMISSION",
@@ -90,6 +95,8 @@ __all__ = [
     "CheckRequest",
     "CheckSummary",
     "Comparison",
+    "DataReport",
+    "DataRequest",
     "Event",
     "Figures",
     "Finished",
@@ -109,6 +116,8 @@ __all__ = [
     "ProfileSummary",
     "Proposed",
     "RecheckRequest",
+    "Recipe",
+    "Revalidation",
     "RunConfig",
     "RunSummary",
     "Settings",
@@ -116,6 +125,8 @@ __all__ = [
     "Started",
     "Suppliers",
     "Total",
+    "Trained",
+    "TrainingProgress",
     "Verification",
     "VerifyRequest",
     "Warned",
@@ -131,6 +142,7 @@ __all__ = [
     "list_runs",
     "listed",
     "load_config",
+    "make_data",
     "open_workbench",
     "optimize",
     "parse_text",
@@ -139,13 +151,16 @@ __all__ = [
     "read_kernel",
     "read_model_sets",
     "read_models",
+    "read_recipe",
     "read_task",
     "recheck",
     "report",
     "resolve_target",
     "resume",
+    "revalidate_data",
     "spelled",
     "spellings",
+    "train",
     "verify",
     "write_whole",
 ]

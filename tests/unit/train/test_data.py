@@ -36,7 +36,11 @@ def test_the_structure_is_blind_to_names_shapes_and_numbers_and_sees_operations(
     graph = sample_task().graph
     node = graph.nodes[0]
     renamed = graph.model_copy(
-        update={"inputs": ("y",), "nodes": (node.model_copy(update={"name": "n", "arguments": (arg("y"),)}),), "outputs": ("n",)}
+        update={
+            "inputs": ("y",),
+            "nodes": (node.model_copy(update={"name": "n", "arguments": (arg("y"),)}),),
+            "outputs": ("n",),
+        }
     )
     assert structure(renamed) == structure(graph)
     other = graph.model_copy(update={"nodes": (node.model_copy(update={"op": "aten.neg.default"}),)})
@@ -124,7 +128,7 @@ def test_what_cannot_be_made_plain_stays_as_it_is():
     assert plain(sample_task(), candidate) is candidate
 
 
-OLD = '''import torch
+OLD = """import torch
 import triton
 import triton.language as tl
 from torch._inductor.runtime.triton_heuristics import grid
@@ -158,7 +162,7 @@ class DoubleNew(nn.Module):
 
     def forward(self, input_0):
         return call([input_0])[0]
-'''
+"""
 """As generated code looked in 2024; written for this test."""
 
 
@@ -181,7 +185,9 @@ def test_what_stands_in_is_python_and_needs_no_rewrite(one):
     assert migrate(text).rewrites == ()
 
 
-@pytest.mark.parametrize(("numels", "programs"), [((1000,), (8, 1, 1)), ((64, 1000), (8, 4, 1)), ((2, 64, 1000), (8, 4, 2))])
+@pytest.mark.parametrize(
+    ("numels", "programs"), [((1000,), (8, 1, 1)), ((64, 1000), (8, 4, 1)), ((2, 64, 1000), (8, 4, 2))]
+)
 def test_the_grid_is_the_old_one(numels, programs):
     class Triton:
         cdiv = staticmethod(lambda a, b: -(-a // b))
@@ -195,7 +201,7 @@ def test_text_that_stands_alone_is_left_alone():
     assert migrate("import torch\n").text == "import torch\n"
 
 
-PYTHON = '''import torch
+PYTHON = """import torch
 import torch.nn as nn
 
 
@@ -214,7 +220,7 @@ def get_inputs():
 
 def get_init_inputs():
     return [[], {"factor": 2.0}]
-'''
+"""
 
 
 def test_a_row_of_kernelbook_becomes_a_pair(tmp_path):

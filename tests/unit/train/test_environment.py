@@ -37,7 +37,9 @@ def play(environment, *replies, assignment=None):
 
 
 def test_a_right_kernel_is_paid_and_the_episode_ends_with_its_turns():
-    environment = Environment([Assignment(task=TASK)], Says(sample_evaluation("measured", 2.0)), Settings(reward="kevin"))
+    environment = Environment(
+        [Assignment(task=TASK)], Says(sample_evaluation("measured", 2.0)), Settings(reward="kevin")
+    )
     episode, (step,) = play(environment, REPLY)
     assert (step.reward, step.truncated, step.prompt) == (pytest.approx(2.3), True, ())
     assert (step.info["right"], step.info["speedup"], step.info["hack"]) == (True, 2.0, "")

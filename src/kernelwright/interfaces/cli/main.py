@@ -30,6 +30,7 @@ VERBS = {
     "report": "Print a run's summary and write its report as one HTML file.",
     "runs": "List the runs in a folder.",
     "admit": "Examine tasks: which can be judged, and why not the others?",
+    "train": "Make a data set of verified kernels, or train a model on one and on measured rewards.",
     "learn": "Collect what past runs taught, for `optimize --predictor`.",
     "doctor": "Check this machine's compilers, GPU and sandbox.",
     "mcp": "Serve a coding agent over the Model Context Protocol.",

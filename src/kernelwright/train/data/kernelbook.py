@@ -79,7 +79,9 @@ def _pair(number: int, row: Mapping[str, object]) -> Pair | None:
     arguments = _arguments(python) if entry else None
     if entry is None or arguments is None:
         return None
-    source = TaskSource(name=f"{entry.lower()}_{number}", format="kernelbench", source=_as_task(python, entry, arguments))
+    source = TaskSource(
+        name=f"{entry.lower()}_{number}", format="kernelbench", source=_as_task(python, entry, arguments)
+    )
     kernel = migrate(triton)
 
     async def written(task: Task) -> Candidate:

@@ -110,9 +110,14 @@ REWRITES: tuple[Rewrite, ...] = (
     ),
     Rewrite("guards.assert_size_stride", "private", _bound("torch._C._dynamo.guards.assert_size_stride"), STRIDE),
     Rewrite("guards._empty_strided_cuda", "private", _bound("torch._C._dynamo.guards._empty_strided_cuda"), EMPTY),
-    Rewrite("guards._reinterpret_tensor", "private", _bound("torch._C._dynamo.guards._reinterpret_tensor"), REINTERPRET),
     Rewrite(
-        "guards.reinterpret_tensor", "torch 2.5: another name", _bound("torch._inductor.utils.reinterpret_tensor"), REINTERPRET
+        "guards._reinterpret_tensor", "private", _bound("torch._C._dynamo.guards._reinterpret_tensor"), REINTERPRET
+    ),
+    Rewrite(
+        "guards.reinterpret_tensor",
+        "torch 2.5: another name",
+        _bound("torch._inductor.utils.reinterpret_tensor"),
+        REINTERPRET,
     ),
     Rewrite(
         "triton.compiler.instance_descriptor",
@@ -166,6 +171,8 @@ def _in_place(one: Rewrite, found: re.Match[str]) -> str:
 def _with_imports(text: str) -> str:
     """The text with the imports that the rewrites need, ahead of everything."""
     missing: Sequence[str] = [
-        line for used, line in NEEDED.items() if used in text and not re.search(rf"^{re.escape(line)}\b", text, re.MULTILINE)
+        line
+        for used, line in NEEDED.items()
+        if used in text and not re.search(rf"^{re.escape(line)}\b", text, re.MULTILINE)
     ]
     return "\n".join([*missing, text])
