@@ -26,6 +26,8 @@ from kernelwright.train.data.structure import Split
 from kernelwright.train.judges import Judges
 
 Heard = Callable[["Tally"], None]
+GRACE_S = 15.0
+"""For pairs that are with the referee when the time is over."""
 IN_FLIGHT = 4
 """Pairs at each worker at once: while one has the device, others compile."""
 
@@ -94,8 +96,18 @@ class Collector:
                         return
                     await state.take(pair)
 
-            await asyncio.gather(*(work() for _ in range(self.workers * IN_FLIGHT)))
+            await _until([asyncio.ensure_future(work()) for _ in range(self.workers * IN_FLIGHT)], seconds)
         return state.tally
+
+
+async def _until(working: list[asyncio.Future[None]], seconds: float | None) -> None:
+    """Wait for all of them, but when the time is over not for one that hangs."""
+    ended, late = await asyncio.wait(working, timeout=None if seconds is None else seconds + GRACE_S)
+    for one in late:
+        one.cancel()
+    await asyncio.gather(*late, return_exceptions=True)
+    for one in ended:
+        one.result()
 
 
 class _State:
