@@ -330,6 +330,7 @@ class Every:
         self._seconds, self._heard, self._last = seconds, heard, 0.0
 
     def __call__(self, what: Any) -> None:  # noqa: ANN401
+        """Pass it on, or not."""
         if time.monotonic() - self._last >= self._seconds:
             self._last = time.monotonic()
             self._heard(what)

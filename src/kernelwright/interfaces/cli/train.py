@@ -31,7 +31,12 @@ def train(  # noqa: PLR0913  a flag is a parameter
     ],
     sources: Annotated[
         list[str] | None,
-        _option("author, a run's folder, or a file of pairs (KernelBook's format). Repeatable.", _DATA, "SOURCE"),
+        typer.Option(
+            "--from",
+            metavar="SOURCE",
+            help="author, a run's folder, or a file of pairs (KernelBook's format). Repeatable.",
+            rich_help_panel=_DATA,
+        ),
     ] = None,
     count: Annotated[int, _option("Samples that the data set is to have.", _DATA)] = 200,
     again: Annotated[
@@ -41,7 +46,13 @@ def train(  # noqa: PLR0913  a flag is a parameter
     model: Annotated[str | None, _option("A checkpoint's folder, an adapter's, or a .gguf file.", _RECIPE)] = None,
     data: Annotated[Path | None, _option("The data set's folder.", _RECIPE)] = None,
     settings: Annotated[
-        list[str] | None, _option("A setting of the recipe, over the file's. Repeatable.", _RECIPE, "NAME=VALUE")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the recipe, over the file's. Repeatable.",
+            rich_help_panel=_RECIPE,
+        ),
     ] = None,
     target: Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")] = None,
     seconds: Annotated[float | None, _option("Stop after so long; the same command goes on.")] = None,
@@ -80,7 +91,7 @@ def _settings(texts: list[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"--settings {text!r} must be NAME=VALUE, such as learning_rate=1e-5")
+            raise UsageError(f"--set {text!r} must be NAME=VALUE, such as learning_rate=1e-5")
         try:
             found[name] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
