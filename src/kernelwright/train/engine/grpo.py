@@ -98,7 +98,8 @@ class Rollouts:
 
     def _log(self, played: list[list[list[_Row]]], tasks: Sequence[Assignment], trainer: Any, spent: float) -> None:  # noqa: ANN401
         steps = [row.step for group in played for t in group for row in t if row.step is not None]
-        for name, value in {**figures(steps), "waiting": self.waited_s / max(spent, 1e-9)}.items():
+        length = fmean(len(row.reply) for group in played for t in group for row in t)
+        for name, value in {**figures(steps), "length": length, "waiting": self.waited_s / max(spent, 1e-9)}.items():
             trainer._log_metric(OURS + name, value)
         self.waited_s = 0.0
         number = int(trainer.state.global_step) + 1

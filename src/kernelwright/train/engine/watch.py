@@ -14,7 +14,7 @@ from kernelwright.train.recipe import CHECKPOINTS, Progress, Training
 Heard = Callable[[Progress], None]
 NAMES = {
     "loss": "loss", "grad_norm": "gradient norm", "learning_rate": "learning rate", "reward": "return",
-    "completions/mean_length": "length", "completions/clipped_ratio": "cut off", "kl": "KL", "entropy": "entropy",
+    "completions/clipped_ratio": "cut off", "kl": "KL", "entropy": "entropy",
     "frac_reward_zero_std": "flat groups", "mean_token_accuracy": "token accuracy", "step_time": "step seconds",
 }  # fmt: skip
 """TRL's names, and what a report calls them. Our own metrics bear their names already, behind `kw/`."""
