@@ -75,6 +75,11 @@ from kernelwright.store.files import must_be_writable, must_take_folders, write_
 from kernelwright.store.run import RunStore
 from kernelwright.tasks.kernel_file import parse_text, read_kernel
 from kernelwright.tasks.table import read_task
+from kernelwright.train.data.making import DataReport, DataRequest, Revalidation, make_data
+from kernelwright.train.data.making import revalidate as revalidate_data
+from kernelwright.train.recipe import Progress as TrainingProgress
+from kernelwright.train.recipe import Recipe, read_recipe
+from kernelwright.train.session import Trained, train
 
 __all__ = [
     "ADMISSION",
@@ -98,6 +103,8 @@ __all__ = [
     "CheckRequest",
     "CheckSummary",
     "Comparison",
+    "DataReport",
+    "DataRequest",
     "Event",
     "Figures",
     "Finished",
@@ -117,6 +124,8 @@ __all__ = [
     "ProfileSummary",
     "Proposed",
     "RecheckRequest",
+    "Recipe",
+    "Revalidation",
     "RunConfig",
     "RunSummary",
     "Settings",
@@ -124,6 +133,8 @@ __all__ = [
     "Started",
     "Suppliers",
     "Total",
+    "Trained",
+    "TrainingProgress",
     "UnreadableRun",
     "Verification",
     "VerifyRequest",
@@ -142,6 +153,7 @@ __all__ = [
     "list_runs",
     "listed",
     "load_config",
+    "make_data",
     "must_be_writable",
     "must_take_folders",
     "open_workbench",
@@ -153,14 +165,17 @@ __all__ = [
     "read_kernel",
     "read_model_sets",
     "read_models",
+    "read_recipe",
     "read_task",
     "recheck",
     "report",
     "resolve_target",
     "resume",
+    "revalidate_data",
     "runs_at",
     "spelled",
     "spellings",
+    "train",
     "verify",
     "write_whole",
 ]

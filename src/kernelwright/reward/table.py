@@ -113,7 +113,6 @@ REWARDS: dict[str, Reward | ByRole] = {
     "regraph": training.regraph,
     "tritonforge": training.tritonforge,
     "tritongym": tritongym,
-    "ungated_speedup": training.ungated_speedup,
     "verified_speedup": training.verified_speedup,
 }
 OF_SPEED = frozenset({"log_speedup", "tritongym"})
