@@ -25,6 +25,8 @@ from kernelwright.search.table import DEFAULT, AnyStrategy
 
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
+AUTHOR = "author"
+"""Who writes where nobody else is named."""
 
 
 class Autotune(Record):
@@ -54,7 +56,7 @@ class RunConfig(Record):
     """Call time that is good enough; strategies that can will stop there."""
     in_flight: int = Field(default=2, ge=1)
     """Proposal requests worked on at once. Part of the search: another value is another sequence of proposals."""
-    proposer: str = "author"
+    proposer: str = AUTHOR
     """`author`, or `llm`; `llm:NAME` for another variant of the prompts."""
     models: dict[str, ModelConfig] = Field(default_factory=dict)
     """Which model serves which role; `default` serves those that are not named."""
@@ -70,6 +72,8 @@ class RunConfig(Record):
     """The control arm: proposers see their parents' sources and nothing of what became of them."""
     budget: Budget = Budget()
     strategy: AnyStrategy = DEFAULT
+    graph_id: str = ""
+    """The graph of techniques that the strategy walks, by its content; filled in as the run begins."""
     autotune: Autotune = Autotune()
     remeasurement: Remeasurement = Remeasurement()
     policy: Policy = Policy()
@@ -119,9 +123,10 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
 
 
 def wished(config: RunConfig, limits: TaskLimits) -> RunConfig:
-    """The configuration with the task's goal where nobody gave another one."""
+    """The configuration with the task's goal, and the strategy's own writer, where nobody gave another one."""
     wanted = config.target_us if config.target_us is not None else limits.target_us
-    return config.model_copy(update={"target_us": wanted})
+    written = config.strategy.proposer if config.proposer == AUTHOR else ""
+    return config.model_copy(update={"target_us": wanted, "proposer": written or config.proposer})
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:

@@ -1,8 +1,8 @@
 """The library of techniques: reads the cards in `techniques/`, strictly, and searches them.
 
 A card is a folder named after the technique: `card.md` (TOML between two lines `+++`, then the sections When, Effect
-and Pitfalls), `task.py`, and `before` and `after` with one ending. `measured.json` has the gains, by device and
-technique. No kernel is run here.
+and Pitfalls), and, unless the graph alone has its examples, `task.py`, and `before` and `after` with one ending.
+`measured.json` has the gains, by device and technique. No kernel is run here.
 
 The search is Okapi BM25 over the cards' words, written out here: the libraries that have it bring an index, SciPy or a
 model for what some thirty short texts do not need.
@@ -25,7 +25,7 @@ from kernelwright.languages import language, language_of
 from kernelwright.records.base import Record
 from kernelwright.records.feedback import BROADER, Bottleneck
 from kernelwright.records.names import KindName
-from kernelwright.records.technique import Gain, Technique
+from kernelwright.records.technique import Example, Gain, Technique
 
 FOLDER = Path(str(files("kernelwright.knowledge"))) / "techniques"
 """Where `cards` and `measured.json` are."""
@@ -43,6 +43,17 @@ def techniques() -> tuple[Technique, ...]:
         UsageError: a card is not what it should be.
     """
     return read_library(FOLDER)
+
+
+def exemplified() -> tuple[tuple[Technique, Example], ...]:
+    """The cards with an example of their own, and that."""
+    return tuple((card, card.example) for card in techniques() if card.example is not None)
+
+
+@cache
+def technique_names() -> frozenset[str]:
+    """The name of every card, without reading one."""
+    return frozenset(path.name for path in (FOLDER / "cards").iterdir())
 
 
 def technique(name: str) -> Technique:
@@ -99,12 +110,12 @@ def read_card(folder: Path, gains: tuple[dict[str, Any], ...] = ()) -> Technique
         raise UsageError(f"{folder / 'card.md'} must begin with TOML between two lines of +++")
     try:
         fields = tomllib.loads(parts["front"])
-        example = _example(folder, fields.pop("sizes", {}))
+        example = _example(folder, fields.pop("sizes", {})) if (folder / "task.py").exists() else None
         given = {"name": folder.name, "example": example, "gains": gains, **fields, **_sections(folder, parts["body"])}
         found = Technique.model_validate_json(json.dumps(given), strict=True)
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise UsageError(f"{folder / 'card.md'}: {error}") from None
-    if found.example.language not in found.languages:
+    if found.example is not None and found.example.language not in found.languages:
         raise UsageError(f"{folder / 'card.md'}: its example is in {found.example.language}: name that in languages")
     return found
 
@@ -197,7 +208,6 @@ def search(
 
 def card_words(technique: Technique) -> str:
     """A card in Markdown, for a model or a person."""
-    example, fence = technique.example, language(technique.example.language).fence
     parts = [
         f"### {technique.title} (`{technique.name}`)",
         f"Eases: {', '.join(technique.bottlenecks)}. For: {', '.join(technique.targets)}, "
@@ -206,11 +216,18 @@ def card_words(technique: Technique) -> str:
         f"Effect: {technique.effect}",
         f"Measured: {_measured(technique.gains)}",
         f"Pitfalls: {technique.pitfalls}",
+        *(_example_words(technique.example) if technique.example is not None else ()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _example_words(example: Example) -> tuple[str, ...]:
+    fence = language(example.language).fence
+    return (
         f"The task of the example:\n\n```python\n{example.task.strip()}\n```",
         f"Before:\n\n```{fence}\n{example.before.strip()}\n```",
         f"After:\n\n```{fence}\n{example.after.strip()}\n```",
-    ]
-    return "\n\n".join(parts) + "\n"
+    )
 
 
 def words(text: str) -> list[str]:

@@ -101,14 +101,36 @@ def midend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation |
     return 0.0
 
 
+def regraph(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """-1 on a failure, speedup - 1 where it is right and slower than the baseline, else the speedup (ReGraphT, section 3.3).
+
+    Right without a time is 0.
+    """
+    match evaluation:
+        case Measured():
+            ratio = speedup_over_eager(evaluation)
+            speedup = ratio.median if ratio else 1.0
+            return speedup if speedup >= 1.0 else speedup - 1.0
+        case Verified() | Compiled():
+            return 0.0
+    return -1.0
+
+
+def regraph_seed(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """As `regraph`, and 0 on a failure: the closed loop's description sets a failure's speedup to zero."""
+    return max(0.0, found) if (found := regraph(evaluation, parent, best)) == -1.0 else found
+
+
 REWARDS: dict[str, Reward | ByRole] = {
     "frontend": frontend,
     "frontend_midend": ByRole({"midend": midend}, frontend),
     "log_speedup": log_speedup,
     "midend": midend,
+    "regraph": regraph,
+    "regraph_seed": regraph_seed,
     "tritongym": tritongym,
 }
-OF_SPEED = frozenset({"log_speedup", "tritongym"})
+OF_SPEED = frozenset({"log_speedup", "regraph", "regraph_seed", "tritongym"})
 """Those that order right kernels of one task by their speed and nothing else. The others look at roles, parents or a cap."""
 
 

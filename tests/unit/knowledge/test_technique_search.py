@@ -81,9 +81,10 @@ def test_american_spelling_is_british_spelling():
 @pytest.mark.parametrize("card", techniques(), ids=lambda card: card.name)
 def test_a_card_in_words_holds_both_kernels_and_the_whole_advice(card):
     text = card_words(card)
-    for part in (card.title, card.when, card.effect, card.pitfalls, card.example.before, card.example.after):
+    shown = (card.example.before, card.example.after) if card.example is not None else ()
+    for part in (card.title, card.when, card.effect, card.pitfalls, *shown):
         assert part.strip() in text
-    assert text.count("```") == 6
+    assert text.count("```") == (6 if shown else 0)
 
 
 def test_a_card_says_what_was_measured_and_whether_it_paid():
