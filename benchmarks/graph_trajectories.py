@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from pydantic import Field
 
 from kernelwright.engine.graph_build import from_cards
 from kernelwright.engine.target import resolve_target
@@ -35,6 +36,7 @@ from kernelwright.records.task import Target, TaskSource
 from kernelwright.records.technique_graph import Judged, TechniqueGraph, code_id
 from kernelwright.search.reading import failure_of
 from kernelwright.store.files import Lines, open_lines, write_whole
+from kernelwright.tasks.files import with_size
 from kernelwright.tasks.kernel_file import parse_kernel
 from kernelwright.tasks.table import read_task
 
@@ -54,6 +56,7 @@ class Row(Record):
     code: str
     """Its hash."""
     judged: Judged
+    sizes: dict[str, int] = Field(default_factory=dict)
     serial_us: float | None = None
     """The serial function alone, on one core of the host, without copies to and from a device."""
     seconds: float
@@ -74,27 +77,27 @@ class Family(NamedTuple):
         return "cpu" if self.file.suffix == ".cpp" else "cuda"
 
 
-def families(only: Sequence[str] = ()) -> Iterator[Family]:
-    """Every switched source, CUDA C++ first."""
+def families(only: Sequence[str] = (), workload: str = "") -> Iterator[Family]:
+    """Every switched source, CUDA C++ first, in its task at a workload's sizes."""
     for file in sorted((TASKS / "steps").iterdir(), key=lambda f: ((".cu", ".py", ".cpp").index(f.suffix), f.name)):
         if not only or file.stem in only:
-            yield Family(file, read_task(TASKS / f"{file.stem}.cpp"), read_switched(file))
+            yield Family(file, read_task(with_size(TASKS / f"{file.stem}.cpp", workload)), read_switched(file))
 
 
-async def judge(target: Target, file: Path, seconds: float, only: Sequence[str]) -> int:
+async def judge(target: Target, file: Path, seconds: float, wanted: Sequence[Family]) -> int:
     """Judge what is not in the file yet; the number of codes that are left."""
     referee, last = Referee(POLICY), time.monotonic() + seconds
     device = (await referee.environment(target)).device.name if target.present else target.arch
     left = 0
     try:
         with open_lines(Row, file) as lines:
-            known = {row.code for row in lines.read() if row.device == device}
-            for family in families(only):
+            known = [(row.code, row.sizes) for row in lines.read() if row.device == device]
+            for family in wanted:
                 if (family.kind == "cpu") != (target.kind == "cpu"):
                     continue
                 states = {code_id(code): (state, code) for state, code in _codes(family)}
-                wanted = {key: value for key, value in states.items() if key not in known}
-                left += await _family(referee, target, family, wanted, Sink(lines, device, last)) if wanted else 0
+                fresh = {key: value for key, value in states.items() if (key, family.task.sizes) not in known}
+                left += await _family(referee, target, family, fresh, Sink(lines, device, last)) if fresh else 0
     finally:
         await referee.close()
     print(f"{left} codes are left" if left else "every code is judged", flush=True)  # noqa: T201
@@ -137,6 +140,7 @@ async def _family(
             found = await referee.evaluate(task, candidate)
             row = Row(
                 task=task.name, language=candidate.language, state=state, code=code_id(code), judged=_judged(found),
+                sizes=family.task.sizes,
                 serial_us=serial_us, seconds=time.monotonic() - began, device=sink.device,
             )  # fmt: skip
             sink.lines.append(row)
@@ -181,9 +185,9 @@ def _line(family: Family, row: Row) -> str:
 def build(files: Sequence[Path]) -> int:
     """Merge every judged trajectory into the package's graph, and write down what was measured."""
     rows = [row for file in files for row in _read(file)]
-    graphs = [from_cards()]
+    graphs, default = [from_cards()], {family.task.name: family.task.sizes for family in families()}
     for device in dict.fromkeys(row.device for row in rows):
-        judged = {row.code: row.judged for row in rows if row.device == device}
+        judged = {row.code: row.judged for row in rows if row.device == device and row.sizes == default[row.task]}
         graphs.append(_of_device(judged))
         _write_results(device, [row for row in rows if row.device == device])
     graph = united(graphs)
@@ -228,11 +232,13 @@ def main() -> int:
     judging.add_argument("--out", type=Path, required=True)
     judging.add_argument("--seconds", type=float, default=420.0)
     judging.add_argument("--only", nargs="*", default=[])
+    judging.add_argument("--workload", default="", help="sizes that every task lists under this name, such as small")
     verbs.add_parser("graph").add_argument("files", nargs="*", type=Path)
     given = parser.parse_args()
     if given.verb == "graph":
         return build(given.files)
-    asyncio.run(judge(resolve_target(given.target), given.out, given.seconds, given.only))
+    wanted = list(families(given.only, given.workload))
+    asyncio.run(judge(resolve_target(given.target), given.out, given.seconds, wanted))
     return 0
 
 
