@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 from pydantic import Field
 
-from kernelwright.engine.graph_build import from_cards
+from kernelwright.engine.graph_build import family_of, from_cards, judged_of
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.entrypoints.serial import SerialFunction
@@ -29,12 +29,9 @@ from kernelwright.knowledge.graph.merge import merged, united
 from kernelwright.knowledge.graph.stats import stats
 from kernelwright.knowledge.graph.switched import State, Switched, read_switched, trajectories
 from kernelwright.records.base import Record
-from kernelwright.records.evaluation import Evaluation, Measured, is_right, speedup_over_eager
 from kernelwright.records.policy import Policy
-from kernelwright.records.serial import SerialSpec
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.records.technique_graph import Judged, TechniqueGraph, code_id
-from kernelwright.search.reading import failure_of
 from kernelwright.store.files import Lines, open_lines, write_whole
 from kernelwright.tasks.files import with_size
 from kernelwright.tasks.kernel_file import parse_kernel
@@ -139,7 +136,7 @@ async def _family(
             candidate = next(parse_kernel(code, family.file.suffix).points())
             found = await referee.evaluate(task, candidate)
             row = Row(
-                task=task.name, language=candidate.language, state=state, code=code_id(code), judged=_judged(found),
+                task=task.name, language=candidate.language, state=state, code=code_id(code), judged=judged_of(found),
                 sizes=family.task.sizes,
                 serial_us=serial_us, seconds=time.monotonic() - began, device=sink.device,
             )  # fmt: skip
@@ -148,19 +145,6 @@ async def _family(
 
     await asyncio.gather(*(one(*value) for value in wanted.values()))
     return left
-
-
-def _judged(found: Evaluation) -> Judged:
-    ratio = speedup_over_eager(found)
-    timed = isinstance(found, Measured)
-    return Judged(
-        outcome=found.outcome,
-        right=is_right(found) or found.outcome == "compiled",
-        device=found.device if timed else "",
-        latency_us=found.timing.latency_us if timed else None,
-        speedup=(ratio.median, ratio.low, ratio.high) if ratio else None,
-        evidence=failure_of(found),
-    )
 
 
 def _serial_us(task: TaskSource) -> float:
@@ -204,17 +188,11 @@ def _read(file: Path) -> list[Row]:
 def _of_device(judged: dict[str, Judged]) -> TechniqueGraph:
     graph = TechniqueGraph()
     for family in families():
-        operations = _family_of(family.task)
+        operations = family_of(family.task)
         for way in trajectories(family.source, family.task.serial, operations, family.kind, family.task.sizes):
             if all(code_id(step.code) in judged for step in way.steps):
                 graph = merged(graph, way, judged)
     return graph
-
-
-def _family_of(task: TaskSource) -> str:
-    """The operator family in the reference's own specification."""
-    line = next(line for line in task.source.splitlines() if line.startswith("SPEC = "))
-    return SerialSpec.model_validate(eval(line.removeprefix("SPEC = "))).family
 
 
 def _write_results(device: str, rows: Sequence[Row]) -> None:

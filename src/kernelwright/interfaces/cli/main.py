@@ -30,6 +30,8 @@ VERBS = {
     "report": "Print a run's summary and write its report as one HTML file.",
     "runs": "List the runs in a folder.",
     "admit": "Examine tasks: which can be judged, and why not the others?",
+    "graph": "Grow, look at and examine the graph of techniques.",
+    "techniques": "Look up what to try next.",
     "learn": "Collect what past runs taught, for `optimize --predictor`.",
     "doctor": "Check this machine's compilers, GPU and sandbox.",
     "mcp": "Serve a coding agent over the Model Context Protocol.",
