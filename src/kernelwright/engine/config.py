@@ -16,6 +16,7 @@ from kernelwright.engine.predictor import PredictorConfig
 from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
+from kernelwright.pages import page
 from kernelwright.records.base import Record
 from kernelwright.records.names import LanguageName
 from kernelwright.records.policy import Policy
@@ -26,7 +27,7 @@ from kernelwright.search.table import DEFAULT, AnyStrategy
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
 AUTHOR = "author"
-"""Who writes where nobody else is named."""
+"""The built-in proposer, which asks no model."""
 
 
 class Autotune(Record):
@@ -119,7 +120,9 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
             f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors()
         )
         where = f"configuration {str(file)!r} and the flags" if file else "the flags"
-        raise UsageError(f"{where} do not make a run: {faults}. docs/configuration.md lists every setting") from None
+        raise UsageError(
+            f"{where} do not make a run: {faults}. {page('configuration.md')} lists every setting"
+        ) from None
 
 
 def wished(config: RunConfig, limits: TaskLimits) -> RunConfig:

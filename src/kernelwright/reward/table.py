@@ -23,6 +23,7 @@ from kernelwright.records.evaluation import (
     Verified,
     speedup_over_eager,
 )
+from kernelwright.reward import training
 
 Reward = Callable[[Evaluation, Evaluation | None, Evaluation | None], float]
 """(evaluation, its first parent's, the best before it) to a number; higher is better."""
@@ -101,34 +102,20 @@ def midend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation |
     return 0.0
 
 
-def regraph(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
-    """-1 on a failure, speedup - 1 where it is right and slower than the baseline, else the speedup (ReGraphT, section 3.3).
-
-    Right without a time is 0.
-    """
-    match evaluation:
-        case Measured():
-            ratio = speedup_over_eager(evaluation)
-            speedup = ratio.median if ratio else 1.0
-            return speedup if speedup >= 1.0 else speedup - 1.0
-        case Verified() | Compiled():
-            return 0.0
-    return -1.0
-
-
-def regraph_seed(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
-    """As `regraph`, and 0 on a failure: the closed loop's description sets a failure's speedup to zero."""
-    return max(0.0, found) if (found := regraph(evaluation, parent, best)) == -1.0 else found
-
-
 REWARDS: dict[str, Reward | ByRole] = {
+    "cuda_agent": training.cuda_agent,
+    "drkernel": training.drkernel,
     "frontend": frontend,
     "frontend_midend": ByRole({"midend": midend}, frontend),
+    "kevin": training.kevin,
     "log_speedup": log_speedup,
     "midend": midend,
-    "regraph": regraph,
-    "regraph_seed": regraph_seed,
+    "regraph": training.regraph,
+    "regraph_seed": training.regraph_seed,
+    "tritonforge": training.tritonforge,
     "tritongym": tritongym,
+    "ungated_speedup": training.ungated_speedup,
+    "verified_speedup": training.verified_speedup,
 }
 OF_SPEED = frozenset({"log_speedup", "regraph", "regraph_seed", "tritongym"})
 """Those that order right kernels of one task by their speed and nothing else. The others look at roles, parents or a cap."""

@@ -97,8 +97,8 @@ def test_each_verdict_updates_the_policy_of_the_steps_that_led_there():
 @pytest.mark.parametrize(
     ("outcome", "speedup", "paper", "seed"),
     [("incorrect", 1.0, -1.0, 0.0), ("build_failed", 1.0, -1.0, 0.0),
-     ("measured", 0.4, -0.6, -0.6), ("measured", 1.0, 1.0, 1.0),
-     ("measured", 7.0, 7.0, 7.0), ("verified", 1.0, 0.0, 0.0)],
+     ("measured", 0.4, -0.6, 0.4), ("measured", 1.0, 1.0, 1.0),
+     ("measured", 7.0, 7.0, 7.0), ("verified", 1.0, 0.0, 1.0)],
 )  # fmt: skip
 def test_rewards_are_the_papers_and_a_preset_follows_the_closed_loop(outcome, speedup, paper, seed):
     evaluation = sample_attempt(0, outcome, speedup).evaluation
