@@ -32,6 +32,8 @@ VERBS = {
     "audit": "Judge kernels that were published: what was claimed beside what is measured.",
     "admit": "Examine tasks: which can be judged, and why not the others?",
     "train": "Make a data set of verified kernels, or train a model on one and on measured rewards.",
+    "graph": "Grow, look at and examine the graph of techniques.",
+    "techniques": "Look up what to try next.",
     "learn": "Collect what past runs taught, for `optimize --predictor`.",
     "doctor": "Check this machine's compilers, GPU and sandbox.",
     "mcp": "Serve a coding agent over the Model Context Protocol.",
