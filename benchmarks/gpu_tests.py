@@ -2,6 +2,7 @@
 
 A result is written the moment it is known. FILE holds one row a test; a test that passed on this commit is not run again,
 one that failed is, after all others. `--only TEXT` takes the tests whose names contain TEXT, `--first TEXT` puts them first.
+`--keep-passed` takes over what passed on an earlier commit too: each row names the commit that it passed on.
 Exit code 0: every test that was chosen has passed.
 """
 
@@ -11,17 +12,14 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from provenance import provenance
+from pydantic import JsonValue
 
 from kernelwright.engine.target import resolve_target
 from kernelwright.evaluate.referee import Referee
 from kernelwright.records.run import Environment
-
-if TYPE_CHECKING:
-    from pydantic import JsonValue
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,6 +29,7 @@ class Continued:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.out, self.only, self.first = Path(arguments.out), arguments.only, arguments.first
+        self.keep: bool = arguments.keep_passed
         self.end = time.monotonic() + arguments.seconds
         self.head: dict[str, JsonValue] = {}
         self.rows: dict[str, dict[str, JsonValue]] = {}
@@ -41,8 +40,12 @@ class Continued:
         self.head = provenance(asyncio.run(_environment()))
         if self.out.exists():
             known = json.loads(self.out.read_text())
-            if all(known[name] == self.head[name] for name in ("device", "versions", "commit")):
-                self.rows = {row["test"]: row for row in known["rows"]}
+            if _same(known, self.head):
+                rows = [{"commit": known["commit"], **row} for row in known["rows"]]
+                self.rows = {row["test"]: row for row in rows if self._counts(row)}
+
+    def _counts(self, row: dict[str, JsonValue]) -> bool:
+        return row["commit"] == self.head["commit"] or (self.keep and row["outcome"] == "passed")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep what is left: new tests first, then those that failed."""
@@ -55,7 +58,7 @@ class Continued:
         """A row for each test: its call, or whatever went wrong before or after it."""
         if report.when == "call" or report.outcome != "passed":
             why = str(report.longrepr)[-2000:] if report.outcome == "failed" else ""
-            row: dict[str, JsonValue] = {"test": report.nodeid, "outcome": report.outcome}
+            row = {"test": report.nodeid, "outcome": report.outcome, "commit": self.head["commit"]}
             self.rows[report.nodeid] = {**row, "seconds": round(report.duration, 2), "why": why}
             self.write()
 
@@ -71,6 +74,14 @@ class Continued:
         counts = {name: sum(row["outcome"] == name for row in rows) for name in ("passed", "failed")}
         told = {**self.head, "chosen": len(self.chosen), **counts, "rows": rows}
         self.out.write_text(json.dumps(told, indent=1) + "\n")
+
+
+def _same(known: dict[str, JsonValue], head: dict[str, JsonValue]) -> bool:
+    parts = ("torch", "triton", "driver", "nvrtc")  # what decides how a kernel is built and run
+    return known["device"] == head["device"] and all(
+        known["versions"].get(part) == head["versions"].get(part)  # type: ignore[union-attr]
+        for part in parts
+    )
 
 
 async def _environment() -> Environment:
@@ -103,5 +114,6 @@ if __name__ == "__main__":
     parser.add_argument("--out", required=True)
     parser.add_argument("--seconds", type=float, default=540.0, help="Begin no test after this long.")
     parser.add_argument("--only", default="", help="Only tests whose names contain this.")
+    parser.add_argument("--keep-passed", action="store_true", help="Take over what passed on an earlier commit.")
     parser.add_argument("--first", default="", help="Tests whose names contain this come first.")
     sys.exit(main(parser.parse_args()))

@@ -55,6 +55,10 @@ class Nodes:
 
 def descendants(of=None):
     """Process ids below this process, with their command lines."""
+    return {pid: line for pid, (_, line) in _family(of or os.getpid()).items()}
+
+
+def _family(of):
     children, lines = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -63,17 +67,20 @@ def descendants(of=None):
                 pid = int(stat.parent.name)
                 children.setdefault(int(parent), []).append(pid)
                 lines[pid] = (stat.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-    found, todo = {}, [of or os.getpid()]
+    found, todo = {}, [of]
     while todo:
-        for pid in children.get(todo.pop(), ()):
-            found[pid] = lines[pid]
+        above = todo.pop()
+        for pid in children.get(above, ()):
+            found[pid] = (above, lines[pid])
             todo.append(pid)
     return found
 
 
 def workers(name):
-    """Our workers' process ids: those whose command line has that name."""
-    return sorted(pid for pid, line in descendants().items() if name in line and "ray::" not in line)
+    """Process ids of the workers that Ray's actors started; a warm referee of this process has workers of its own."""
+    found = _family(os.getpid())
+    actors = {pid for pid, (_, line) in found.items() if "ray::" in line}
+    return sorted(pid for pid, (above, line) in found.items() if name in line and above in actors)
 
 
 def gone(pids, limit_s=15.0):

@@ -5,6 +5,7 @@ an address that holds a secret is refused.
 """
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
@@ -16,6 +17,8 @@ from kernelwright.records.chat import ChatRequest
 
 PROVIDERS = ("openai", "anthropic", "huggingface", "replay")
 """The built-in ones; a plug-in's name is one too."""
+SHORT = {"hf": "huggingface"}
+"""Spellings of a provider on a command line."""
 DEFAULT = "default"
 """The role that stands for every role without a model of its own."""
 
@@ -68,18 +71,26 @@ def provider_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*PROVIDERS, *plugin_names("models"))))
 
 
+_BARE_ADDRESS = re.compile(r"@(localhost|\[[\da-fA-F:]+\]|[\w.-]+(?=:\d)|[\w-]+(?:\.[\w-]+)+(?=/))(:\d+)?(/\S*)?$")
+"""An address without its scheme: a host with a port or a path. A version after an @, as some names have, is none."""
+
+
 def read_model(text: str) -> ModelConfig:
-    """A model as the command line spells it: `openai:gpt-5`, `openai:qwen@http://localhost:8000/v1`, `replay:runs/x`.
+    """A model as the command line spells it: `openai:gpt-5`, `openai:qwen@http://localhost:8000/v1`, `hf:FOLDER`.
 
     Raises:
         UsageError: the provider is unknown, the name is missing, or the address cannot be used.
     """
-    provider, _, rest = text.partition(":")
+    written, _, rest = text.partition(":")
+    provider = SHORT.get(written, written)
     name, _, url = rest.partition("@http")
     if not name or not is_provider(provider):
         raise UsageError(
             f"model {text!r} is not PROVIDER:NAME or PROVIDER:NAME@URL, with a provider of {', '.join(provider_names())}"
         )
+    if not url and (bare := _BARE_ADDRESS.search(name)) is not None:
+        whole = f"{provider}:{name[: bare.start()]}@http://{bare[0][1:]}"
+        raise UsageError(f"model {text!r}: an address begins with http:// or https://, such as {whole}")
     return ModelConfig(provider=provider, name=name, base_url=checked(f"http{url}") if url else None)
 
 

@@ -11,6 +11,7 @@ import errno
 import fcntl
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,38 @@ def write_whole(file: Path, text: str) -> Path:
     return file
 
 
+def must_be_writable(file: Path, flag: str) -> None:
+    """Ask whether `write_whole` could write a file, before anything is spent on its text. Nothing is left behind.
+
+    Raises:
+        StoreError: it could not; names the flag that asked for it.
+    """
+    if file.is_dir():
+        raise StoreError(f"{flag}: {file} is a folder: name a file in it")
+    if file.is_file() or not file.exists():
+        _must_take_files(file.parent, f"{flag}: {file} cannot be written")
+
+
+def must_take_folders(place: Path, flag: str) -> None:
+    """Ask whether folders can be made below a place, which need not be there yet. Nothing is left behind.
+
+    Raises:
+        StoreError: they cannot; names the flag that asked for it.
+    """
+    there = next(parent for parent in (place.absolute(), *place.absolute().parents) if parent.exists())
+    _must_take_files(there, f"{flag}: no folder can be made in {place}")
+
+
+def _must_take_files(folder: Path, words: str) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise StoreError(
+            f"{words} ({folder}: {error.strerror}): check the path and the disk, or name another"
+        ) from None
+
+
 def _replace(file: Path, text: str) -> None:
     draft = file.with_name(f".{file.name}.{os.getpid()}.new")
     try:
@@ -62,13 +95,7 @@ class Lines(Generic[R]):
 
     def read(self) -> list[R]:
         """What was there when the file was opened; lines of other versions and torn ones are left out."""
-        found: list[R] = []
-        for line in self._text.split(b"\n"):
-            try:
-                found.append(self._kind.model_validate_json(line))
-            except ValidationError:
-                continue
-        return found
+        return _records(self._kind, self._text)
 
     def append(self, record: R) -> None:
         """Add one record, for good.
@@ -111,3 +138,18 @@ def open_lines(kind: type[R], file: Path) -> Iterator[Lines[R]]:
         raise StoreError(f"{file} is being written by another process: wait until it ends") from None
     finally:
         os.close(descriptor)
+
+
+def read_lines(kind: type[R], file: Path) -> list[R]:
+    """What a file of lines holds, also while another process writes to it; empty where there is none."""
+    return _records(kind, file.read_bytes()) if file.is_file() else []
+
+
+def _records(kind: type[R], text: bytes) -> list[R]:
+    found: list[R] = []
+    for line in text.split(b"\n"):
+        try:
+            found.append(kind.model_validate_json(line))
+        except ValidationError:
+            continue
+    return found

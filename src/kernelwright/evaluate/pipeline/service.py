@@ -3,6 +3,7 @@
 It keeps sessions open, and closes the oldest where there is no room.
 """
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,13 +23,16 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
 from kernelwright.records.measure import BuildFacts
-from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.policy import UNTIMED, Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
 WHOLE = 1 << 40
 """Bytes that no cache holds."""
+MOST_OPEN = int(os.environ.get("KERNELWRIGHT_OPEN_TASKS", "48"))
+"""Tasks that stay open: their references share one user's limit on threads (`jail.MOST_THREADS`), and each holds a process.
+Several workers on one machine share that limit too, so whoever starts them says how many each may keep."""
 
 
 class EvaluationService:
@@ -60,7 +64,8 @@ class EvaluationService:
         with backend.host.device_lock:
             if policy.isolation == "strict":
                 _must_confine(backend)
-            self._note("running the reference: inputs, fp64 results, tolerance")
+            self._note("running the reference in its sandbox")
+            self._make_room(backend)
             session = admit.open_session(backend, source, target, policy, lambda: self._close_oldest(backend))
             task = session.original.task
             if _keeps_baselines(backend, policy):
@@ -152,13 +157,20 @@ class EvaluationService:
 
     def _note_what_takes_long(self, trial: Trial, backend: Backend) -> None:
         policy, effort = trial.policy, trial.effort
-        if backend.clock is not None:
-            asked = baselines.asked(policy, effort, backend.clock)
-            named = {"compile", "compile_max"} & set(baselines.to_time(trial.session, asked, effort, backend.clock))
+        if backend.clock is not None and effort not in UNTIMED:
+            asked = baselines.asked(policy, effort, backend.clock, policy.weights == "constant")
+            named = {"compile", "compile_max", "freeze"} & set(
+                baselines.to_time(trial.session, asked, effort, backend.clock)
+            )
             if named - set(trial.session.prepared):
                 self._note("compiling the torch.compile baselines, once for this task")
         if effort == "final":
             self._note("final: fresh inputs, head to head" if backend.clock is not None else "final: fresh inputs")
+
+    def _make_room(self, backend: Backend) -> None:
+        """Close the tasks that nobody has asked about for longest, until one more may be open."""
+        while len(self._sessions) >= MOST_OPEN and self._close_oldest(backend):
+            pass
 
     def _close_oldest(self, backend: Backend) -> bool:
         """See `CloseOldest`."""

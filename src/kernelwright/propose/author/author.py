@@ -12,8 +12,10 @@ from kernelwright.languages import names_for
 from kernelwright.propose.author.designs import DESIGNS
 from kernelwright.propose.author.learn import Learner, Past, Step
 from kernelwright.propose.proposer import Brief
-from kernelwright.records.attempt import Proposal
+from kernelwright.records.attempt import Proposal, ProposalRequest
 from kernelwright.records.base import Record
+from kernelwright.records.names import LanguageName
+from kernelwright.records.task import Task
 
 S = TypeVar("S", bound=Record)
 
@@ -29,13 +31,20 @@ class Author:
         """
         return [self._one(brief, number) for number in range(brief.proposal_request.count)]
 
+    def refuse(self, task: Task, language: LanguageName | None) -> None:
+        """See `Selective.refuse`."""
+        first = ProposalRequest(number=0, intent="seed")
+        self._one(Brief(task, first, parents=(), feedback=(), seed=0, language=language), 0)
+
     def _one(self, brief: Brief, sibling: int) -> Proposal:
         seed = brief.seed + 1_000_003 * sibling
         past = Past(brief.parents, brief.feedback, brief.proposal_request.number, sibling, brief.proposal_request.count)
         kind = brief.task.target.kind
         written = next((name for name in names_for(kind) if name in DESIGNS), None)
         if written is None:
-            raise ProposeError(f"the author writes {' and '.join(DESIGNS)}, and neither is for {kind}")
+            raise ProposeError(f"the built-in author writes {' and '.join(DESIGNS)}, and neither is for {kind}")
+        if brief.language not in (None, written):
+            raise ProposeError(f"the built-in author writes {written} for {kind} targets, not {brief.language}")
         design = DESIGNS[written](brief.task)
         learner = Learner(design.space, written, design.default, seed, lambda s: design.write(s).id)
         # The GPU's default is measured and hard to beat by luck, so a run tries it before anything drawn.
