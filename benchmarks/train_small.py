@@ -369,6 +369,6 @@ def options() -> argparse.Namespace:
 
 if __name__ == "__main__":
     asked = options()
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # workers are started beside it
     os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(1, OPEN_TASKS // asked.workers)))
     Bench(asked).run()

@@ -7,8 +7,8 @@ import gymnasium
 
 from kernelwright.errors import UsageError
 from kernelwright.records.chat import ChatMessage
-from kernelwright.train.data.structure import Split
 from kernelwright.train.environment import Environment, Episode
+from kernelwright.train.structure import Split
 
 MOST_CHARACTERS = 1 << 20
 

@@ -22,8 +22,8 @@ from kernelwright.records.task import Target, Task, TaskSource
 from kernelwright.store.files import Lines, open_lines
 from kernelwright.train.data.plain import plain
 from kernelwright.train.data.sample import FILE, Judged, Origin, Sample, judged, sample
-from kernelwright.train.data.structure import Split
 from kernelwright.train.judges import Judges
+from kernelwright.train.structure import Split
 
 Heard = Callable[["Tally"], None]
 GRACE_S = 15.0
