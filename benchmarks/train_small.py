@@ -16,7 +16,8 @@ the weights in bfloat16, at most 15 MiB each: `cat model.part-* | tar xz`.
 
 On one H200 (wheels of trl 1.16.0, datasets 5.2.0, dill and multiprocess beside the usual ones), in one call of 590 s:
 
-    python benchmarks/train_small.py $OUT --seconds 560 --data-seconds 150 --sft-steps 900 --grpo-seconds 170
+    HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH python benchmarks/train_small.py $OUT \
+        --seconds 560 --data-seconds 150 --sft-steps 900 --grpo-seconds 170 --export
 
 To try it without a GPU:
 
@@ -358,7 +359,7 @@ def options() -> argparse.Namespace:
     found.add_argument("--scale", default="group")
     numbers = {
         "seconds": 560.0, "data-seconds": 150.0, "grpo-seconds": 170.0, "measure-seconds": 80.0, "sft-rate": 1e-3,
-        "grpo-rate": 1e-4, "workers": 8, "count": 2000, "first": 0, "of-structure": 3, "vocabulary": 4096, "sft-steps": 900,
+        "grpo-rate": 1e-4, "workers": 10, "count": 2000, "first": 0, "of-structure": 3, "vocabulary": 4096, "sft-steps": 900,
         "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 60, "grpo-tasks": 40, "groups": 16, "trajectories": 8,
         "max-new-tokens": 768, "save-every": 4,
     }  # fmt: skip
