@@ -1,4 +1,4 @@
-"""A small model from scratch, taught to write Triton: `python benchmarks/train_small.py OUT [options]`.
+r"""A small model from scratch, taught to write Triton: `python benchmarks/train_small.py OUT [options]`.
 
 Stages, each kept in --work and gone on with when the same command is called again on the same machine; OUT gets a copy of
 what people want to have:
