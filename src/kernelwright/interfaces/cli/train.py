@@ -20,6 +20,26 @@ def _option(words: str, panel: str | None = None, metavar: str | None = None) ->
     return typer.Option(metavar=metavar, help=words, rich_help_panel=panel)
 
 
+Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from",
+        metavar="SOURCE",
+        help="author, a run's folder, or a file of pairs (KernelBook's format). Repeatable.",
+        rich_help_panel=_DATA,
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the recipe, over the file's. Repeatable.",
+        rich_help_panel=_RECIPE,
+    ),
+]
+
+
 def train(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
     what: Annotated[
@@ -29,15 +49,7 @@ def train(  # noqa: PLR0913  a flag is a parameter
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The data set's or the training run's folder.", show_default=False)
     ],
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from",
-            metavar="SOURCE",
-            help="author, a run's folder, or a file of pairs (KernelBook's format). Repeatable.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
+    sources: Sources = None,
     count: Annotated[int, _option("Samples that the data set is to have.", _DATA)] = 200,
     again: Annotated[
         bool, typer.Option("--revalidate", help="Judge every sample again, repair or drop.", rich_help_panel=_DATA)
@@ -45,15 +57,7 @@ def train(  # noqa: PLR0913  a flag is a parameter
     recipe: Annotated[Path | None, _option("A TOML file with settings.", _RECIPE)] = None,
     model: Annotated[str | None, _option("A checkpoint's folder, an adapter's, or a .gguf file.", _RECIPE)] = None,
     data: Annotated[Path | None, _option("The data set's folder.", _RECIPE)] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting of the recipe, over the file's. Repeatable.",
-            rich_help_panel=_RECIPE,
-        ),
-    ] = None,
+    settings: Settings = None,
     target: Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")] = None,
     seconds: Annotated[float | None, _option("Stop after so long; the same command goes on.")] = None,
     workers: Annotated[int | None, _option("Referee workers; more than one only with effort verify.")] = None,

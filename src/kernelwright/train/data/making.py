@@ -223,7 +223,8 @@ class _Again:
         try:
             task = await self._judges.admit(one.task.source, self._target)
         except TaskError:
-            return self._drop("task")
+            self._drop("task")
+            return None
         made = migrate(one.candidate.source)
         tried = [one.candidate] + [one.candidate.model_copy(update={"source": made.text})] * bool(made.rewrites)
         outcome = ""
@@ -238,7 +239,8 @@ class _Again:
                 changed = {"task": task, "candidate": candidate, "judged": judged(found, self._versions)}
                 return one.model_copy(update={**changed, "migrated": migrated})
             outcome = found.outcome
-        return self._drop(outcome)
+        self._drop(outcome)
+        return None
 
     def _drop(self, why: str) -> None:
         self._dropped[why] = self._dropped.get(why, 0) + 1

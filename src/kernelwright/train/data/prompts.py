@@ -27,7 +27,7 @@ def rows(
     samples: Iterable[Sample], role: Literal["frontend", "midend", "coder"], variant: str = "standard"
 ) -> Iterator[Row]:
     """A prompt and its reply for each sample that has what the role starts from: the mid-end needs a parent."""
-    nobody: Judge = _Nobody()  # type: ignore[assignment]
+    nobody: Judge = _Nobody()
     environment = Environment((), nobody, Settings(role=role, variant=variant))
     for one in samples:
         if role == "midend" and one.parent is None:
