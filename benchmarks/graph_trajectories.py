@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,8 +76,8 @@ class Family(NamedTuple):
 
 
 def families(only: Sequence[str] = (), workload: str = "") -> Iterator[Family]:
-    """Every switched source, CUDA C++ first, in its task at a workload's sizes."""
-    for file in sorted((TASKS / "steps").iterdir(), key=lambda f: ((".cu", ".py", ".cpp").index(f.suffix), f.name)):
+    """Every switched source, those of one task together, in its task at a workload's sizes."""
+    for file in sorted((TASKS / "steps").iterdir(), key=lambda f: (f.stem, (".cu", ".py", ".cpp").index(f.suffix))):
         if not only or file.stem in only:
             yield Family(file, read_task(with_size(TASKS / f"{file.stem}.cpp", workload)), read_switched(file))
 
@@ -124,7 +125,7 @@ async def _family(
     except TaskError as error:
         print(f"{family.file.name}: not admitted: {error}", flush=True)  # noqa: T201
         return len(wanted)
-    serial_us, room, left = _serial_us(family.task) if target.present else None, asyncio.Semaphore(TOGETHER), 0
+    serial_us, room, left = _serial_us(family.task.source) if target.present else None, asyncio.Semaphore(TOGETHER), 0
 
     async def one(state: State, code: str) -> None:
         nonlocal left
@@ -147,10 +148,11 @@ async def _family(
     return left
 
 
-def _serial_us(task: TaskSource) -> float:
+@cache
+def _serial_us(reference: str) -> float:
     """The best of three calls on the host, in a process that is our own: the tasks here are."""
     module: dict[str, object] = {}
-    exec(compile(task.source, "<task>", "exec"), module)  # noqa: S102
+    exec(compile(reference, "<task>", "exec"), module)  # noqa: S102
     function = module["FUNCTION"]
     assert isinstance(function, SerialFunction)
     inputs, best = function.inputs(), float("inf")
