@@ -52,7 +52,7 @@ def test_write_then_check(script, tmp_path, capsys):
     assert text.count(won) == 1
     assert text.count("| softmax |") == 1
     assert script.NOTHING in text, "no row is faster than both baselines: there is no headline"
-    assert "Example CPU; gcc 12.2.0, torch 2.13.0; commit `0123456789ab`, 2026-01-01." in text
+    assert "Example CPU; numerics strict; gcc 12.2.0, torch 2.13.0; commit `0123456789ab`, 2026-01-01." in text
 
 
 def test_a_changed_figure_is_noticed(script, tmp_path):

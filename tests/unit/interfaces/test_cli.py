@@ -228,8 +228,10 @@ def test_check_measures_anew_and_quick_does_not(kernelwright, task, tmp_path):
 def test_check_takes_the_target_from_the_language(kernelwright, task, tmp_path, monkeypatch):
     monkeypatch.setattr("kernelwright.engine.target.find_gpu", lambda: None)
     (tmp_path / "k.cpp").write_text(KERNEL)
-    (tmp_path / "k.py").write_text("class ModelNew: ...\n")
+    (tmp_path / "k.py").write_text("import triton\nclass ModelNew: ...\n")
+    (tmp_path / "plain.py").write_text("class ModelNew: ...\n")
     assert kernelwright("check", task, "k.cpp", "--json").json["target"]["kind"] == "cpu"
+    assert kernelwright("check", task, "plain.py", "--json").json["language"] == "python"
     assert kernelwright("check", task, "k.py", "--json").json["target"]["arch"] == "sm_90"
 
 
