@@ -6,7 +6,7 @@ No figure is computed here that is not in a record.
 from collections import Counter
 from collections.abc import Sequence
 
-from kernelwright.records.attempt import Attempt, beats_eager
+from kernelwright.records.attempt import Attempt, beats_eager, busy_load
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import (
@@ -24,7 +24,7 @@ from kernelwright.records.evaluation import (
     is_right,
 )
 from kernelwright.records.feedback import Statement
-from kernelwright.records.measure import CaseError, Ratio, Verdict
+from kernelwright.records.measure import CaseError, Load, Ratio, Verdict
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome, RunCard, Spending, least_speedup, spending
@@ -43,6 +43,8 @@ class Figures(Record):
     verdict_compile: Verdict | None = None
     roofline: float | None = None
     """Share of the measured bandwidth."""
+    load: Load | None = None
+    """What else the machine did while it timed."""
 
 
 class BestKernel(Figures):
@@ -68,6 +70,8 @@ class RunSummary(Record):
     attempts: int
     outcomes: dict[str, int]
     """Attempts by outcome, the best outcome first."""
+    doubtful: int = 0
+    """Attempts that were timed while the machine was busy with other work."""
     best: BestKernel | None
     pytorch_stays: bool = False
     """The best is not faster than eager beyond noise: it is shown, and not written as a drop-in."""
@@ -128,6 +132,7 @@ def figures_of(evaluation: Evaluation) -> Figures:
         speedup_compile=compiled.speedup if compiled else None,
         verdict_compile=compiled.verdict if compiled else None,
         roofline=evaluation.roofline.fraction,
+        load=timing.load,
     )
 
 
@@ -144,6 +149,7 @@ def summarize(store: RunStore) -> RunSummary:
         device=card.environment.device.name,
         attempts=len(attempts),
         outcomes=count_outcomes(attempts),
+        doubtful=sum(busy_load(attempt) is not None for attempt in attempts),
         best=best_of(attempts, outcome),
         pytorch_stays=pytorch_stays(card, speaker(attempts, outcome)),
         models=spending(store.messages()),

@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kernelwright.records.attempt import Attempt, speedup
-from kernelwright.records.evaluation import Measured
+from kernelwright.records.attempt import Attempt, is_blurred, speedup, sure_speedup
+from kernelwright.records.evaluation import Measured, speedup_over_eager
 from kernelwright.records.measure import Verdict
 from kernelwright.records.run import Message, Outcome, RunCard, Spending, spending
 from kernelwright.report import tally, words
@@ -35,6 +35,8 @@ def render(
     if off:
         parts.append(_text(f"Defences switched off: {', '.join(off)}. No figure here can be trusted.", "bold red"))
     parts += [_text(f"Denied by this host: {part}", "yellow") for part in card.environment.denied]
+    if doubtful := tally.other_work(attempts):
+        parts.append(_text(doubtful, "yellow"))
     if attempts:
         parts += [Text(""), _best(attempts), Text(""), _sums(attempts)]
     parts += [_text(_role(spent), "dim") for spent in spending(messages)]
@@ -65,7 +67,7 @@ def _best(attempts: Sequence[Attempt]) -> Table:
         table.add_column(name, justify="right" if side == "right" else "left", no_wrap=True)
     # Alone in having a ratio: it gets the room that the figures leave, and they are never cut.
     table.add_column("note", overflow="ellipsis", no_wrap=True, ratio=1)
-    order = sorted(attempts, key=lambda a: (-speedup(a), a.number))
+    order = sorted(attempts, key=lambda a: (-sure_speedup(a), -speedup(a), a.number))
     for attempt in order[:SHOWN]:
         table.add_row(*_cells(attempt))
     return table
@@ -73,12 +75,12 @@ def _best(attempts: Sequence[Attempt]) -> Table:
 
 def _cells(attempt: Attempt) -> list[Text]:
     found = attempt.evaluation
-    timed = isinstance(found, Measured)
+    timed, ratio = isinstance(found, Measured), speedup_over_eager(found)
     return [
         Text(str(attempt.number)),
         Text(words.outcome(found.outcome), style="green" if timed else ""),
         Text(words.microseconds(attempt.latency_us) if attempt.latency_us is not None else ""),
-        Text(words.times(speedup(attempt)) if timed else ""),
+        Text(words.speedup(ratio) if ratio is not None else "", style="dim" if is_blurred(attempt) else ""),
         _text(attempt.proposal.note or reason(attempt), "dim"),
     ]
 

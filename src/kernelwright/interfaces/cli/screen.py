@@ -24,7 +24,7 @@ from kernelwright.api import (
     Started,
     Warned,
 )
-from kernelwright.interfaces.cli.words import plain, speedups, sure
+from kernelwright.interfaces.cli.words import plain, speedups, sure, times
 
 
 class Waiting:
@@ -121,8 +121,8 @@ def _told(result: CellResult) -> str:
         return f"not solved in {len(result.steps)} attempts"
     if result.eager is None:
         return "right, not timed"
-    compiled = f", {result.compile.median:.2f}x torch.compile" if result.compile else ""
-    return f"{result.eager.median:.2f}x eager{compiled}"
+    compiled = f", {times(result.compile)} torch.compile" if result.compile else ""
+    return f"{times(result.eager)} eager{compiled}"
 
 
 def _duration(seconds: float) -> str:

@@ -20,7 +20,12 @@ def plain(text: str) -> str:
 
 def speedups(versus: "Sequence[Versus]") -> str:
     """Such as `2.91x eager, 1.02x torch.compile`."""
-    return ", ".join(f"{v.speedup.median:.2f}x {_NAMES[v.baseline]}" for v in versus)
+    return ", ".join(f"{times(v.speedup)} {_NAMES[v.baseline]}" for v in versus)
+
+
+def times(found: "Ratio") -> str:
+    """Such as `2.91x`; of an interval too wide to claim a figure, the interval: `0.36x to 11.10x`."""
+    return f"{found.low:.2f}x to {found.high:.2f}x" if found.blurred else f"{found.median:.2f}x"
 
 
 def sure(versus: "Sequence[Versus]") -> str:
@@ -33,6 +38,8 @@ def ratio(found: "Ratio | None", verdict: "Verdict | None") -> str:
     """Such as `2.91x (2.85 to 2.98, faster)`; a dash where there is no figure."""
     if found is None:
         return "-"
+    if found.blurred:
+        return f"no figure can be claimed ({times(found)})"
     return f"{found.median:.2f}x ({found.low:.2f} to {found.high:.2f}, {verdict})"
 
 
@@ -62,6 +69,8 @@ def figure_lines(figures: "Figures") -> list[str]:
         f"vs eager          {ratio(figures.speedup_eager, figures.verdict)}",
         f"vs torch.compile  {ratio(figures.speedup_compile, figures.verdict_compile)}",
     ]
+    if figures.load is not None and figures.load.busy:
+        lines.append(f"busy machine      {figures.load.words}; the figures are doubtful")
     if figures.roofline is not None:
         lines.append(f"bandwidth         {figures.roofline:.0%} of what this device was measured to reach")
     return lines
