@@ -29,6 +29,7 @@ from kernelwright.bench.runner import Order
 from kernelwright.engine import session
 from kernelwright.engine.admission import REPORT as ADMISSION
 from kernelwright.engine.admission import AdmissionRequest, admit
+from kernelwright.engine.audit import PUBLISHED, AuditRequest, AuditResult, audit
 from kernelwright.engine.check import check, profile
 from kernelwright.engine.config import RunConfig, Settings, load_config
 from kernelwright.engine.events import (
@@ -79,8 +80,11 @@ __all__ = [
     "CPU",
     "DOES_NOT_HOLD",
     "OUTSIDE",
+    "PUBLISHED",
     "AdmissionRequest",
     "Assignment",
+    "AuditRequest",
+    "AuditResult",
     "BenchBegins",
     "BenchRequest",
     "BenchResult",
@@ -125,6 +129,7 @@ __all__ = [
     "Workbench",
     "WorkbenchStatus",
     "admit",
+    "audit",
     "begin",
     "bench",
     "best_attempt",

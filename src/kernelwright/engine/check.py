@@ -33,8 +33,9 @@ def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSum
 
 async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
     source = read_task(request.task)
-    candidate = _kernel(request)
-    target = _target_for(request.target or source.limits.arch or None, candidate.language, request.place)
+    named = request.target or source.limits.arch or None
+    candidate = _kernel(request, resolve_target(named, request.place).kind)
+    target = _target_for(named, candidate.language, request.place)
     evaluator = suppliers.open_evaluator(request.policy, request.place)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
@@ -70,8 +71,9 @@ def profile(request: ProfileRequest, suppliers: Suppliers | None = None) -> Prof
 
 async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSummary:
     source = read_task(request.task)
-    candidate = _kernel(request)
-    target = _target_for(request.target or source.limits.arch or None, candidate.language)
+    named = request.target or source.limits.arch or None
+    candidate = _kernel(request, resolve_target(named).kind)
+    target = _target_for(named, candidate.language)
     evaluator = suppliers.open_evaluator(request.policy)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
@@ -88,11 +90,11 @@ async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSumm
         await evaluator.close()
 
 
-def _kernel(request: CheckRequest | ProfileRequest) -> Candidate:
-    """The kernel in the file; out of a drop-in that `-o` wrote, as it was judged."""
+def _kernel(request: CheckRequest | ProfileRequest, kind: str) -> Candidate:
+    """The kernel in the file, for a kind of device; out of a drop-in that `-o` wrote, as it was judged."""
     path = request.kernel
     exported = unwrap(read_text(path, "kernel")) if path.suffix == ".py" else None
-    return exported or read_kernel(path, request.entry, request.workspace_bytes)
+    return exported or read_kernel(path, request.entry, request.workspace_bytes, kind)
 
 
 def _target_for(name: str | None, written: str, place: Place | None = None) -> Target:

@@ -22,6 +22,7 @@ from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
@@ -43,9 +44,11 @@ def open_session(
     reference = backend.reference(policy)
     process = reference.process
     try:
-        task, init = _describe(process, source, target)
+        task, init = _describe(process, source, target, policy)
+        job.note("computing the right answers in fp64, for every kind of input")
         session = reference.open(OriginalTask(task, init, ""), close_oldest)
         if "admission" not in policy.disabled:
+            job.note("trying answers that must not pass")
             _refuse_independent(session)
             _refuse_trivial(session)
         process.trusted = f"the reference of {source.name!r}"
@@ -70,8 +73,11 @@ def open_session(
     return session
 
 
-def _describe(reference: CandidateProcess, source: TaskSource, target: Target) -> tuple[Task, str | None]:
-    loaded = reference.ask(LoadTask(source=source.source, threads=len(os.sched_getaffinity(0))))
+def _describe(
+    reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy
+) -> tuple[Task, str | None]:
+    threads = len(os.sched_getaffinity(0))
+    loaded = reference.ask(LoadTask(source=source.source, threads=threads, numerics=policy.numerics))
     _refuse_unfit(loaded, source)
     workload = Workload(inputs=loaded.inputs, parameters=loaded.parameters, outputs=loaded.outputs)
     declared = {d.position: d for d in source.domains}
@@ -81,10 +87,13 @@ def _describe(reference: CandidateProcess, source: TaskSource, target: Target) -
         else i
         for n, i in enumerate(workload.inputs)
     )
+    job.note("tracing the reference with torch.export")
     graph = reference.ask(ExportGraph()).graph
     workload = workload.model_copy(update={"inputs": inputs})
     rules = comparators(source, workload, graph)
-    return Task(source=source, target=target, workload=workload, graph=graph, comparators=rules), loaded.init
+    flags = Numerics(mode=policy.numerics, flags=loaded.flags)
+    task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
+    return task, loaded.init
 
 
 def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:

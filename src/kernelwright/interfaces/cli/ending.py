@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 from rich.markup import escape
+from rich.style import Style
+from rich.text import Text
 
 from kernelwright.api import OptimizeResult, RunSummary, write_whole
 from kernelwright.errors import ProposeError, StoreError
@@ -80,6 +82,13 @@ class RunResult(RunSummary):
 def _show(result: OptimizeResult, output: Path | None) -> None:
     OUTPUT.print(result.shown)
     if result.kernel is not None:
-        OUTPUT.print(f"kernel {escape(str(output or result.kernel))}")
-        OUTPUT.print(f"receipt {escape(str(output.with_suffix('.receipt.json') if output else result.receipt))}")
-    OUTPUT.print(f"report {escape(str(result.report))}")
+        OUTPUT.print(file_line("kernel", output or result.kernel))
+    if result.kernel is not None and result.receipt is not None:
+        OUTPUT.print(file_line("receipt", output.with_suffix(".receipt.json") if output else result.receipt))
+    OUTPUT.print(file_line("report", result.report))
+
+
+def file_line(what: str, path: Path) -> Text:
+    """A line with a path, which is a link on a terminal that knows links."""
+    link = Style(link=path.absolute().as_uri())
+    return Text.assemble(f"{what} ", (plain(str(path)), link), no_wrap=True, overflow="ignore")

@@ -29,6 +29,7 @@ VERBS = {
     "resume": "Continue a run. No finished attempt is lost or evaluated twice.",
     "report": "Print a run's summary and write its report as one HTML file.",
     "runs": "List the runs in a folder.",
+    "audit": "Judge kernels that were published: what was claimed beside what is measured.",
     "admit": "Examine tasks: which can be judged, and why not the others?",
     "learn": "Collect what past runs taught, for `optimize --predictor`.",
     "doctor": "Check this machine's compilers, GPU and sandbox.",

@@ -55,6 +55,9 @@ TargetUs = Annotated[float | None, _option("Stop when one call takes at most thi
 Seed = Annotated[int | None, _option("Seed of the search's random choices; also sent to the models. Default: 0.")]
 Config = Annotated[Path | None, _option("Read settings from this TOML file. Flags override it.")]
 RunDir = Annotated[Path, typer.Option(help="Create the run's folder here.")]
+Precision = Annotated[
+    str | None, _option("PyTorch's precision flags: as-is, its defaults; or strict, fp32 without TF32.", "--numerics")
+]
 Isolation = Annotated[str | None, _option("auto, or strict: refuse to judge in a weakened sandbox.")]
 Final = Annotated[bool | None, _option("Measure the best again at the end, with fresh inputs.")]
 Least = Annotated[
@@ -89,6 +92,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     config: Config = None,
     run_dir: RunDir = Path("runs"),
     isolation: Isolation = None,
+    numerics: Precision = None,
     final: Final = None,
     min_speedup: Least = None,
     keep_slower: Slower = False,
@@ -112,7 +116,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "seed": seed,
         "cache": cache,
         "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
-        "policy": _given(isolation=isolation),
+        "policy": _given(isolation=isolation, numerics=numerics),
         "remeasurement": _given(enabled=final, min_speedup=min_speedup, keep_slower=keep_slower or None),
         "execution": execution,
         "ray_address": ray_address,
