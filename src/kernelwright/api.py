@@ -4,6 +4,7 @@ Nothing here imports torch.
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -67,6 +68,7 @@ from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.check import Check
+from kernelwright.report.overview import present as present_runs
 from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
 from kernelwright.store.files import must_be_writable, must_take_folders, write_whole
@@ -135,6 +137,7 @@ __all__ = [
     "best_attempt",
     "check",
     "doctor",
+    "figures",
     "learn",
     "list_runs",
     "listed",
@@ -143,6 +146,7 @@ __all__ = [
     "must_take_folders",
     "open_workbench",
     "optimize",
+    "overview",
     "parse_text",
     "present",
     "profile",
@@ -154,11 +158,15 @@ __all__ = [
     "report",
     "resolve_target",
     "resume",
+    "runs_at",
     "spelled",
     "spellings",
     "verify",
     "write_whole",
 ]
+
+OVERVIEW = "overview.html"
+"""The page over several runs, in the folder that holds them."""
 
 
 def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -224,6 +232,36 @@ def report(folder: Path, file: Path | None = None, suppliers: Suppliers | None =
         StoreError: there is no such run, or the report cannot be written.
     """
     return session.write_report(folder, file, suppliers or Suppliers())
+
+
+def overview(folders: Sequence[Path], file: Path | None = None) -> tuple[Path, Shown]:
+    """Write a page over several runs: a table, the best of each task, two kernels side by side; also for a terminal.
+
+    A folder of runs stands for the runs in it. `file`: `overview.html` in the folder that holds them all where none is
+    named.
+
+    Raises:
+        StoreError: none of them can be read, or the page cannot be written.
+    """
+    found = runs_at(folders)
+    place = Path(os.path.commonpath([folder.absolute() for folder in found])) if len(found) > 1 else found[0].parent
+    page, runs = session.write_overview(found, file or Path(os.path.relpath(place)) / OVERVIEW)
+    return page, present_runs(runs)
+
+
+def runs_at(folders: Sequence[Path]) -> list[Path]:
+    """The runs that these folders are, or hold."""
+    each = ([f] if (f / FILE).exists() else sorted(r.parent for r in f.glob(f"*/{FILE}")) or [f] for f in folders)
+    return list(dict.fromkeys(folder for runs in each for folder in runs))
+
+
+def figures(folders: Sequence[Path], into: Path) -> list[Path]:
+    """Write the charts as SVG files: those of one run, or those that compare several.
+
+    Raises:
+        StoreError: no run can be read, or a file cannot be written.
+    """
+    return session.write_figures(runs_at(folders), into)
 
 
 def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:

@@ -185,6 +185,11 @@ class Roofline(Record):
         """Share of the measured ceiling that was reached."""
         return self.achieved_gbps / self.ceiling_gbps
 
+    @property
+    def ceiling_us(self) -> float:
+        """What one call would take at the measured ceiling."""
+        return self.bytes / self.ceiling_gbps / 1e3
+
 
 class KernelFacts(Record):
     """The compiler's own facts of one device kernel; None where the compiler does not say."""
