@@ -11,12 +11,28 @@ from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Measured, speedup_over_eager
 from kernelwright.records.measure import Load
+from kernelwright.records.names import LanguageName
 
 Intent = Literal["seed", "repair", "improve", "apply-technique"]
 
 
-ROLES = ("coder", "judge", "reflector", "frontend", "midend", "agent")
+ROLES = ("coder", "judge", "reflector", "frontend", "midend", "agent", "navigator")
 """Whoever may be asked in a run: the writers and the advisers of all strategies."""
+
+
+class WorkedStep(Record):
+    """A step that was measured elsewhere, for the writer to take here: code before and after it, and why."""
+
+    technique: str
+    think: str
+    detail: str = ""
+    language: LanguageName
+    before: str
+    after: str
+    sizes: dict[str, int] = Field(default_factory=dict)
+    """At which its sources were written; those in C++ have them as constants."""
+    effect: str = ""
+    """What it gained where it was measured, in words."""
 
 
 class ProposalRequest(Record):
@@ -37,6 +53,8 @@ class ProposalRequest(Record):
     """The role that is asked first for one step to take; empty: nobody."""
     dialogue: Literal["fresh", "kept"] = "fresh"
     """`kept`: the conversation behind the first parent goes on; `fresh`: nothing of it is remembered."""
+    steps: tuple[WorkedStep, ...] = ()
+    """How the hinted technique was applied elsewhere; of several, the role `navigator` chooses the one to take."""
     look_up: bool = False
     """Whether the tool `search` is asked for techniques before the prompt is written."""
 
@@ -49,6 +67,8 @@ class Proposal(Record):
     """One line for people: what was changed and why."""
     memo: str = ""
     """What the proposer wants to find again on its children; opaque to everybody else."""
+    technique: str = ""
+    """Of several steps the one that was chosen; empty: there was no choice."""
     prompt: str = ""
     """Content hash of the prompt files that asked for it; empty without a model."""
     model: str = ""

@@ -141,7 +141,7 @@ class Episode:
         self._turn += 1
         parent = self.attempts[-1] if self.attempts else None
         source = parent.proposal.candidate.source if parent else ""
-        found = parse(ChatReply(text=reply, finish="length" if cut else "stop"), self.language, source)
+        found = parse(ChatReply(text=reply, finish="length" if cut else "stop", model="policy"), self.language, source)
         evaluation = await self._judged(found)
         if evaluation is None:
             return Step((), None, terminated=False, truncated=True, info={"outcome": "unjudged"})

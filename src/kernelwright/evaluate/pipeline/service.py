@@ -3,6 +3,7 @@
 It keeps sessions open, and closes the oldest where there is no room.
 """
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,8 +30,9 @@ from kernelwright.records.task import Target, Task, TaskSource
 
 WHOLE = 1 << 40
 """Bytes that no cache holds."""
-MOST_OPEN = 48
-"""Tasks that stay open: their references share one user's limit on threads (`jail.MOST_THREADS`), and each holds a process."""
+MOST_OPEN = int(os.environ.get("KERNELWRIGHT_OPEN_TASKS", "48"))
+"""Tasks that stay open: their references share one user's limit on threads (`jail.MOST_THREADS`), and each holds a process.
+Several workers on one machine share that limit too, so whoever starts them says how many each may keep."""
 
 
 class EvaluationService:

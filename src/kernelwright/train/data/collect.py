@@ -22,10 +22,14 @@ from kernelwright.records.task import Target, Task, TaskSource
 from kernelwright.store.files import Lines, open_lines
 from kernelwright.train.data.plain import plain
 from kernelwright.train.data.sample import FILE, Judged, Origin, Sample, judged, sample
+from kernelwright.train.data.structure import Split
 from kernelwright.train.judges import Judges
 
 Heard = Callable[["Tally"], None]
+GRACE_S = 15.0
+"""For pairs that are with the referee when the time is over."""
 IN_FLIGHT = 4
+"""Pairs at each worker at once: while one has the device, others compile."""
 
 
 @dataclass
@@ -35,6 +39,9 @@ class Tally:
     kept: int = 0
     fates: Counter[str] = field(default_factory=Counter)
     """Of those that were not kept: an outcome, `task`, `author`, `duplicate` or `structure`."""
+    judged: Counter[Split] = field(default_factory=Counter)
+    right: Counter[Split] = field(default_factory=Counter)
+    """Kernels by split: how good whoever writes them is."""
     seconds: float = 0.0
 
 
@@ -66,6 +73,7 @@ class Collector:
     target: Target
     versions: dict[str, str]
     effort: Effort = "search"
+    workers: int = 1
     most_of_structure: int = 3
     heard: Heard = lambda _: None
 
@@ -88,8 +96,18 @@ class Collector:
                         return
                     await state.take(pair)
 
-            await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
+            await _until([asyncio.ensure_future(work()) for _ in range(self.workers * IN_FLIGHT)], seconds)
         return state.tally
+
+
+async def _until(working: list[asyncio.Future[None]], seconds: float | None) -> None:
+    """Wait for all of them, but when the time is over not for one that hangs."""
+    ended, late = await asyncio.wait(working, timeout=None if seconds is None else seconds + GRACE_S)
+    for one in late:
+        one.cancel()
+    await asyncio.gather(*late, return_exceptions=True)
+    for one in ended:
+        one.result()
 
 
 class _State:
@@ -128,6 +146,8 @@ class _State:
         if self._structures[made.structure] >= c.most_of_structure:
             return "structure"
         found = await c.judges.judge(task, candidate, c.effort)
+        self.tally.judged[made.split] += 1
+        self.tally.right[made.split] += found is not None and is_right(found)
         if found is None or not is_right(found):
             return found.outcome if found else "unjudged"
         made = made.model_copy(update={"judged": judged(found, c.versions), "migrated": pair.migrated})

@@ -103,7 +103,12 @@ def _graph(program):
             named = [a.name for a in n.target._schema.arguments]
             op, pairs = str(n.target), [*zip(named, n.args, strict=False), *n.kwargs.items()]
         arguments = tuple(Argument(name=a, value=value(v)) for a, v in pairs)
-        return OpNode(name=n.name, op=op, arguments=arguments, result=(), bytes=0, flops=0)
+        return OpNode(name=n.name, op=op, arguments=arguments, result=results(n), bytes=0, flops=0)
+
+    def results(n):
+        found = n.meta.get("val")
+        tensors = found if isinstance(found, list | tuple) else [found]
+        return tuple(_spec(n.name, t) for t in tensors if isinstance(t, torch.Tensor))
 
     calls = [n for n in program.graph.nodes if n.op == "call_function"]
     names = [n.name for n in program.graph.nodes if n.op == "placeholder" and n.name not in real]
