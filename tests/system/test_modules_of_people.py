@@ -56,7 +56,7 @@ def test_the_whole_answer_is_a_kernel_or_a_refusal_that_helps(name, warm_referee
     said = capsys.readouterr()
     assert code in (WRITTEN, PYTORCH_STAYS, REFUSED), said.err
     if code == REFUSED:
-        assert "cannot write" in said.err
+        assert "the built-in author cannot write this task" in said.err
         assert f"kernelwright optimize {at_small(name)} --target cpu --model openai:NAME" in said.err
         assert "kernelwright mcp --root" in said.err
         assert "memory bandwidth" not in said.err

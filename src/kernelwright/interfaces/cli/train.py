@@ -20,6 +20,17 @@ def _option(words: str, panel: str | None = None, metavar: str | None = None) ->
     return typer.Option(metavar=metavar, help=words, rich_help_panel=panel)
 
 
+Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from",
+        metavar="SOURCE",
+        help="author, a run's folder, or a file of pairs (KernelBook's format). Repeatable.",
+        rich_help_panel=_DATA,
+    ),
+]
+
+
 def train(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
     what: Annotated[
@@ -29,15 +40,7 @@ def train(  # noqa: PLR0913  a flag is a parameter
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The data set's or the training run's folder.", show_default=False)
     ],
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from",
-            metavar="SOURCE",
-            help="author, a run's folder, or a file of pairs (KernelBook's format). Repeatable.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
+    sources: Sources = None,
     count: Annotated[int, _option("Samples that the data set is to have.", _DATA)] = 200,
     again: Annotated[
         bool, typer.Option("--revalidate", help="Judge every sample again, repair or drop.", rich_help_panel=_DATA)
