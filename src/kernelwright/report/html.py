@@ -61,6 +61,7 @@ def render(
         timed=bool(tally.staircase(attempts)),
         cost=tally.cost(attempts),
         disabled=tally.disabled(everything),
+        other_work=tally.other_work(everything),
         settings=_settings(card),
         progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
         dialogues=dialogues(messages),
@@ -173,6 +174,7 @@ def templates() -> Environment:
     for word in (
         words.outcome,
         words.times,
+        words.speedup,
         words.microseconds,
         words.seconds,
         words.size,
