@@ -48,7 +48,8 @@ HOW = calls.Clocking(clock="each", busy_ns=100, watched=True, off=("cold_cache",
 CLOCKED = calls.Clocked(ns=7, each_ns=(3, 4), queued_ns=1, beside_ns=2)
 ACTIVITY = tools.Activity(name="k", us=1.5, count=2, grid=(1, 1, 1), block=None, registers=5)
 LOADED = calls.TaskLoaded(
-    inputs=TASK.workload.inputs, parameters=(), outputs=SPECS, mutates_inputs=False, mutates_state=True,
+    inputs=TASK.workload.inputs, parameters=(), outputs=SPECS, tree={"args": [0], "kwargs": {}},
+    changes=("x",), state=(), grown=False, spread=(0.0, 1e-7),
     random=(True, False), finite=True, init=None, flags={},
 )  # fmt: skip
 SAID = [

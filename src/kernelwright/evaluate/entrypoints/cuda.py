@@ -13,11 +13,11 @@ from pathlib import Path
 import torch
 
 from kernelwright.evaluate.entrypoints import numerics, session
-from kernelwright.evaluate.entrypoints.device_clock import publish, the_clock, timed
+from kernelwright.evaluate.entrypoints.device_clock import Left, clocked, publish, the_clock
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.model import load_parameters, model_of, parameters_of, plain
+from kernelwright.evaluate.triton.model import call, load_parameters, model_of, parameters_of, plain, written
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.tensor import Scalar, TensorSpec
 
@@ -68,7 +68,8 @@ class CudaSide:
     """State of this process."""
 
     def __init__(self) -> None:
-        self._results: list[object] = []
+        self._results: list[tuple[torch.Tensor, ...]] = []
+        self._taken: tuple[int, ...] = ()
         self._own: list[torch.Tensor] = []
         """The model's parameters, once they have been loaded."""
 
@@ -116,7 +117,7 @@ class CudaSide:
 
     def _take(self, offsets: Sequence[int]) -> None:
         """After the first time in place, so that no hook of the model's sees what it could prepare for."""
-        found = self._parameters(offsets)
+        found, self._taken = self._parameters(offsets), tuple(offsets)
         if isinstance(self._model, HostFunction):
             self._model.load(found)
         elif not self._own:
@@ -132,17 +133,35 @@ class CudaSide:
 
     def _take_own(self, offsets: Sequence[int]) -> None:
         """The parameters of one call, where it has any."""
-        if own := offsets[len(self._workload.tensors) :]:
+        if own := offsets[len(self._workload.tensors) :] or (self._taken if self._stateful else ()):
             self._take(own)
+
+    @property
+    def _stateful(self) -> bool:
+        """Whether a call changes parameters that the next one must find as they were; a function is only handed them."""
+        names = {p.name for p in self._workload.parameters}
+        return not isinstance(self._model, HostFunction) and any(name in names for name in self._workload.changes)
+
+    def _after(self, inputs: Sequence[object]) -> list[torch.Tensor]:
+        """New values of what the last call wrote to, where they are outputs; a function's are among its results."""
+        if isinstance(self._model, HostFunction):
+            return []
+        parameters = {p.name for p in self._workload.parameters}
+        values = written(self._model, self._workload, inputs)
+        # Copies of what the next call is given anew.
+        return [v.clone() if n in parameters else v for n, v in zip(self._workload.state, values, strict=True)]
 
     def run(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Call the model once for every list of offsets; results stay on the device until the next run."""
         calls = [self._arguments(offsets) for offsets in command.calls]
         self._results = []
         self._poison(len(calls))
-        prepare = [partial(self._take_own, offsets) for offsets in command.calls]
+        left = Left(lambda i: self._after(calls[i]))
+        ready = [partial(self._take_own, offsets) for offsets in command.calls]
         with torch.no_grad():
-            self._results, times = timed(self._called, calls, command.how, prepare)
+            enqueue, prepare = left.around(lambda i: self._called(calls[i]), ready, command.how, self._stateful)
+            values, times = clocked(enqueue, len(calls), command.how, prepare)
+            self._results = [(*value, *after) for value, after in zip(values, left.all(len(calls)), strict=True)]  # type: ignore[misc]
         return times
 
     def export(self, command: messages.Export) -> messages.Exported:
@@ -157,9 +176,11 @@ class CudaSide:
         (tensors,) = publish(self._outbox, [windows], self._capacity)
         return messages.Described(tensors=tensors)
 
-    def _called(self, *arguments: object) -> tuple[torch.Tensor, ...]:
+    def _called(self, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
         """One call. Its results are looked at while its time runs, so that none can be made later."""
-        return plain(self._model(*arguments))
+        if isinstance(self._model, HostFunction):
+            return self._model(*inputs)
+        return plain(call(self._model, self._workload, inputs))
 
     def _poison(self, calls: int) -> None:
         """Fill memory of the results' sizes with NaN and give it back, checked or not: the next `empty` gets it.
@@ -174,7 +195,11 @@ class CudaSide:
         tensors = iter(
             [self._view.tensor(i, o, s) for (i, o), s in zip(enumerate(offsets), self._workload.tensors, strict=False)]
         )
-        return [i.value if isinstance(i, Scalar) else next(tensors) for i in self._workload.inputs]
+        changes = self._workload.changes
+        return [
+            i.value if isinstance(i, Scalar) else next(tensors).clone() if i.name in changes else next(tensors)
+            for i in self._workload.inputs
+        ]
 
 
 def serve(control: socket.socket) -> None:

@@ -13,15 +13,19 @@ from functools import partial
 import torch
 
 from kernelwright.evaluate.entrypoints import device_clock, session
-from kernelwright.evaluate.entrypoints.device_clock import Enqueue, clocked, publish
-from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by, double, tensors_of
+from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish
+from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.evaluate.triton.model import flatten
 from kernelwright.records.tensor import TensorSpec
 
 CACHE_BYTES = 16 << 30
 """What this process may keep of freed device memory between two calls."""
+
+UNREAD = ("compile", "compile_max", "graph")
+"""Variants whose results nobody asks for."""
 
 
 class CudaReferenceSide(ReferenceSide):
@@ -59,13 +63,15 @@ class CudaReferenceSide(ReferenceSide):
     def run_on_device(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Run a variant; results stay on the device until the next run."""
         variant = command.variant
-        calls = [self._window(self._view, offsets) for offsets in command.calls]
-        if variant.endswith("fp64"):
-            calls = [[double(a) for a in c] for c in calls]
+        calls = [self._leaves_of(variant, offsets) for offsets in command.calls]
         self._kept = []
         with torch.no_grad():
-            prepare = [partial(self._take_own, offsets) for offsets in command.calls]
-            self._kept, times = clocked(self._enqueue(variant, calls), len(calls), command.how, prepare)
+            left = Left(lambda i: self._after(variant, calls[i]))
+            ready = [partial(self._make_ready, variant, offsets) for offsets in command.calls]
+            enqueue, prepare = left.around(self._enqueue(variant, calls), ready, command.how, bool(self._state))
+            values, times = clocked(enqueue, len(calls), command.how, prepare)
+            if variant not in UNREAD:
+                self._kept = [[*flatten(v), *after] for v, after in zip(values, left.all(len(calls)), strict=True)]
         return times
 
     def prepare(self, command: messages.Prepare) -> messages.Prepared:
@@ -81,21 +87,22 @@ class CudaReferenceSide(ReferenceSide):
     def _tried(self, variant: str, windows: Sequence[messages.Offsets]) -> messages.Prepared:
         try:
             with torch.no_grad():
-                calls = [self._window(self._view, w) for w in windows]
-                self._kept, _ = clocked(self._enqueue(variant, calls), 1, messages.Clocking())
+                calls = [self._leaves_of(variant, w) for w in windows]
+                clocked(self._enqueue(variant, calls), 1, messages.Clocking())
         except Exception:  # noqa: BLE001 (the task's own code, and the compiler's; told to the grader)
             return messages.Prepared(missing=traceback.format_exc(limit=-1).strip().splitlines()[-1][:300])
         return messages.Prepared()
 
     def _enqueue(self, variant: str, calls: list[list[object]]) -> Enqueue:
         if variant == "graph":
-            return device_clock.captured(self._models["eager"], calls)
+            model = self._models["eager"]
+            return device_clock.captured(lambda *leaves: self._called(model, leaves), calls)
         function = self._function(variant)
-        return lambda i: function(*calls[i])
+        return lambda i: self._called(function, calls[i])
 
     def export(self, command: messages.Export) -> messages.Exported:
         """Copy the last results to the outbox; `narrow` rounds fp64 to single precision, which takes half the room."""
-        results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
+        results = [[t.contiguous() for t in call] for call in self._kept]
         if command.narrow:
             self._kept = []
             results = [[t.float() if t.dtype == torch.float64 else t for t in call] for call in results]

@@ -43,8 +43,7 @@ def open_session(
     reference = backend.reference(policy)
     process = reference.process
     try:
-        task, init = _describe(process, source, target, policy)
-        session = reference.open(OriginalTask(task, init, ""), close_oldest)
+        session = reference.open(_describe(process, source, target, policy), close_oldest)
         if "admission" not in policy.disabled:
             _refuse_independent(session)
             _refuse_trivial(session)
@@ -74,13 +73,20 @@ def open_session(
     return session
 
 
-def _describe(
-    reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy
-) -> tuple[Task, str | None]:
+def _describe(reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy) -> OriginalTask:
     threads = len(os.sched_getaffinity(0))
-    loaded = reference.ask(LoadTask(source=source.source, threads=threads, numerics=policy.numerics))
+    loaded = reference.ask(
+        LoadTask(source=source.source, threads=threads, numerics=policy.numerics, state=policy.state)
+    )
     _refuse_unfit(loaded, source)
-    workload = Workload(inputs=loaded.inputs, parameters=loaded.parameters, outputs=loaded.outputs)
+    workload = Workload(
+        inputs=loaded.inputs,
+        parameters=loaded.parameters,
+        outputs=loaded.outputs,
+        tree=loaded.tree,
+        changes=loaded.changes,
+        state=loaded.state,
+    )
     declared = {d.position: d for d in source.domains}
     inputs = tuple(
         i.model_copy(update={"domain": declared[n].domain, "bound": declared[n].bound or i.bound})
@@ -90,33 +96,22 @@ def _describe(
     )
     graph = reference.ask(ExportGraph()).graph
     workload = workload.model_copy(update={"inputs": inputs})
-    rules = comparators(source, workload, graph)
+    random = tuple(i for i, differs in enumerate(loaded.random) if differs)
+    rules = comparators(source, workload, graph, random)
     flags = Numerics(mode=policy.numerics, flags=loaded.flags)
     task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
-    return task, loaded.init
+    return OriginalTask(task, loaded.init, "", loaded.spread)
 
 
 def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:
     name = source.name
-    if loaded.mutates_inputs:
+    if loaded.grown:
         raise TaskError(
-            f"the reference of {name!r} writes to its inputs: have forward work on a clone of them", "mutates_inputs"
-        )
-    if loaded.mutates_state:
-        raise TaskError(
-            f"the reference of {name!r} changes its own parameters or buffers; call .eval() in __init__",
+            f"the reference of {name!r} adds parameters or buffers in forward: register them in __init__",
             "mutates_state",
         )
     declared = {d.position for d in source.comparators if isinstance(d.comparator, Statistical)}
     random = {i for i, differs in enumerate(loaded.random) if differs}
-    if random - declared:
-        which = ", ".join(f'{i}: "statistical"' for i in sorted(random))
-        raise TaskError(
-            f"the reference of {name!r} is not deterministic: two calls on the same inputs differ. Remove randomness such "
-            f"as dropout in training mode, or declare it, with COMPARATORS = {{{which}}} in the task's file: the output's "
-            "draws are then compared as a distribution.",
-            "random",
-        )
     if declared - random:
         raise TaskError(
             f"COMPARATORS of {name!r} declares output {min(declared - random)} statistical, and two calls on the same "

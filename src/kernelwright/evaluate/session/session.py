@@ -150,7 +150,9 @@ class Session:
         drawn = [self._place_draw(i) for i in range(self.layout.kept)]
         given = [self._observe(AS_GIVEN, self._given(i)) for i in range(self.layout.kept)]
         errors += [[seen.error for seen in o.outputs] for o in given if not o.fault]
-        self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
+        count = len(self.task.workload.outputs)
+        spread = self.original.spread or (0.0,) * count
+        self.base_error = [max((e[i] for e in errors), default=0.0) + spread[i] for i in range(count)]
         self._admit_cases(given)
         for slot, distribution in enumerate(self.distributions):
             made = self.memory.place_regime(self, slot, distribution, drawn[slot % self.layout.kept])

@@ -27,6 +27,7 @@ from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
 from kernelwright.evaluate.triton.ledger import NotStaticError, TensorTracker
 from kernelwright.evaluate.triton.model import (
     arguments_of,
+    call,
     construct,
     empty,
     load_entry,
@@ -176,5 +177,5 @@ class _Subject:
         ledger.own("input", [a for a in arguments if isinstance(a, torch.Tensor)])
         ledger.own("parameter", parameters_of(self.model, self.workload))
         with pretence, self.tuners.installed(), ledger:
-            result = self.model(*arguments)
+            result = call(self.model, self.workload, arguments)
         return recording.plan(result, self.workload, self.tuners.label())

@@ -21,6 +21,7 @@ from kernelwright.evaluate.triton.device import Call, CudaPretence, RecordingDri
 from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
 from kernelwright.evaluate.triton.model import (
     arguments_of,
+    call,
     construct,
     empty,
     load_entry,
@@ -84,7 +85,7 @@ def _run(entry: type, task: ModuleType, workload: Workload) -> None:
     with CudaPretence():
         model = construct(entry, task)
         load_parameters(model, {p.name: empty(p) for p in workload.parameters})
-        model(*arguments_of(workload))
+        call(model, workload, arguments_of(workload))
 
 
 def build_facts(launches: Sequence[Call], device: Hardware, seconds: float) -> BuildFacts:

@@ -31,16 +31,19 @@ from kernelwright.evaluate.triton.builder import PRECISIONS, RepairedBuilder
 from kernelwright.evaluate.triton.device import CudaPretence, absent_gpu
 from kernelwright.evaluate.triton.fault import Boundary, Fault, UnsupportedError
 from kernelwright.evaluate.triton.model import (
+    call,
     construct,
     flatten,
     load_entry,
     load_module,
     load_parameters,
     private_path,
+    written,
 )
 from kernelwright.evaluate.triton.untyped import Untyped
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.task import Workload
 
 Argument: TypeAlias = "torch.Tensor | bool | int | float"
 
@@ -90,6 +93,8 @@ class Arguments(NamedTuple):
     inputs: Sequence[Argument]
     parameters: Mapping[str, torch.Tensor]
     """In state_dict order."""
+    workload: Workload = Workload(inputs=(), parameters=(), outputs=())
+    """How the inputs are put together, and what forward writes to."""
 
 
 def interpret(
@@ -115,7 +120,8 @@ def interpret(
         boundary.default = "run"
         model = construct(entry, task)
         load_parameters(model, arguments.parameters)
-        outputs = flatten(model(*arguments.inputs))
+        workload = arguments.workload
+        outputs = (*flatten(call(model, workload, arguments.inputs)), *written(model, workload, arguments.inputs))
     return boundary.fault or outputs
 
 

@@ -8,10 +8,11 @@ differ. Tensors may be real or fake, on any device.
 """
 
 import ast
+import dataclasses
 import importlib.util
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from typing import NamedTuple
 import torch
 
 from kernelwright.evaluate.triton.fault import BuildError
+from kernelwright.records import calltree
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
@@ -209,14 +211,41 @@ def plain(result: object) -> tuple[torch.Tensor, ...]:
     return tensors
 
 
+def call(model: Callable[..., object], workload: Workload, inputs: Sequence[object]) -> object:
+    """What a model returns for these inputs, which are put together as the task's author does."""
+    args, kwargs = calltree.arguments(workload.tree, inputs)
+    return model(*args, **kwargs)
+
+
+def written(model: torch.nn.Module, workload: Workload, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
+    """What forward left in the inputs and parameters whose new values are outputs too."""
+    if not workload.state:
+        return ()
+    own = {p.name: t for p, t in zip(workload.parameters, parameters_of(model, workload), strict=True)}
+    held = own | {i.name: t for i, t in zip(workload.inputs, inputs, strict=True) if isinstance(t, torch.Tensor)}
+    return tuple(held[name].detach() for name in workload.state)
+
+
 def flatten(result: object) -> tuple[torch.Tensor, ...]:
-    """The tensors that a model returned, in order.
+    """The tensors that a model returned, in order; numbers as tensors of no dimension, and nothing for None.
 
     Raises:
         TypeError: it returned something else as well.
     """
     if isinstance(result, torch.Tensor):
         return (result,)
+    if result is None:
+        return ()
+    if isinstance(result, bool | int | float):
+        # A number that came out of a tensor is no more precise than that was.
+        return (torch.tensor(result, dtype=torch.float32 if isinstance(result, float) else None),)
+    if isinstance(result, Mapping):
+        return flatten(list(result.values()))
+    if dataclasses.is_dataclass(result) and not isinstance(result, type):
+        return flatten([getattr(result, f.name) for f in dataclasses.fields(result)])
     if isinstance(result, Sequence) and not isinstance(result, str):
         return tuple(tensor for part in result for tensor in flatten(part))
-    raise TypeError(f"the model returned {type(result).__name__}, expected tensors")
+    raise TypeError(
+        f"the model returned a {type(result).__name__}; tensors and numbers can be judged, and lists, tuples, dicts and "
+        "dataclasses of them"
+    )

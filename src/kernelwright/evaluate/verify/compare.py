@@ -84,6 +84,11 @@ class Expected:
         return judge(got[0], self)
 
 
+def real(values: torch.Tensor) -> torch.Tensor:
+    """Complex numbers as pairs of real ones, along a last dimension more; anything else as it is."""
+    return torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
+
+
 def scale_of(reference: torch.Tensor) -> float:
     """The magnitude that errors of small elements are measured against."""
     if not reference.numel():

@@ -3,9 +3,9 @@
 from math import prod
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool
+from pydantic import Field, JsonValue, StrictBool
 
-from kernelwright.evaluate.sandbox.messages.base import Address, Command, Done, Many, Reply, Text, Whole
+from kernelwright.evaluate.sandbox.messages.base import Address, Command, Done, Figure, Many, Reply, Text, Whole
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph
@@ -171,10 +171,18 @@ class TaskLoaded(Reply):
     inputs: Many[TensorSpec | Scalar]
     parameters: Many[TensorSpec]
     outputs: Many[TensorSpec]
-    mutates_inputs: bool
-    mutates_state: bool
+    tree: JsonValue
+    """How the inputs are put together, as `Workload.tree`."""
+    changes: Many[Text]
+    """Inputs and parameters that forward writes to."""
+    state: Many[Text]
+    """Those of them whose new values are the last outputs."""
+    grown: bool
+    """Forward adds parameters or buffers, or takes some away."""
     random: Many[bool]
-    """Of each output: whether two calls on the same inputs differ."""
+    """Of each output: whether two calls on the same inputs differ by more than an order of adding up."""
+    spread: Many[Figure]
+    """Of each output: how far two calls are apart, relative, where it is no more than that."""
     finite: bool
     init: Text | None
     """The constructor's arguments as Python text; None where they have no literal."""
@@ -189,6 +197,8 @@ class LoadTask(Command[TaskLoaded]):
     source: str
     threads: int
     numerics: NumericsMode = "as-is"
+    state: Literal["compare", "ignore"] = "compare"
+    """Whether what forward writes to is an output."""
 
 
 class TaskReduced(Reply):

@@ -121,6 +121,11 @@ def lower(task: Task) -> Plan:
             f"{task.name!r}: the built-in author cannot write {', '.join(unknown)}; it writes pointwise"
             " chains, full reductions and reductions over the last axis. Use a language model for this task."
         )
+    if task.workload.changes or task.workload.tree is not None:
+        raise ProposeError(
+            f"{task.name!r} writes to its state, or takes arguments in lists or by name, which the built-in author cannot "
+            "write. Use a language model for this task."
+        )
     builder = Builder()
     specs = (*task.workload.tensors, *task.workload.parameters)
     values: dict[str, Result] = {spec.name: builder.tensor(spec) for spec in specs}
