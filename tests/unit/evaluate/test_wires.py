@@ -63,6 +63,7 @@ SAID = [
     (calls.LoadTask(source="x = '\U0001f600'", threads=2), LOADED),
     (calls.ReduceTask(workload=TASK.workload), calls.TaskReduced(workload=TASK.workload, description="", init="[]")),
     (calls.ExportGraph(), calls.GraphExported(graph=TASK.graph)),
+    (calls.Widen(inputs=(0, 2)), calls.Widened(inputs=(2,))),
     (calls.Draw(seed=1 << 62), calls.Described(tensors=(FOUND,))),
     (calls.DrawInto(seed=-1, offsets=(0,)), Done()),
     (calls.DescribeState(), calls.Described(tensors=())),

@@ -57,6 +57,14 @@ def with_domain(spec: TensorSpec, seen: Sequence[Evidence]) -> TensorSpec:
     return spec.model_copy(update={"domain": _domain_of_floats(seen)})
 
 
+def with_signs(drawn: torch.Tensor, factor: float) -> torch.Tensor:
+    """A copy of what was drawn, times a factor, where every second element or so has its sign changed."""
+    changed = drawn.clone(memory_format=torch.contiguous_format)
+    for piece in changed.view(-1).split(PIECE):
+        piece.mul_(torch.where(torch.rand(piece.shape, device=piece.device) < 0.5, -factor, factor).to(piece.dtype))
+    return changed
+
+
 def _domain_of_floats(seen: Sequence[Evidence]) -> Domain:
     if all(e.rows_sum_to_one for e in seen):
         return Domain.PROBABILITY

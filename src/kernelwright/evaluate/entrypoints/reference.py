@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from kernelwright.evaluate.entrypoints import export, numerics, session
-from kernelwright.evaluate.entrypoints.domains import Evidence, evidence, with_domain
+from kernelwright.evaluate.entrypoints.domains import Evidence, evidence, with_domain, with_signs
 from kernelwright.evaluate.entrypoints.effects import Effects, differences, observe
 from kernelwright.evaluate.entrypoints.export import Watch, spec_of
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
@@ -39,6 +39,11 @@ Call = Callable[..., object]
 
 ROUNDINGS = 1e-9
 """Relative difference of two runs in double precision that an order of adding up can make; randomness makes more."""
+
+ASSERTING = frozenset(
+    f"aten.{name}.default" for name in ("binary_cross_entropy", "bernoulli", "multinomial", "poisson", "bernoulli_")
+)
+"""Operations that trap the whole device outside their domain: nothing is tried there."""
 
 
 class _Function(torch.nn.Module):  # type: ignore[misc]
@@ -136,8 +141,31 @@ class ReferenceSide:
     def graph(self, command: messages.ExportGraph) -> messages.GraphExported:
         """The OpGraph, through torch.export."""
         inputs = calltree.arguments(self._tree, self._draw(1))
-        self._exported, graph = export.graph(self._models["eager"], inputs, self._inputs)
-        return messages.GraphExported(graph=graph)
+        self._exported, self._graph = export.graph(self._models["eager"], inputs, self._inputs)
+        return messages.GraphExported(graph=self._graph)
+
+    def widen(self, command: messages.Widen) -> messages.Widened:
+        """Which inputs may have signs too: the reference is finite where they and all before them have."""
+        ops = {node.op for node in self._graph.nodes}
+        if ops & ASSERTING:
+            return messages.Widened(inputs=())
+        found: list[int] = []
+        for i in command.inputs:
+            if all(self._defined((*found, i), factor) for factor in (1.0, 3.0)):
+                found.append(i)
+        return messages.Widened(inputs=found)
+
+    def _defined(self, signed: Sequence[int], factor: float) -> bool:
+        """Whether the reference is finite on its first inputs with signs by chance, times a factor."""
+        leaves = self._draw(1)
+        for i in signed:
+            leaf = leaves[i]
+            assert isinstance(leaf, torch.Tensor)
+            leaves[i] = with_signs(leaf, factor)
+        try:
+            return self._observe(self._models["eager"], leaves).finite
+        except Exception:  # noqa: BLE001 (the task's own code: it is not defined there, whatever it says)
+            return False
 
     def draw(self, command: messages.Draw) -> messages.Described:
         """Inputs of one seed: where they lie in this process."""
@@ -411,6 +439,7 @@ def described_by(side: ReferenceSide) -> session.Handlers:
     return {
         messages.LoadTask: side.load,
         messages.ExportGraph: side.graph,
+        messages.Widen: side.widen,
         messages.TakeParameters: side.parameters,
         messages.Prepare: side.prepare,
     }

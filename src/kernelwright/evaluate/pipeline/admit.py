@@ -1,10 +1,11 @@
 """Admission: can this task be judged at all, and what is it as data?
 
-A reference is refused if it fails, changes its inputs or its state, is random, is not finite, ignores an input, or is
-met by a trivial answer (zeros, ones, a constant, a slice of an input, the input itself, its mean).
+A reference is refused if it fails, is random beyond dropout, is not finite, ignores an input, or is met by a trivial
+answer (zeros, ones, a constant, a slice of an input, the input itself, its mean) wherever it is defined.
 """
 
 import os
+from collections.abc import Collection
 
 import torch
 
@@ -14,7 +15,7 @@ from kernelwright.evaluate.backends.reference import LIMIT_S
 from kernelwright.evaluate.pipeline.rules import comparators
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.messages.calls import ExportGraph, LoadTask, TaskLoaded
+from kernelwright.evaluate.sandbox.messages.calls import ExportGraph, LoadTask, TaskLoaded, Widen
 from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere
@@ -24,7 +25,7 @@ from kernelwright.records.comparator import Statistical
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource, Workload
-from kernelwright.records.tensor import TensorSpec
+from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 COPIES = ("clone", "view", "contiguous", "alias", "detach", "reshape", "permute", "transpose", "_to_copy", "to.")
 PROBES = ("zeros", "ones", "a constant", "an input's slice", "the input itself", "an input's mean")
@@ -95,12 +96,25 @@ def _describe(reference: CandidateProcess, source: TaskSource, target: Target, p
         for n, i in enumerate(workload.inputs)
     )
     graph = reference.ask(ExportGraph()).graph
-    workload = workload.model_copy(update={"inputs": inputs})
+    workload = workload.model_copy(update={"inputs": _widened(reference, inputs, declared)})
     random = tuple(i for i, differs in enumerate(loaded.random) if differs)
     rules = comparators(source, workload, graph, random)
     flags = Numerics(mode=policy.numerics, flags=loaded.flags)
     task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
     return OriginalTask(task, loaded.init, "", loaded.spread)
+
+
+def _widened(
+    reference: CandidateProcess, inputs: tuple[TensorSpec | Scalar, ...], declared: Collection[int]
+) -> tuple[TensorSpec | Scalar, ...]:
+    """What was drawn without signs is evidence and no limit: where the reference is defined with them, so are inputs."""
+    tried = [
+        n for n, i in enumerate(inputs)
+        if isinstance(i, TensorSpec) and n not in declared and i.numel and i.domain is Domain.NON_NEGATIVE
+    ]  # fmt: skip
+    found = reference.ask(Widen(inputs=tried)).inputs if tried else ()
+    signed = {n for n in found if n in tried}
+    return tuple(i.model_copy(update={"domain": Domain.REAL}) if n in signed else i for n, i in enumerate(inputs))
 
 
 def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:

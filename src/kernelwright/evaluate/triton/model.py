@@ -145,7 +145,7 @@ def _number(node: ast.expr) -> int | None:
 
 
 def construct(entry: type, task: ModuleType) -> torch.nn.Module:
-    """`entry(*get_init_inputs())`, in eval mode.
+    """`entry(*get_init_inputs())`, in the mode that it comes in.
 
     Raises:
         BuildError: the class is no torch module.
@@ -154,7 +154,7 @@ def construct(entry: type, task: ModuleType) -> torch.nn.Module:
     model = entry(**arguments) if isinstance(arguments, dict) else entry(*arguments)
     if not isinstance(model, torch.nn.Module):
         raise BuildError(f"{entry.__name__} is not a torch.nn.Module")
-    return model.eval()
+    return model
 
 
 def load_parameters(model: torch.nn.Module, parameters: Mapping[str, torch.Tensor]) -> None:

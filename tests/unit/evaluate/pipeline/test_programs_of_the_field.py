@@ -1,13 +1,16 @@
 """Programs as people write them: state, noise, in-place work, and arguments and results of every form."""
 
+from pathlib import Path
+
 import pytest
 
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.records.comparator import Calibrated, Statistical
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import Target, TaskSource
+from kernelwright.records.task import Target
 from kernelwright.records.tensor import Domain
+from kernelwright.tasks.kernelbench import parse_kernelbench
 
 CPU = Target(kind="cpu", arch="native", present=True)
 TASK = """
@@ -32,7 +35,7 @@ def opened(backend):
     sessions = []
 
     def begin(source, **policy):
-        task = TaskSource(name="tiny", format="kernelbench", source=source)
+        task = parse_kernelbench(source, "tiny", Path("tiny.py"))
         sessions.append(admit.open_session(backend, task, CPU, Policy(seeds=2, **policy), close_oldest=print))
         return sessions[-1]
 
@@ -143,3 +146,31 @@ def test_a_plain_function_and_a_ready_module_are_models_too(opened, model):
     session = opened(f"import torch\n{model}\n\ndef get_inputs():\n    return [torch.randn(8, 16)]\n")
     assert session.task.workload.tensors[0].domain is Domain.REAL
     assert session.cases
+
+
+DRAWN = "[torch.rand(8, 16), torch.rand(8, 16)]"
+
+
+@pytest.mark.parametrize(
+    ("forward", "domains"),
+    [
+        ("return x.relu() + y.clamp(max=5)", (Domain.REAL, Domain.REAL)),
+        ("return x.sqrt() * y", (Domain.NON_NEGATIVE, Domain.REAL)),
+        ("return x * y.log()", (Domain.REAL, Domain.NON_NEGATIVE)),
+        ("return torch.nn.functional.binary_cross_entropy(x, y)", (Domain.NON_NEGATIVE, Domain.NON_NEGATIVE)),
+    ],
+)
+def test_what_was_drawn_is_evidence_of_a_domain_and_no_limit(opened, forward, domains):
+    session = opened(written(forward, arguments=", x, y", inputs=DRAWN))
+    assert tuple(t.domain for t in session.inputs) == domains
+
+
+@pytest.mark.parametrize("operator", ["relu()", "clamp(0, 1)"])
+def test_an_answer_that_is_trivial_on_the_drawn_sample_alone_is_no_reason_to_refuse(opened, operator):
+    assert opened(written(f"return x.{operator}", inputs="[torch.rand(8, 16)]")).cases
+
+
+def test_a_limit_that_the_author_means_stays_one(opened):
+    source = written("return x.relu() * 1.0", inputs="[torch.rand(8, 16)]") + "\nDOMAINS = {0: 'non_negative'}\n"
+    with pytest.raises(TaskError, match="the input itself would pass"):
+        opened(source)

@@ -228,6 +228,20 @@ class ExportGraph(Command[GraphExported]):
     kind: Literal["export_graph"] = "export_graph"
 
 
+class Widened(Reply):
+    """Inputs, by their place among all, that were drawn without signs and on which the reference is defined with them."""
+
+    inputs: Many[Whole]
+
+
+class Widen(Command[Widened]):
+    """Try the reference beyond what its inputs were drawn from; to be asked when the graph has been exported."""
+
+    kind: Literal["widen"] = "widen"
+    inputs: tuple[int, ...]
+    """Which inputs to try."""
+
+
 class Draw(Command[Described]):
     """Draw inputs from one seed."""
 
