@@ -4,6 +4,7 @@ Nothing here imports torch.
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -29,6 +30,7 @@ from kernelwright.bench.runner import Order
 from kernelwright.engine import session
 from kernelwright.engine.admission import REPORT as ADMISSION
 from kernelwright.engine.admission import AdmissionRequest, admit
+from kernelwright.engine.audit import PUBLISHED, AuditRequest, AuditResult, audit
 from kernelwright.engine.check import check, profile
 from kernelwright.engine.config import RunConfig, Settings, load_config
 from kernelwright.engine.events import (
@@ -55,18 +57,21 @@ from kernelwright.engine.summary import (
     Figures,
     ProfileSummary,
     RunSummary,
+    UnreadableRun,
     speaker,
     summarize,
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import CPU, resolve_target
+from kernelwright.errors import StoreError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.check import Check
+from kernelwright.report.overview import present as present_runs
 from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
-from kernelwright.store.files import write_whole
+from kernelwright.store.files import must_be_writable, must_take_folders, write_whole
 from kernelwright.store.run import RunStore
 from kernelwright.tasks.kernel_file import parse_text, read_kernel
 from kernelwright.tasks.table import read_task
@@ -77,8 +82,11 @@ __all__ = [
     "CPU",
     "DOES_NOT_HOLD",
     "OUTSIDE",
+    "PUBLISHED",
     "AdmissionRequest",
     "Assignment",
+    "AuditRequest",
+    "AuditResult",
     "BenchBegins",
     "BenchRequest",
     "BenchResult",
@@ -116,23 +124,29 @@ __all__ = [
     "Started",
     "Suppliers",
     "Total",
+    "UnreadableRun",
     "Verification",
     "VerifyRequest",
     "Warned",
     "Workbench",
     "WorkbenchStatus",
     "admit",
+    "audit",
     "begin",
     "bench",
     "best_attempt",
     "check",
     "doctor",
+    "figures",
     "learn",
     "list_runs",
     "listed",
     "load_config",
+    "must_be_writable",
+    "must_take_folders",
     "open_workbench",
     "optimize",
+    "overview",
     "parse_text",
     "present",
     "profile",
@@ -144,11 +158,15 @@ __all__ = [
     "report",
     "resolve_target",
     "resume",
+    "runs_at",
     "spelled",
     "spellings",
     "verify",
     "write_whole",
 ]
+
+OVERVIEW = "overview.html"
+"""The page over several runs, in the folder that holds them."""
 
 
 def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -216,6 +234,36 @@ def report(folder: Path, file: Path | None = None, suppliers: Suppliers | None =
     return session.write_report(folder, file, suppliers or Suppliers())
 
 
+def overview(folders: Sequence[Path], file: Path | None = None) -> tuple[Path, Shown]:
+    """Write a page over several runs: a table, the best of each task, two kernels side by side; also for a terminal.
+
+    A folder of runs stands for the runs in it. `file`: `overview.html` in the folder that holds them all where none is
+    named.
+
+    Raises:
+        StoreError: none of them can be read, or the page cannot be written.
+    """
+    found = runs_at(folders)
+    place = Path(os.path.commonpath([folder.absolute() for folder in found])) if len(found) > 1 else found[0].parent
+    page, runs = session.write_overview(found, file or Path(os.path.relpath(place)) / OVERVIEW)
+    return page, present_runs(runs)
+
+
+def runs_at(folders: Sequence[Path]) -> list[Path]:
+    """The runs that these folders are, or hold."""
+    each = ([f] if (f / FILE).exists() else sorted(r.parent for r in f.glob(f"*/{FILE}")) or [f] for f in folders)
+    return list(dict.fromkeys(folder for runs in each for folder in runs))
+
+
+def figures(folders: Sequence[Path], into: Path) -> list[Path]:
+    """Write the charts as SVG files: those of one run, or those that compare several.
+
+    Raises:
+        StoreError: no run can be read, or a file cannot be written.
+    """
+    return session.write_figures(runs_at(folders), into)
+
+
 def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
     """A run's summary for a terminal, also while it is running.
 
@@ -244,15 +292,14 @@ def best_attempt(folder: Path) -> Attempt | None:
         return speaker(store.attempts(), store.outcome())
 
 
-def list_runs(runs: Path) -> list[RunSummary]:
-    """Every run below a folder, the oldest first.
-
-    Raises:
-        StoreError: one of them is corrupt.
-    """
+def list_runs(runs: Path) -> list[RunSummary | UnreadableRun]:
+    """Every run below a folder, the oldest first; one that is corrupt hides no other."""
     return [_summary_at(file.parent) for file in sorted(runs.glob(f"*/{FILE}"))]
 
 
-def _summary_at(folder: Path) -> RunSummary:
-    with closing(RunStore.open(folder)) as store:
-        return summarize(store)
+def _summary_at(folder: Path) -> RunSummary | UnreadableRun:
+    try:
+        with closing(RunStore.open(folder)) as store:
+            return summarize(store)
+    except StoreError as error:
+        return UnreadableRun(folder=str(folder), error=str(error))

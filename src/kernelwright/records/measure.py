@@ -5,9 +5,10 @@ from typing import Literal
 from kernelwright.records.base import Record
 
 Verdict = Literal["faster", "slower", "inconclusive"]
-BaselineName = Literal["eager", "compile", "compile_max", "graph"]
-"""`compile`: torch.compile as it comes; `compile_max`: max-autotune without CUDA graphs; `graph`: a CUDA graph of eager."""
-SideName = Literal["candidate", "eager", "compile", "compile_max", "graph"]
+BaselineName = Literal["eager", "compile", "compile_max", "graph", "freeze"]
+"""`compile`: torch.compile as it comes; `compile_max`: max-autotune without CUDA graphs; `graph`: a CUDA graph of eager;
+`freeze`: torch.compile with the weights as constants, where weights are constant."""
+SideName = Literal["candidate", "eager", "compile", "compile_max", "graph", "freeze"]
 
 
 BLURRED = 1.5
@@ -133,6 +134,11 @@ class Roofline(Record):
     def fraction(self) -> float:
         """Share of the measured ceiling that was reached."""
         return self.achieved_gbps / self.ceiling_gbps
+
+    @property
+    def ceiling_us(self) -> float:
+        """What one call would take at the measured ceiling."""
+        return self.bytes / self.ceiling_gbps / 1e3
 
 
 class KernelFacts(Record):

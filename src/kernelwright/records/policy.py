@@ -9,8 +9,11 @@ from kernelwright.records.base import Record
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.numerics import NumericsMode
 
-Effort = Literal["search", "final", "replay"]
-"""`replay` judges on seeds that are known already: right or wrong, and no time."""
+Effort = Literal["search", "final", "replay", "verify"]
+"""`replay` judges on seeds that are known already, `verify` on a search's cases: right or wrong, and no time."""
+UNTIMED: tuple[Effort, ...] = ("replay", "verify")
+ON_SHARED_CASES: tuple[Effort, ...] = ("search", "verify")
+"""All candidates of a task meet the same secret cases; the others get cases of their own, whose seeds are then told."""
 
 Defence = Literal[
     "fresh_inputs",
@@ -83,6 +86,12 @@ class Policy(Record):
     memory_bytes: int = 16 << 30
     """Address space that a candidate process may add."""
     library_calls: Literal["report", "forbid"] = "report"
+    weights: Literal["fresh", "constant"] = "fresh"
+    """`fresh`: every call has parameters of its own, as in training. `constant`: they are given once, as in inference, so
+    that a candidate may pack and fold them before its first call."""
+    unmatched: Literal["refuse", "construction"] = "refuse"
+    """What becomes of a candidate that cannot be given the reference's parameters; `construction`: it is judged with those
+    under which both models were built, and its verdict says so. For kernels that were published, not for a search."""
     baselines: tuple[BaselineName, ...] = ("eager", "compile")
     """Whom the candidate is timed against. Eager is always among them: it says what a timed result should be."""
     final_baselines: tuple[BaselineName, ...] = ("compile_max", "graph")

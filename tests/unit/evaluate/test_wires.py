@@ -63,6 +63,7 @@ SAID = [
     (calls.LoadTask(source="x = '\U0001f600'", threads=2), LOADED),
     (calls.ReduceTask(workload=TASK.workload), calls.TaskReduced(workload=TASK.workload, description="", init="[]")),
     (calls.ExportGraph(), calls.GraphExported(graph=TASK.graph)),
+    (calls.EstimateTask(source=""), calls.Estimated(nbytes=5 << 30)),
     (calls.Widen(inputs=(0, 2)), calls.Widened(inputs=(2,))),
     (calls.Draw(seed=1 << 62), calls.Described(tensors=(FOUND,))),
     (calls.DrawInto(seed=-1, offsets=(0,)), Done()),
@@ -85,8 +86,11 @@ SAID = [
         calls.LoadModel(
             sizes=(1,), outbox=2, **OF_MODEL, extension=calls.ExtensionBuild(headers="/h", gencode="compute_90")
         ),
-        Done(),
+        calls.ModelLoaded(),
     ),
+    (calls.LoadModule(starts=(0,), threads=2, **OF_MODEL, headers="/h"), calls.ModelLoaded()),
+    (calls.Clear(count=2), Done()),
+    (calls.TellLibraryShare(call=(0, 64)), calls.LibraryShare(share=0.5)),
     (
         calls.LoadProgram(
             sizes=(1,), outbox=2, inputs=1, output_bytes=(4,), plans=(PLAN,), unaligned_plans=(PLAN,), private=SPECS

@@ -1,9 +1,11 @@
 """A drop-in against its reference in every circumstance; run in a process of its own: `drop_in_matrix.py TASK EXPORTED`.
 
 Prints JSON: for each circumstance whether both gave the same, be it results or an exception of the same class, and how
-often the kernel ran. `--quick` leaves out what needs a compiler of PyTorch's.
+often the kernel ran. `--quick` leaves out what needs a compiler of PyTorch's, `--device cuda` puts all on the GPU, and
+`--no-kernel` is for a machine where the kernel cannot run: the reference must answer every time.
 """
 
+import argparse
 import copy
 import importlib.util
 import io
@@ -61,18 +63,18 @@ def alike(a, b):
 
 
 class Matrix:
-    def __init__(self, task, exported):
-        self.task, self.e, self.report = task, exported, {}
+    def __init__(self, task, exported, device, runs):
+        self.task, self.e, self.device, self.runs, self.report = task, exported, device, runs, {}
         torch.manual_seed(0)
-        self.inputs = task.get_inputs()
+        self.inputs = [t.to(device) if tensor(t) else t for t in task.get_inputs()]
 
     def pair(self):
         """Reference and drop-in with the same parameters."""
         given = self.task.get_init_inputs() if hasattr(self.task, "get_init_inputs") else []
         torch.manual_seed(1)
-        old = self.e.Model(*given)
+        old = self.e.Model(*given).to(self.device)
         torch.manual_seed(1)
-        return old, self.e.ModelNew(*given)
+        return old, self.e.ModelNew(*given).to(self.device)
 
     def same(self, name, call=lambda m, *x: m(*x), change=lambda m: m, inputs=None, kernel=None, grad=False):
         old, new = self.pair()
@@ -85,7 +87,7 @@ class Matrix:
             ours = outcome(lambda: call(change(new), *inputs))
         used = self.e.ModelNew.stats()["kernel"] - before
         shown = [o if isinstance(o, str) else [str(t.flatten()[:3]) for t in o] for o in (ours, wanted)]
-        right = equal(ours, wanted) and (kernel is None or (used > 0) == kernel)
+        right = equal(ours, wanted) and (not used if not self.runs else kernel is None or (used > 0) == kernel)
         self.report[name] = {"right": right, "kernel": used} | ({} if right else {"ours": shown[0], "wanted": shown[1]})
 
     def all(self, quick):
@@ -124,6 +126,8 @@ class Matrix:
         self.same("one_shorter", inputs=[*self.inputs[:-1], self.inputs[-1][..., :-1]])
         self.same("strided", inputs=[strided(t) if tensor(t) else t for t in self.inputs], kernel=True)
         self.same("meta", change=lambda m: m.to("meta"), inputs=[t.to("meta") for t in self.inputs], kernel=False)
+        self.same("elsewhere", change=lambda m: m.cpu(), inputs=[t.cpu() for t in self.inputs])
+        self.same("half_elsewhere", change=lambda m: m.to("meta"))
         self.same("subclass", inputs=[t.as_subclass(Subclass) for t in self.inputs], kernel=False)
         self.same("fake", faked)
         self.same("inside_fake_mode", faked_module)
@@ -190,14 +194,14 @@ def inferred(module, *inputs):
 
 
 def autocast(module, *inputs):
-    with torch.autocast("cpu", torch.bfloat16):
+    with torch.autocast(inputs[0].device.type, torch.bfloat16):
         return module(*inputs)
 
 
 def strided(t):
     if not t.dim():
         return t
-    wide = torch.empty((*t.shape[:-1], 2 * t.shape[-1]), dtype=t.dtype)
+    wide = torch.empty((*t.shape[:-1], 2 * t.shape[-1]), dtype=t.dtype, device=t.device)
     wide[..., ::2] = t
     return wide[..., ::2]
 
@@ -216,7 +220,7 @@ def faked(module, *inputs):
 def faked_module(module, *inputs):
     with FakeTensorMode():
         fake = copy.deepcopy(module)
-        found = fake(*(torch.empty(t.shape, dtype=t.dtype) for t in inputs))
+        found = fake(*(torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in inputs))
     return [
         torch.empty(t.shape, dtype=t.dtype, device="meta") for t in (found if isinstance(found, tuple) else [found])
     ]
@@ -244,7 +248,13 @@ def threaded(module, *inputs):
 
 
 def hooked(module, calls):
-    module.register_forward_hook(lambda m, x, y: calls.append(1) or y * 2 if tensor(y) else None)
+    """A hook of the module's own counts its calls and changes every result."""
+
+    def doubled(_module, _given, found):
+        calls.append(1)
+        return found * 2 if tensor(found) else tuple(t * 2 for t in found)
+
+    module.register_forward_hook(doubled)
     return module
 
 
@@ -301,6 +311,13 @@ def exported_call(module, *inputs, strict=False):
 
 
 if __name__ == "__main__":
-    where = sys.argv[1:3]
-    matrix = Matrix(loaded("task_of_drop_in", where[0]), loaded("exported", where[1]))
-    sys.stdout.write(json.dumps(matrix.all("--quick" in sys.argv)) + "\n")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("task")
+    parser.add_argument("exported")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--no-kernel", action="store_true")
+    asked = parser.parse_args()
+    modules = loaded("task_of_drop_in", asked.task), loaded("exported", asked.exported)
+    matrix = Matrix(*modules, asked.device, runs=not asked.no_kernel)
+    sys.stdout.write(json.dumps(matrix.all(asked.quick)) + "\n")

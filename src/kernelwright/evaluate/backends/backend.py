@@ -36,6 +36,8 @@ class Reference:
     Raises:
         TaskError: it does not fit.
     """
+    make_room: Callable[[str, CloseOldest], None] = lambda source, close_oldest: None
+    """Has open tasks give way before the task in this text draws its first input, where it will need the room."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class Loaded:
     """What must hold while it is timed."""
     flags: Callable[[], Flags] = dict
     """PyTorch's precision flags that its own host code has set; none where no such code runs."""
+    library_share: Callable[[], float | None] = lambda: None
+    """Share of a call's time that PyTorch's own operators take, as its process says; None where nobody can tell."""
     how: str = ""
     """What it is verified on, where there is no device."""
 

@@ -14,15 +14,17 @@ import torch
 
 from kernelwright.evaluate.entrypoints import numerics, session
 from kernelwright.evaluate.entrypoints.device_clock import Left, clocked, publish, the_clock
+from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.model import call, load_parameters, model_of, parameters_of, plain, written
+from kernelwright.evaluate.triton.binding import Bound, bind
+from kernelwright.evaluate.triton.model import call, model_of, plain, written
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.tensor import Scalar, TensorSpec
 
-CONTIGUOUS, COPY = torch.Tensor.contiguous, torch.Tensor.copy_
-"""As they were before there was a candidate."""
+CONTIGUOUS = torch.Tensor.contiguous
+"""As it was before there was a candidate."""
 
 
 class HostFunction:
@@ -69,9 +71,8 @@ class CudaSide:
 
     def __init__(self) -> None:
         self._results: list[tuple[torch.Tensor, ...]] = []
-        self._taken: tuple[int, ...] = ()
-        self._own: list[torch.Tensor] = []
-        """The model's parameters, once they have been loaded."""
+        self._taken: messages.Offsets | None = None
+        """Where the parameters lie that it was given last."""
 
     def open(self, command: messages.Open) -> Done:
         """Create the context, before there is a candidate."""
@@ -80,7 +81,7 @@ class CudaSide:
         the_clock(watched=True)
         return Done()
 
-    def load(self, command: messages.LoadModel) -> Done:
+    def load(self, command: messages.LoadModel) -> messages.ModelLoaded:
         """Import the module and build the model on the device."""
         self._workload = command.workload
         self._outputs = command.workload.outputs
@@ -92,19 +93,23 @@ class CudaSide:
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
         numerics.take(command.flags)
         self._source, self._begun = command.candidate.source, numerics.everything()
-        self._model = self._built(command, command.files[count + 1 :])
-        return Done()
+        self._constant = command.constant
+        if command.candidate.language == "cuda_host":
+            self._bound: Bound | HostFunction = HostFunction(command.files[count + 1], command.candidate, self._outputs)
+            return messages.ModelLoaded()
+        model = self._built(command)
+        first = len(self._workload.tensors)
+        initial = {p.name: self._view.tensor(first + i, 0, p) for i, p in enumerate(self._workload.parameters)}
+        self._bound = bind(model, initial)
+        return messages.ModelLoaded(binding=self._bound.told)
 
-    def _built(self, command: messages.LoadModel, library: Sequence[int]) -> torch.nn.Module | HostFunction:
-        candidate = command.candidate
-        if candidate.language == "cuda_host":
-            return HostFunction(library[0], candidate, self._outputs)
+    def _built(self, command: messages.LoadModel) -> torch.nn.Module:
         if command.extension is not None:
             # Not at the top: importing torch's builder asks for devices, and what is forked afterwards can use none.
             from kernelwright.evaluate.python_extension.fast_path import FastPath  # noqa: PLC0415
 
             FastPath(Path(command.extension.headers), command.extension.gencode).install()
-        return model_of(candidate, command.init).cuda()
+        return model_of(command.candidate, command.init).cuda()
 
     def flags(self, command: messages.TellPrecision) -> messages.Precision:
         """The flags that the candidate's own code has set."""
@@ -116,15 +121,15 @@ class CudaSide:
         return Done()
 
     def _take(self, offsets: Sequence[int]) -> None:
-        """After the first time in place, so that no hook of the model's sees what it could prepare for."""
-        found, self._taken = self._parameters(offsets), tuple(offsets)
-        if isinstance(self._model, HostFunction):
-            self._model.load(found)
-        elif not self._own:
-            load_parameters(self._model, found)
-            self._own = parameters_of(self._model, self._workload)
-        for own, tensor in zip(self._own, found.values(), strict=False):
-            COPY(own, tensor)
+        """Once, where parameters are constant: nothing that depends on them alone is to be done again."""
+        if self._constant and self._taken == tuple(offsets) and not self._stateful:
+            return
+        self._taken = tuple(offsets)
+        found = self._parameters(offsets)
+        if isinstance(self._bound, HostFunction):
+            self._bound.load(found)
+        else:
+            self._bound.give(found)
 
     def _parameters(self, offsets: Sequence[int]) -> dict[str, torch.Tensor]:
         first = len(self._workload.tensors)
@@ -133,33 +138,39 @@ class CudaSide:
 
     def _take_own(self, offsets: Sequence[int]) -> None:
         """The parameters of one call, where it has any."""
-        if own := offsets[len(self._workload.tensors) :] or (self._taken if self._stateful else ()):
+        own = offsets[len(self._workload.tensors) :] or (self._taken or () if self._stateful else ())
+        if own and not self._packs:
             self._take(own)
+
+    @property
+    def _packs(self) -> bool:
+        """Whether it takes other parameters by code of its own, which is part of every call then."""
+        return isinstance(self._bound, Bound) and self._bound.told.by_method and not self._constant
 
     @property
     def _stateful(self) -> bool:
         """Whether a call changes parameters that the next one must find as they were; a function is only handed them."""
         names = {p.name for p in self._workload.parameters}
-        return not isinstance(self._model, HostFunction) and any(name in names for name in self._workload.changes)
+        return isinstance(self._bound, Bound) and any(name in names for name in self._workload.changes)
 
     def _after(self, inputs: Sequence[object]) -> list[torch.Tensor]:
         """New values of what the last call wrote to, where they are outputs; a function's are among its results."""
-        if isinstance(self._model, HostFunction):
+        if not isinstance(self._bound, Bound):
             return []
-        parameters = {p.name for p in self._workload.parameters}
-        values = written(self._model, self._workload, inputs)
         # Copies of what the next call is given anew.
-        return [v.clone() if n in parameters else v for n, v in zip(self._workload.state, values, strict=True)]
+        return [t.clone() for t in written(self._bound.own, self._workload, inputs)]
 
     def run(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Call the model once for every list of offsets; results stay on the device until the next run."""
-        calls = [self._arguments(offsets) for offsets in command.calls]
+        calls = [(offsets, self._arguments(offsets)) for offsets in command.calls]
         self._results = []
         self._poison(len(calls))
-        left = Left(lambda i: self._after(calls[i]))
+        left = Left(lambda i: self._after(calls[i][-1]))
         ready = [partial(self._take_own, offsets) for offsets in command.calls]
+        anew = self._packs and bool(self._workload.parameters)
+        function = self._called_anew if anew else lambda offsets, inputs: self._called(inputs)
         with torch.no_grad():
-            enqueue, prepare = left.around(lambda i: self._called(calls[i]), ready, command.how, self._stateful)
+            enqueue, prepare = left.around(lambda i: function(*calls[i]), ready, command.how, self._stateful)
             values, times = clocked(enqueue, len(calls), command.how, prepare)
             self._results = [(*value, *after) for value, after in zip(values, left.all(len(calls)), strict=True)]  # type: ignore[misc]
         return times
@@ -176,11 +187,23 @@ class CudaSide:
         (tensors,) = publish(self._outbox, [windows], self._capacity)
         return messages.Described(tensors=tensors)
 
+    def share(self, command: messages.TellLibraryShare) -> messages.LibraryShare:
+        """How much of one call's time on the device is PyTorch's and its libraries'."""
+        arguments = self._arguments(command.call)
+        with torch.no_grad():
+            return library_share(lambda: self._called(arguments), "cuda")
+
     def _called(self, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
         """One call. Its results are looked at while its time runs, so that none can be made later."""
-        if isinstance(self._model, HostFunction):
-            return self._model(*inputs)
-        return plain(call(self._model, self._workload, inputs))
+        if isinstance(self._bound, HostFunction):
+            return self._bound(*inputs)
+        return plain(call(self._bound.model, self._workload, inputs))
+
+    def _called_anew(self, offsets: messages.Offsets, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
+        """One call of a model that packs its own weights, these among them."""
+        if own := offsets[len(self._workload.tensors) :]:
+            self._take(own)
+        return self._called(inputs)
 
     def _poison(self, calls: int) -> None:
         """Fill memory of the results' sizes with NaN and give it back, checked or not: the next `empty` gets it.
@@ -213,5 +236,6 @@ def serve(control: socket.socket) -> None:
         messages.Export: side.export,
         messages.DescribeInputs: side.inputs,
         messages.TellPrecision: side.flags,
+        messages.TellLibraryShare: side.share,
     }
     session.serve(control, handlers)

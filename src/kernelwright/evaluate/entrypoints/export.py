@@ -16,14 +16,20 @@ from torch.utils.flop_counter import flop_registry
 
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.records.graph import Argument, Infinity, Leaf, OpGraph, OpNode, Ref, Value
-from kernelwright.records.tensor import Scalar, TensorSpec
+from kernelwright.records.tensor import ITEM_BYTES, Scalar, TensorSpec
 
 _DROPPED = ("_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range_for_size")
 
 
 def spec_of(name: str, tensor: torch.Tensor) -> TensorSpec:
-    """Shape and dtype."""
+    """Shape and dtype.
+
+    Raises:
+        TypeError: values of this dtype cannot be judged.
+    """
     dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype not in ITEM_BYTES:
+        raise TypeError(f"{name!r} is {dtype}: tensors of {', '.join(ITEM_BYTES)} can be judged")
     return TensorSpec.model_validate({"name": name, "shape": tuple(int(s) for s in tensor.shape), "dtype": dtype})
 
 

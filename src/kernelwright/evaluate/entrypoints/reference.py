@@ -10,6 +10,7 @@ import random
 import secrets
 import socket
 import time
+import traceback
 import types
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,6 +24,7 @@ from kernelwright.evaluate.entrypoints import export, numerics, session
 from kernelwright.evaluate.entrypoints.domains import Evidence, evidence, with_domain, with_signs
 from kernelwright.evaluate.entrypoints.effects import Effects, differences, observe
 from kernelwright.evaluate.entrypoints.export import Watch, spec_of
+from kernelwright.evaluate.entrypoints.slices import sliced_inputs
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
@@ -84,6 +86,9 @@ class ReferenceSide:
         """Inputs that forward writes to; each call gets copies of them."""
         self._compared: tuple[int, ...] = ()
         """Those of them whose new values are outputs."""
+        self._outputs: list[TensorSpec] = []
+        self._rows: tuple[int, ...] = ()
+        """Inputs that can be cut into rows together."""
         self._taken: tuple[int, ...] = ()
         """Where the parameters lie that were taken last."""
         self._reduced = False
@@ -100,6 +105,7 @@ class ReferenceSide:
         drawn = self._draw(1)
         specs, seen = self._specs(drawn), [_seen(v) for v in drawn]
         first = self._observe(model, drawn)
+        self._rows = sliced_inputs(partial(self._called, model), drawn, first.results) if self._may_slice(first) else ()
         self._state, self._written = first.state, first.inputs
         del drawn
         compare = command.state == "compare"
@@ -107,7 +113,8 @@ class ReferenceSide:
         names = [*first.state, *(specs[i].name for i in first.untold)]
         values = [*first.results, *first.after] if compare else first.results
         spread = self._spread(model, values, compare)
-        finite, grown, outputs = first.finite, first.grown, self._describe_outputs(values, len(first.results), names)
+        finite, grown = first.finite, first.grown
+        outputs = self._outputs = self._describe_outputs(values, len(first.results), names)
         del first, values
         other = self._draw(2)
         self._inputs = _with_domains(specs, seen, [_seen(v) for v in other])
@@ -123,9 +130,25 @@ class ReferenceSide:
             random=[s is None for s in spread],
             spread=[s or 0.0 for s in spread],
             finite=finite and again.finite,
+            scratch_bytes=self._scratch_bytes(),
+            rows_apart=bool(self._rows),
             init=_literal(self._arguments),
             flags=numerics.told(),
         )
+
+    def estimate(self, command: messages.EstimateTask) -> messages.Estimated:
+        """How large the task is, on tensors without memory; some code cannot be run on those."""
+        try:
+            with torch.device("meta"), torch.no_grad():
+                task = _executed(command.source)
+                model = _module_of(task.Model, _init_arguments(task)).to("meta")
+                leaves, tree = calltree.flatten(task.get_inputs(), ())
+                given = [v.to("meta") if isinstance(v, torch.Tensor) else v for _, v in leaves]
+                args, kwargs = calltree.arguments(tree, given)
+                tensors = [*given, *flatten(model(*args, **kwargs)), *model.state_dict().values()]
+        except Exception:  # noqa: BLE001 (the task's own code: then nothing is known)
+            return messages.Estimated(nbytes=0)
+        return messages.Estimated(nbytes=sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor)))
 
     def reduce(self, command: messages.ReduceTask) -> messages.TaskReduced:
         """From now on, be the same task on fewer elements, for an interpreter that is slow."""
@@ -204,10 +227,25 @@ class ReferenceSide:
             self._models[variant] = copy.deepcopy(model).double()
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
+        elif variant == "freeze":
+            return self._frozen(command.calls)
         elif variant.startswith("watch"):
             module = copy.deepcopy(self._exported.module())
             self._models[variant] = module.double() if variant.endswith("fp64") else module
             self._variants[variant] = Watch(self._models[variant], command.nodes).results
+        return messages.Prepared()
+
+    def _frozen(self, windows: Sequence[messages.Offsets]) -> messages.Prepared:
+        """torch.compile with the weights as constants: those that the model has now."""
+        self._variants["freeze"] = torch.compile(
+            copy.deepcopy(self._models["eager"]).requires_grad_(False), options={"freezing": True}
+        )
+        try:
+            with torch.no_grad():
+                for offsets in windows:
+                    self._called(self._variants["freeze"], self._leaves_of("freeze", offsets))
+        except Exception:  # noqa: BLE001 (the task's own code, and the compiler's; told to the grader)
+            return messages.Prepared(missing=traceback.format_exc(limit=-1).strip().splitlines()[-1][:300])
         return messages.Prepared()
 
     def run(self, command: messages.Run) -> messages.Ran:
@@ -243,8 +281,9 @@ class ReferenceSide:
             nonlocal beside
             start = time.perf_counter_ns()
             self._make_ready(variant, offsets)
-            leaves = self._leaves_of(variant, offsets)
             beside += time.perf_counter_ns() - start
+            # A candidate copies what it writes to within its time, too.
+            leaves = self._leaves_of(variant, offsets)
             value = nothing if idle else self._called(function, leaves)
             start = time.perf_counter_ns()
             kept = [*flatten(value), *(() if idle else self._after(variant, leaves))]
@@ -303,10 +342,9 @@ class ReferenceSide:
         return sum(isinstance(i, TensorSpec) for i in self._inputs)
 
     def _build(self) -> torch.nn.Module:
-        self._task = types.ModuleType("task")
-        exec(compile(self._source, "<task>", "exec"), self._task.__dict__)  # noqa: S102 (a confined child)
+        self._task = _executed(self._source)
         _seed(0)
-        self._arguments = list(self._task.get_init_inputs()) if hasattr(self._task, "get_init_inputs") else []
+        self._arguments = _init_arguments(self._task)
         model = _module_of(self._task.Model, self._arguments)
         self._models = {"eager": model.to(self._device)}
         return model
@@ -369,6 +407,14 @@ class ReferenceSide:
         effects = self._observe(model, leaves)
         return [*effects.results, *effects.after] if compare else effects.results
 
+    def _may_slice(self, effects: Effects) -> bool:
+        """Whether slices are worth trying: a CPU has room for the whole, and what is written to has no rows of its own."""
+        return self._device != "cpu" and not effects.state and not effects.inputs
+
+    def _scratch_bytes(self) -> int:
+        """What a call took beside inputs, parameters and results."""
+        return 0
+
     def _specs(self, leaves: list[object]) -> list[TensorSpec | Scalar]:
         return [_spec(name, leaf) for name, leaf in zip(self._names, leaves, strict=True)]
 
@@ -383,6 +429,16 @@ class ReferenceSide:
             spec = spec_of(name, tensor)
             specs.append(spec if name in learned else with_domain(spec, [evidence(tensor)]))
         return specs
+
+
+def _executed(source: str) -> types.ModuleType:
+    task = types.ModuleType("task")
+    exec(compile(source, "<task>", "exec"), task.__dict__)  # noqa: S102 (a confined child)
+    return task
+
+
+def _init_arguments(task: types.ModuleType) -> list[object]:
+    return list(task.get_init_inputs()) if hasattr(task, "get_init_inputs") else []
 
 
 def _module_of(model: object, arguments: list[object]) -> torch.nn.Module:

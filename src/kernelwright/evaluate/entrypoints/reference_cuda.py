@@ -14,7 +14,9 @@ import torch
 
 from kernelwright.evaluate.entrypoints import device_clock, session
 from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish
-from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by
+from kernelwright.evaluate.entrypoints.effects import Effects
+from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by, double
+from kernelwright.evaluate.entrypoints.slices import run_in_slices
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
@@ -24,12 +26,17 @@ from kernelwright.records.tensor import TensorSpec
 CACHE_BYTES = 16 << 30
 """What this process may keep of freed device memory between two calls."""
 
-UNREAD = ("compile", "compile_max", "graph")
+SMALL_BYTES = 2 << 30
+"""Of results in double precision that stay so."""
+UNREAD = ("compile", "compile_max", "graph", "freeze")
 """Variants whose results nobody asks for."""
 
 
 class CudaReferenceSide(ReferenceSide):
     """State of this process."""
+
+    _scratch = 0
+    _sliced = False
 
     def map_all(self, command: messages.MapDeviceArena) -> Done:
         """Map the arena and the outbox."""
@@ -39,6 +46,19 @@ class CudaReferenceSide(ReferenceSide):
         self._capacity = command.outbox
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
         return Done()
+
+    def _observe(self, model: torch.nn.Module, leaves: list[object]) -> Effects:
+        """As everywhere, and how much memory the call took at most."""
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        effects = super()._observe(model, leaves)
+        results = sum(t.numel() * t.element_size() for t in effects.results)
+        if model is self._models["eager"]:
+            self._scratch = max(self._scratch, torch.cuda.max_memory_allocated() - before - results)
+        return effects
+
+    def _scratch_bytes(self) -> int:
+        return self._scratch
 
     def release(self, command: messages.Release) -> Done:
         """Give memory back to the device: of the last results, and of what refers to itself if `collect` says so."""
@@ -66,6 +86,11 @@ class CudaReferenceSide(ReferenceSide):
         calls = [self._leaves_of(variant, offsets) for offsets in command.calls]
         self._kept = []
         with torch.no_grad():
+            if variant == "fp64":
+                self._kept = [
+                    self._precise(leaves, offsets) for leaves, offsets in zip(calls, command.calls, strict=True)
+                ]
+                return messages.Clocked(ns=0)
             left = Left(lambda i: self._after(variant, calls[i]))
             ready = [partial(self._make_ready, variant, offsets) for offsets in command.calls]
             enqueue, prepare = left.around(self._enqueue(variant, calls), ready, command.how, bool(self._state))
@@ -77,12 +102,45 @@ class CudaReferenceSide(ReferenceSide):
     def prepare(self, command: messages.Prepare) -> messages.Prepared:
         """As on the CPU; a baseline that cannot be made is no error of the task's, and says why."""
         variant = command.variant
+        self._sliced = command.sliced if variant == "fp64" else self._sliced
         if variant == "compile_max":
             # Its CUDA graphs would copy every input in, or be captured anew within the clock: inputs move here.
             self._variants[variant] = torch.compile(self._models["eager"], mode="max-autotune-no-cudagraphs")
         elif variant != "graph":
             return super().prepare(command)
         return self._tried(variant, command.calls)
+
+    def _leaves_of(self, variant: str, offsets: Sequence[int]) -> list[object]:
+        """As everywhere; in slices, only a slice is ever in double precision."""
+        if variant == "fp64" and self._sliced:
+            return self._window(self._view, offsets)
+        return super()._leaves_of(variant, offsets)
+
+    def _precise(self, leaves: list[object], offsets: messages.Offsets) -> list[torch.Tensor]:
+        """One call in double precision: in slices, whole, or on the host where the device has no room for the whole."""
+        model = self._models["fp64"]
+        self._make_ready("fp64", offsets)
+        if self._sliced:
+            return run_in_slices(
+                lambda part: self._called(model, [double(v) for v in part]), leaves, self._rows, self._narrow_results()
+            )
+        try:
+            return [*flatten(self._called(model, leaves)), *self._after("fp64", leaves)]
+        except torch.OutOfMemoryError:
+            torch.cuda.empty_cache()
+        try:
+            found = self._called(model.cpu(), [v.cpu() if isinstance(v, torch.Tensor) else v for v in leaves])
+            return [*(_narrow(t).to(self._device) for t in flatten(found)), *self._after("fp64", leaves)]
+        finally:
+            model.to(self._device)
+
+    def _narrow_results(self) -> list[torch.Tensor]:
+        """Room for all results, floats in single precision where they are many."""
+        small = 8 * sum(o.numel for o in self._outputs) <= SMALL_BYTES
+        precise = torch.float64 if small else torch.float32
+        kinds = [precise if o.floating else getattr(torch, o.dtype) for o in self._outputs]
+        pairs = zip(self._outputs, kinds, strict=True)
+        return [torch.empty(o.shape, dtype=kind, device=self._device) for o, kind in pairs]
 
     def _tried(self, variant: str, windows: Sequence[messages.Offsets]) -> messages.Prepared:
         try:
@@ -122,10 +180,15 @@ class CudaReferenceSide(ReferenceSide):
         torch.cuda.synchronize()
 
 
+def _narrow(result: torch.Tensor) -> torch.Tensor:
+    return result.float() if result.dtype == torch.float64 else result
+
+
 def serve(control: socket.socket) -> None:
     """Answer the grader's questions about the reference."""
     side = CudaReferenceSide("cuda")
     computing: session.Handlers = {
+        messages.EstimateTask: side.estimate,
         messages.DrawInto: side.draw_into,
         messages.PutState: side.put_state,
         messages.MapDeviceArena: side.map_all,

@@ -12,14 +12,21 @@ import torch
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends.backend import Backend, CloseOldest
 from kernelwright.evaluate.backends.reference import LIMIT_S
+from kernelwright.evaluate.pipeline import reference_fault
 from kernelwright.evaluate.pipeline.rules import comparators
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
+from kernelwright.evaluate.sandbox.candidate_process import (
+    CandidateProcess,
+    ChildRaisedError,
+    DeviceFullError,
+    TamperedError,
+)
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.messages.calls import ExportGraph, LoadTask, TaskLoaded, Widen
 from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.verify import compare
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
 from kernelwright.records.numerics import Numerics
@@ -44,22 +51,22 @@ def open_session(
     reference = backend.reference(policy)
     process = reference.process
     try:
-        session = reference.open(_describe(process, source, target, policy), close_oldest)
+        reference.make_room(source.source, close_oldest)
+        original = _describe(process, source, target, policy)
+        job.note("computing the right answers in fp64, for every kind of input")
+        session = reference.open(original, close_oldest)
         if "admission" not in policy.disabled:
+            job.note("trying answers that must not pass")
             _refuse_independent(session)
             _refuse_trivial(session)
         process.trusted = f"the reference of {source.name!r}"
         job.kept(process.child)
     except ChildRaisedError as error:
         process.close()
-        raise TaskError(f"the reference of {source.name!r} raised:\n{_last_lines(error.log)}", "raises") from None
+        raise reference_fault.raised(source, error, policy) from None
     except ChildGoneError as error:
         process.close()
-        raise TaskError(
-            f"the reference of {source.name!r} {error.reason}. A reference may not write to its inputs, which are "
-            f"read-only, nor need more memory than the policy's limit. {_last_lines(error.log)}",
-            "dies",
-        ) from None
+        raise reference_fault.gone(source, error, policy) from None
     except TamperedError as error:
         process.close()
         raise TaskError(f"the reference of {source.name!r} tampers with its process: {error}", "dies") from None
@@ -68,7 +75,7 @@ def open_session(
             f"the reference of {source.name!r} took longer than {LIMIT_S:.0f} s; make its inputs smaller",
             "slow",
         ) from None
-    except TaskError:
+    except (TaskError, DeviceFullError, torch.OutOfMemoryError):
         process.close()
         raise
     return session
@@ -95,13 +102,14 @@ def _describe(reference: CandidateProcess, source: TaskSource, target: Target, p
         else i
         for n, i in enumerate(workload.inputs)
     )
+    job.note("tracing the reference with torch.export")
     graph = reference.ask(ExportGraph()).graph
     workload = workload.model_copy(update={"inputs": _widened(reference, inputs, declared)})
     random = tuple(i for i, differs in enumerate(loaded.random) if differs)
     rules = comparators(source, workload, graph, random)
     flags = Numerics(mode=policy.numerics, flags=loaded.flags)
     task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
-    return OriginalTask(task, loaded.init, "", loaded.spread)
+    return OriginalTask(task, loaded.init, "", loaded.spread, loaded.scratch_bytes, loaded.rows_apart)
 
 
 def _widened(
@@ -190,26 +198,28 @@ def _answers(session: Session, probe: str, case_number: int) -> bool:
     inputs = [session.view(i, case.offsets[i]) for i, t in enumerate(session.inputs) if t.floating]
     for spec, expected in zip(session.task.workload.outputs, case.expected, strict=True):
         dtype = getattr(torch, spec.dtype)
-        tried = guesses(probe, expected.value, inputs)
+        tried = guesses(probe, expected.value, inputs, dtype)
         if not any(expected.judge([g.to(dtype)] * expected.draws)[1] is None for g in tried):
             return False
     return True
 
 
-def guesses(probe: str, wanted: torch.Tensor, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-    """What a trivial answer could be for one output; none where it has no such form."""
+def guesses(probe: str, wanted: torch.Tensor, inputs: list[torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:
+    """What a trivial answer could be for one output of this dtype; none where it has no such form."""
     if probe == "zeros":
-        return [torch.zeros_like(wanted)]
+        return [wanted.new_zeros(()).expand_as(wanted)]
     if probe == "ones":
-        return [torch.ones_like(wanted)]
+        return [wanted.new_ones(()).expand_as(wanted)]
     if probe == "a constant":
-        return [wanted.double().mean().expand_as(wanted)] if wanted.numel() > 1 else []
+        return [_mean(wanted).to(dtype).expand_as(wanted)] if wanted.numel() > 1 else []
     if probe == "an input's mean":
-        return [x.double().mean().expand_as(wanted) for x in inputs]
+        return [_mean(x).to(dtype).expand_as(wanted) for x in inputs]
     if probe == "the input itself":
         return [x for x in inputs if x.shape == wanted.shape]
     return [x.flatten()[: wanted.numel()].view(wanted.shape) for x in inputs if x.numel() > wanted.numel()]
 
 
-def _last_lines(log: str, count: int = 6) -> str:
-    return "\n".join(log.strip().splitlines()[-count:])
+def _mean(values: torch.Tensor) -> torch.Tensor:
+    """In double precision, piece by piece: a copy of all could be too large."""
+    pieces = [piece.double().sum() for piece in values.reshape(-1).split(compare.CHUNK)]
+    return torch.stack(pieces).sum() / values.numel()

@@ -11,9 +11,9 @@ from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.timed_output_check import TimedOutputCheck, TimedOutputWrongError, TimedResults
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, DeviceFullError
 from kernelwright.evaluate.session.trial import Trial, wrong
-from kernelwright.evaluate.timing.clock import Arm, Calls, PairedBenchmark, Samples
+from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
 from kernelwright.evaluate.timing.conditions import Watch
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.timing.statistics import Stopping
@@ -49,7 +49,7 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
         as `CandidateProcess.run`.
     """
     try:
-        held = _hold(trial, clock, loaded.process)
+        held = _hold_what_fits(trial, clock, loaded.process)
         loaded.process.rest()
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
@@ -60,11 +60,23 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
 
 
+def _hold_what_fits(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
+    """The benchmark; a baseline for which the device has no memory is left out, and named as missing."""
+    while True:
+        try:
+            return _hold(trial, clock, process)
+        except DeviceFullError as error:
+            name = error.part.rpartition(" ")[2]
+            if trial.session.prepared.get(name, "it is no baseline"):
+                raise
+            baselines.leave_out(trial.session, name, error)
+
+
 def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     session, policy, effort = trial.session, trial.policy, trial.effort
     fresh = _fresh(trial)
     session.load_parameters(session.timed_parameters())
-    asked = baselines.asked(policy, effort, clock)
+    asked = baselines.asked(policy, effort, clock, constant=session.weights != "fresh")
     here = baselines.to_time(session, asked, effort, clock)
     timed, missing = baselines.made(session, here)
     names = [n for n in asked if n in timed or n not in here]
@@ -90,7 +102,7 @@ def _fresh(trial: Trial) -> FreshInputs:
     session, disabled = trial.session, trial.policy.disabled
     fresh = FreshInputs(session.stocks(), session.view)
     fresh.enabled = "fresh_inputs" not in disabled
-    fresh.parameters_stay = "random_parameters" in disabled
+    fresh.parameters_stay = "random_parameters" in disabled or session.weights != "fresh"
     fresh.bears_huge = any(case.distribution == HUGE.name for case in session.cases)
     return fresh
 
@@ -162,7 +174,7 @@ def _benchmark(
         after=output_check.look,
         # While the inputs still lie there: some comparators look at them.
         round_over=output_check.compare,
-        most_calls=min(session.most_calls(), session.layout.spare),
+        most_calls=min(session.most_calls(), session.layout.spare, process.calls_at_once or MOST_CALLS),
         inside=on_device or "outside_clock" in trial.policy.disabled,
         pace=clock.pace,
         settled=rule.enough,

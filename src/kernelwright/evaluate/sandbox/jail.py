@@ -28,6 +28,11 @@ _TMPFS = kernel.MS_NOSUID | kernel.MS_NODEV
 MS_BIND = 4096
 
 NOBODY = 65534
+ITS_THREADS = 256 + 8 * (os.cpu_count() or 1)
+"""Threads of a child that has a user of its own."""
+MOST_THREADS = 1024 + 64 * (os.cpu_count() or 1)
+"""Threads of all children that share a user: every open task's reference has one for each core and some of torch's and the
+driver's, and waits for ever for one that it cannot start."""
 LOST = {
     "namespaces": "the candidate shares the network, IPC and process namespaces of the referee",
     "tmpfs": "its private directory lives on the host's disk and is limited by file size only",
@@ -185,9 +190,7 @@ def _limit(jail: Jail) -> None:
         (resource.RLIMIT_FSIZE, files),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, 512),
-        # Counted for the whole user, so for all children at once: each has a thread or two for every core, and a
-        # referee keeps dozens of tasks open. It stops a fork bomb, no more.
-        (resource.RLIMIT_NPROC, 1024 + 64 * (os.cpu_count() or 1)),
+        (resource.RLIMIT_NPROC, MOST_THREADS if jail.user == NOBODY else ITS_THREADS),
     ):
         hard = resource.getrlimit(name)[1]
         limit = value if hard == resource.RLIM_INFINITY else min(value, hard)

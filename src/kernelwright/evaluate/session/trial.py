@@ -16,6 +16,7 @@ from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
 from kernelwright.knowledge.hardware import Hardware
+from kernelwright.records.binding import Binding, Weights
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Incorrect, Stage, StageSeconds
 from kernelwright.records.measure import Accuracy, BuildFacts, CaseError
@@ -64,6 +65,8 @@ class Trial:
     cases: list[CaseError] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     """Cases that this candidate cannot be asked, with the reason."""
+    binding: Binding | None = None
+    """How its model came to the reference's parameters, once it has said so."""
     tier: Literal[1, 2] = 2
     """1 once it is certain that no host code of the candidate's runs."""
 
@@ -78,6 +81,13 @@ class Trial:
 
     def __post_init__(self) -> None:
         self.numerics = self.task.numerics
+        self.weights: Weights = self.policy.weights
+        """Which parameters it is judged with."""
+
+    def weaker(self) -> None:
+        """Begin anew with the parameters under which models are built."""
+        self.weights, self.binding, self.tier, self.stage = "construction", None, 2, "compile"
+        self.cases, self.skipped = [], []
 
     @property
     def session(self) -> Session:

@@ -192,7 +192,7 @@ def _probe(source: str, inputs: Sequence[Input] | None, names: Workload) -> Work
         task = load_module(path, source)
         arguments = _own_inputs(task, names) if inputs is None else _arguments(inputs, names)
         model = construct(task.Model, task)
-        outputs = (*flatten(call(model, names, arguments)), *written(model, names, arguments))
+        outputs = (*flatten(call(model, names, arguments)), *written(model.state_dict(), names, arguments))
         return Workload(
             inputs=tuple(map(_renewed, names.inputs, arguments)),
             parameters=tuple(map(_renewed_tensor, names.parameters, model.state_dict().values())),

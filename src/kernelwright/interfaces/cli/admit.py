@@ -50,6 +50,9 @@ def admit(  # noqa: PLR0913  a flag is a parameter
 
     policy = Policy(isolation=isolation, numerics=numerics)
     request = api.AdmissionRequest(tuple(paths), target, policy, lines, page, limit_s=limit_s, fresh=fresh)
+    for flag, file in (("--report", lines), ("--html", page)):
+        if file is not None:
+            api.must_be_writable(file, flag)
     with watched(context, "run the same command to continue") as suppliers:
         found = api.admit(request, suppliers)
     if json:

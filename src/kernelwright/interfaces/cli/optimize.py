@@ -1,10 +1,14 @@
 """`kernelwright optimize TASK`: search for a faster kernel."""
 
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelwright.errors import ProposeError
 from kernelwright.interfaces.cli.console import watched
 
 if TYPE_CHECKING:
@@ -118,9 +122,37 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "ray_address": ray_address,
     }
     request = api.OptimizeRequest(task, target, api.load_config(config, _given(**flags)), run_dir)
-    with watched(context, "the run had not begun, nothing is left behind") as suppliers:
+    _places_can_be_written(run_dir, output)
+    with watched(context, "the run had not begun, nothing is left behind") as suppliers, _offers(task, target, model):
         result = api.optimize(request, suppliers)
     end(result, json=json, output=output)
+
+
+@contextmanager
+def _offers(task: Path, target: str | None, model: list[str] | None) -> Iterator[None]:
+    """Where the built-in author cannot write the task: the command lines with which somebody else can."""
+    from kernelwright.pages import page
+
+    try:
+        yield
+    except ProposeError as error:
+        if not model:
+            on = f" --target {target}" if target else ""
+            named, folder = shlex.quote(str(task)), shlex.quote(str(task.parent))
+            error.add_note(f"a language model can:  kernelwright optimize {named}{on} --model openai:NAME")
+            error.add_note(f"a coding agent can:    kernelwright mcp --root {folder}{on}")
+            error.add_note(f"a kernel of your own:  kernelwright check {named} KERNEL{on}")
+            error.add_note(f"setup: {page('models.md')}, {page('mcp.md')}, {page('candidate.md')}")
+        raise
+
+
+def _places_can_be_written(run_dir: Path, output: Path | None) -> None:
+    """Asked before the search, which takes minutes."""
+    from kernelwright import api
+
+    api.must_take_folders(run_dir, "--run-dir")
+    if output is not None:
+        api.must_be_writable(output, "-o")
 
 
 def _given(**flags: "JsonValue") -> "dict[str, JsonValue]":

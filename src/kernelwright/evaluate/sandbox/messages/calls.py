@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue, StrictBool
 
 from kernelwright.evaluate.sandbox.messages.base import Address, Command, Done, Figure, Many, Reply, Text, Whole
 from kernelwright.records.base import Record
+from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.launch import LaunchPlan
@@ -184,6 +185,10 @@ class TaskLoaded(Reply):
     spread: Many[Figure]
     """Of each output: how far two calls are apart, relative, where it is no more than that."""
     finite: bool
+    scratch_bytes: Whole = 0
+    """Device memory that a call takes beside inputs, parameters and results."""
+    rows_apart: bool = False
+    """Each row of the results depends on that row of the inputs alone."""
     init: Text | None
     """The constructor's arguments as Python text; None where they have no literal."""
     flags: Told
@@ -199,6 +204,19 @@ class LoadTask(Command[TaskLoaded]):
     numerics: NumericsMode = "as-is"
     state: Literal["compare", "ignore"] = "compare"
     """Whether what forward writes to is an output."""
+
+
+class Estimated(Reply):
+    """Bytes of inputs, parameters and results of one call; zero where they cannot be told without drawing."""
+
+    nbytes: Whole
+
+
+class EstimateTask(Command[Estimated]):
+    """Tell how large a task is, without taking memory for it."""
+
+    kind: Literal["estimate_task"] = "estimate_task"
+    source: str
 
 
 class TaskReduced(Reply):
@@ -301,6 +319,8 @@ class Prepare(Command[Prepared]):
     calls: tuple[Offsets, ...] = ()
     """Windows on which a baseline is tried."""
     nodes: tuple[str, ...] = ()
+    sliced: bool = False
+    """`fp64` goes in slices of rows."""
 
 
 class Precision(Reply):
@@ -374,7 +394,13 @@ class ExtensionBuild(Record):
     gencode: str
 
 
-class LoadModel(Command[Done]):
+class ModelLoaded(Reply):
+    """A candidate's model is built."""
+
+    binding: Binding = Binding()
+
+
+class LoadModel(Command[ModelLoaded]):
     """Build a candidate's own model on the device; files: the arena's segments, outbox, and a compiled library if any."""
 
     kind: Literal["load_model"] = "load_model"
@@ -387,6 +413,47 @@ class LoadModel(Command[Done]):
     private: bool = False
     flags: Flags = Field(default={})
     """What its process begins with, as the task's own code left them."""
+    constant: bool = False
+    """Parameters stay as they are given first."""
+
+
+class LoadModule(Command[ModelLoaded]):
+    """Map the arena, which is the one file, and build a candidate's own model on this machine's cores."""
+
+    kind: Literal["load_module"] = "load_module"
+    starts: tuple[int, ...]
+    candidate: Candidate
+    workload: Workload
+    init: str
+    threads: int
+    headers: str | None = None
+    """Folder of torch's precompiled headers, for a candidate that builds an extension when it is imported."""
+    private: bool = False
+    constant: bool = False
+    flags: Flags = Field(default={})
+    """As `LoadModel.flags`."""
+
+
+class Clear(Command[Done]):
+    """Let go of the last results, and leave poison in memory of their sizes."""
+
+    kind: Literal["clear"] = "clear"
+    count: int
+    """Calls that come next."""
+
+
+class LibraryShare(Reply):
+    """How much of a call's time PyTorch's own operators take."""
+
+    share: float | None = None
+    """0 to 1; None where the profiler does not work."""
+
+
+class TellLibraryShare(Command[LibraryShare]):
+    """Make one call under PyTorch's profiler."""
+
+    kind: Literal["tell_library_share"] = "tell_library_share"
+    call: Offsets
 
 
 class ProgramLoaded(Reply):

@@ -25,6 +25,7 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
     ),
     "reference_cuda": (
         *REFERENCE,
+        calls.EstimateTask,
         calls.DrawInto,
         calls.PutState,
         calls.MapDeviceArena,
@@ -33,6 +34,16 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
         calls.Release,
     ),
     "cpp": (calls.LoadLibrary, calls.RunPlaced, calls.RunInTurn, calls.DescribeInputs),
+    "module": (
+        calls.LoadModule,
+        calls.TakeParameters,
+        calls.Clear,
+        calls.Run,
+        calls.RunInTurn,
+        calls.DescribeInputs,
+        calls.TellLibraryShare,
+        calls.TellPrecision,
+    ),
     "interpreted": (calls.LoadInterpreted, calls.Run),
     "cuda": (
         calls.Open,
@@ -42,6 +53,7 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
         calls.Export,
         calls.DescribeInputs,
         calls.TellPrecision,
+        calls.TellLibraryShare,
     ),
     "launcher": (calls.Open, calls.LoadProgram, calls.ChoosePlan, calls.LaunchPlans, calls.DescribeInputs),
     "cross": (tools.BuildCross, tools.Capture),

@@ -1,0 +1,58 @@
+"""How many tasks stay open at once, and that their references can all have their threads."""
+
+import os
+import threading
+
+import pytest
+
+from kernelwright.evaluate.pipeline import admit, service
+from kernelwright.evaluate.sandbox import jail
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target, TaskSource
+
+CPU = Target(kind="cpu", arch="native", present=True)
+THREADS_A_REFERENCE = 20
+"""Beside one for each core: the driver's, torch's and the interpreter's, on a machine with a GPU."""
+
+
+class OpenTask:
+    """As much of a session as the service knows."""
+
+    def __init__(self, name, task):
+        self.closed = False
+        self.original = type("Original", (), {"task": task})()
+        self.task, self.known = task, {}
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """A service whose backend and admission are not there, and the sessions that it opened."""
+    opened = []
+
+    class Backend:
+        clock, host = None, type("Host", (), {"device_lock": threading.RLock()})()
+
+    def open_session(backend, source, target, policy, close_oldest):
+        task = type("Known", (), {"id": source.name, "target": target})()
+        opened.append(OpenTask(source.name, task))
+        return opened[-1]
+
+    monkeypatch.setattr(admit, "open_session", open_session)
+    one = service.EvaluationService(note=lambda _: None)
+    backend = Backend()
+    monkeypatch.setattr(one, "backend", lambda target: backend)
+    return one, opened
+
+
+def test_the_task_that_waited_longest_gives_way(made):
+    one, opened = made
+    for number in range(service.MOST_OPEN + 3):
+        one.admit(TaskSource(name=f"task{number}", format="kernelbench", source="pass"), CPU, Policy())
+    assert [session.closed for session in opened] == [True] * 3 + [False] * service.MOST_OPEN
+
+
+def test_all_open_references_together_keep_the_limit_on_threads():
+    assert service.MOST_OPEN * ((os.cpu_count() or 1) + THREADS_A_REFERENCE) <= jail.MOST_THREADS
