@@ -118,6 +118,12 @@ class Workload(Record):
     parameters: tuple[TensorSpec, ...]
     """Parameters and buffers in state_dict order."""
     outputs: tuple[TensorSpec, ...]
+    tree: JsonValue = None
+    """How the inputs are put together for a call (`records/calltree.py`); None: one argument each, in order."""
+    changes: tuple[str, ...] = ()
+    """Inputs and parameters that forward writes to. Every call finds them as they were before the first."""
+    state: tuple[str, ...] = ()
+    """Those of them whose new values are outputs too: the last ones, in this order."""
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:
