@@ -106,10 +106,6 @@ class ModuleSide:
         placed = zip(enumerate(command.offsets), command.tensors, strict=True)
         return messages.Described(tensors=[described(self._view.tensor(i, o, s)) for (i, o), s in placed])
 
-    def flags(self, command: messages.TellPrecision) -> messages.Precision:
-        """The flags that the candidate's own code has set."""
-        return messages.Precision(flags=numerics.changed(self._begun, self._source))
-
     def share(self, command: messages.TellLibraryShare) -> messages.LibraryShare:
         """How much of one call's time is PyTorch's."""
         arguments = self._arguments(command.call)

@@ -145,7 +145,6 @@ def loaded_module(trial: Trial, host: Host, instruments: Callable[[], Instrument
             guarded=False,
             flags=lambda: process.ask(TellPrecision()).flags,
             library_share=lambda: process.library_share(trial.session.cases[0].offsets),
-            flags=lambda: process.ask(TellPrecision()).flags,
         )
     finally:
         process.close()

@@ -432,8 +432,6 @@ class LoadModule(Command[ModelLoaded]):
     flags: Flags = Field(default={})
     """What fp32 arithmetic depends on, as the reference has it."""
     constant: bool = False
-    flags: Flags = Field(default={})
-    """As `LoadModel.flags`."""
 
 
 class Clear(Command[Done]):

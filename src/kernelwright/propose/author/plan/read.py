@@ -52,7 +52,8 @@ def read(task: Task) -> Reading:
     """
     if task.workload.changes or task.workload.tree is not None:
         raise ProposeError(
-            f"{task.name!r} writes to its state, or takes arguments in lists or by name, which the built-in author cannot write"
+            f"{task.name!r} writes to its state, or takes arguments in lists or by name, which the built-in author cannot "
+            "write"
         )
     builder, stored = Builder(), list[Stored]()
     values: dict[str, Result] = {}
