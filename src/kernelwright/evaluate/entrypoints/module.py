@@ -46,8 +46,6 @@ class ModuleSide:
             from kernelwright.evaluate.python_extension.fast_path import FastPath  # noqa: PLC0415
 
             FastPath(Path(command.headers), "").install()
-        numerics.take(command.flags)
-        self._source, self._begun = command.candidate.source, numerics.everything()
         model = model_of(command.candidate, command.init)
         self._first = len(self._workload.tensors)
         self._bound = bind(model, self._parameters([0] * len(self._workload.parameters)))
