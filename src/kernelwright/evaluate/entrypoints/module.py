@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.entrypoints import session
+from kernelwright.evaluate.entrypoints import numerics, session
 from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
@@ -44,10 +44,16 @@ class ModuleSide:
             from kernelwright.evaluate.python_extension.fast_path import FastPath  # noqa: PLC0415
 
             FastPath(Path(command.headers), "").install()
+        numerics.take(command.flags)
+        self._source, self._begun = command.candidate.source, numerics.everything()
         model = model_of(command.candidate, command.init)
         self._first = len(self._workload.tensors)
         self._bound = bind(model, self._parameters([0] * len(self._workload.parameters)))
         return messages.ModelLoaded(binding=self._bound.told)
+
+    def flags(self, command: messages.TellPrecision) -> messages.Precision:
+        """The flags that the candidate's own code has set."""
+        return messages.Precision(flags=numerics.changed(self._begun, self._source))
 
     def parameters(self, command: messages.TakeParameters) -> Done:
         """Take the parameters at these offsets, or remember that the next call takes them."""
@@ -136,5 +142,6 @@ def serve(control: socket.socket) -> None:
         messages.RunInTurn: side.in_turn,
         messages.DescribeInputs: side.inputs,
         messages.TellLibraryShare: side.share,
+        messages.TellPrecision: side.flags,
     }
     session.serve(control, handlers)

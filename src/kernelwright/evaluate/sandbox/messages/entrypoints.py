@@ -41,6 +41,7 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
         calls.RunInTurn,
         calls.DescribeInputs,
         calls.TellLibraryShare,
+        calls.TellPrecision,
     ),
     "interpreted": (calls.LoadInterpreted, calls.Run),
     "cuda": (
