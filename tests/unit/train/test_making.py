@@ -9,6 +9,7 @@ from kernelwright.records.evaluation import Verified
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import ACCURACY, BUILD, sample_attempt, sample_card, sample_evaluation, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
+from kernelwright.testing.scripted_chat import ScriptedModel
 from kernelwright.train.data import making
 from kernelwright.train.data.collect import Pair
 from kernelwright.train.data.making import DataRequest, make_data, revalidate
@@ -91,6 +92,28 @@ def test_what_an_upgrade_broke_is_repaired_or_dropped_and_the_share_is_told(tmp_
     assert found.broken_share == pytest.approx(2 / 3)
     kept = read_samples(folder)
     assert [one.migrated for one in kept] == [(), ("triton_heuristics.grid",)]
+
+
+def test_a_model_s_right_kernels_are_data_for_rejection_sampling(tmp_path, judge):
+    task = sample_task()
+    known = sample(
+        "author", task, Candidate(language="cpp", source="// known", entry="kernel"), Judged(outcome="verified")
+    )
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / FILE).write_text(known.model_dump_json() + "\n")
+    assert known.split == "train"
+    text = '```cpp\n// {}\nextern "C" void kernel(const float* x, float* out) {{}}\n```'
+    model = ScriptedModel(answer=lambda request: ("none", text.format("right"), text.format("wrong"))[request.seed])
+    parts = Suppliers(evaluator=lambda policy, place, note: judge, model=lambda config: model)
+    request = DataRequest(tmp_path / "own", ("openai:policy",), tasks=tmp_path / "tasks", each=3, target="cpu")
+    found = make_data(request, parts, lambda _: None)
+    assert (found.added, found.fates) == (1, {"unwritten": 1, "incorrect": 1})
+    (made,) = read_samples(tmp_path / "own")
+    assert (made.origin, "// right" in made.candidate.source) == ("model", True)
+    assert "Write a kernel that is surely right" in model.requests[0].messages[1].text
+    assert model.closed
+    with pytest.raises(UsageError, match="name one with --data"):
+        make_data(DataRequest(tmp_path / "x", ("openai:policy",), target="cpu"), parts, lambda _: None)
 
 
 def test_what_is_no_source_is_named(tmp_path, judge):

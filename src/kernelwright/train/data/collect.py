@@ -38,7 +38,7 @@ class Tally:
 
     kept: int = 0
     fates: Counter[str] = field(default_factory=Counter)
-    """Of those that were not kept: an outcome, `task`, `author`, `duplicate`, `structure` or `enough`."""
+    """Of those that were not kept: an outcome, `task`, `unwritten`, `duplicate`, `structure` or `enough`."""
     judged: Counter[Split] = field(default_factory=Counter)
     right: Counter[Split] = field(default_factory=Counter)
     """Kernels by split: how good whoever writes them is."""
@@ -52,6 +52,8 @@ class Pair(NamedTuple):
     source: TaskSource
     write: Callable[[Task], Awaitable[Candidate]]
     migrated: tuple[str, ...] = ()
+    key: str = ""
+    """What tells pairs apart before anything is written; empty: the task's text."""
 
 
 def authored(sources: Iterable[TaskSource]) -> Iterator[Pair]:
@@ -123,9 +125,10 @@ class _State:
 
     async def take(self, pair: Pair) -> None:
         """Judge one pair, and keep it or count why not."""
-        if pair.source.source in self._texts:
+        key = pair.key or pair.source.source
+        if key in self._texts:
             return
-        self._texts.add(pair.source.source)
+        self._texts.add(key)
         fate = await self._judged(pair)
         if fate:
             self.tally.fates[fate] += 1
@@ -141,7 +144,7 @@ class _State:
         except (TaskError, RefereeError):
             return "task"
         except ProposeError:
-            return "author"
+            return "unwritten"
         made = sample(pair.origin, task, candidate, Judged(outcome="unjudged"))
         if self._structures[made.structure] >= c.most_of_structure:
             return "structure"

@@ -5,6 +5,7 @@ from typing import Literal
 
 from kernelwright.languages import language
 from kernelwright.records.chat import ChatMessage
+from kernelwright.records.task import Task
 from kernelwright.train.data.sample import Sample
 from kernelwright.train.environment import Assignment, Environment, Judge, Settings
 
@@ -21,6 +22,11 @@ class _Nobody:
 def fenced(source: str, fence: str) -> str:
     """A reply with one fenced block, as the contract asks for."""
     return f"```{fence}\n{source.rstrip()}\n```"
+
+
+def opening(task: Task, role: str) -> tuple[ChatMessage, ...]:
+    """The first prompt of a role about a task."""
+    return Environment((), _Nobody(), Settings(role=role)).opening(Assignment(task=task))
 
 
 def rows(

@@ -17,7 +17,7 @@ from kernelwright.store.files import read_lines
 from kernelwright.train.structure import Split, split_of, structure
 
 FILE = "samples.jsonl"
-Origin = Literal["author", "inductor", "run", "kernelbook"]
+Origin = Literal["author", "model", "run", "kernelbook"]
 
 
 class Judged(Record):
