@@ -12,9 +12,8 @@ from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.timed_output_check import TimedOutputCheck, TimedOutputWrongError, TimedResults
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
-from kernelwright.evaluate.sandbox.messages.calls import TellPrecision
 from kernelwright.evaluate.session.trial import Trial, wrong
-from kernelwright.evaluate.timing.clock import Arm, Calls, PairedBenchmark, Samples
+from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
 from kernelwright.evaluate.timing.conditions import Watch
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.timing.statistics import Stopping
@@ -65,7 +64,7 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     session, policy, effort = trial.session, trial.policy, trial.effort
     fresh = _fresh(trial)
     session.load_parameters(session.timed_parameters())
-    asked = baselines.asked(policy, effort, clock)
+    asked = baselines.asked(policy, effort, clock, constant=session.weights != "fresh")
     here = baselines.to_time(session, asked, effort, clock)
     timed, missing = baselines.made(session, here)
     names = [n for n in asked if n in timed or n not in here]
@@ -91,7 +90,7 @@ def _fresh(trial: Trial) -> FreshInputs:
     session, disabled = trial.session, trial.policy.disabled
     fresh = FreshInputs(session.stocks(), session.view)
     fresh.enabled = "fresh_inputs" not in disabled
-    fresh.parameters_stay = "random_parameters" in disabled
+    fresh.parameters_stay = "random_parameters" in disabled or session.weights != "fresh"
     fresh.bears_huge = any(case.distribution == HUGE.name for case in session.cases)
     return fresh
 
@@ -163,7 +162,7 @@ def _benchmark(
         after=output_check.look,
         # While the inputs still lie there: some comparators look at them.
         round_over=output_check.compare,
-        most_calls=min(session.most_calls(), session.layout.spare),
+        most_calls=min(session.most_calls(), session.layout.spare, process.calls_at_once or MOST_CALLS),
         inside=on_device or "outside_clock" in trial.policy.disabled,
         pace=clock.pace,
         settled=rule.enough,
@@ -192,7 +191,6 @@ def _timing(trial: Trial, clock: Clock, held: Benchmarked) -> Timing:
         call_us=held.waiting_us.get("candidate"),
         launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
-        precision=session.reference.ask(TellPrecision()).flags,
         missing=held.missing,
         final=trial.effort == "final",
     )
