@@ -27,6 +27,7 @@ def describe_hardware(task: Task, environment: Environment | None) -> HardwareWo
     here = environment if task.target.present else None
     lines = _gpu(task, here) if kinds()[task.target.kind].gpu else _cpu(here)
     lines += _floor(task, here.device) if here else []
+    lines += [f"precision flags: {task.numerics.words}"] if task.numerics.flags else []
     lines += _software(here) if here else []
     return HardwareWords(facts="\n".join(lines), limits=tuple(_limits(task.source.limits)))
 
