@@ -16,7 +16,7 @@ from pathlib import Path
 
 from provenance import provenance
 from pydantic import JsonValue
-from suite import Listed, listed
+from suite import ROOT, Listed, listed
 
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import KernelwrightError, ProposeError
@@ -40,7 +40,7 @@ async def main(arguments: argparse.Namespace) -> None:
     target, out = resolve_target(arguments.target), Path(arguments.out)
     end = time.monotonic() + arguments.seconds
     referee = Referee(Policy(search_seconds=arguments.search_seconds, final_seconds=arguments.final_seconds))
-    tasks = [task for task in listed(arguments.folder) if arguments.only in task.name]
+    tasks = [task for task in _tasks(arguments.folder) if arguments.only in task.name]
     try:
         head = {**provenance(await referee.environment(target)), "target": target.name, "size": arguments.size}
         rows = _known(out, head)
@@ -57,6 +57,13 @@ async def main(arguments: argparse.Namespace) -> None:
     sys.stdout.write(_table(list(rows.values()), len(tasks)))
 
 
+def _tasks(folder: str) -> list[Listed]:
+    """The suite's own tasks and those of the field; or those of one folder."""
+    paths = sorted((ROOT / "field").rglob("*.py"))
+    field = [Listed(str(p.relative_to(ROOT).with_suffix("")), f"field {p.parent.name}", ()) for p in paths]
+    return [task for task in (*listed(), *field) if task.name.startswith(folder)]
+
+
 def _known(out: Path, head: Row) -> dict[str, Row]:
     """Rows of an earlier pass on the same device, at the same size, with the same versions."""
     document = json.loads(out.read_text()) if out.exists() else {"rows": []}
@@ -68,7 +75,8 @@ async def _row(referee: Referee, listed_task: Listed, arguments: argparse.Namesp
     start = time.monotonic()
     row: Row = {"task": listed_task.name, "family": listed_task.family, "outcome": "not written"}
     try:
-        task = await referee.admit(listed_task.source(arguments.size), target)
+        named = "full" if arguments.size == "large" and listed_task.name.startswith("field/") else arguments.size
+        task = await referee.admit(listed_task.source(named), target)
         design = DESIGNS[LANGUAGES.get(target.kind, "triton")](task)
         row |= _shape_of(design)
         row |= await _best(referee, task, design, arguments.tries)

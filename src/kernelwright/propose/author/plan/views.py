@@ -200,6 +200,13 @@ def _split(b: Builder, a: Arguments) -> Result:
     return tuple(part(b, x, dim, start, n) for start, n in zip(starts, lengths, strict=True))
 
 
+def _gated(b: Builder, a: Arguments) -> Value:
+    """One half times the sigmoid of the other."""
+    x, dim = a.tensor("self"), int(a.number("dim", -1))
+    half = b.axes.size(x.shape[dim]) // 2
+    return b.call("mul", part(b, x, dim, 0, half), b.call("sigmoid", part(b, x, dim, half, half)))
+
+
 def _flip(b: Builder, a: Arguments) -> Value:
     x = a.tensor("self")
     for dim in a.dims("dims") or ():
@@ -442,7 +449,7 @@ VIEWS: dict[str, Rule] = {
     "aten.unbind.int": _unbind,
     "aten.chunk.default": _split, "aten.split.Tensor": _split, "aten.split.sizes": _split,
     "aten.split_with_sizes.default": _split,
-    "aten.flip.default": _flip, "aten.roll.default": _roll,
+    "aten.glu.default": _gated, "aten.flip.default": _flip, "aten.roll.default": _roll,
     "aten.repeat.default": _repeat, "aten.tile.default": _repeat,
     "aten.repeat_interleave.self_int": _repeat_interleave,
     "aten.pad.default": _pad, "aten.constant_pad_nd.default": _pad,

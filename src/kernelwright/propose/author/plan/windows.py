@@ -125,6 +125,14 @@ def _adaptive(rank: int, op: str) -> Rule:
     return rule
 
 
+def _adaptive_places(rank: int) -> Rule:
+    def rule(b: Builder, a: Arguments) -> Result:
+        found = _adaptive(rank, "max")(b, a)
+        return found if isinstance(found, tuple) else (found, None)
+
+    return rule
+
+
 def _convolution(rank: int) -> Rule:
     def rule(b: Builder, a: Arguments) -> Value:
         x, weight = a.tensor("input"), a.tensor("weight")
@@ -234,6 +242,7 @@ WINDOWS: dict[str, Rule] = {
     **{f"aten.max_pool{n}d.default": _max_pool(n) for n in (1, 2, 3)},
     **{f"aten.max_pool{n}d_with_indices.default": _max_pool_indices(n) for n in (1, 2, 3)},
     **{f"aten.adaptive_avg_pool{n}d.default": _adaptive(n, "mean") for n in (1, 2, 3)},
+    **{f"aten.adaptive_max_pool{n}d.default": _adaptive_places(n) for n in (1, 2, 3)},
     "aten._adaptive_avg_pool2d.default": _adaptive(2, "mean"),
     "aten._adaptive_avg_pool3d.default": _adaptive(3, "mean"),
     **{f"aten.conv{n}d.{kind}": _convolution(n) for n in (1, 2, 3) for kind in ("default", "padding")},

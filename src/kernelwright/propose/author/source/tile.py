@@ -127,7 +127,7 @@ def split_position(writer: Writer, names: Names, group: Group, sizes: dict[int, 
     for axis, digit in zip(group.axes, digits(marker, extents), strict=True):
         if axis not in needed:
             continue
-        name = names.fresh(next(letter for letter in LETTERS if letter not in names.taken))
+        name = names.fresh(next((letter for letter in LETTERS if letter not in names.taken), LETTERS[-1]))
         writer.line(f"{name} = {_spelled(digit, group.position)}")
         names.values[Index(axis).key] = name
 
