@@ -151,6 +151,7 @@ def render(comparison: Comparison) -> str:
         c=comparison,
         best=best,
         best_mean=words.speedup(compared(best), "eager", "all") if best else None,
+        best_as_is={b: words.speedup(compared(best), b, "solved") for b in ("eager", "compile")} if best else {},
         best_name=words.arm_name(best.arm, arms) if best else "",
         names=[words.arm_name(row.arm, arms) for row in comparison.arms],
         kinds=[kind(number) for number in range(len(arms))],

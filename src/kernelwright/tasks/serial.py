@@ -87,7 +87,7 @@ def _parts(file: Path, text: str, where: str) -> tuple[Table, str]:
     if head is None and not beside.is_file():
         raise TaskError(
             f"{where} has no comment /* kernelwright … */ with TOML, and there is no {beside.name}: say its [sizes] and "
-            f"[arguments] in one of them ({page('graph.md')})",
+            f"[arguments] in one of them ({page('serial.md')})",
             "no_task",
         )
     toml = head[1] if head else read_text(beside, "task")

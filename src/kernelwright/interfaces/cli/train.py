@@ -25,8 +25,18 @@ Sources = Annotated[
     typer.Option(
         "--from",
         metavar="SOURCE",
-        help="author, a run's folder, or a file of pairs (KernelBook's format). Repeatable.",
+        help="author, a run's folder, a file of pairs (KernelBook's format), or a model as --model spells it, which writes "
+        "kernels for the tasks of --data. Repeatable.",
         rich_help_panel=_DATA,
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the recipe, over the file's. Repeatable.",
+        rich_help_panel=_RECIPE,
     ),
 ]
 
@@ -47,16 +57,8 @@ def train(  # noqa: PLR0913  a flag is a parameter
     ] = False,
     recipe: Annotated[Path | None, _option("A TOML file with settings.", _RECIPE)] = None,
     model: Annotated[str | None, _option("A checkpoint's folder, an adapter's, or a .gguf file.", _RECIPE)] = None,
-    data: Annotated[Path | None, _option("The data set's folder.", _RECIPE)] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting of the recipe, over the file's. Repeatable.",
-            rich_help_panel=_RECIPE,
-        ),
-    ] = None,
+    data: Annotated[Path | None, _option("The data set's folder.")] = None,
+    settings: Settings = None,
     target: Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")] = None,
     seconds: Annotated[float | None, _option("Stop after so long; the same command goes on.")] = None,
     workers: Annotated[int | None, _option("Referee workers; more than one only with effort verify.")] = None,
@@ -73,7 +75,8 @@ def train(  # noqa: PLR0913  a flag is a parameter
     given = {name: value for name, value in shared.items() if value is not None}
     with interruptible(AGAIN):
         if what == "data":
-            _data(context, folder, tuple(sources or ("author",)), count, again, given, json)
+            request = {"sources": tuple(sources or ("author",)), "count": count, "tasks": data, **given}
+            _data(context, folder, request, again, json)
             return
         if what != "grpo":
             given.pop("target", None)
@@ -102,18 +105,10 @@ def _settings(texts: list[str]) -> dict[str, Any]:
     return found
 
 
-def _data(  # noqa: PLR0913
-    context: typer.Context,
-    folder: Path,
-    sources: tuple[str, ...],
-    count: int,
-    again: bool,
-    given: dict[str, Any],
-    json: bool,
-) -> None:
+def _data(context: typer.Context, folder: Path, given: dict[str, Any], again: bool, json: bool) -> None:
     from kernelwright import api
 
-    request = api.DataRequest(folder, sources, count, **given)
+    request, count = api.DataRequest(folder, **given), given["count"]
     suppliers = suppliers_of(context)
     with ERRORS.status("reading") as status:
         if again:
