@@ -44,7 +44,7 @@ def read_receipt(file: Path) -> Receipt:
     """
     document = _document(_text(file), file)
     version = document.get("receipt")
-    if version is None:
+    if "receipt" not in document:
         raise ReceiptError(f"{str(file)!r} is no receipt: name a file that --receipt wrote")
     if version != RECEIPT_VERSION:
         raise ReceiptError(
