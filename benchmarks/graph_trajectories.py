@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,8 @@ from kernelwright.tasks.table import read_task
 TASKS = Path(__file__).parent.parent / "tasks" / "serial"
 RESULTS = Path(__file__).parent / "results"
 POLICY = Policy(baselines=("eager",), final_baselines=(), search_blocks=6, search_seconds=0.4, seeds=3)
+SMALL = "small"
+"""The workload that every serial task has beside its own sizes."""
 TOGETHER = 3
 """Codes in flight: two are built while one is timed."""
 
@@ -75,8 +78,8 @@ class Family(NamedTuple):
 
 
 def families(only: Sequence[str] = (), workload: str = "") -> Iterator[Family]:
-    """Every switched source, CUDA C++ first, in its task at a workload's sizes."""
-    for file in sorted((TASKS / "steps").iterdir(), key=lambda f: ((".cu", ".py", ".cpp").index(f.suffix), f.name)):
+    """Every switched source, those of one task together, in its task at a workload's sizes."""
+    for file in sorted((TASKS / "steps").iterdir(), key=lambda f: (f.stem, (".cu", ".py", ".cpp").index(f.suffix))):
         if not only or file.stem in only:
             yield Family(file, read_task(with_size(TASKS / f"{file.stem}.cpp", workload)), read_switched(file))
 
@@ -124,7 +127,7 @@ async def _family(
     except TaskError as error:
         print(f"{family.file.name}: not admitted: {error}", flush=True)  # noqa: T201
         return len(wanted)
-    serial_us, room, left = _serial_us(family.task) if target.present else None, asyncio.Semaphore(TOGETHER), 0
+    serial_us, room, left = _serial_us(family.task.source) if target.present else None, asyncio.Semaphore(TOGETHER), 0
 
     async def one(state: State, code: str) -> None:
         nonlocal left
@@ -147,10 +150,11 @@ async def _family(
     return left
 
 
-def _serial_us(task: TaskSource) -> float:
+@cache
+def _serial_us(reference: str) -> float:
     """The best of three calls on the host, in a process that is our own: the tasks here are."""
     module: dict[str, object] = {}
-    exec(compile(task.source, "<task>", "exec"), module)  # noqa: S102
+    exec(compile(reference, "<task>", "exec"), module)  # noqa: S102
     function = module["FUNCTION"]
     assert isinstance(function, SerialFunction)
     inputs, best = function.inputs(), float("inf")
@@ -169,11 +173,11 @@ def _line(family: Family, row: Row) -> str:
 def build(files: Sequence[Path]) -> int:
     """Merge every judged trajectory into the package's graph, and write down what was measured."""
     rows = [row for file in files for row in _read(file)]
-    graphs, default = [from_cards()], {family.task.name: family.task.sizes for family in families()}
+    graphs = [from_cards()]
     for device in dict.fromkeys(row.device for row in rows):
-        judged = {row.code: row.judged for row in rows if row.device == device and row.sizes == default[row.task]}
-        graphs.append(_of_device(judged))
-        _write_results(device, [row for row in rows if row.device == device])
+        here = [row for row in rows if row.device == device]
+        graphs.append(_of_device(here))
+        _write_results(device, here)
     graph = united(graphs)
     write_whole(SHIPPED, graph_text(graph))
     print(stats(graph).model_dump_json(indent=1))  # noqa: T201
@@ -185,13 +189,21 @@ def _read(file: Path) -> list[Row]:
         return lines.read()
 
 
-def _of_device(judged: dict[str, Judged]) -> TechniqueGraph:
-    graph = TechniqueGraph()
-    for family in families():
-        operations = family_of(family.task)
-        for way in trajectories(family.source, family.task.serial, operations, family.kind, family.task.sizes):
+def _of_device(rows: Sequence[Row]) -> TechniqueGraph:
+    """The trajectories of every source, at the sizes of the task, or else of its workload `small`."""
+    graph, merged_already = TechniqueGraph(), set()
+    for family in (family for workload in ("", SMALL) for family in families(workload=workload)):
+        judged = {
+            row.code: row.judged for row in rows if row.sizes == family.task.sizes and row.task == family.task.name
+        }
+        if family.file in merged_already or not judged:
+            continue
+        for way in trajectories(
+            family.source, family.task.serial, family_of(family.task), family.kind, family.task.sizes
+        ):
             if all(code_id(step.code) in judged for step in way.steps):
                 graph = merged(graph, way, judged)
+                merged_already.add(family.file)
     return graph
 
 

@@ -1,4 +1,4 @@
-"""A small model from scratch, taught to write Triton: `python benchmarks/train_small.py OUT [options]`.
+r"""A small model from scratch, taught to write Triton: `python benchmarks/train_small.py OUT [options]`.
 
 Stages, each kept in --work and gone on with when the same command is called again on the same machine; OUT gets a copy of
 what people want to have:
@@ -16,7 +16,8 @@ the weights in bfloat16, at most 15 MiB each: `cat model.part-* | tar xz`.
 
 On one H200 (wheels of trl 1.16.0, datasets 5.2.0, dill and multiprocess beside the usual ones), in one call of 590 s:
 
-    python benchmarks/train_small.py $OUT --seconds 560 --data-seconds 150 --sft-steps 900 --grpo-seconds 170
+    HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH python benchmarks/train_small.py $OUT \
+        --seconds 560 --data-seconds 150 --sft-steps 900 --grpo-seconds 170 --export
 
 To try it without a GPU:
 
@@ -358,7 +359,7 @@ def options() -> argparse.Namespace:
     found.add_argument("--scale", default="group")
     numbers = {
         "seconds": 560.0, "data-seconds": 150.0, "grpo-seconds": 170.0, "measure-seconds": 80.0, "sft-rate": 1e-3,
-        "grpo-rate": 1e-4, "workers": 8, "count": 2000, "first": 0, "of-structure": 3, "vocabulary": 4096, "sft-steps": 900,
+        "grpo-rate": 1e-4, "workers": 10, "count": 2000, "first": 0, "of-structure": 3, "vocabulary": 4096, "sft-steps": 900,
         "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 60, "grpo-tasks": 40, "groups": 16, "trajectories": 8,
         "max-new-tokens": 768, "save-every": 4,
     }  # fmt: skip
@@ -369,6 +370,6 @@ def options() -> argparse.Namespace:
 
 if __name__ == "__main__":
     asked = options()
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # workers are started beside it
     os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(1, OPEN_TASKS // asked.workers)))
     Bench(asked).run()

@@ -341,8 +341,8 @@ def show_graph(file: Path | None, page: Path | None, picture: Path | None) -> li
     """
     graph = graph_of(str(file or ""))
     told = [(n, str(v)) for n, v in stats(graph).model_dump().items() if not isinstance(v, dict)]
-    texts = ((page, lambda: render_graph(graph, told)), (picture, lambda: svg(graph)))
-    return [write_whole(place, text()) for place, text in texts if place is not None]
+    written = [] if page is None else [write_whole(page, render_graph(graph, told))]
+    return written if picture is None else [*written, write_whole(picture, svg(graph))]
 
 
 def merge_graphs(files: Sequence[Path], out: Path) -> GraphStats:

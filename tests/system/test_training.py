@@ -11,7 +11,7 @@ import pytest
 
 from kernelwright.errors import StoreError
 from kernelwright.models.config import read_model
-from kernelwright.models.table import make_model
+from kernelwright.models.table import keep_local, make_model
 from kernelwright.records.chat import ChatMessage, ChatRequest
 from kernelwright.records.policy import Policy
 from kernelwright.store.files import read_lines
@@ -38,6 +38,7 @@ def data(tmp_path_factory, warm_referee):
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory, data):
+    keep_local()
     from kernelwright.train.engine.small import make_small  # noqa: PLC0415  imports torch
 
     texts = [text for prompt, reply in rows(read_samples(data), "frontend") for text in (prompt[1].text, reply)]

@@ -222,7 +222,7 @@ def _square(cells: Sequence[CellResult]) -> Square:
         only = {cell.status for cell in ended}
         told = words.STATUS[only.pop()] if len(only) == 1 and "done" not in only else "not solved"
         return Square("h-fail", told, note)
-    found = [cell.eager.median for cell in right if cell.eager]
+    found = [cell.eager.median for cell in right if cell.eager and not cell.eager.blurred]
     if not found:
         return Square("h-even", "right, not timed", note)
     mean = geometric_mean(found)

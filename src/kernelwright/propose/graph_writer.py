@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kernelwright.errors import UsageError
 from kernelwright.propose.author.author import Author
-from kernelwright.propose.navigator import chosen
+from kernelwright.propose.llm.navigator import chosen
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal, WorkedStep
 from kernelwright.records.rewrite import rewritten

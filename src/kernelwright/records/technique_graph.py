@@ -167,6 +167,11 @@ class TechniqueGraph(Record):
             found[edge.source] = (*found.get(edge.source, ()), edge)
         return found
 
+    @cached_property
+    def walked(self) -> dict[tuple[object, ...], tuple[object, ...]]:
+        """What walks have worked out of it, for the next one: carrying a change over takes longer than all the rest."""
+        return {}
+
     def steps(self) -> Iterator[tuple[Edge, StepExample]]:
         """Every example with its edge; counter-evidence is left out."""
         return ((edge, example) for edge in self.edges for example in edge.examples)

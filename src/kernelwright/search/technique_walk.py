@@ -7,6 +7,7 @@ known before it is written where an example's change fits, so that a transpositi
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
 from kernelwright.records.attempt import WorkedStep
 from kernelwright.records.rewrite import rewritten
@@ -106,14 +107,26 @@ class Walk:
 
     def _actions(self, state: State) -> Iterator[Action]:
         """All successors at once, in the graph's order."""
-        for edge in self._scope.graph.out(state.technique):
-            found = self._action(edge, state.code)
-            if found is None or found.result == code_id(state.code):
-                continue
-            if found.result is not None:
-                self._to.setdefault(found.result, []).append(found)
-                found.failed, found.pending = found.result in self._wrong, found.result in self._judging
-            yield found
+        scope = self._scope
+        about = (
+            scope.kind,
+            scope.language,
+            scope.family,
+            scope.device,
+            scope.writer,
+            *scope.sizes.items(),
+            scope.authored,
+        )
+        key = (*about, self._with_examples, *state.key)
+        if key not in scope.graph.walked:
+            found = (self._action(edge, state.code) for edge in scope.graph.out(state.technique))
+            scope.graph.walked[key] = tuple(a for a in found if a is not None and a.result != code_id(state.code))
+        for known in cast("tuple[Action, ...]", scope.graph.walked[key]):
+            action = Action(known.edge, known.technique, known.step, known.result)
+            if action.result is not None:
+                self._to.setdefault(action.result, []).append(action)
+                action.failed, action.pending = action.result in self._wrong, action.result in self._judging
+            yield action
 
     def _action(self, edge: Edge, code: str) -> Action | None:
         scope = self._scope

@@ -16,6 +16,7 @@ from pydantic import JsonValue, ValidationError
 
 from kernelwright.errors import TaskError
 from kernelwright.languages import COMMENTS
+from kernelwright.pages import page
 from kernelwright.records.graph import FAMILIES
 from kernelwright.records.serial import SerialArgument, SerialCase, SerialSpec, worth
 from kernelwright.records.task import DeclaredDomain, TaskLimits, TaskSource
@@ -86,7 +87,7 @@ def _parts(file: Path, text: str, where: str) -> tuple[Table, str]:
     if head is None and not beside.is_file():
         raise TaskError(
             f"{where} has no comment /* kernelwright … */ with TOML, and there is no {beside.name}: say its [sizes] and "
-            "[arguments] in one of them (docs/serial.md)",
+            f"[arguments] in one of them ({page('serial.md')})",
             "no_task",
         )
     toml = head[1] if head else read_text(beside, "task")

@@ -26,8 +26,8 @@ from kernelwright.records.evaluation import Evaluation, Refused, is_right, speed
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
-from kernelwright.train.data.structure import Split
 from kernelwright.train.filters import faked
+from kernelwright.train.structure import Split
 
 if TYPE_CHECKING:
     from kernelwright.records.names import LanguageName

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from kernelwright.errors import StoreError, UsageError
+from kernelwright.pages import page
 from kernelwright.records.base import Record
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.store.files import write_whole
@@ -151,7 +152,9 @@ def read_recipe(file: Path | None, flags: Mapping[str, JsonValue]) -> Recipe:
         return RECIPES.validate_python({**table, **flags})
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(str(p) for p in f['loc'][1:])}: {f['msg']}" for f in error.errors())
-        raise UsageError(f"the recipe does not make a run: {faults}. docs/training.md lists every setting") from None
+        raise UsageError(
+            f"the recipe does not make a run: {faults}. {page('training.md')} lists every setting"
+        ) from None
 
 
 def keep_recipe(folder: Path, recipe: Recipe) -> None:

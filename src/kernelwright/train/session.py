@@ -15,6 +15,7 @@ from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.models.table import keep_local
 from kernelwright.records.base import Record
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
@@ -167,6 +168,7 @@ def _rows(recipe: Sft | Judge, samples: Iterable[Sample]) -> Iterable[Row]:
 
 
 def _engine(name: str) -> Any:  # noqa: ANN401  a module that needs an extra
+    keep_local()
     try:
         return import_module(f"kernelwright.train.engine.{name}")
     except ModuleNotFoundError as error:

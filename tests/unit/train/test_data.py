@@ -14,7 +14,7 @@ from kernelwright.train.data.kernelbook import read_kernelbook
 from kernelwright.train.data.migrate import REWRITES, migrate
 from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.plain import plain
-from kernelwright.train.data.structure import split_of, structure
+from kernelwright.train.structure import split_of, structure
 
 
 def test_a_module_follows_from_its_seed_and_is_a_task():

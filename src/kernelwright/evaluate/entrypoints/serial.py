@@ -84,7 +84,7 @@ class SerialFunction:
     def _outputs(self, given: Sequence[torch.Tensor], double: bool) -> list[torch.Tensor]:
         named = {a.name: t for a, t in zip(self._spec.inputs, given, strict=True)}
         return [
-            named[a.name].clone() if a.inout else torch.zeros(self._shape(a), dtype=_dtype(a, double))
+            named[a.name].clone() if a.inout else torch.zeros(self._shape(a), dtype=_dtype(a, double), device="cpu")
             for a in self._spec.outputs
         ]
 

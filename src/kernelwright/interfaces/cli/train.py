@@ -20,6 +20,27 @@ def _option(words: str, panel: str | None = None, metavar: str | None = None) ->
     return typer.Option(metavar=metavar, help=words, rich_help_panel=panel)
 
 
+Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from",
+        metavar="SOURCE",
+        help="author, a run's folder, a file of pairs (KernelBook's format), or a model as --model spells it, which writes "
+        "kernels for the tasks of --data. Repeatable.",
+        rich_help_panel=_DATA,
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the recipe, over the file's. Repeatable.",
+        rich_help_panel=_RECIPE,
+    ),
+]
+
+
 def train(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
     what: Annotated[
@@ -29,31 +50,15 @@ def train(  # noqa: PLR0913  a flag is a parameter
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The data set's or the training run's folder.", show_default=False)
     ],
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from",
-            metavar="SOURCE",
-            help="author, a run's folder, or a file of pairs (KernelBook's format). Repeatable.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
+    sources: Sources = None,
     count: Annotated[int, _option("Samples that the data set is to have.", _DATA)] = 200,
     again: Annotated[
         bool, typer.Option("--revalidate", help="Judge every sample again, repair or drop.", rich_help_panel=_DATA)
     ] = False,
     recipe: Annotated[Path | None, _option("A TOML file with settings.", _RECIPE)] = None,
     model: Annotated[str | None, _option("A checkpoint's folder, an adapter's, or a .gguf file.", _RECIPE)] = None,
-    data: Annotated[Path | None, _option("The data set's folder.", _RECIPE)] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting of the recipe, over the file's. Repeatable.",
-            rich_help_panel=_RECIPE,
-        ),
-    ] = None,
+    data: Annotated[Path | None, _option("The data set's folder.")] = None,
+    settings: Settings = None,
     target: Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")] = None,
     seconds: Annotated[float | None, _option("Stop after so long; the same command goes on.")] = None,
     workers: Annotated[int | None, _option("Referee workers; more than one only with effort verify.")] = None,
@@ -70,7 +75,8 @@ def train(  # noqa: PLR0913  a flag is a parameter
     given = {name: value for name, value in shared.items() if value is not None}
     with interruptible(AGAIN):
         if what == "data":
-            _data(context, folder, tuple(sources or ("author",)), count, again, given, json)
+            request = {"sources": tuple(sources or ("author",)), "count": count, "tasks": data, **given}
+            _data(context, folder, request, again, json)
             return
         if what != "grpo":
             given.pop("target", None)
@@ -99,18 +105,10 @@ def _settings(texts: list[str]) -> dict[str, Any]:
     return found
 
 
-def _data(  # noqa: PLR0913
-    context: typer.Context,
-    folder: Path,
-    sources: tuple[str, ...],
-    count: int,
-    again: bool,
-    given: dict[str, Any],
-    json: bool,
-) -> None:
+def _data(context: typer.Context, folder: Path, given: dict[str, Any], again: bool, json: bool) -> None:
     from kernelwright import api
 
-    request = api.DataRequest(folder, sources, count, **given)
+    request, count = api.DataRequest(folder, **given), given["count"]
     suppliers = suppliers_of(context)
     with ERRORS.status("reading") as status:
         if again:

@@ -34,7 +34,10 @@ class Author:
     def refuse(self, task: Task, language: LanguageName | None) -> None:
         """See `Selective.refuse`."""
         first = ProposalRequest(number=0, intent="seed")
-        self._one(Brief(task, first, parents=(), feedback=(), seed=0, language=language), 0)
+        try:
+            self._one(Brief(task, first, parents=(), feedback=(), seed=0, language=language), 0)
+        except ProposeError as error:
+            raise ProposeError(f"the built-in author cannot write this task: {error}") from None
 
     def _one(self, brief: Brief, sibling: int) -> Proposal:
         seed = brief.seed + 1_000_003 * sibling

@@ -26,7 +26,7 @@ from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Task
 
-DOUBLES = 4000
+DOUBLES = 4096
 """Pairs of changes that are estimated."""
 
 

@@ -7,13 +7,13 @@ import gymnasium
 
 from kernelwright.errors import UsageError
 from kernelwright.records.chat import ChatMessage
-from kernelwright.train.data.structure import Split
 from kernelwright.train.environment import Environment, Episode
+from kernelwright.train.structure import Split
 
 MOST_CHARACTERS = 1 << 20
 
 
-class KernelEnv(gymnasium.Env[str, str]):
+class KernelEnv(gymnasium.Env[str, str]):  # type: ignore[misc]
     """One episode at a time. The observation is the prompt as text, the action is a model's reply.
 
     A step of which the referee knows nothing has the reward NaN and `info["unjudged"]`: leave it out.

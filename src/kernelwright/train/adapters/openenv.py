@@ -24,13 +24,13 @@ from kernelwright.train.environment import Assignment, Environment, Episode, Set
 from kernelwright.train.session import open_judges
 
 
-class KernelAction(Action):
+class KernelAction(Action):  # type: ignore[misc]
     """A reply."""
 
     code: str
 
 
-class KernelObservation(Observation):
+class KernelObservation(Observation):  # type: ignore[misc]
     """What the reply came to, and the next prompt."""
 
     prompt: str = ""
@@ -39,14 +39,14 @@ class KernelObservation(Observation):
     speedup: float | None = None
 
 
-class KernelState(State):
+class KernelState(State):  # type: ignore[misc]
     """Where the episode stands."""
 
     task: str = ""
     split: str = "train"
 
 
-class KernelServer(Base[KernelAction, KernelObservation, KernelState]):
+class KernelServer(Base[KernelAction, KernelObservation, KernelState]):  # type: ignore[misc]
     """One session."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True

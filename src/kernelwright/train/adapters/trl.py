@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from kernelwright.train.data.structure import Split
 from kernelwright.train.environment import Environment
+from kernelwright.train.structure import Split
 
 RewardFunction = Callable[..., Awaitable[list[float | None]]]
 

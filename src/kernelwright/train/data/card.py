@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from kernelwright.train.data.sample import Sample
-from kernelwright.train.data.structure import HELD_OUT
+from kernelwright.train.structure import HELD_OUT
 
 TEMPLATE = """\
 # Data card: {name}

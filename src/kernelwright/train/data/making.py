@@ -16,6 +16,8 @@ from pydantic import Field
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError, UsageError
+from kernelwright.models.config import SHORT, is_provider, read_model
+from kernelwright.models.table import ChatModel
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.evaluation import is_right
@@ -26,6 +28,7 @@ from kernelwright.store.files import open_lines, write_whole
 from kernelwright.store.run import RunStore
 from kernelwright.train.data.card import card
 from kernelwright.train.data.collect import Collector, Heard, Pair, Tally, authored
+from kernelwright.train.data.drawn import drawn
 from kernelwright.train.data.kernelbook import read_kernelbook
 from kernelwright.train.data.migrate import migrate
 from kernelwright.train.data.modules import random_module
@@ -45,7 +48,11 @@ class DataRequest:
 
     folder: Path
     sources: tuple[str, ...] = (AUTHOR,)
-    """`author`, folders of runs, and files in KernelBook's format."""
+    """`author`, folders of runs, files in KernelBook's format, and models, as `--model` spells them."""
+    tasks: Path | None = None
+    """For models: the data set whose training tasks they write kernels for."""
+    each: int = 8
+    """Kernels that a model writes for each task."""
     count: int = 200
     """Samples that the data set is to have in the end."""
     target: str | None = None
@@ -67,7 +74,7 @@ class DataReport(Record):
     samples: int
     added: int
     fates: dict[str, int]
-    """Pairs that were not kept, by why: an outcome, `task`, `author`, `duplicate`, `structure`, `unjudged`."""
+    """Pairs that were not kept, by why: an outcome, `task`, `unwritten`, `duplicate`, `structure`, `unjudged`."""
     author: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """By split: kernels that were right, of those that were judged."""
 
@@ -112,7 +119,13 @@ async def _make(request: DataRequest, suppliers: Suppliers, heard: Heard) -> Dat
             if Path(source, RUN).exists():
                 _from_run(Path(source), request.folder)
                 continue
-            found = await collector.collect(_pairs(source, request), request.folder, request.count, request.seconds)
+            model = _model(source, suppliers)
+            try:
+                pairs = _pairs(source, request, model)
+                found = await collector.collect(pairs, request.folder, request.count, request.seconds)
+            finally:
+                if model is not None:
+                    await model.close()
             tally.fates += found.fates
             tally.judged += found.judged
             tally.right += found.right
@@ -130,13 +143,26 @@ async def _make(request: DataRequest, suppliers: Suppliers, heard: Heard) -> Dat
     )
 
 
-def _pairs(source: str, request: DataRequest) -> Iterator[Pair]:
+def _pairs(source: str, request: DataRequest, model: ChatModel | None) -> Iterator[Pair]:
+    if model is not None:
+        samples = read_samples(request.tasks) if request.tasks else []
+        known = [one.task.source for one in samples if one.split == "train"]
+        if not known:
+            raise UsageError(f"source {source!r} writes kernels for the tasks of a data set: name one with --data")
+        return drawn(model, known, request.each)
     if source == AUTHOR:
         modules = (random_module(n, rows=request.rows, columns=request.columns) for n in itertools.count(request.seed))
         return authored(modules)
     if Path(source).is_file():
         return read_kernelbook(Path(source))
-    raise UsageError(f"source {source!r} is neither `author`, a run's folder nor a file of pairs")
+    raise UsageError(f"source {source!r} is neither `author`, a run's folder nor a file of pairs, nor a model")
+
+
+def _model(source: str, suppliers: Suppliers) -> ChatModel | None:
+    """The model that a source names; None: it names none."""
+    provider = source.partition(":")[0]
+    named = ":" in source and is_provider(SHORT.get(provider, provider))
+    return suppliers.model(read_model(source)) if named else None
 
 
 def _from_run(folder: Path, into: Path) -> None:
@@ -223,7 +249,8 @@ class _Again:
         try:
             task = await self._judges.admit(one.task.source, self._target)
         except TaskError:
-            return self._drop("task")
+            self._drop("task")
+            return None
         made = migrate(one.candidate.source)
         tried = [one.candidate] + [one.candidate.model_copy(update={"source": made.text})] * bool(made.rewrites)
         outcome = ""
@@ -238,7 +265,8 @@ class _Again:
                 changed = {"task": task, "candidate": candidate, "judged": judged(found, self._versions)}
                 return one.model_copy(update={**changed, "migrated": migrated})
             outcome = found.outcome
-        return self._drop(outcome)
+        self._drop(outcome)
+        return None
 
     def _drop(self, why: str) -> None:
         self._dropped[why] = self._dropped.get(why, 0) + 1

@@ -6,6 +6,7 @@ referee judges the result like any kernel.
 """
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def migrate(text: str) -> Migrated:
     """The source with every known change applied; the same text where there is nothing to change."""
     told: list[str] = []
     for one in REWRITES:
-        text, count = re.subn(one.pattern, lambda found, one=one: _in_place(one, found), text, flags=re.MULTILINE)
+        text, count = re.subn(one.pattern, partial(_in_place, one), text, flags=re.MULTILINE)
         told += [one.name] * bool(count)
     for name, pattern, put in PHRASES:
         text, count = re.subn(pattern, put, text)

@@ -5,6 +5,7 @@ from typing import Literal
 
 from kernelwright.languages import language
 from kernelwright.records.chat import ChatMessage
+from kernelwright.records.task import Task
 from kernelwright.train.data.sample import Sample
 from kernelwright.train.environment import Assignment, Environment, Judge, Settings
 
@@ -23,11 +24,16 @@ def fenced(source: str, fence: str) -> str:
     return f"```{fence}\n{source.rstrip()}\n```"
 
 
+def opening(task: Task, role: str) -> tuple[ChatMessage, ...]:
+    """The first prompt of a role about a task."""
+    return Environment((), _Nobody(), Settings(role=role)).opening(Assignment(task=task))
+
+
 def rows(
     samples: Iterable[Sample], role: Literal["frontend", "midend", "coder"], variant: str = "standard"
 ) -> Iterator[Row]:
     """A prompt and its reply for each sample that has what the role starts from: the mid-end needs a parent."""
-    nobody: Judge = _Nobody()  # type: ignore[assignment]
+    nobody: Judge = _Nobody()
     environment = Environment((), nobody, Settings(role=role, variant=variant))
     for one in samples:
         if role == "midend" and one.parent is None:

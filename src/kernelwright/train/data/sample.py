@@ -14,10 +14,10 @@ from kernelwright.records.evaluation import Evaluation, Measured
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.task import Task
 from kernelwright.store.files import read_lines
-from kernelwright.train.data.structure import Split, split_of, structure
+from kernelwright.train.structure import Split, split_of, structure
 
 FILE = "samples.jsonl"
-Origin = Literal["author", "inductor", "run", "kernelbook"]
+Origin = Literal["author", "model", "run", "kernelbook"]
 
 
 class Judged(Record):

@@ -21,7 +21,7 @@ NAMES = {
 OURS = "kw/"
 
 
-class Watch(transformers.TrainerCallback):
+class Watch(transformers.TrainerCallback):  # type: ignore[misc]
     """Writes `Progress` and passes it on; stops the trainer, with a checkpoint, when the recipe's time is over."""
 
     def __init__(self, keep: Callable[[Record], None], heard: Heard, seconds: float | None = None) -> None:
@@ -82,7 +82,7 @@ def last_checkpoint(folder: Path) -> str | None:
 def _gpu() -> bool:
     import torch  # noqa: PLC0415  asked for late, so that a test can say there is none
 
-    return torch.cuda.is_available()
+    return bool(torch.cuda.is_available())
 
 
 def _boards() -> list[str]:

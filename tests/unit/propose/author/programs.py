@@ -49,7 +49,9 @@ CASES = {
         " torch.diag(a[0]) @ b",
         "a, b", "torch.randn(48, 48), torch.randn(48, 40)",
     ),
-    "in batches": ("torch.bmm(a, b), a @ b[0], F.linear(a, b[0, :40])", "a, b", "torch.randn(3, 33, 40), torch.randn(3, 40, 40)"),
+    "in batches": (
+        "torch.bmm(a, b), a @ b[0], F.linear(a, b[0, :40])", "a, b", "torch.randn(3, 33, 40), torch.randn(3, 40, 40)",
+    ),
     "attended": (
         "F.scaled_dot_product_attention(q, k, v), F.scaled_dot_product_attention(q, q, v, is_causal=True)",
         "q, k, v", "torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16)",
@@ -69,7 +71,8 @@ CASES = {
 
 
 def main(folder):
-    for name, (forward, arguments, inputs) in CASES.items():
+    for name in sys.argv[2:] or CASES:
+        forward, arguments, inputs = CASES[name]
         found = case(model(forward, inputs, arguments=arguments), name.replace(" ", "_"), "cuda")
         design = triton_design(found.task)
         path = folder / f"{found.task.name}.py"
@@ -84,7 +87,8 @@ def main(folder):
             [error(g, w), error(e, w), g.dtype == e.dtype and g.shape == e.shape]
             for g, w, e in zip(_tuple(got), found.reference(), _tuple(eager), strict=True)
         ]
-        print(json.dumps([name, fits, errors]))
+        sys.stdout.write(json.dumps([name, fits, errors]) + "\n")
+        sys.stdout.flush()
 
 
 def _tuple(found):

@@ -48,7 +48,8 @@ FAMILIES = {
     ),
     "labels": (
         "F.cross_entropy(x, y), F.cross_entropy(x, y, reduction='none'), F.nll_loss(F.log_softmax(x, -1), y),"
-        " F.cross_entropy(x, y, label_smoothing=0.1), F.cross_entropy(x, y, ignore_index=3, reduction='sum'), x.gather(1, y[:, None]).squeeze(1) * 2",
+        " F.cross_entropy(x, y, label_smoothing=0.1),"
+        " F.cross_entropy(x, y, ignore_index=3, reduction='sum'), x.gather(1, y[:, None]).squeeze(1) * 2",
         "x, y", f"{X}, torch.randint(0, 37, (7,))",
     ),
     "broadcasts": (

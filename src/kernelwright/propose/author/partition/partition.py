@@ -11,8 +11,8 @@ from math import prod
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.strided.plan import stride
-from kernelwright.propose.author.partition.program import Kept, Kernel, Part, Program, Root, Step, heavies
-from kernelwright.propose.author.plan.builder import Value
+from kernelwright.propose.author.partition.program import Kept, Kernel, Part, Program, Root, Scatter, Step, heavies
+from kernelwright.propose.author.plan.builder import Arguments, Value
 from kernelwright.propose.author.plan.expr import (
     Call,
     Const,
@@ -27,7 +27,7 @@ from kernelwright.propose.author.plan.expr import (
 )
 from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
-from kernelwright.propose.author.plan.positions import plus, times, within
+from kernelwright.propose.author.plan.positions import flattened, plus, times, within
 from kernelwright.propose.author.plan.read import Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
 from kernelwright.records.task import Task
@@ -43,6 +43,7 @@ FEW_DENSE, FEW_APART = 256, 1 << 16
 """Results that leave a device empty: where a program makes one of them, and where each thread does."""
 AT_ONCE = 1 << 18
 """Threads that a device runs at once."""
+SCATTERS = ("aten.scatter_add_.default", "aten.scatter_add.default")
 Families = Sequence[Family]
 
 
@@ -78,12 +79,27 @@ class _Partition:
         for kept in self.reading.stored:
             self._keep(kept)
         roots = [self._root(value, tensor) for value, tensor in zip(self.reading.results, outputs, strict=True)]
-        for root in roots:
-            self._emit(root)
+        for place, root in enumerate(roots):
+            whole = self._kept_whole(root)
+            if whole is not None and whole not in outputs:
+                self.buffers = [buffer for buffer in self.buffers if buffer != whole]
+                outputs = (*outputs[:place], whole, *outputs[place + 1 :])
+            else:
+                self._emit(root)
         if not any(isinstance(step, Kernel) for step in self.steps):
             raise ProposeError(f"{self.task.name!r}: {_nothing(self.steps)}")
         name = identifiers([self.task.name])[0]
         return Program(name, arguments, outputs, tuple(self.buffers), tuple(_together(self.steps, self.families)))
+
+    def _kept_whole(self, root: Root) -> Tensor | None:
+        """The result of a step that is this very output."""
+        given = {t.name for t in self.task.workload.tensors} | {p.name for p in self.task.workload.parameters}
+        match root.expr:
+            case Element(name=name, index=index, inside=None) if index == tuple(Index(a) for a in root.axes):
+                found = self.tensors[name]
+                same = found.shape == root.tensor.shape and found.dtype == root.tensor.dtype
+                return found if same and name not in given else None
+        return None
 
     def _root(self, value: Value, tensor: Tensor) -> Root:
         expr = self.settler.settle(value.expr)
@@ -96,6 +112,8 @@ class _Partition:
     # Operations that stay.
 
     def _keep(self, kept: Stored) -> None:
+        if self._scattered(kept):
+            return
         inputs = {name: self._whole(value, name) for name, value in kept.inputs}
         results = []
         for spec in kept.results:
@@ -103,6 +121,32 @@ class _Partition:
             self.tensors[spec.name] = tensor
             results.append(tensor)
         self.steps.append(Kept(kept.node, inputs, tuple(results), kept.why))
+
+    def _scattered(self, kept: Stored) -> bool:
+        """Whether the operation adds to places of an empty tensor, as a kernel of ours does."""
+        if kept.node.op not in SCATTERS:
+            return False
+        given = Arguments(kept.node, dict(kept.inputs))
+        target, index, source = (given.tensor(name) for name in ("self", "index", "src"))
+        if not isinstance(target.expr, Const) or target.expr.value:
+            return False
+        builder, dim = self.reading.builder, int(given.number("dim", 0)) % len(index.shape)
+        sizes = [builder.axes.size(d) for d in index.shape]
+        if sizes != [builder.axes.size(d) for d in source.shape]:
+            return False
+        (index, source), shape = builder.aligned([index, source])
+        place, value = self.settler.settle(index.expr), self.settler.settle(source.expr)
+        (spec,) = kept.results
+        tensor = _tensor(spec, self._fresh(spec.name))
+        axes = builder.axes.resolve(tuple(a for d in shape for a in d))
+        index_of = [self.settler.settle(builder.position(d)) for d in shape]
+        index_of[dim] = place
+        scatter = Scatter(flattened(index_of, spec.shape), within(place, spec.shape[dim], self.settler.size))
+        root = Root(tensor, axes, value, scatter)
+        self.buffers.append(tensor)
+        self._emit(root)
+        self.tensors[spec.name] = tensor
+        return True
 
     def _whole(self, value: Value, name: str) -> Tensor:
         """The value as a tensor in memory: the very tensor that it is, or a buffer."""
@@ -259,7 +303,7 @@ def _replaced(expr: Expr, changed: Mapping[str, Expr]) -> Expr:
 
 def _every_axis(root: Root) -> set[int]:
     from_nodes: set[int] = set(root.axes)
-    for node in walk(root.expr):
+    for node in walk(root.expr, *root.places):
         match node:
             case Index():
                 from_nodes.add(node.axis)
@@ -284,9 +328,15 @@ def _together(steps: Sequence[Step], families: Families) -> list[Step]:
     return out
 
 
+def _scatters(kernel: Kernel) -> bool:
+    return any(root.scatter is not None for root in kernel.part.roots)
+
+
 def _united(first: Kernel, second: Kernel, families: Families) -> Kernel | None:
     """One kernel for both, where neither needs the other and the family takes them so."""
     wrote = {t.name for t in first.part.writes}
+    if _scatters(first) or _scatters(second):
+        return None
     if any(t.name in wrote for t in second.part.reads):
         return None
     tensors = {**second.part.tensors, **first.part.tensors}

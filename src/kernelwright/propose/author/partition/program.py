@@ -10,12 +10,30 @@ from kernelwright.records.graph import OpNode
 
 
 @dataclass(frozen=True)
+class Scatter:
+    """Where the elements of a root are added, instead of being stored one beside the other."""
+
+    offset: Expr
+    inside: Expr | None
+    """What must hold for an element to be added."""
+
+
+@dataclass(frozen=True)
 class Root:
     """What one kernel stores to one tensor: an expression over axes, which lie in memory in this order."""
 
     tensor: Tensor
     axes: tuple[int, ...]
     expr: Expr
+    scatter: Scatter | None = None
+
+    @property
+    def places(self) -> tuple[Expr, ...]:
+        """Expressions that say where its elements go."""
+        if self.scatter is None:
+            return ()
+        inside = () if self.scatter.inside is None else (self.scatter.inside,)
+        return (self.scatter.offset, *inside)
 
 
 @dataclass(frozen=True)
@@ -34,7 +52,7 @@ class Part:
     @cached_property
     def nodes(self) -> list[Expr]:
         """Every distinct expression, children first."""
-        return walk(*(root.expr for root in self.roots))
+        return walk(*(e for root in self.roots for e in (root.expr, *root.places)))
 
     @cached_property
     def elements(self) -> list[Element]:

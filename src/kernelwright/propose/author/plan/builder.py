@@ -56,6 +56,8 @@ class Axes:
         left, right = self.resolve(left), self.resolve(right)
         if left == right:
             return
+        if self.size(left) != self.size(right):
+            raise ProposeError(f"dimensions of {self.size(left)} and {self.size(right)} elements that should be one")
         if len(left) == 1 and left[0] not in right:
             self._bound[left[0]] = right
         elif len(right) == 1 and right[0] not in left:
@@ -191,7 +193,6 @@ class Builder:
         One of two that run over the same axes in different places, as a tensor and its transpose do, is given axes of
         its own; so is one that would come to run over an axis that another one reduces.
         """
-        values = self._uncaptured(list(values))
         out: list[Value] = []
         places: dict[int, tuple[int, int]] = {}
         for value in values:
@@ -201,6 +202,7 @@ class Builder:
                 here = dict(self._places(value.shape))
             places |= here
             out.append(value)
+        out = self._uncaptured(out)
         return out, self.axes.broadcast(*(v.shape for v in out))
 
     def _uncaptured(self, values: list[Value]) -> list[Value]:
@@ -283,6 +285,9 @@ class Builder:
             return Value(At(value.expr, index.expr, axis[0]), self.axes.broadcast(rest, index.shape))
         if set(axis) & set(self.axes.resolve(index.shape[dim])):
             value = self.renamed(value)
+        for place, wanted in enumerate(index.shape):
+            if place != dim and wanted and self.axes.size(wanted) != self.axes.size(value.shape[place]):
+                value = self.pick(value, place, self.position(wanted), wanted)
         picked = self.pick(value, dim, index.expr, index.shape[dim])
         return Value(picked.expr, self.axes.broadcast(picked.shape, index.shape))
 

@@ -43,8 +43,8 @@ class Expr:
 
     @cached_property
     def bound(self) -> frozenset[int]:
-        """Axes that something under it is reduced over."""
-        own = self.over if isinstance(self, Reduce) else ()
+        """Axes that something under it is reduced over, or that positions replace."""
+        own = self.over if isinstance(self, Reduce) else (self.axis,) if isinstance(self, At) else ()
         return frozenset().union(own, *(child.bound for child in self.children))
 
     def __eq__(self, other: object) -> bool:

@@ -17,8 +17,8 @@ PATTERNS: dict[str, str] = {
     "eq": "{0} == {1}", "ne": "{0} != {1}", "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}",
     "ge": "{0} >= {1}", "and": "{0} && {1}", "or": "{0} || {1}", "not": "!{0}", "quotient": "{0} / {1}",
     "remainder": "{0} % {1}", "int": "static_cast<std::int64_t>({0})", "round": "std::rint({0})",
-} | {op: f"std::{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos")}  # fmt: skip
-FAST = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf"})
+} | {op: f"std::{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil")}  # fmt: skip
+FAST = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf", "sin", "cos"})
 """Calls with a vectorisable version of our own."""
 LIBRARY = FAST - {"sigmoid", "normal_cdf"}
 """Those that the C library has too: it serves where there is one value and not a loop of them."""
@@ -85,6 +85,8 @@ class CppScope(Scope):
         if node.op in FAST:
             space = "std" if self.index is None and node.op in LIBRARY else "fast"
             return f"{space}::{node.op}({operands[0]})"
+        if node.op in ("max", "min") and not any(isinstance(arg, Const) for arg in node.args):
+            return f"fast::{node.op}imum({', '.join(operands)})"
         return PATTERNS[node.op].format(*operands)
 
 

@@ -103,16 +103,16 @@ class _Module:
         texts = iter(self.texts)
         for step in self.program.steps:
             if isinstance(step, Kernel):
-                for tensor in step.part.writes:
-                    w.line(self._made(tensor))
+                for root in step.part.roots:
+                    w.line(self._made(root.tensor, "zeros" if root.scatter else "empty"))
                 for line in next(texts).launch:
                     w.line(line)
             else:
                 self._call(w, step)
 
-    def _made(self, tensor: Tensor) -> str:
+    def _made(self, tensor: Tensor, how: str) -> str:
         where = f"dtype=torch.{tensor.dtype}, device={self.first}.device"
-        return f"{tensor.identifier} = torch.empty({tensor.shape!r}, {where})"
+        return f"{tensor.identifier} = torch.{how}({tensor.shape!r}, {where})"
 
     def _call(self, w: Writer, step: Kept) -> None:
         """PyTorch's own operation."""

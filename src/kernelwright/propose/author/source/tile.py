@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from kernelwright.propose.author.partition.program import Part, Root
+from kernelwright.propose.author.partition.program import Part, Root, Scatter
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, Scan, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import digits, flattened
@@ -73,6 +73,9 @@ class TileScope(TritonScope):
 
     def store(self, root: Root, sizes: dict[int, int]) -> None:
         """Store a root's tile."""
+        if root.scatter is not None:
+            self._add(root, root.scatter)
+            return
         (text,) = self.write([root.expr])
         offset = flattened([Index(a) for a in root.axes], [sizes[a] for a in root.axes])
         masks = self.masks(frozenset(root.axes))
@@ -80,6 +83,15 @@ class TileScope(TritonScope):
         dense = next((g.position for g in self.groups if g.axes == root.axes), None)
         place = dense or self._text(offset)
         self.writer.line(f"tl.store({root.tensor.identifier}_ptr + {_summand(place)}, {text}{mask})")
+
+    def _add(self, root: Root, scatter: Scatter) -> None:
+        """Add a root's tile to where its elements belong."""
+        texts = self.write([root.expr, *root.places])
+        masks = self.masks(frozenset(root.axes)) + [f"({text})" for text in texts[2:]]
+        mask = f", mask={' & '.join(masks)}" if masks else ""
+        shape = "tl.zeros([ROWS, 1], tl.float32) + " if isinstance(root.expr, Const) else ""
+        self.writer.line(f"share = ({shape}{texts[0]}).to(tl.{root.tensor.dtype})")
+        self.writer.line(f'tl.atomic_add({root.tensor.identifier}_ptr + {texts[1]}, share{mask}, sem="relaxed")')
 
 
 def helpers_in(kernel: str) -> list[str]:

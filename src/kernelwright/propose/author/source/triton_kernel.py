@@ -151,6 +151,8 @@ class TritonScope(Scope):
         """An operator or a call. A division by a constant is a product, as in PyTorch on a GPU."""
         if node.op == "div" and isinstance(divisor := node.args[1], Const) and divisor.value:
             return PATTERNS["mul"].format(operands[0], repr(1.0 / divisor.value))
+        if node.op in ("max", "min") and node.kind == "float":
+            return f"tl.{node.op}imum({', '.join(operands)}, propagate_nan=tl.PropagateNan.ALL)"
         return PATTERNS[node.op].format(*operands)
 
 

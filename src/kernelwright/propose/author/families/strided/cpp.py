@@ -7,6 +7,7 @@ that is reduced, a thread makes one result, and the lanes add up parts of it.
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from math import prod
 
 from kernelwright.propose.author.families.strided.cpp_schedule import LoopSchedule
 from kernelwright.propose.author.families.strided.plan import Strided
@@ -71,6 +72,9 @@ class _Loops:
 
     def write(self) -> None:
         """The parallel loops over results, and in them the passes and the stores."""
+        for root in self.part.roots:
+            if root.scatter is not None:
+                self.writer.line(f"std::fill_n({root.tensor.identifier}, {prod(root.tensor.shape)}, 0);")
         rows = self.plan.rows if self.across else self.plan.rows[:-1]
         blocked = [] if self.across else [self._blocks()]
         tiles = [self._tiles()] if self._moves_tiles else []
@@ -78,13 +82,19 @@ class _Loops:
         count = f" collapse({len(loops)})" if len(loops) > 1 else ""
         with ExitStack() as stack:
             if loops:
-                self.writer.pragma(f"#pragma omp parallel for{count} schedule({self.schedule.distribution})")
+                clauses = [f"schedule({self.schedule.distribution})", *self._private()]
+                self.writer.pragma(f"#pragma omp parallel for{count}", *clauses)
             for number, head in enumerate(loops):
                 brace = " {" if number == len(loops) - 1 else ""
                 stack.enter_context(self.writer.block(head + brace, "}" if brace else ""))
             if not loops:
                 stack.enter_context(self.writer.block("{", "}"))
             self._body()
+
+    def _private(self) -> list[str]:
+        """The clause that gives each thread sums of its own, where they are few enough."""
+        few = [r.tensor for r in self.part.roots if r.scatter is not None and prod(r.tensor.shape) <= PRIVATE]
+        return [f"reduction(+ : {tensor.identifier}[:{prod(tensor.shape)}])" for tensor in few]
 
     def _body(self) -> None:
         if not self.across:
@@ -130,7 +140,8 @@ class _Loops:
         axis = self.plan.columns[-1] if self.across else self.plan.rows[-1]
         name = self.names.values[Index(axis).key]
         begin, end = ("0", str(self.sizes[axis])) if self.across else ("begin", "end")
-        self.writer.pragma("#pragma omp simd", *clauses)
+        if not any(root.scatter for root in self.part.roots):
+            self.writer.pragma("#pragma omp simd", *clauses)
         with self.writer.block(f"for (std::int64_t {name} = {begin}; {name} < {end}; ++{name}) {{", "}"):
             yield
 
@@ -272,16 +283,30 @@ class _Loops:
 
     def _store(self, roots: Sequence[Root], names: Names) -> None:
         scope = self._scope(names, lane=True)
+        if roots[0].scatter is not None:
+            self._add(roots[0], scope)
+            return
         texts = scope.write([r.expr for r in roots])
         for root, text in zip(roots, texts, strict=True):
             place = flattened([Index(a) for a in root.axes], [self.sizes[a] for a in root.axes])
             value = to_memory(root.tensor.dtype, text)
             self.writer.line(f"{root.tensor.identifier}[{scope.write([place])[0]}] = {value};")
 
+    def _add(self, root: Root, scope: LoopScope) -> None:
+        """Add an element to where it belongs; threads may meet there."""
+        value, place, *conditions = scope.write([root.expr, *root.places])
+        for condition in conditions:
+            self.writer.line(f"if (!({condition})) continue;")
+        if not self._private():
+            self.writer.pragma("#pragma omp atomic")
+        self.writer.line(f"{root.tensor.identifier}[{place}] += {value};")
+
     def _scope(self, names: Names, *, lane: bool) -> LoopScope:
         return LoopScope(self.part, self.writer, names, index="lane" if lane else None)
 
 
+PRIVATE = 1 << 16
+"""Sums that each thread may have of its own."""
 TILE = 256
 """Columns of a tile that is turned around."""
 

@@ -210,6 +210,8 @@ def _deepest(reductions: Sequence[Reduce]) -> list[Reduce]:
 
 def _moving(part: Part) -> Strided:
     """A kernel that reduces nothing; with columns where results and operands are dense along different axes."""
+    if any(root.scatter for root in part.roots):
+        return Strided(part, part.roots[0].axes, (), reduced=False)
     axes = max((root.axes for root in part.roots), key=len)
     part, (axes,) = merged(part, [axes])
     source = dense_axis(part, axes)

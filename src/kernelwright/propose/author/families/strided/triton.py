@@ -17,7 +17,7 @@ JOIN = {"sum": "{0} += {1}", "max": "{0} = tl.maximum({0}, {1})", "min": "{0} = 
 STARTS = START | {"prod": "1.0"}
 WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod": "1"}
 """Of integers."""
-WORDS = frozenset({"row", "column", "tile", "start", "lanes", "inside", "exists", *HELPERS})
+WORDS = frozenset({"row", "column", "tile", "start", "lanes", "inside", "exists", "share", *HELPERS})
 
 
 def write_triton(plan: Strided, schedule: StridedSchedule, name: str, prefix: str) -> Text:
@@ -44,7 +44,7 @@ class _Kernel:
         self.rows = Group(self.plan.rows, "row", "inside" if self.plan.row_count % whole else "")
         exact = self.steps or not self.plan.columns or self.plan.column_count % self.schedule.block == 0
         self.columns = Group(self.plan.columns, "column", "" if exact else "exists")
-        self.wanted: list[Expr] = [*(r.expr for r in part.roots)]
+        self.wanted: list[Expr] = [e for r in part.roots for e in (r.expr, *r.places)]
         self.wanted += [Index(a) for r in part.roots for a in r.axes if r.axes != self.plan.rows]
 
     def launch(self, name: str, prefix: str) -> list[str]:

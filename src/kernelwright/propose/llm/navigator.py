@@ -6,6 +6,7 @@ budget for one, leaves the first step standing, which is the one that earlier ru
 
 import json
 import re
+from dataclasses import replace
 
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.propose.gateway import NoRoom
@@ -41,6 +42,12 @@ async def chosen(brief: Brief, sibling: int = 0) -> WorkedStep:
     name = named(reply.text, [step.technique for step in steps])
     brief.gateway.note(ROLE, f"takes {name or steps[0].technique}", sibling)
     return next((step for step in steps if step.technique == name), steps[0])
+
+
+def taking(brief: Brief, step: WorkedStep) -> Brief:
+    """The brief with the one step that was chosen."""
+    update = {"hint": step.technique, "adviser": "", "steps": (step,)}
+    return replace(brief, proposal_request=brief.proposal_request.model_copy(update=update))
 
 
 async def _bottleneck(brief: Brief, sibling: int) -> str:
