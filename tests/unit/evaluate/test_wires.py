@@ -29,6 +29,7 @@ from kernelwright.evaluate.sandbox.messages.base import (
 )
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.admission import Checked, Fitness
+from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.launch import Launch, LaunchPlan
@@ -86,10 +87,10 @@ SAID = [
         calls.LoadModel(
             sizes=(1,), outbox=2, **OF_MODEL, extension=calls.ExtensionBuild(headers="/h", gencode="compute_90")
         ),
-        calls.ModelLoaded(),
+        calls.ModelLoaded(binding=Binding(by_name=2, by_value=("w = weight",), left=("bias",), constant=("table",))),
     ),
-    (calls.LoadModule(starts=(0,), threads=2, **OF_MODEL, headers="/h"), calls.ModelLoaded()),
-    (calls.Clear(count=2), Done()),
+    (calls.LoadModule(starts=(0,), **OF_MODEL, threads=2, constant=True), calls.ModelLoaded()),
+    (calls.Clear(count=3), Done()),
     (calls.TellLibraryShare(call=(0, 64)), calls.LibraryShare(share=0.5)),
     (
         calls.LoadProgram(
