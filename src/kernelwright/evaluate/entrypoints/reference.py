@@ -3,7 +3,6 @@
 The task is untrusted code too. Its process sees seeds and expected results, which no candidate's process does.
 """
 
-import ast
 import copy
 import inspect
 import random
@@ -11,7 +10,6 @@ import secrets
 import socket
 import time
 import traceback
-import types
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import isfinite
@@ -25,6 +23,7 @@ from kernelwright.evaluate.entrypoints.domains import Evidence, evidence, with_d
 from kernelwright.evaluate.entrypoints.effects import Effects, differences, observe
 from kernelwright.evaluate.entrypoints.export import Watch, spec_of
 from kernelwright.evaluate.entrypoints.slices import sliced_inputs
+from kernelwright.evaluate.entrypoints.task_file import double, executed, init_arguments, literal, module_of
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
@@ -46,23 +45,6 @@ ASSERTING = frozenset(
     f"aten.{name}.default" for name in ("binary_cross_entropy", "bernoulli", "multinomial", "poisson", "bernoulli_")
 )
 """Operations that trap the whole device outside their domain: nothing is tried there."""
-
-
-class _Function(torch.nn.Module):  # type: ignore[misc]
-    """A task whose `Model` is a plain function."""
-
-    def __init__(self, function: Call) -> None:
-        super().__init__()
-        self.forward = function
-
-
-def double(value: object) -> object:
-    """A floating or complex tensor in double precision; anything else as it is."""
-    if not isinstance(value, torch.Tensor) or value.dtype.itemsize == 1:
-        return value
-    if value.is_complex():
-        return value.to(torch.complex128)
-    return value.double() if value.is_floating_point() else value
 
 
 def cut_to(value: object, spec: TensorSpec | Scalar) -> object:
@@ -132,7 +114,7 @@ class ReferenceSide:
             finite=finite and again.finite,
             scratch_bytes=self._scratch_bytes(),
             rows_apart=bool(self._rows),
-            init=_literal(self._arguments),
+            init=literal(self._arguments),
             flags=numerics.told(),
         )
 
@@ -140,8 +122,8 @@ class ReferenceSide:
         """How large the task is, on tensors without memory; some code cannot be run on those."""
         try:
             with torch.device("meta"), torch.no_grad():
-                task = _executed(command.source)
-                model = _module_of(task.Model, _init_arguments(task)).to("meta")
+                task = executed(command.source)
+                model = module_of(task.Model, init_arguments(task)).to("meta")
                 leaves, tree = calltree.flatten(task.get_inputs(), ())
                 given = [v.to("meta") if isinstance(v, torch.Tensor) else v for _, v in leaves]
                 args, kwargs = calltree.arguments(tree, given)
@@ -158,7 +140,7 @@ class ReferenceSide:
             self._build()
         self._inputs, self._reduced = list(found.workload.inputs), True
         return messages.TaskReduced(
-            workload=found.workload, description=found.description, init=_literal(self._arguments)
+            workload=found.workload, description=found.description, init=literal(self._arguments)
         )
 
     def graph(self, command: messages.ExportGraph) -> messages.GraphExported:
@@ -342,10 +324,10 @@ class ReferenceSide:
         return sum(isinstance(i, TensorSpec) for i in self._inputs)
 
     def _build(self) -> torch.nn.Module:
-        self._task = _executed(self._source)
+        self._task = executed(self._source)
         _seed(0)
-        self._arguments = _init_arguments(self._task)
-        model = _module_of(self._task.Model, self._arguments)
+        self._arguments = init_arguments(self._task)
+        model = module_of(self._task.Model, self._arguments)
         self._models = {"eager": model.to(self._device)}
         return model
 
@@ -431,30 +413,6 @@ class ReferenceSide:
         return specs
 
 
-def _executed(source: str) -> types.ModuleType:
-    task = types.ModuleType("task")
-    exec(compile(source, "<task>", "exec"), task.__dict__)  # noqa: S102 (a confined child)
-    return task
-
-
-def _init_arguments(task: types.ModuleType) -> list[object]:
-    return list(task.get_init_inputs()) if hasattr(task, "get_init_inputs") else []
-
-
-def _module_of(model: object, arguments: list[object]) -> torch.nn.Module:
-    """The task's `Model`: a class, a module that is there already, or a plain function.
-
-    Raises:
-        TypeError: it is something else.
-    """
-    if isinstance(model, torch.nn.Module):
-        return model
-    found = model(*arguments) if isinstance(model, type) else _Function(model) if callable(model) else model
-    if not isinstance(found, torch.nn.Module):
-        raise TypeError("Model is neither a torch.nn.Module nor a function")
-    return found
-
-
 def _spec(name: str, leaf: object) -> TensorSpec | Scalar:
     if isinstance(leaf, torch.Tensor):
         return spec_of(name, leaf)
@@ -473,15 +431,6 @@ def _with_domains(specs: Sequence[TensorSpec | Scalar], *draws: Sequence[Evidenc
         with_domain(spec, [e for e in found if e is not None]) if isinstance(spec, TensorSpec) else spec
         for spec, found in zip(specs, seen, strict=True)
     ]
-
-
-def _literal(arguments: list[object]) -> str | None:
-    """The constructor's arguments as Python text; None where they have no literal."""
-    text = repr(arguments)
-    try:
-        return text if ast.literal_eval(text) == arguments else None
-    except (ValueError, SyntaxError):
-        return None
 
 
 def _seed(seed: int) -> None:

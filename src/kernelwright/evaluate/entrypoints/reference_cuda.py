@@ -15,8 +15,9 @@ import torch
 from kernelwright.evaluate.entrypoints import device_clock, session
 from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish
 from kernelwright.evaluate.entrypoints.effects import Effects
-from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by, double
+from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by
 from kernelwright.evaluate.entrypoints.slices import run_in_slices
+from kernelwright.evaluate.entrypoints.task_file import double
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
