@@ -52,6 +52,10 @@ class ModuleSide:
         self._stateful = [p.name for p in self._workload.parameters if p.name in self._workload.changes]
         return messages.ModelLoaded(binding=self._bound.told)
 
+    def flags(self, command: messages.TellPrecision) -> messages.Precision:
+        """The flags that the candidate's own code has set."""
+        return messages.Precision(flags=numerics.changed(self._begun, self._source))
+
     def parameters(self, command: messages.TakeParameters) -> Done:
         """Take the parameters at these offsets, or remember that the next call takes them."""
         wanted = tuple(command.offsets)
@@ -99,10 +103,6 @@ class ModuleSide:
         """Where the windows at these offsets lie in this process, for the grader to look for changes."""
         placed = zip(enumerate(command.offsets), command.tensors, strict=True)
         return messages.Described(tensors=[described(self._view.tensor(i, o, s)) for (i, o), s in placed])
-
-    def flags(self, command: messages.TellPrecision) -> messages.Precision:
-        """The flags that the candidate's own code has set."""
-        return messages.Precision(flags=numerics.changed(self._begun, self._source))
 
     def share(self, command: messages.TellLibraryShare) -> messages.LibraryShare:
         """How much of one call's time is PyTorch's."""

@@ -3,6 +3,7 @@
 It keeps sessions open, and closes the oldest where there is no room.
 """
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -37,8 +38,9 @@ FULL = (DeviceFullError, torch.OutOfMemoryError)
 """Nobody's fault: the device's memory is full, in a child that the referee trusts or in the referee itself."""
 WHOLE = 1 << 40
 """Bytes that no cache holds."""
-MOST_OPEN = 48
-"""Tasks that stay open: their references share one user's limit on threads (`jail.MOST_THREADS`), and each holds a process."""
+MOST_OPEN = int(os.environ.get("KERNELWRIGHT_OPEN_TASKS", "48"))
+"""Tasks that stay open: their references share one user's limit on threads (`jail.MOST_THREADS`), and each holds a process.
+Several workers on one machine share that limit too, so whoever starts them says how many each may keep."""
 
 
 class EvaluationService:

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from kernelwright.evaluate.entrypoints import numerics
 from kernelwright.evaluate.entrypoints.module import ModuleSide
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.messages.calls import (
@@ -12,6 +13,7 @@ from kernelwright.evaluate.sandbox.messages.calls import (
     Run,
     TakeParameters,
     TellLibraryShare,
+    TellPrecision,
 )
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Workload
@@ -77,6 +79,7 @@ def side_of(arena, monkeypatch, tmp_path):
             starts=arena.layout(),
             candidate=Candidate(language="python", source=source),
             workload=WORKLOAD,
+            flags=numerics.everything(),
             init="def get_init_inputs():\n    return []\n",
             threads=torch.get_num_threads(),
             files=(arena.descriptor,),
@@ -132,3 +135,11 @@ def test_it_tells_where_inputs_lie_and_what_a_library_takes(side_of):
     share = side.share(TellLibraryShare(call=(0,))).share
     assert share is not None
     assert 0.0 < share <= 1.0
+
+
+def test_it_tells_the_flags_that_its_own_code_sets(side_of):
+    side, _ = side_of(f"{NAMED}\ntorch.set_float32_matmul_precision('high')\n")
+    try:
+        assert list(side.flags(TellPrecision()).flags.values())
+    finally:
+        torch.set_float32_matmul_precision("highest")

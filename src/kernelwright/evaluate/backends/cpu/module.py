@@ -143,8 +143,8 @@ def loaded_module(trial: Trial, host: Host, instruments: Callable[[], Instrument
             again=lambda case: _process(trial, host, private=True)[0],
             instruments=instruments,
             guarded=False,
-            library_share=lambda: process.library_share(trial.session.cases[0].offsets),
             flags=lambda: process.ask(TellPrecision()).flags,
+            library_share=lambda: process.library_share(trial.session.cases[0].offsets),
         )
     finally:
         process.close()

@@ -429,9 +429,9 @@ class LoadModule(Command[ModelLoaded]):
     headers: str | None = None
     """Folder of torch's precompiled headers, for a candidate that builds an extension when it is imported."""
     private: bool = False
-    constant: bool = False
     flags: Flags = Field(default={})
-    """As `LoadModel.flags`."""
+    """What fp32 arithmetic depends on, as the reference has it."""
+    constant: bool = False
 
 
 class Clear(Command[Done]):
