@@ -26,6 +26,7 @@ from kernelwright.evaluate.entrypoints.slices import sliced_inputs
 from kernelwright.evaluate.entrypoints.task_file import double, executed, init_arguments, literal, module_of
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
+from kernelwright.evaluate.sandbox.messages import tasks
 from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
@@ -77,7 +78,7 @@ class ReferenceSide:
         self._variants: dict[str, Call] = {}
         self._models: dict[str, torch.nn.Module] = {}
 
-    def load(self, command: messages.LoadTask) -> messages.TaskLoaded:
+    def load(self, command: tasks.LoadTask) -> tasks.TaskLoaded:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(command.threads)
         numerics.begin(command.numerics)
@@ -101,7 +102,7 @@ class ReferenceSide:
         other = self._draw(2)
         self._inputs = _with_domains(specs, seen, [_seen(v) for v in other])
         again = self._observe(model, other)
-        return messages.TaskLoaded(
+        return tasks.TaskLoaded(
             inputs=self._inputs,
             parameters=self._parameters,
             outputs=outputs,
@@ -118,7 +119,7 @@ class ReferenceSide:
             flags=numerics.told(),
         )
 
-    def estimate(self, command: messages.EstimateTask) -> messages.Estimated:
+    def estimate(self, command: tasks.EstimateTask) -> tasks.Estimated:
         """How large the task is, on tensors without memory; some code cannot be run on those."""
         try:
             with torch.device("meta"), torch.no_grad():
@@ -129,8 +130,8 @@ class ReferenceSide:
                 args, kwargs = calltree.arguments(tree, given)
                 tensors = [*given, *flatten(model(*args, **kwargs)), *model.state_dict().values()]
         except Exception:  # noqa: BLE001 (the task's own code: then nothing is known)
-            return messages.Estimated(nbytes=0)
-        return messages.Estimated(nbytes=sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor)))
+            return tasks.Estimated(nbytes=0)
+        return tasks.Estimated(nbytes=sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor)))
 
     def reduce(self, command: messages.ReduceTask) -> messages.TaskReduced:
         """From now on, be the same task on fewer elements, for an interpreter that is slow."""
@@ -149,16 +150,16 @@ class ReferenceSide:
         self._exported, self._graph = export.graph(self._models["eager"], inputs, self._inputs)
         return messages.GraphExported(graph=self._graph)
 
-    def widen(self, command: messages.Widen) -> messages.Widened:
+    def widen(self, command: tasks.Widen) -> tasks.Widened:
         """Which inputs may have signs too: the reference is finite where they and all before them have."""
         ops = {node.op for node in self._graph.nodes}
         if ops & ASSERTING:
-            return messages.Widened(inputs=())
+            return tasks.Widened(inputs=())
         found: list[int] = []
         for i in command.inputs:
             if all(self._defined((*found, i), factor) for factor in (1.0, 3.0)):
                 found.append(i)
-        return messages.Widened(inputs=found)
+        return tasks.Widened(inputs=found)
 
     def _defined(self, signed: Sequence[int], factor: float) -> bool:
         """Whether the reference is finite on its first inputs with signs by chance, times a factor."""
@@ -442,9 +443,9 @@ def _seed(seed: int) -> None:
 def described_by(side: ReferenceSide) -> session.Handlers:
     """What a reference answers on every device."""
     return {
-        messages.LoadTask: side.load,
+        tasks.LoadTask: side.load,
         messages.ExportGraph: side.graph,
-        messages.Widen: side.widen,
+        tasks.Widen: side.widen,
         messages.TakeParameters: side.parameters,
         messages.Prepare: side.prepare,
     }

@@ -20,6 +20,7 @@ from kernelwright.evaluate.entrypoints.slices import run_in_slices
 from kernelwright.evaluate.entrypoints.task_file import double
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
+from kernelwright.evaluate.sandbox.messages import tasks
 from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.records.tensor import TensorSpec
@@ -189,7 +190,7 @@ def serve(control: socket.socket) -> None:
     """Answer the grader's questions about the reference."""
     side = CudaReferenceSide("cuda")
     computing: session.Handlers = {
-        messages.EstimateTask: side.estimate,
+        tasks.EstimateTask: side.estimate,
         messages.DrawInto: side.draw_into,
         messages.PutState: side.put_state,
         messages.MapDeviceArena: side.map_all,
