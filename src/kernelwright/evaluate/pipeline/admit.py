@@ -21,7 +21,8 @@ from kernelwright.evaluate.sandbox.candidate_process import (
     TamperedError,
 )
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.messages.calls import ExportGraph, LoadTask, TaskLoaded, Widen
+from kernelwright.evaluate.sandbox.messages.calls import ExportGraph
+from kernelwright.evaluate.sandbox.messages.tasks import LoadTask, TaskLoaded, Widen
 from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere

@@ -105,11 +105,6 @@ class Recomputed:
         return judge(got[0], Expected(self.value, self.scale, self.reference_error, self.allowed))
 
 
-def real(values: torch.Tensor) -> torch.Tensor:
-    """Complex numbers as pairs of real ones, along a last dimension more; anything else as it is."""
-    return torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
-
-
 def scale_of(reference: torch.Tensor) -> float:
     """The magnitude that errors of small elements are measured against."""
     if not reference.numel():
