@@ -11,7 +11,7 @@ from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.timed_output_check import TimedOutputCheck, TimedOutputWrongError, TimedResults
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, DeviceFullError
 from kernelwright.evaluate.session.trial import Trial, wrong
 from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
 from kernelwright.evaluate.timing.conditions import Watch
@@ -50,7 +50,7 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
         as `CandidateProcess.run`.
     """
     try:
-        held = _hold(trial, clock, loaded.process)
+        held = _hold_what_fits(trial, clock, loaded.process)
         loaded.process.rest()
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
@@ -59,6 +59,18 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     if isinstance(roofline, Suspect):
         return roofline
     return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
+
+
+def _hold_what_fits(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
+    """The benchmark; a baseline for which the device has no memory is left out, and named as missing."""
+    while True:
+        try:
+            return _hold(trial, clock, process)
+        except DeviceFullError as error:
+            name = error.part.rpartition(" ")[2]
+            if trial.session.prepared.get(name, "it is no baseline"):
+                raise
+            baselines.leave_out(trial.session, name, error)
 
 
 def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:

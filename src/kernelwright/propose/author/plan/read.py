@@ -47,8 +47,14 @@ def read(task: Task) -> Reading:
     """Every operation that an output depends on.
 
     Raises:
-        ProposeError: an operation works in place on what others see, or its results are not known.
+        ProposeError: an operation works in place on what others see, its results are not known, or the task changes its
+            state or takes arguments in lists or by name.
     """
+    if task.workload.changes or task.workload.tree is not None:
+        raise ProposeError(
+            f"{task.name!r} writes to its state, or takes arguments in lists or by name, which the built-in author cannot "
+            "write"
+        )
     builder, stored = Builder(), list[Stored]()
     values: dict[str, Result] = {}
     for spec in (*task.workload.tensors, *task.workload.parameters):
