@@ -256,5 +256,5 @@ def test_every_part_is_used(facts):
     folder = files("kernelwright.propose.llm").joinpath("prompts")
     assert {f"parts/{file.name}" for file in folder.joinpath("parts").iterdir()} <= used
     assert {file.name for file in folder.iterdir() if file.is_file()} - used == {
-        "again.md", "again-tools.md", "navigator-apply-technique.md",
+        "again.md", "again-tools.md", "navigator-apply-technique.md", "graph-reason.md", "graph-relabel.md",
     }  # fmt: skip
