@@ -4,6 +4,7 @@ Nothing here imports torch.
 """
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -79,12 +80,18 @@ from kernelwright.records.check import Check
 from kernelwright.records.feedback import Bottleneck
 from kernelwright.records.policy import Policy
 from kernelwright.report.graph_page import render_graph, svg
+from kernelwright.report.overview import present as present_runs
 from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
 from kernelwright.store.files import must_be_writable, must_take_folders, write_whole
 from kernelwright.store.run import RunStore
 from kernelwright.tasks.kernel_file import parse_text, read_kernel
 from kernelwright.tasks.table import read_task
+from kernelwright.train.data.making import DataReport, DataRequest, Revalidation, make_data
+from kernelwright.train.data.making import revalidate as revalidate_data
+from kernelwright.train.recipe import Progress as TrainingProgress
+from kernelwright.train.recipe import Recipe, read_recipe
+from kernelwright.train.session import Trained, train
 
 __all__ = [
     "ADMISSION",
@@ -110,6 +117,8 @@ __all__ = [
     "CheckRequest",
     "CheckSummary",
     "Comparison",
+    "DataReport",
+    "DataRequest",
     "Event",
     "Figures",
     "Finished",
@@ -131,6 +140,8 @@ __all__ = [
     "ProfileSummary",
     "Proposed",
     "RecheckRequest",
+    "Recipe",
+    "Revalidation",
     "RunConfig",
     "RunSummary",
     "Settings",
@@ -138,6 +149,8 @@ __all__ = [
     "Started",
     "Suppliers",
     "Total",
+    "Trained",
+    "TrainingProgress",
     "UnreadableRun",
     "Verification",
     "VerifyRequest",
@@ -153,6 +166,7 @@ __all__ = [
     "card_words",
     "check",
     "doctor",
+    "figures",
     "find_techniques",
     "graph_faults",
     "graph_stats",
@@ -160,28 +174,37 @@ __all__ = [
     "list_runs",
     "listed",
     "load_config",
+    "make_data",
     "merge_graphs",
     "must_be_writable",
     "must_take_folders",
     "open_workbench",
     "optimize",
+    "overview",
     "parse_text",
     "present",
     "profile",
     "read_kernel",
     "read_model_sets",
     "read_models",
+    "read_recipe",
     "read_task",
     "recheck",
     "report",
     "resolve_target",
     "resume",
+    "revalidate_data",
+    "runs_at",
     "show_graph",
     "spelled",
     "spellings",
+    "train",
     "verify",
     "write_whole",
 ]
+
+OVERVIEW = "overview.html"
+"""The page over several runs, in the folder that holds them."""
 
 
 def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -247,6 +270,36 @@ def report(folder: Path, file: Path | None = None, suppliers: Suppliers | None =
         StoreError: there is no such run, or the report cannot be written.
     """
     return session.write_report(folder, file, suppliers or Suppliers())
+
+
+def overview(folders: Sequence[Path], file: Path | None = None) -> tuple[Path, Shown]:
+    """Write a page over several runs: a table, the best of each task, two kernels side by side; also for a terminal.
+
+    A folder of runs stands for the runs in it. `file`: `overview.html` in the folder that holds them all where none is
+    named.
+
+    Raises:
+        StoreError: none of them can be read, or the page cannot be written.
+    """
+    found = runs_at(folders)
+    place = Path(os.path.commonpath([folder.absolute() for folder in found])) if len(found) > 1 else found[0].parent
+    page, runs = session.write_overview(found, file or Path(os.path.relpath(place)) / OVERVIEW)
+    return page, present_runs(runs)
+
+
+def runs_at(folders: Sequence[Path]) -> list[Path]:
+    """The runs that these folders are, or hold."""
+    each = ([f] if (f / FILE).exists() else sorted(r.parent for r in f.glob(f"*/{FILE}")) or [f] for f in folders)
+    return list(dict.fromkeys(folder for runs in each for folder in runs))
+
+
+def figures(folders: Sequence[Path], into: Path) -> list[Path]:
+    """Write the charts as SVG files: those of one run, or those that compare several.
+
+    Raises:
+        StoreError: no run can be read, or a file cannot be written.
+    """
+    return session.write_figures(runs_at(folders), into)
 
 
 def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:

@@ -54,4 +54,13 @@ def test_the_names_stand_in_the_schemas():
 def test_a_text_without_a_file_looks_like_what_its_device_takes():
     assert likely_suffix("import triton", "cuda") == ".py"
     assert likely_suffix("int x;", "cuda") == ".cu"
-    assert likely_suffix("import triton", "cpu") == ".cpp"
+    assert likely_suffix("import torch", "cpu") == ".py"
+    assert likely_suffix("int x;", "cpu") == ".cpp"
+
+
+def test_a_module_that_builds_nothing_is_for_the_device_that_it_is_judged_on():
+    plain, triton, building = "import torch", "import triton", "from torch.utils.cpp_extension import load_inline"
+    assert language_of(plain, ".py", "cpu").name == "python"
+    assert language_of(plain, ".py", "cuda").name == "triton"
+    assert language_of(triton, ".py", "cpu").name == "triton"
+    assert {language_of(building, ".py", kind).name for kind in ("", "cpu", "cuda")} == {"python"}

@@ -10,6 +10,7 @@ from pydantic import Field
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Measured, speedup_over_eager
+from kernelwright.records.measure import Load
 from kernelwright.records.names import LanguageName
 
 Intent = Literal["seed", "repair", "improve", "apply-technique"]
@@ -94,6 +95,16 @@ class Cost(Record):
         )
 
 
+class Setting(Record):
+    """One point of a candidate's tunables that was tried."""
+
+    values: dict[str, int]
+    """By the tunable's name."""
+    outcome: str
+    latency_us: float | None = None
+    """None: it has no time."""
+
+
 class Attempt(Record):
     """One proposal and what became of it."""
 
@@ -107,6 +118,8 @@ class Attempt(Record):
     """The attempt whose evaluation this is, when the same candidate was met before."""
     tuned: int = 0
     """Points of the declared tunables that were measured to choose this one."""
+    settings: tuple[Setting, ...] = ()
+    """Those points, where there were several."""
     cost: Cost
 
     @property
@@ -134,9 +147,22 @@ def speedup(attempt: Attempt) -> float:
 
 
 def sure_speedup(attempt: Attempt) -> float:
-    """Lower bound of the speedup over eager; 0.0 for whatever was not measured."""
+    """Lower bound of the speedup over eager; 0.0 for whatever was not measured, or so that nothing can be relied on."""
     ratio = speedup_over_eager(attempt.evaluation)
-    return ratio.low if ratio else 0.0
+    return ratio.sure if ratio else 0.0
+
+
+def is_blurred(attempt: Attempt) -> bool:
+    """Whether it was timed, and its speedup over eager is too uncertain to be claimed, plotted as a best or averaged."""
+    ratio = speedup_over_eager(attempt.evaluation)
+    return ratio is not None and ratio.blurred
+
+
+def busy_load(attempt: Attempt) -> Load | None:
+    """What the machine did beside this attempt's timing, where that makes its figures doubtful."""
+    found = attempt.evaluation
+    load = found.timing.load if isinstance(found, Measured) else None
+    return load if load is not None and load.busy else None
 
 
 def beats_eager(attempt: Attempt, least: float) -> bool:

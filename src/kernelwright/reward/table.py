@@ -114,7 +114,6 @@ REWARDS: dict[str, Reward | ByRole] = {
     "regraph_seed": training.regraph_seed,
     "tritonforge": training.tritonforge,
     "tritongym": tritongym,
-    "ungated_speedup": training.ungated_speedup,
     "verified_speedup": training.verified_speedup,
 }
 OF_SPEED = frozenset({"log_speedup", "regraph", "regraph_seed", "tritongym"})

@@ -39,15 +39,6 @@ def verified_speedup(evaluation: Evaluation, parent: Evaluation | None, best: Ev
     return RIGHT + gain * _share(evaluation)
 
 
-def ungated_speedup(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
-    """For ablations: 0.3 if right, plus 0.7 for whatever was built, right or not, and the raw speedup without a cap.
-
-    It pays for wrong kernels, as a reward that is not gated by correctness does.
-    """
-    built = is_right(evaluation) or isinstance(evaluation, Compiled | Incorrect)
-    return RIGHT * is_right(evaluation) + 0.7 * built + _median(evaluation)
-
-
 def kevin(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
     """0.3 if right, plus the speedup over eager (Kevin-32B, arXiv 2507.11948): no cap, nothing for a wrong kernel."""
     return RIGHT + _median(evaluation) if is_right(evaluation) else 0.0

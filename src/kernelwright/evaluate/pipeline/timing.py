@@ -11,7 +11,7 @@ from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.timed_output_check import TimedOutputCheck, TimedOutputWrongError, TimedResults
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, DeviceFullError
 from kernelwright.evaluate.session.trial import Trial, wrong
 from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
 from kernelwright.evaluate.timing.conditions import Watch
@@ -19,7 +19,7 @@ from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.timing.statistics import Stopping
 from kernelwright.evaluate.verify.distributions import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
-from kernelwright.records.measure import BaselineName, Side, Timing
+from kernelwright.records.measure import BaselineName, Load, Side, Timing
 
 AGAIN = 2
 """Further benchmarks that a suspicion must survive."""
@@ -37,6 +37,7 @@ class Benchmarked:
     names: list[BaselineName]
     """Baselines that are compared with, timed in this benchmark or known from another."""
     missing: tuple[str, ...]
+    load: Load | None
     waiting_us: dict[str, float]
     overhead_us: float
     """What starting a kernel takes: in the quickest process where all can be trusted, else in eager's."""
@@ -49,7 +50,7 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
         as `CandidateProcess.run`.
     """
     try:
-        held = _hold(trial, clock, loaded.process)
+        held = _hold_what_fits(trial, clock, loaded.process)
         loaded.process.rest()
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
@@ -58,6 +59,18 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     if isinstance(roofline, Suspect):
         return roofline
     return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
+
+
+def _hold_what_fits(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
+    """The benchmark; a baseline for which the device has no memory is left out, and named as missing."""
+    while True:
+        try:
+            return _hold(trial, clock, process)
+        except DeviceFullError as error:
+            name = error.part.rpartition(" ")[2]
+            if trial.session.prepared.get(name, "it is no baseline"):
+                raise
+            baselines.leave_out(trial.session, name, error)
 
 
 def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
@@ -75,6 +88,8 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
         samples = _held(
             trial, clock, benchmark, rule.most, policy.final_seconds if effort == "final" else policy.search_seconds
         )
+        # Before anything else is started: what this does from here on is no part of the benchmark.
+        load = benchmark.watch.load()
         waiting = _waiting_us(benchmark, fresh, samples.calls, output_check) if clock.on_device else {}
         output_check.finish()
     finally:
@@ -83,7 +98,7 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     overhead_us = min(benchmark.overhead_us.values(), default=0.0) or session.reference.overhead_us(
         output_check.places[0]
     )
-    return Benchmarked(samples, rule, benchmark.watch, names, missing, waiting, overhead_us)
+    return Benchmarked(samples, rule, benchmark.watch, names, missing, load, waiting, overhead_us)
 
 
 def _fresh(trial: Trial) -> FreshInputs:
@@ -191,6 +206,7 @@ def _timing(trial: Trial, clock: Clock, held: Benchmarked) -> Timing:
         call_us=held.waiting_us.get("candidate"),
         launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
+        load=held.load,
         missing=held.missing,
         final=trial.effort == "final",
     )

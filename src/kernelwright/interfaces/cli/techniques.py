@@ -15,10 +15,10 @@ def techniques(  # noqa: PLR0913  a flag is a parameter
     ] = "unknown",
     family: Annotated[str, typer.Option(help="Of the task's operations, such as reduction or contraction.")] = "",
     kind: Annotated[str | None, typer.Option(help="Kind of device, such as cpu or cuda.")] = None,
-    language: Annotated[str | None, typer.Option(help="{languages}.")] = None,
+    language: Annotated[str | None, typer.Option(help="Language to write: {languages}.")] = None,
     device: Annotated[str, typer.Option(help="Whose measured gains count first, such as 'NVIDIA H200'.")] = "",
     tried: Annotated[list[str] | None, typer.Option(help="A technique that is not offered again. Repeatable.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Most answers.")] = 5,
+    limit: Annotated[int, typer.Option(min=1, help="How many answers at most.")] = 5,
     whole: Annotated[bool, typer.Option("--whole", help="Show whole cards, with their examples.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
