@@ -22,8 +22,8 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 REWRITE = os.environ.get("REWRITE_SNAPSHOTS") == "1"
 """With this the golden texts are written anew: read the difference before it is committed."""
 ORDER = [
-    "Task", "Host context", "Reference", "Hardware", "How it is judged", "Figures", "Candidate", "Compiler log", "Mismatch", "Profile",
-    "History", "Technique", "Techniques", "Advice", "Instruction", "Reply",
+    "Task", "Host context", "Reference", "Hardware", "How it is judged", "Figures", "Candidate", "Compiler log", "Mismatch",
+    "Profile", "History", "Technique", "Techniques", "Advice", "Instruction", "Reply",
 ]  # fmt: skip
 ADVISED = '{"bottleneck": "memory", "method": "vector loads", "plan": "float4"}'
 WRITERS = [
