@@ -99,6 +99,7 @@ class ReferenceSide:
             random=[not same([a], [b]) for a, b in zip(first, again, strict=True)],
             finite=all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
             init=_literal(self._arguments),
+            tied=_tied(model),
         )
 
     def reduce(self, command: messages.ReduceTask) -> messages.TaskReduced:
@@ -282,6 +283,18 @@ class ReferenceSide:
             spec = spec_of(name, tensor)
             specs.append(spec if name in learned else with_domain(spec, [tensor]))
         return specs
+
+
+def _tied(model: torch.nn.Module) -> list[tuple[str, str]]:
+    """Names that share all of their memory with an earlier one, as tied weights do."""
+    seen: dict[tuple[int, tuple[int, ...], tuple[int, ...]], str] = {}
+    found = []
+    for name, tensor in model.state_dict().items():
+        place = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride())
+        if tensor.numel() and place in seen:
+            found.append((name, seen[place]))
+        seen.setdefault(place, name)
+    return found
 
 
 def _literal(arguments: list[object]) -> str | None:

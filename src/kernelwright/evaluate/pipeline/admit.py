@@ -42,8 +42,7 @@ def open_session(
     reference = backend.reference(policy)
     process = reference.process
     try:
-        task, init = _describe(process, source, target)
-        session = reference.open(OriginalTask(task, init, ""), close_oldest)
+        session = reference.open(_describe(process, source, target), close_oldest)
         if "admission" not in policy.disabled:
             _refuse_independent(session)
             _refuse_trivial(session)
@@ -73,7 +72,7 @@ def open_session(
     return session
 
 
-def _describe(reference: CandidateProcess, source: TaskSource, target: Target) -> tuple[Task, str | None]:
+def _describe(reference: CandidateProcess, source: TaskSource, target: Target) -> OriginalTask:
     loaded = reference.ask(LoadTask(source=source.source, threads=len(os.sched_getaffinity(0))))
     _refuse_unfit(loaded, source)
     workload = Workload(inputs=loaded.inputs, parameters=loaded.parameters, outputs=loaded.outputs)
@@ -87,7 +86,8 @@ def _describe(reference: CandidateProcess, source: TaskSource, target: Target) -
     graph = reference.ask(ExportGraph()).graph
     workload = workload.model_copy(update={"inputs": inputs})
     rules = comparators(source, workload, graph)
-    return Task(source=source, target=target, workload=workload, graph=graph, comparators=rules), loaded.init
+    task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules)
+    return OriginalTask(task, loaded.init, "", dict(loaded.tied))
 
 
 def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:
@@ -125,12 +125,18 @@ def _refuse_independent(session: Session) -> None:
     # The mean of a billion elements hardly moves between two draws, so that every value there is counts: other draws
     # and, where the domain admits them, other input distributions.
     for index, spec in enumerate(session.inputs):
-        others = [c for c in session.cases if c.offsets[index] != session.cases[0].offsets[index]]
+        others = [c for c in session.cases if _other_values(session, index, c)]
         if others and spec.numel and all(_same_with(session, index, case) for case in others):
             raise TaskError(
                 f"the result of {session.task.name!r} does not depend on input {spec.name!r}; remove it",
                 "ignores_input",
             )
+
+
+def _other_values(session: Session, index: int, case: Case) -> bool:
+    """Whether an input has other values than in the first case: position ids and masks may be the same in all of them."""
+    given, other = session.cases[0].offsets[index], session.present(case).offsets[index]
+    return given != other and not torch.equal(session.view(index, given), session.view(index, other))
 
 
 def _same_with(session: Session, index: int, other: Case) -> bool:

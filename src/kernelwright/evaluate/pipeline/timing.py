@@ -6,15 +6,23 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
-from kernelwright.evaluate.pipeline.timed_output_check import TimedOutputCheck, TimedOutputWrongError, TimedResults
+from kernelwright.evaluate.pipeline.suitable import affordable, fit_of
+from kernelwright.evaluate.pipeline.timed_output_check import (
+    TimedOutputCheck,
+    TimedOutputWrongError,
+    TimedResults,
+    UnfitInputsError,
+)
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ReferenceRaisedError
 from kernelwright.evaluate.sandbox.messages.calls import TellPrecision
+from kernelwright.evaluate.session.cases import Fit
 from kernelwright.evaluate.session.trial import Trial, wrong
-from kernelwright.evaluate.timing.clock import Arm, Calls, PairedBenchmark, Samples
+from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
 from kernelwright.evaluate.timing.conditions import Watch
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.timing.statistics import Stopping
@@ -50,10 +58,21 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
         as `CandidateProcess.run`.
     """
     try:
-        held = _hold(trial, clock, loaded.process)
+        try:
+            held = _hold(trial, clock, loaded.process)
+        except (UnfitInputsError, ReferenceRaisedError):
+            # What the reference cannot bear is no fault of the candidate's: from now on the task draws its inputs itself.
+            trial.session.fit = Fit(drawn=True, challenge=False)
+            held = _hold(trial, clock, loaded.process)
         loaded.process.rest()
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
+    except UnfitInputsError as error:
+        raise TaskError(
+            f"{trial.task.name!r} cannot be timed: {error}, on inputs that it drew itself. Have get_inputs return inputs on "
+            "which every result is finite",
+            "not_finite",
+        ) from None
     timing = _timing(trial, clock, held)
     roofline = placed(trial, clock, loaded.process, held.samples, timing)
     if isinstance(roofline, Suspect):
@@ -89,10 +108,12 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
 
 def _fresh(trial: Trial) -> FreshInputs:
     session, disabled = trial.session, trial.policy.disabled
-    fresh = FreshInputs(session.stocks(), session.view)
+    fresh = FreshInputs(session.stocks(), session.view, session.draw_at)
     fresh.enabled = "fresh_inputs" not in disabled
     fresh.parameters_stay = "random_parameters" in disabled
     fresh.bears_huge = any(case.distribution == HUGE.name for case in session.cases)
+    session.fit = session.fit or fit_of(session, fresh)
+    fresh.drawn, fresh.bears_challenge = session.fit.drawn, session.fit.challenge
     return fresh
 
 
@@ -141,10 +162,10 @@ def _benchmark(
 ) -> PairedBenchmark:
     trial, session, on_device = output_check.trial, output_check.trial.session, clock.on_device
 
-    def put(calls: int, there: int) -> Calls:
+    def put(calls: int, there: int, challenge: bool = False) -> Calls:
         """Fresh inputs for these calls, among as many as will lie there."""
         process.ready(calls)
-        output_check.places = secrets.SystemRandom().sample(fresh.windows(there), calls)
+        output_check.places = secrets.SystemRandom().sample(fresh.windows(there, challenge), calls)
         # Each timed call of the reference takes its own parameters.
         session.forget_parameters()
         return output_check.places
@@ -159,11 +180,12 @@ def _benchmark(
             Arm("candidate", process, trusted=trial.tier == 1),
         ],
         fresh=lambda calls: put(calls, calls),
+        challenge=(lambda calls: put(calls, calls, challenge=True)) if fresh.enabled else None,
         among=None if on_device or "one_by_one" in trial.policy.disabled else among,
         after=output_check.look,
         # While the inputs still lie there: some comparators look at them.
         round_over=output_check.compare,
-        most_calls=min(session.most_calls(), session.layout.spare),
+        most_calls=min(session.most_calls(), session.layout.spare, affordable(session) if fresh.draws else MOST_CALLS),
         inside=on_device or "outside_clock" in trial.policy.disabled,
         pace=clock.pace,
         settled=rule.enough,

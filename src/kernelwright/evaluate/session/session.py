@@ -3,20 +3,25 @@
 Seeds are secret, and drawn again for every session and for every final. Expected results never leave this process.
 """
 
+import secrets
 from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Protocol
 
 import torch
 
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, ReferenceRaisedError
 from kernelwright.evaluate.sandbox.messages.calls import Prepare, TakeParameters
 from kernelwright.evaluate.session import expectations
-from kernelwright.evaluate.session.cases import Case, Observed, OriginalTask
+from kernelwright.evaluate.session.averages import coarse_averages
+from kernelwright.evaluate.session.cases import Case, Fit, Observed, OriginalTask
 from kernelwright.evaluate.session.layout import SETS, Layout
-from kernelwright.evaluate.session.seeds import Seeds
+from kernelwright.evaluate.session.seeds import SEED_BITS, Seeds
 from kernelwright.evaluate.timing.input_synthesis import Stock
-from kernelwright.evaluate.verify import compare, distributions
+from kernelwright.evaluate.timing.structure import learnt
+from kernelwright.evaluate.verify import compare, distributions, finer
 from kernelwright.evaluate.verify.distributions import AS_GIVEN, InputDistribution
+from kernelwright.evaluate.verify.finer import Finer
 from kernelwright.records.comparator import Calibrated
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
@@ -26,6 +31,10 @@ if TYPE_CHECKING:
     from kernelwright.records.measure import BaselineName, Ratio
 
 
+MOST_PARENTS, PARENT_BYTES = 3, 1 << 30
+"""Secret draws that timed inputs are mixed of, and how much they take together; one in any case."""
+Shown = tuple[float, Finer]
+"""How far eager is from the truth in one output of one draw."""
 Shared = tuple[Sequence[int], Sequence[int]]
 """Where segments start, or their sizes on a device; and descriptors."""
 
@@ -57,6 +66,10 @@ class Memory(Protocol):
         Raises:
             ChildRaisedError: it gives other shapes than before.
         """
+        ...
+
+    def drawn(self, seed: int) -> list[torch.Tensor]:
+        """Have the reference draw its inputs, for the referee alone."""
         ...
 
     def initial_parameters(self) -> None:
@@ -133,6 +146,8 @@ class Session:
         """The quickest of eager's calls so far."""
         self.prepared: dict[str, str] = {}
         """Baselines that were asked for: why each one cannot be made, or nothing."""
+        self.fit: Fit | None = None
+        """What fresh inputs this task bears, once that was tried."""
         self.known: dict[BaselineName, Ratio] = {}
         """How many times eager's time each other baseline takes, from the last benchmark in which it was timed."""
         self.refresh()
@@ -146,11 +161,10 @@ class Session:
         self.memory.settle()
         self.cases, self.dropped = [], []
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
-        errors = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.layout.kept)]
+        others = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.layout.kept)]
         drawn = [self._place_draw(i) for i in range(self.layout.kept)]
         given = [self._observe(AS_GIVEN, self._given(i)) for i in range(self.layout.kept)]
-        errors += [[seen.error for seen in o.outputs] for o in given if not o.fault]
-        self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
+        self._calibrate(others, given)
         self._admit_cases(given)
         for slot, distribution in enumerate(self.distributions):
             made = self.memory.place_regime(self, slot, distribution, drawn[slot % self.layout.kept])
@@ -176,6 +190,21 @@ class Session:
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
         return k * worst + compare.floor(spec, self.reduction(output), self.scan(output))
 
+    def allowed_finer(self, output: int, eagers: Finer) -> Finer:
+        """What a candidate's stretches and averages may err (docs/referee.md); anything where they are not looked at."""
+        if "calibrated" in self.policy.disabled or self.scan(output):
+            return finer.ANY
+        spec, comparator = self.task.workload.outputs[output], self.task.comparator(output)
+        k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
+        worst = eagers.or_more(self.base_finer[output])
+        floor = compare.floor(spec, self.reduction(output))
+        found = finer.allowed(spec, worst, k, floor, self.reduction(output))
+        return found if output in self._coarse else Finer(local=found.local)
+
+    def settle(self) -> None:
+        """See `Memory.settle`."""
+        self.memory.settle()
+
     def reduction(self, output: int) -> int:
         """Elements that meet in one element of this output, at most: in the graph's reductions or by size."""
         largest = max((t.numel for t in self.tensors), default=1)
@@ -187,9 +216,27 @@ class Session:
         return compare.longest_scan(self.task.graph, output, self.tensors)
 
     def stocks(self) -> list[Stock]:
-        """What fresh inputs are bred from, and where they may lie: inputs first, then parameters."""
+        """What fresh inputs are made of, and where they may lie: inputs first, then parameters.
+
+        Parents of inputs are new draws from secret seeds, which no candidate meets.
+        """
         homes = [*(0 for _ in self.inputs), *self.timed_parameters()]
-        return [self._stock(i, spec, home) for i, (spec, home) in enumerate(zip(self.tensors, homes, strict=True))]
+        parents = self._secret_draws()
+        return [
+            self._stock(i, spec, home, parents[i] if i < len(self.inputs) else None)
+            for i, (spec, home) in enumerate(zip(self.tensors, homes, strict=True))
+        ]
+
+    def draw_at(self, offsets: tuple[int, ...]) -> None:
+        """Have the task draw inputs from a new secret seed, at these offsets."""
+        self.memory.draw(secrets.randbits(SEED_BITS), offsets)
+
+    def _secret_draws(self) -> list[torch.Tensor]:
+        """Draws of every input, (draws, *shape), in the referee's own memory."""
+        one = max(1, sum(t.nbytes for t in self.inputs))
+        count = max(1, min(MOST_PARENTS, PARENT_BYTES // one))
+        drawn = [self.memory.drawn(secrets.randbits(SEED_BITS)) for _ in range(count)]
+        return [torch.stack(column) for column in zip(*drawn, strict=True)]
 
     def timed_parameters(self) -> tuple[int, ...]:
         """Offsets of the randomised parameters, which the clock uses too."""
@@ -218,13 +265,19 @@ class Session:
 
     # --- where things lie -----------------------------------------------------------------------------------------
 
-    def _stock(self, index: int, spec: TensorSpec, home: int) -> Stock:
-        parameter = index >= len(self.inputs)
-        draws = 1 if parameter else self.layout.kept
-        drawn = self.memory.window(index, home, spec.model_copy(update={"shape": (draws, *spec.shape)}))
+    def _stock(self, index: int, spec: TensorSpec, home: int, parents: torch.Tensor | None) -> Stock:
         numbers, layout = range(self.layout.spare), self.layout
-        places = (layout.parameter(spec, SETS + n) if parameter else layout.place(spec, n) for n in numbers)
-        return Stock(spec, drawn, home, tuple(places), parameter)
+        if parents is not None:
+            places = tuple(layout.place(spec, n) for n in numbers)
+            return Stock(spec, parents, home, places, structure=learnt(parents, spec))
+        drawn = self.memory.window(index, home, spec.model_copy(update={"shape": (1, *spec.shape)}))
+        own = tuple(layout.parameter(spec, SETS + n) for n in numbers)
+        return Stock(spec, drawn, home, own, parameter=True, tied=self._tied(index))
+
+    def _tied(self, index: int) -> int | None:
+        first = self.original.tied.get(self.tensors[index].name) if index >= len(self.inputs) else None
+        names = [p.name for p in self.parameters]
+        return len(self.inputs) + names.index(first) if first is not None else None
 
     def _given(self, draw: int) -> tuple[int, ...]:
         # The first draw meets the parameters as they were initialised, all others meet random ones.
@@ -251,6 +304,10 @@ class Session:
             self._placed = True
         for i, spec in enumerate(self.parameters):
             index = len(self.inputs) + i
+            if (first := self._tied(index)) is not None:
+                place = self.layout.parameter(spec, 1)
+                self.view(index, place).copy_(self.view(first, self.layout.parameter(self.tensors[first], 1)))
+                continue
             changed = distributions.random_parameter(self.view(index, 0), spec, self._generator)
             self.view(index, self.layout.parameter(spec, 1)).copy_(changed)
         self._loaded = ()
@@ -290,16 +347,30 @@ class Session:
         """The reference must be given its parameters again: they have changed, or a variant of it is new."""
         self._loaded = ()
 
-    def _shown_by_another_seed(self) -> list[float]:
+    def _shown_by_another_seed(self) -> list[Shown]:
         self._place_draw(0)
-        return [seen.error for seen in self._observe(AS_GIVEN, self._given(0)).outputs]
+        return _shown(self._observe(AS_GIVEN, self._given(0)))
+
+    def _calibrate(self, others: Sequence[list[Shown]], given: Sequence[Observed]) -> None:
+        """What eager itself errs, at most, over all draws."""
+        shown = [s for s in (*others, *map(_shown, given)) if s]
+        outputs = range(len(self.task.workload.outputs))
+        self.base_error = [max((s[i][0] for s in shown), default=0.0) for i in outputs]
+        self.base_finer = [reduce(Finer.or_more, (s[i][1] for s in shown), finer.NONE) for i in outputs]
+        first = next((one for one in given if not one.fault), None)
+        self._coarse = coarse_averages(self, first.offsets, first.outputs) if first else frozenset()
 
     def _observe(self, distribution: InputDistribution, offsets: tuple[int, ...]) -> Observed:
         """What fp64 says of these inputs, and how far eager is from it."""
-        wanted = self.results("fp64", offsets)
+        try:
+            wanted = self.results("fp64", offsets)
+            eager = self.results("eager", offsets) if _finite(wanted) else []
+        except (ChildRaisedError, ReferenceRaisedError) as error:
+            if distribution.name == AS_GIVEN.name:
+                raise
+            return Observed(distribution, offsets, (), f"the reference raises: {str(error).splitlines()[-1][:200]}")
         if not _finite(wanted):
             return Observed(distribution, offsets, (), "the fp64 reference is not finite")
-        eager = self.results("eager", offsets)
         if not _finite(eager):
             return Observed(distribution, offsets, (), "the eager reference is not finite")
         outputs = [
@@ -320,6 +391,10 @@ class Session:
         )
         expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in enumerate(one.outputs))
         return Case(one.distribution.name, one.offsets, expected, exact)
+
+
+def _shown(one: Observed) -> list[Shown]:
+    return [(seen.error, seen.finer) for seen in one.outputs]
 
 
 def _finite(values: Sequence[torch.Tensor]) -> bool:

@@ -22,8 +22,12 @@ SAMPLE_NS = 3_000_000
 """Shortest sample worth timing from outside, where waking a process costs tens of microseconds."""
 MOST_CALLS = 48
 ROUNDS = 3
-HANDED_OVER, MOST_IN_TURN = 8, 16
-"""Blocks that are held once more with calls handed over one by one, and calls of a round there."""
+MOST_IN_TURN = 16
+"""Calls of a round that are handed over one by one."""
+ALONE_NS = 1_000_000
+"""A call that takes as long is a sample by itself: there is nothing to share with others, and waking is a small part of it."""
+IN_TURN, CHALLENGED = 2, 3
+"""One block of so many is held once more with calls one by one; has a challenge among its rounds. Which ones is drawn."""
 DISAGREES_US = 20.0
 """Microseconds a call that waking and answering may differ by, from one question to the next."""
 LEAST_BUSY_NS, MOST_BUSY_NS = 30_000, 5_000_000
@@ -68,7 +72,9 @@ class Samples:
     cpu_us: dict[str, float]
     """Processor microseconds of one call, all threads together: the median over all rounds, by side."""
     in_turn_us: dict[str, list[float]] = field(default_factory=dict)
-    """Microseconds of one call in the first blocks, by side, where calls were handed over one by one; `idle`: nothing done."""
+    """Microseconds of one call in some blocks, by side, where calls were handed over one by one; `idle`: nothing done."""
+    at_once_us: dict[str, list[float]] = field(default_factory=dict)
+    """The same blocks as samples."""
 
 
 @dataclass
@@ -80,6 +86,7 @@ class _Tally:
     cpu_ns: dict[str, list[int]] = field(init=False)
     quietest: dict[str, Ran] = field(default_factory=dict)
     in_turn_us: dict[str, list[float]] = field(default_factory=dict)
+    at_once_us: dict[str, list[float]] = field(default_factory=dict)
     outside_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -105,6 +112,8 @@ class PairedBenchmark:
     round_over: Callable[[], None]
     among: Callable[[int], Calls] | None = None
     """As `fresh`, with others beside them that look the same and that nobody is told of; None: no calls one by one."""
+    challenge: Callable[[int], Calls] | None = None
+    """As `fresh`, with inputs in which what a candidate may have left out shows; None: there are none."""
     most_calls: int = MOST_CALLS
     """Calls that one sample may hold: their results lie in memory together."""
     inside: bool = False
@@ -128,6 +137,8 @@ class PairedBenchmark:
             self.round_over()
         for arm in self.arms:
             arm.process.busy_ns = min(MOST_BUSY_NS, max(LEAST_BUSY_NS, 2 * queued))
+        if fastest >= ALONE_NS and not self.inside:
+            return 1
         return max(1, min(self.most_calls, self.pace.most_calls, round(self.pace.sample_ns / fastest)))
 
     def hold(self, blocks: int, limit_s: float) -> Samples:
@@ -143,17 +154,17 @@ class PairedBenchmark:
             spent_s = max(time.perf_counter() - begin, tally.outside_ns / 1e9)
             if _enough(held, spent_s, limit_s):
                 break
-            best = self._block(count, tally)
+            best = self._block(count, tally, challenged=not held or not secrets.randbelow(CHALLENGED))
             if self.watch.spoiled():
                 continue
             for name, value in best.items():
                 tally.us[name].append(value)
-            if self.among and count > 1 and held < HANDED_OVER:
-                self._in_turn(self.among, min(count, MOST_IN_TURN), tally)
+            if count > 1 and (not held or not secrets.randbelow(IN_TURN)):
+                self._in_turn(min(count, MOST_IN_TURN), best, tally)
             if self.settled(tally.us):
                 break
         cpu_us = {name: median(v) / count / 1000 for name, v in tally.cpu_ns.items()}
-        return Samples(tally.us, count, tally.quietest, cpu_us, tally.in_turn_us)
+        return Samples(tally.us, count, tally.quietest, cpu_us, tally.in_turn_us, tally.at_once_us)
 
     def waiting_us(self, calls: int) -> dict[str, float]:
         """Wall microseconds of one call by side, for a program that waits for each result: the median of three rounds.
@@ -189,9 +200,14 @@ class PairedBenchmark:
         """By how much starting a kernel takes longer in a side's process than in the quickest: no merit of its kernel."""
         return self.overhead_us[name] - min(self.overhead_us.values()) if self.overhead_us else 0.0
 
-    def _block(self, count: int, tally: _Tally) -> dict[str, float]:
+    def _block(self, count: int, tally: _Tally, challenged: bool = False) -> dict[str, float]:
+        """The fastest of its rounds, by side; a challenge is one more of them, anywhere, whose time does not count."""
         best = {e.name: float("inf") for e in self.arms}
-        for order in self._orders(self.pace.rounds):
+        orders = self._orders(self.pace.rounds)
+        at = secrets.randbelow(len(orders) + 1) if challenged and self.challenge else -1
+        for number, order in enumerate(orders):
+            if number == at:
+                self._challenge(count, tally)
             calls = self.fresh(count)
             for arm in order:
                 ran = self._run(arm, calls)
@@ -199,13 +215,23 @@ class PairedBenchmark:
                 best[arm.name] = min(best[arm.name], us)
                 tally.add(arm.name, ran)
             self.round_over()
+        if at == len(orders):
+            self._challenge(count, tally)
         return best
 
-    def _in_turn(self, among: Callable[[int], Calls], calls: int, tally: _Tally) -> None:
+    def _challenge(self, count: int, tally: _Tally) -> None:
+        assert self.challenge is not None
+        calls, (order,) = self.challenge(count), self._orders(1)
+        tally.outside_ns += sum(self._run(arm, calls).outside_ns for arm in order)
+        self.round_over()
+
+    def _in_turn(self, calls: int, at_once: dict[str, float], tally: _Tally) -> None:
         """The block once more, with calls handed over one by one; `idle` is what that takes eager's process alone."""
+        if self.among is None:
+            return
         best = dict.fromkeys(("idle", *tally.names), float("inf"))
         for order in self._orders(self.pace.rounds):
-            windows = among(calls)
+            windows = self.among(calls)
             for arm in order:
                 side, variant = arm.process, arm.variant
                 ran = {arm.name: side.run_in_turn(windows, variant)}
@@ -217,6 +243,8 @@ class PairedBenchmark:
             self.round_over()
         for name, value in best.items():
             tally.in_turn_us.setdefault(name, []).append(value)
+        for name, value in at_once.items():
+            tally.at_once_us.setdefault(name, []).append(value)
 
     def _call_us(self, ran: Ran, count: int) -> float:
         """Microseconds of one call of a sample: their median where each was timed, else their mean."""

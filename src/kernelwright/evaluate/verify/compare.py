@@ -13,6 +13,8 @@ from typing import Protocol
 
 import torch
 
+from kernelwright.evaluate.verify import finer
+from kernelwright.evaluate.verify.finer import ANY, Finer
 from kernelwright.records.graph import OpGraph, OpNode, Ref
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
@@ -78,6 +80,8 @@ class Expected:
     reference_error: float
     allowed: float
     draws: int = 1
+    finer: Finer = ANY
+    """What is allowed of stretches and averages."""
 
     def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
         """See `judge` of this module."""
@@ -156,8 +160,10 @@ def largest_error(got: torch.Tensor, reference: torch.Tensor, scale: float) -> f
     return float(torch.stack([error_of(g, w, scale).max() for g, w in pairs]).max())
 
 
-def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float) -> bool:
+def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float, local: float = float("inf")) -> bool:
     """Whether every row of `got` is within what is allowed of its row of `reference`, each by its own scale.
+
+    `local` is what is allowed of a piece (`finer`).
 
     One answer for all rows, shape (rows, …): on a device each question costs more than the arithmetic.
     """
@@ -181,7 +187,7 @@ def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
         return 0.0, None
     worst = largest_error(got, expected.value, expected.scale)
     if worst <= expected.allowed:
-        return worst, None
+        return worst, _coarse(got, expected)
     if got.dtype.is_floating_point:
         wrong = not_finite(got)
         if wrong:
@@ -193,6 +199,15 @@ def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
         f"(relative error {worst:.3g}, allowed {expected.allowed:.3g})"
     )
     return worst, Wrong("value", evidence, worst)
+
+
+def _coarse(got: torch.Tensor, expected: Expected) -> Wrong | None:
+    """Why a result is refused in which no single error is too large."""
+    if expected.finer == ANY:
+        return None
+    found = finer.figures(got, expected.value, expected.scale)
+    why = finer.told(found, expected.finer)
+    return Wrong("value", why, max(found.local, found.averaged)) if why else None
 
 
 def _off(got: torch.Tensor, expected: Expected) -> tuple[int, int]:

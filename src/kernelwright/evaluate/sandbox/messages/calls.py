@@ -175,6 +175,8 @@ class TaskLoaded(Reply):
     finite: bool
     init: Text | None
     """The constructor's arguments as Python text; None where they have no literal."""
+    tied: Many[tuple[Text, Text]] = ()
+    """Parameters that are others under a second name, with the first."""
 
 
 class LoadTask(Command[TaskLoaded]):
