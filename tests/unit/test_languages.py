@@ -55,3 +55,18 @@ def test_a_text_without_a_file_looks_like_what_its_device_takes():
     assert likely_suffix("import triton", "cuda") == ".py"
     assert likely_suffix("int x;", "cuda") == ".cu"
     assert likely_suffix("import triton", "cpu") == ".cpp"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        '__attribute__((visibility("default"))) void',
+        "[[gnu::noinline]] void",
+        'void __attribute__((noinline, target("avx2")))',
+        '__attribute__((aligned(64))) static inline int helper(int x) { return x; }\nextern "C" void',
+    ],
+)
+def test_attributes_are_no_names(before):
+    source = f'extern "C" {before} entry(const float* x, float* y) {{ y[0] = x[0]; }}\n'
+    assert "entry" in language("cpp").functions(source)
+    assert "__attribute__" not in language("cpp").functions(source)
