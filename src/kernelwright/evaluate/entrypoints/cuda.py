@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from kernelwright.evaluate.entrypoints import session
-from kernelwright.evaluate.entrypoints.device_clock import publish, the_clock, timed
+from kernelwright.evaluate.entrypoints.device_clock import OneGraph, publish, the_clock, timed
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
@@ -132,13 +132,26 @@ class CudaSide:
 
     def run(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Call the model once for every list of offsets; results stay on the device until the next run."""
+        if command.how.clock == "replay":
+            return self._replayed(command)
         calls = [self._arguments(offsets) for offsets in command.calls]
+        if command.how.clock == "capture":
+            with torch.no_grad():
+                self._graph = OneGraph(self._called, calls)
+            return messages.Clocked(ns=0)
         self._results = []
         self._poison(len(calls))
         prepare = [partial(self._take_own, offsets) for offsets in command.calls]
         with torch.no_grad():
             self._results, times = timed(self._called, calls, command.how, prepare)
         return times
+
+    def _replayed(self, command: messages.RunOnDevice) -> messages.Clocked:
+        """The captured calls once more; without any, an empty question."""
+        if not command.calls:
+            return messages.Clocked(ns=0)
+        self._results = list(self._graph.results)
+        return self._graph.replay()
 
     def export(self, command: messages.Export) -> messages.Exported:
         """Copy the last results to the outbox."""

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from kernelwright.evaluate.backends.backend import Backend, Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline.new_best_audit import audited
-from kernelwright.evaluate.pipeline.timing import time_candidate
+from kernelwright.evaluate.pipeline.replayed import bounded
+from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.session.mutation import FAULTS, named
@@ -105,7 +106,9 @@ def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
         return _verified(trial, loaded, "the receipt's seeds")
     with trial.timed("measure"), loaded.timed():
         outcome = time_candidate(trial, clock, loaded)
-    return audited(trial, clock, loaded, outcome)
+    outcome = audited(trial, clock, loaded, outcome)
+    with trial.timed("measure"):
+        return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial))
 
 
 def _verified(trial: Trial, loaded: Loaded, how: str) -> Verified:

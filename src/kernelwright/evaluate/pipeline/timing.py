@@ -82,7 +82,7 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
 
 def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     session, policy, effort = trial.session, trial.policy, trial.effort
-    fresh = _fresh(trial)
+    fresh = fresh_inputs(trial)
     session.load_parameters(session.timed_parameters())
     asked = baselines.asked(policy, effort, clock)
     here = baselines.to_time(session, asked, effort, clock)
@@ -106,7 +106,8 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     return Benchmarked(samples, rule, benchmark.watch, names, missing, waiting, overhead_us)
 
 
-def _fresh(trial: Trial) -> FreshInputs:
+def fresh_inputs(trial: Trial) -> FreshInputs:
+    """Inputs and parameters of one benchmark, of kinds that suit the task."""
     session, disabled = trial.session, trial.policy.disabled
     fresh = FreshInputs(session.stocks(), session.view, session.draw_at)
     fresh.enabled = "fresh_inputs" not in disabled

@@ -93,6 +93,12 @@ class FreshInputs:
         self._settle()
         return windows
 
+    def refill(self, windows: Places) -> None:
+        """Other contents where those of an earlier round lie."""
+        for offsets in windows:
+            self._fill(offsets, challenge=False)
+        self._settle()
+
     @property
     def draws(self) -> bool:
         """Whether the task itself draws an input for every call, which takes its time."""
