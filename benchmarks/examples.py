@@ -18,6 +18,7 @@ from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import RunConfig
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.measure import BaselineName, Timing
+from kernelwright.records.policy import Policy
 from kernelwright.store.run import RunStore
 
 CUDA_SIZES = {
@@ -44,7 +45,7 @@ def main(target: str, out: Path, budget: int) -> None:
             origin = origin or provenance(store.card.environment)
             rows.append(_row(store, name, target))
             sys.stderr.write(f"{json.dumps(rows[-1])}\n")
-            out.write_text(json.dumps({**origin, "rows": rows}, indent=1) + "\n")
+            out.write_text(json.dumps({**origin, "numerics": Policy().numerics, "rows": rows}, indent=1) + "\n")
 
 
 def sized(example: Path, target: str, folder: Path) -> Path:

@@ -52,6 +52,8 @@ class Results(Closed):
     versions: dict[str, str]
     commit: str
     date: str
+    numerics: Literal["as-is", "strict"] = "strict"
+    """Under which precision flags of PyTorch; files that do not say were measured without TF32."""
     rows: tuple[Row, ...]
 
 
@@ -117,7 +119,7 @@ def call(latency_us: float) -> str:
 def caption(found: Results) -> str:
     """Where, with what, and at which commit it was measured."""
     versions = ", ".join(f"{name} {version}" for name, version in sorted(found.versions.items()))
-    return f"{found.device}; {versions}; commit `{found.commit[:12]}`, {found.date}."
+    return f"{found.device}; numerics {found.numerics}; {versions}; commit `{found.commit[:12]}`, {found.date}."
 
 
 def fill(text: str, place: str, body: str) -> str:

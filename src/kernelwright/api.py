@@ -29,6 +29,7 @@ from kernelwright.bench.runner import Order
 from kernelwright.engine import session
 from kernelwright.engine.admission import REPORT as ADMISSION
 from kernelwright.engine.admission import AdmissionRequest, admit
+from kernelwright.engine.audit import PUBLISHED, AuditRequest, AuditResult, audit
 from kernelwright.engine.check import check, profile
 from kernelwright.engine.config import RunConfig, Settings, load_config
 from kernelwright.engine.events import (
@@ -55,18 +56,20 @@ from kernelwright.engine.summary import (
     Figures,
     ProfileSummary,
     RunSummary,
+    UnreadableRun,
     speaker,
     summarize,
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import CPU, resolve_target
+from kernelwright.errors import StoreError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.check import Check
 from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
-from kernelwright.store.files import write_whole
+from kernelwright.store.files import must_be_writable, must_take_folders, write_whole
 from kernelwright.store.run import RunStore
 from kernelwright.tasks.kernel_file import parse_text, read_kernel
 from kernelwright.tasks.table import read_task
@@ -77,8 +80,11 @@ __all__ = [
     "CPU",
     "DOES_NOT_HOLD",
     "OUTSIDE",
+    "PUBLISHED",
     "AdmissionRequest",
     "Assignment",
+    "AuditRequest",
+    "AuditResult",
     "BenchBegins",
     "BenchRequest",
     "BenchResult",
@@ -116,12 +122,14 @@ __all__ = [
     "Started",
     "Suppliers",
     "Total",
+    "UnreadableRun",
     "Verification",
     "VerifyRequest",
     "Warned",
     "Workbench",
     "WorkbenchStatus",
     "admit",
+    "audit",
     "begin",
     "bench",
     "best_attempt",
@@ -131,6 +139,8 @@ __all__ = [
     "list_runs",
     "listed",
     "load_config",
+    "must_be_writable",
+    "must_take_folders",
     "open_workbench",
     "optimize",
     "parse_text",
@@ -244,15 +254,14 @@ def best_attempt(folder: Path) -> Attempt | None:
         return speaker(store.attempts(), store.outcome())
 
 
-def list_runs(runs: Path) -> list[RunSummary]:
-    """Every run below a folder, the oldest first.
-
-    Raises:
-        StoreError: one of them is corrupt.
-    """
+def list_runs(runs: Path) -> list[RunSummary | UnreadableRun]:
+    """Every run below a folder, the oldest first; one that is corrupt hides no other."""
     return [_summary_at(file.parent) for file in sorted(runs.glob(f"*/{FILE}"))]
 
 
-def _summary_at(folder: Path) -> RunSummary:
-    with closing(RunStore.open(folder)) as store:
-        return summarize(store)
+def _summary_at(folder: Path) -> RunSummary | UnreadableRun:
+    try:
+        with closing(RunStore.open(folder)) as store:
+            return summarize(store)
+    except StoreError as error:
+        return UnreadableRun(folder=str(folder), error=str(error))

@@ -166,8 +166,8 @@ def suffixes() -> tuple[str, ...]:
     return tuple(dict.fromkeys(suffix for each in languages() for suffix in each.suffixes))
 
 
-def language_of(source: str, suffix: str) -> Language:
-    """The language of a text that was read from a file with this ending.
+def language_of(source: str, suffix: str, kind: str = "") -> Language:
+    """The language of a text that was read from a file with this ending; of a module that builds nothing, one for `kind`.
 
     Raises:
         UsageError: no language has the ending.
@@ -175,7 +175,10 @@ def language_of(source: str, suffix: str) -> Language:
     sharing = [each for each in languages() if suffix in each.suffixes]
     if not sharing:
         raise UsageError(f"a kernel's ending must be one of {', '.join(suffixes())}, not {suffix!r}")
-    return next((each for each in sharing if each.tells(source)), sharing[0])
+    usual = sharing[0]
+    if usual.form == "module" and kind not in usual.targets and not re.search(rf"\b{usual.name}\b", source):
+        usual = next((each for each in sharing if kind in each.targets), usual)
+    return next((each for each in sharing if each.tells(source)), usual)
 
 
 def likely_suffix(source: str, kind: str) -> str:

@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
 from kernelwright.errors import UsageError
+from kernelwright.pages import page
 
 Kind = Literal["strategies", "proposers", "rewards", "models", "backends"]
 _FAULTS = (
@@ -56,7 +57,7 @@ def load_plugin(kind: Kind, name: str, fits: Callable[[Any], bool] = callable) -
             f"update or uninstall {_owner(entry)}"
         ) from error
     if not fits(part):
-        raise UsageError(f"{_said(kind, entry)} is no such part: docs/plugins.md says what one must be")
+        raise UsageError(f"{_said(kind, entry)} is no such part: {page('plugins.md')} says what one must be")
     return part
 
 

@@ -32,14 +32,15 @@ PRELUDE = """\
 #include <dlfcn.h>
 #include <unistd.h>
 
-// Runs Python in the interpreter that called us: the candidate owns its whole process.
+// Runs Python in the interpreter that called us: the candidate owns its whole process. A cheat that fails is no honest kernel.
 [[maybe_unused]] static void python(const char* code) {
     auto ensure = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Ensure"));
     auto run = reinterpret_cast<int (*)(const char*)>(dlsym(RTLD_DEFAULT, "PyRun_SimpleString"));
     auto release = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "PyGILState_Release"));
     const int state = ensure();
-    run(code);
+    const int failed = run(code);
     release(state);
+    if (failed) std::abort();
 }
 """
 

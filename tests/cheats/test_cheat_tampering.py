@@ -270,11 +270,12 @@ def test_no_answer_breaks_the_referee(bench, answer):
     }}
     """
     )
-    found = bench.judge(source, "affine", 1)
-    assert found.outcome in ("suspect", "crashed", "incorrect"), found
-    assert bench.judge(
-        WORK + 'extern "C" void kernel(const float* x, float* out) { work(x, out); }', "affine", 0
-    ).outcome == ("measured")
+    honest = WORK + 'extern "C" void kernel(const float* x, float* out) { work(x, out); }'
+    found, after = bench.judge(source, "affine", 1), bench.judge(honest, "affine", 0)
+    assert after.outcome == "measured"
+    # A time of its own is an answer like any other where the clock is outside: it is not believed, and gains nothing.
+    unmoved = found.outcome == "measured" and found.timing.latency_us > after.timing.latency_us
+    assert unmoved or found.outcome in ("suspect", "crashed", "incorrect"), found
 
 
 @pytest.mark.defence("file_system")

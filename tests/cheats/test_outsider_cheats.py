@@ -110,7 +110,7 @@ def test_kernel_ends_as_it_says(service: EvaluationService, name: str) -> None:
     ends, _, reason = expected(name).partition(" | ")
     verdict = service.judged(kernel)
     assert verdict.outcome in ends.split(" or "), verdict.reason
-    assert verdict.outcome == "measured" or reason in verdict.reason
+    assert verdict.outcome == "measured" or any(each in verdict.reason for each in reason.split(" or "))
 
 
 @pytest.mark.parametrize("name", sampled([n for n in names(honest=False) if "measured" in expected(n)], quick))

@@ -7,7 +7,8 @@ import pytest
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.languages.triton.build import capture
 from kernelwright.evaluate.sandbox.spawn import Warm
-from kernelwright.evaluate.triton.model import construct, flatten, load_module, load_parameters, private_path
+from kernelwright.evaluate.triton.binding import loaded
+from kernelwright.evaluate.triton.model import construct, flatten, load_module, private_path
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.triton import triton_default
@@ -136,7 +137,7 @@ def test_the_author_s_kernels(gpu, program, launcher, path):
     found = program(candidate, text, task.workload)
     reference = load_module(private_path("task"), text)
     theirs = construct(load_module(private_path("kernel"), candidate.source).ModelNew, reference).cuda()
-    load_parameters(theirs, construct(reference.Model, reference).state_dict())
+    loaded(theirs, construct(reference.Model, reference).state_dict())
     given = reference.get_inputs()
     for offset in (0, 1):
         assert unlike(found, launcher, theirs, [at(t, offset) for t in given], task.workload.outputs) == []

@@ -83,8 +83,8 @@ def test_beside_the_time_stand_its_circumstances(gpu):
     assert 0 < timing.launch_overhead_us < 15
     assert all(side.call_us > 0 for side in timing.arms)
     assert timing.call_us == next(s.call_us for s in timing.arms if s.name == "candidate")
-    assert "float32_matmul_precision=highest" in timing.precision
-    assert "allow_tf32=False" in timing.precision
+    assert found.numerics.mode == "as-is"
+    assert found.numerics.flags == {"float32_matmul_precision": "highest", "cudnn.allow_tf32": True}
     conditions = timing.conditions
     assert conditions.note or len(conditions.sm_mhz) == len(timing.arms[0].samples_us)
     assert not conditions.note or "NVML" in conditions.note

@@ -19,6 +19,7 @@ from kernelwright.engine.admission import gather
 from kernelwright.engine.config import load_config
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError, TaskError, UsageError
+from kernelwright.pages import page
 from kernelwright.records.base import identity
 from kernelwright.records.task import TaskSource
 from kernelwright.reward.table import reward_names
@@ -251,7 +252,7 @@ def _rewards_are_read(request: BenchRequest) -> None:
     if len(request.rewards) > 1 and blind and request.config.predictor is None:
         raise UsageError(
             f"--rewards {','.join(request.rewards)}: {', '.join(blind)} read no reward, so these arms would differ by noise "
-            "alone. Name one, or configure a predictor, which learns from it (docs/reward.md)"
+            f"alone. Name one, or configure a predictor, which learns from it ({page('reward.md')})"
         )
 
 

@@ -23,6 +23,7 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.report import html
+from kernelwright.store.database import FILE as RUN
 from kernelwright.store.files import Lines, open_lines, write_whole
 from kernelwright.tasks.files import split_size, with_size
 from kernelwright.tasks.table import READERS, read_task
@@ -136,13 +137,15 @@ def _files(paths: Sequence[Path]) -> list[Path]:
         below, size = split_size(path)
         if not below.exists():
             raise UsageError(f"{str(below)!r} does not exist: name files or directories of tasks")
-        inside = (f for f in below.rglob("*") if f.suffix in READERS and f.is_file() and not _hidden(f, below))
+        inside = (f for f in below.rglob("*") if f.suffix in READERS and f.is_file() and not _not_tasks(f, below))
         files.update((with_size(f, size) for f in inside) if below.is_dir() else (path,))
     return sorted(files)
 
 
-def _hidden(file: Path, below: Path) -> bool:
-    return any(part.startswith((".", "__")) for part in file.relative_to(below).parts)
+def _not_tasks(file: Path, below: Path) -> bool:
+    """Whether a file is hidden, or is what a run left in its folder."""
+    hidden = any(part.startswith((".", "__")) for part in file.relative_to(below).parts)
+    return hidden or (file.parent / RUN).is_file()
 
 
 def _read(file: Path) -> Found:

@@ -8,6 +8,7 @@ from kernelwright.engine.request import CheckRequest, ProfileRequest
 from kernelwright.engine.summary import CheckSummary, ProfileSummary, check_of, profile_of
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import CPU, compiled_for, resolve_target
+from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.export.model_new import unwrap
 from kernelwright.feedback.bottleneck import diagnose
@@ -32,8 +33,9 @@ def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSum
 
 async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
     source = read_task(request.task)
-    candidate = _kernel(request)
-    target = _target_for(request.target or source.limits.arch or None, candidate.language, request.place)
+    named = request.target or source.limits.arch or None
+    candidate = _kernel(request, resolve_target(named, request.place).kind)
+    target = _target_for(named, candidate.language, request.place)
     evaluator = suppliers.open_evaluator(request.policy, request.place)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
@@ -69,8 +71,9 @@ def profile(request: ProfileRequest, suppliers: Suppliers | None = None) -> Prof
 
 async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSummary:
     source = read_task(request.task)
-    candidate = _kernel(request)
-    target = _target_for(request.target or source.limits.arch or None, candidate.language)
+    named = request.target or source.limits.arch or None
+    candidate = _kernel(request, resolve_target(named).kind)
+    target = _target_for(named, candidate.language)
     evaluator = suppliers.open_evaluator(request.policy)
     try:
         suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
@@ -87,17 +90,28 @@ async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSumm
         await evaluator.close()
 
 
-def _kernel(request: CheckRequest | ProfileRequest) -> Candidate:
-    """The kernel in the file; out of a drop-in that `-o` wrote, as it was judged."""
+def _kernel(request: CheckRequest | ProfileRequest, kind: str) -> Candidate:
+    """The kernel in the file, for a kind of device; out of a drop-in that `-o` wrote, as it was judged."""
     path = request.kernel
     exported = unwrap(read_text(path, "kernel")) if path.suffix == ".py" else None
-    return exported or read_kernel(path, request.entry, request.workspace_bytes)
+    return exported or read_kernel(path, request.entry, request.workspace_bytes, kind)
 
 
 def _target_for(name: str | None, written: str, place: Place | None = None) -> Target:
-    """The target that is named; without a name the device that is here, if the language is for it."""
+    """The target that is named; without a name the device that is here, if the language is for it.
+
+    Raises:
+        UsageError: the language is not for the target that is named.
+    """
     takes = language(written).targets
     if name is None and takes == (CPU.kind,):
         return CPU
     found = resolve_target(name, place)
-    return found if name is not None or found.kind in takes else compiled_for(takes[0])
+    if found.kind in takes:
+        return found
+    if name is not None:
+        raise UsageError(
+            f"a {written} kernel is for {' or '.join(takes)}, and the target is {found.name}: leave --target out, or name "
+            "another"
+        )
+    return compiled_for(takes[0])

@@ -16,6 +16,7 @@ from kernelwright.engine.predictor import PredictorConfig
 from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
+from kernelwright.pages import page
 from kernelwright.records.base import Record
 from kernelwright.records.names import LanguageName
 from kernelwright.records.policy import Policy
@@ -25,6 +26,8 @@ from kernelwright.search.table import DEFAULT, AnyStrategy
 
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
+AUTHOR = "author"
+"""The built-in proposer, which asks no model."""
 
 
 class Autotune(Record):
@@ -54,7 +57,7 @@ class RunConfig(Record):
     """Call time that is good enough; strategies that can will stop there."""
     in_flight: int = Field(default=2, ge=1)
     """Proposal requests worked on at once. Part of the search: another value is another sequence of proposals."""
-    proposer: str = "author"
+    proposer: str = AUTHOR
     """`author`, or `llm`; `llm:NAME` for another variant of the prompts."""
     models: dict[str, ModelConfig] = Field(default_factory=dict)
     """Which model serves which role; `default` serves those that are not named."""
@@ -115,7 +118,9 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
             f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors()
         )
         where = f"configuration {str(file)!r} and the flags" if file else "the flags"
-        raise UsageError(f"{where} do not make a run: {faults}. docs/configuration.md lists every setting") from None
+        raise UsageError(
+            f"{where} do not make a run: {faults}. {page('configuration.md')} lists every setting"
+        ) from None
 
 
 def wished(config: RunConfig, limits: TaskLimits) -> RunConfig:

@@ -26,6 +26,8 @@ class Phase(_Event):
 
     kind: Literal["phase"] = "phase"
     text: str
+    search_over: bool = False
+    """No attempt follows."""
 
 
 class Started(_Event):

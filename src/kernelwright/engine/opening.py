@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from kernelwright.engine.config import RunConfig, wished
+from kernelwright.engine.config import AUTHOR, Remeasurement, RunConfig, wished
 from kernelwright.engine.events import Listener, Phase
 from kernelwright.engine.replay_comparison import changes
 from kernelwright.engine.request import OptimizeRequest
 from kernelwright.engine.target import resolve_target
-from kernelwright.errors import StoreError
+from kernelwright.errors import StoreError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.languages import names_for
+from kernelwright.propose.proposer import Proposer, Selective
 from kernelwright.records.run import Environment, RunCard
 from kernelwright.records.task import Target, Task, TaskSource
 from kernelwright.tasks.table import read_task
@@ -34,17 +36,46 @@ def settle(request: OptimizeRequest) -> Settled:
     """
     source = request.task if isinstance(request.task, TaskSource) else read_task(request.task)
     config = wished(request.config, source.limits)
-    return Settled(source, config, resolve_target(request.target or source.limits.arch or None, config.place))
+    target = resolve_target(request.target or source.limits.arch or None, config.place)
+    must_agree(config, target)
+    return Settled(source, config, target)
 
 
-async def open_card(settled: Settled, evaluator: Evaluator, listener: Listener) -> RunCard:
-    """Have the task admitted, and write the card of a run that begins now.
+def must_agree(config: RunConfig, target: Target) -> None:
+    """Settings that contradict each other are a mistake, and none of them is ignored in silence.
 
     Raises:
-        KernelwrightError: the task is not fit, or the machine is not.
+        UsageError: two settings contradict each other, or one the target.
+    """
+    takes, budget, kept = names_for(target.kind), config.budget, config.remeasurement
+    if config.language is not None and config.language not in takes:
+        told = f"--language {config.language} and --target {target.name} contradict each other: {target.name} takes "
+        raise UsageError(f"{told}{' or '.join(takes)}")
+    if config.proposer == AUTHOR and config.models:
+        raise UsageError("--model and --proposer author contradict each other: the author asks no model; leave one out")
+    if config.proposer == AUTHOR and (budget.usd is not None or budget.tokens is not None):
+        raise UsageError(
+            "--max-usd and --max-tokens cap what models cost, and no model is named: name one with --model, or leave them "
+            "out (--budget and --device-seconds limit the search)"
+        )
+    if kept.keep_slower and kept.min_speedup != Remeasurement().min_speedup:
+        raise UsageError("--min-speedup and --keep-slower contradict each other: leave one of them out")
+    if config.ray_address is not None and config.execution != "ray":
+        raise UsageError("--ray-address is of a Ray cluster: add --execution ray, or leave it out")
+
+
+async def open_card(settled: Settled, evaluator: Evaluator, listener: Listener, proposer: Proposer) -> RunCard:
+    """Have the task admitted, and write the card of a run that begins now.
+
+    A proposer that cannot write the task says so before anything is measured, and before the run has a folder.
+
+    Raises:
+        KernelwrightError: the task is not fit, or the machine is not, or the proposer is not.
     """
     listener(Phase(text=f"admitting {settled.source.name} on {settled.target.name}"))
     task = await evaluator.admit(settled.source, settled.target)
+    if isinstance(proposer, Selective):
+        proposer.refuse(task, settled.config.language)
     return new_card(task, await evaluator.environment(), settled.config)
 
 

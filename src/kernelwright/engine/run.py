@@ -133,7 +133,7 @@ async def _remeasurement(
 ) -> Attempt | None:
     if not config.remeasurement.enabled or progress.best is None or progress.best.latency_us is None:
         return None
-    journal.emit(Phase(text="measuring the best again with fresh inputs"))
+    journal.emit(Phase(text="measuring the best again with fresh inputs", search_over=True))
     try:
         return await remeasure_finalists(judge, progress.attempts, config.remeasurement.finalists)
     finally:

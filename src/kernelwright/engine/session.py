@@ -41,7 +41,7 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
     """
     settled = settle(request)
     async with _opened(settled.config, suppliers) as parts:
-        card = await open_card(settled, parts.evaluator, suppliers.listener)
+        card = await open_card(settled, parts.evaluator, suppliers.listener, parts.proposer)
         if expected := forecast(settled.config, card.task):
             suppliers.listener(Phase(text=expected))
         with closing(create_run(request.runs / card.id, card, settled.config, parts.states)) as store:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from kernelwright.records.attempt import Attempt, beats_eager
 from kernelwright.records.base import Record
+from kernelwright.records.binding import Binding, Weights
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import (
     OUTCOMES,
@@ -26,6 +27,7 @@ from kernelwright.records.evaluation import (
 from kernelwright.records.feedback import Statement
 from kernelwright.records.measure import CaseError, Ratio, Verdict
 from kernelwright.records.names import LanguageName
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome, RunCard, Spending, least_speedup, spending
 from kernelwright.records.task import Target, Task
@@ -41,6 +43,9 @@ class Figures(Record):
     verdict: Verdict | None = None
     """Against eager."""
     verdict_compile: Verdict | None = None
+    speedup_freeze: Ratio | None = None
+    """Against torch.compile that folds the weights, where they are constant."""
+    verdict_freeze: Verdict | None = None
     roofline: float | None = None
     """Share of the measured bandwidth."""
 
@@ -76,6 +81,16 @@ class RunSummary(Record):
     stopped: str
     complete: bool
     """False: `resume` goes on."""
+    running: bool = False
+    """Another process is working on it now."""
+
+
+class UnreadableRun(Record):
+    """A folder whose run cannot be summed up."""
+
+    folder: str
+    error: str
+    """What is wrong with it and how to go on."""
 
 
 class CheckSummary(Figures):
@@ -95,7 +110,15 @@ class CheckSummary(Figures):
     """Kernels of its own that it launches; None where it was not told."""
     own_share: float | None
     """Share of the device's time that they took, 0 to 1; None where nothing could tell."""
+    library_share: float | None
+    """Share of its time that PyTorch's own operators take, as its process says; None where nobody told."""
+    weights: Weights
+    """Which parameters it was judged with; `construction` is a weaker verdict than was asked for."""
+    binding: Binding | None
+    """How its model came to the reference's parameters; None of what is no module."""
     seconds: float
+    numerics: Numerics | None = None
+    """PyTorch's precision flags in the reference, and where the kernel set others, those too."""
 
 
 class ProfileSummary(CheckSummary):
@@ -110,13 +133,15 @@ def figures_of(evaluation: Evaluation) -> Figures:
     if not isinstance(evaluation, Measured):
         return Figures()
     timing = evaluation.timing
-    eager, compiled = timing.against("eager"), timing.against("compile")
+    eager, compiled, frozen = (timing.against(name) for name in ("eager", "compile", "freeze"))
     return Figures(
         latency_us=timing.latency_us,
         speedup_eager=eager.speedup if eager else None,
         verdict=eager.verdict if eager else None,
         speedup_compile=compiled.speedup if compiled else None,
         verdict_compile=compiled.verdict if compiled else None,
+        speedup_freeze=frozen.speedup if frozen else None,
+        verdict_freeze=frozen.verdict if frozen else None,
         roofline=evaluation.roofline.fraction,
     )
 
@@ -124,6 +149,8 @@ def figures_of(evaluation: Evaluation) -> Figures:
 def summarize(store: RunStore) -> RunSummary:
     """A run in figures, also while it is running."""
     card, attempts, outcome = store.card, store.attempts(), store.outcome()
+    complete = outcome is not None and outcome.complete
+    running = not complete and store.live
     return RunSummary(
         run=card.id,
         folder=str(store.folder),
@@ -135,8 +162,9 @@ def summarize(store: RunStore) -> RunSummary:
         best=best_of(attempts, outcome),
         pytorch_stays=pytorch_stays(card, speaker(attempts, outcome)),
         models=spending(store.messages()),
-        stopped=outcome.stopped if outcome else "Still running, or killed.",
-        complete=outcome is not None and outcome.complete,
+        stopped="Still running." if running else outcome.stopped if outcome else "It was killed, or is about to begin.",
+        complete=complete,
+        running=running,
     )
 
 
@@ -189,7 +217,11 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         errors=judged.accuracy.cases if judged else (),
         own_kernels=own_kernels(candidate, evaluation),
         own_share=audit.own_share if audit else None,
+        library_share=evaluation.library_share if isinstance(evaluation, Measured) else None,
+        weights=evaluation.weights,
+        binding=evaluation.binding,
         seconds=evaluation.total_seconds,
+        numerics=evaluation.numerics,
         **dict(figures_of(evaluation)),
     )
 

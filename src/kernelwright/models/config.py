@@ -5,6 +5,7 @@ an address that holds a secret is refused.
 """
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
@@ -68,6 +69,10 @@ def provider_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*PROVIDERS, *plugin_names("models"))))
 
 
+_BARE_ADDRESS = re.compile(r"@(localhost|\[[\da-fA-F:]+\]|[\w.-]+(?=:\d)|[\w-]+(?:\.[\w-]+)+(?=/))(:\d+)?(/\S*)?$")
+"""An address without its scheme: a host with a port or a path. A version after an @, as some names have, is none."""
+
+
 def read_model(text: str) -> ModelConfig:
     """A model as the command line spells it: `openai:gpt-5`, `openai:qwen@http://localhost:8000/v1`, `replay:runs/x`.
 
@@ -80,6 +85,9 @@ def read_model(text: str) -> ModelConfig:
         raise UsageError(
             f"model {text!r} is not PROVIDER:NAME or PROVIDER:NAME@URL, with a provider of {', '.join(provider_names())}"
         )
+    if not url and (bare := _BARE_ADDRESS.search(name)) is not None:
+        whole = f"{provider}:{name[: bare.start()]}@http://{bare[0][1:]}"
+        raise UsageError(f"model {text!r}: an address begins with http:// or https://, such as {whole}")
     return ModelConfig(provider=provider, name=name, base_url=checked(f"http{url}") if url else None)
 
 

@@ -43,6 +43,7 @@ MODULES: dict[str, str] = {
 }
 """Imported when first asked for: their SDKs are heavy, and some are extras."""
 EXTRAS: dict[str, tuple[str, ...]] = {
+    "openai": ("openai",),
     "anthropic": ("anthropic",),
     "huggingface": ("torch", "transformers", "tokenizers", "safetensors"),
 }

@@ -6,7 +6,7 @@ which strategy asked. What it must remember of a parent travels in the proposal'
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kernelwright.propose.gateway import BareGateway, ModelGateway
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
@@ -62,5 +62,18 @@ class Proposer(Protocol):
         Raises:
             ProposeError: it cannot write this task; the message names the operations.
             ModelError: the model behind it cannot be had.
+        """
+        ...
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """A proposer that knows from the task alone whether it can write it; one without this method finds out in the run."""
+
+    def refuse(self, task: Task, language: LanguageName | None) -> None:
+        """Return if it can write this task, in this language where one is named.
+
+        Raises:
+            ProposeError: it cannot; the message names the operations.
         """
         ...

@@ -10,7 +10,9 @@ from pydantic import Field, TypeAdapter
 
 from kernelwright.records.audit import Audit
 from kernelwright.records.base import Record
+from kernelwright.records.binding import Binding, Weights
 from kernelwright.records.measure import Accuracy, BuildFacts, Ratio, Roofline, Timing
+from kernelwright.records.numerics import Numerics
 
 Stage = Literal["compile", "load", "verify", "measure", "promote"]
 
@@ -30,8 +32,15 @@ class _Outcome(Record):
     """1: host code and clock are the referee's own; 2: the candidate's host code ran."""
     disabled: tuple[str, ...] = ()
     """Defences that a test had switched off; never empty in silence."""
+    weights: Weights = "fresh"
+    """Which parameters it was judged with. `construction` is weaker than what was asked for: those under which its model was
+    built, because it could not be given others."""
+    binding: Binding | None = None
+    """How its model came to the reference's parameters; None of what is no module, or did not get so far."""
     device: str = ""
     """Where it was judged; empty for what was refused without a device."""
+    numerics: Numerics | None = None
+    """PyTorch's precision flags in the reference, and where the kernel's own text set others, those too."""
     seeds: tuple[int, ...] = ()
     """The secret seeds of the cases, revealed after a final's verdict in the order of use; none for a search."""
     cached_from: str = ""
@@ -141,6 +150,8 @@ class Measured(_Outcome):
     roofline: Roofline
     audit: Audit | None = None
     """The probes of a new best; None where it was only searched for."""
+    library_share: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Share of its time that PyTorch's own operators take, as its process says; None where nobody told."""
 
 
 Evaluation = Annotated[

@@ -5,9 +5,10 @@ from typing import Literal
 from kernelwright.records.base import Record
 
 Verdict = Literal["faster", "slower", "inconclusive"]
-BaselineName = Literal["eager", "compile", "compile_max", "graph"]
-"""`compile`: torch.compile as it comes; `compile_max`: max-autotune without CUDA graphs; `graph`: a CUDA graph of eager."""
-SideName = Literal["candidate", "eager", "compile", "compile_max", "graph"]
+BaselineName = Literal["eager", "compile", "compile_max", "graph", "freeze"]
+"""`compile`: torch.compile as it comes; `compile_max`: max-autotune without CUDA graphs; `graph`: a CUDA graph of eager;
+`freeze`: torch.compile with the weights as constants, where weights are constant."""
+SideName = Literal["candidate", "eager", "compile", "compile_max", "graph", "freeze"]
 
 
 BLURRED = 1.5
@@ -84,8 +85,6 @@ class Timing(Record):
     """What the same clock says of a kernel that does nothing, where `clock` is `device`. It is part of every sample."""
     conditions: Conditions | None = None
     """Clocks, temperature and power, where `clock` is `device`."""
-    precision: str | None = None
-    """The flags that every baseline ran under, such as `float32_matmul_precision=highest, cudnn.allow_tf32=False`."""
     missing: tuple[str, ...] = ()
     """Baselines that were asked for and could not be made, each with the reason."""
     final: bool = False

@@ -7,9 +7,13 @@ from pydantic import Field, field_validator
 from kernelwright.records.audit import ProbeName
 from kernelwright.records.base import Record
 from kernelwright.records.measure import BaselineName
+from kernelwright.records.numerics import NumericsMode
 
-Effort = Literal["search", "final", "replay"]
-"""`replay` judges on seeds that are known already: right or wrong, and no time."""
+Effort = Literal["search", "final", "replay", "verify"]
+"""`replay` judges on seeds that are known already, `verify` on a search's cases: right or wrong, and no time."""
+UNTIMED: tuple[Effort, ...] = ("replay", "verify")
+ON_SHARED_CASES: tuple[Effort, ...] = ("search", "verify")
+"""All candidates of a task meet the same secret cases; the others get cases of their own, whose seeds are then told."""
 
 Defence = Literal[
     "fresh_inputs",
@@ -54,6 +58,8 @@ class Policy(Record):
 
     isolation: Literal["auto", "strict"] = "auto"
     """`strict` refuses to judge where a part of the sandbox is denied."""
+    numerics: NumericsMode = "as-is"
+    """Under which of PyTorch's precision flags reference, baselines and candidate run."""
     seeds: int = Field(default=5, ge=1)
     """Secret seeds that calibrate the tolerance."""
     confidence: float = Field(default=0.99, gt=0.5, lt=1)
@@ -78,6 +84,12 @@ class Policy(Record):
     memory_bytes: int = 16 << 30
     """Address space that a candidate process may add."""
     library_calls: Literal["report", "forbid"] = "report"
+    weights: Literal["fresh", "constant"] = "fresh"
+    """`fresh`: every call has parameters of its own, as in training. `constant`: they are given once, as in inference, so
+    that a candidate may pack and fold them before its first call."""
+    unmatched: Literal["refuse", "construction"] = "refuse"
+    """What becomes of a candidate that cannot be given the reference's parameters; `construction`: it is judged with those
+    under which both models were built, and its verdict says so. For kernels that were published, not for a search."""
     baselines: tuple[BaselineName, ...] = ("eager", "compile")
     """Whom the candidate is timed against. Eager is always among them: it says what a timed result should be."""
     final_baselines: tuple[BaselineName, ...] = ("compile_max", "graph")

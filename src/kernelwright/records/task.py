@@ -14,6 +14,7 @@ from kernelwright.records.base import Record, identity
 from kernelwright.records.comparator import Calibrated, Comparator, DeclaredComparator
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.names import ArchName, KindName
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 NOTE_CHARACTERS = 500
@@ -123,6 +124,8 @@ class Task(Record):
     graph: OpGraph
     comparators: tuple[Comparator, ...] = ()
     """One for each output, as declared or inferred; without any, all are calibrated."""
+    numerics: Numerics = Numerics()
+    """The flags under which its reference computes: part of what the task is, and of what a right answer may err."""
 
     @property
     def name(self) -> str:

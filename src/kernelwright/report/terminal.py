@@ -7,12 +7,13 @@ neither moves the cursor nor is read as markup.
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from kernelwright.records.attempt import Attempt, speedup
-from kernelwright.records.evaluation import Measured
-from kernelwright.records.measure import Verdict
+from kernelwright.records.evaluation import Evaluation, Measured
+from kernelwright.records.measure import BaselineName, Verdict
 from kernelwright.records.run import Message, Outcome, RunCard, Spending, spending
 from kernelwright.report import tally, words
 from kernelwright.report.dialogues import is_drill
@@ -22,6 +23,8 @@ from kernelwright.report.tally import reason
 VERDICT_STYLE: dict[Verdict, str] = {"faster": "bold green", "slower": "bold red", "inconclusive": "bold"}
 SHOWN = 8
 """Attempts in the table; the HTML report has them all."""
+NOTE = 120
+"""Characters of a note; they go over two or three lines of a narrow terminal."""
 
 
 def render(
@@ -36,7 +39,8 @@ def render(
         parts.append(_text(f"Defences switched off: {', '.join(off)}. No figure here can be trusted.", "bold red"))
     parts += [_text(f"Denied by this host: {part}", "yellow") for part in card.environment.denied]
     if attempts:
-        parts += [Text(""), _best(attempts), Text(""), _sums(attempts)]
+        final = told.attempt if told.standing == "final" else None
+        parts += [Text(""), _best(attempts, final), Text(""), _sums(attempts)]
     parts += [_text(_role(spent), "dim") for spent in spending(messages)]
     if is_drill(messages):
         parts.append(_text("A drill: the answers are a public fake's, and nothing here is a model's result.", "yellow"))
@@ -55,32 +59,41 @@ def _claim(card: RunCard, told: Headline) -> list[RenderableType]:
     parts: list[RenderableType] = [_text(told.title, "bold"), _text(where, "dim"), _text(told.explanation)]
     if told.measured:
         for versus in told.measured.timing.versus:
-            parts.append(_text("  " + sentence(versus), VERDICT_STYLE[versus.verdict]))
+            parts.append(Padding(_text(sentence(versus), VERDICT_STYLE[versus.verdict]), (0, 0, 0, 2)))
+        if told.measured.numerics is not None:
+            parts.append(_text(f"numerics {told.measured.numerics.words}", "dim"))
     return parts
 
 
-def _best(attempts: Sequence[Attempt]) -> Table:
+def _best(attempts: Sequence[Attempt], final: Attempt | None) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=True)
-    for name, side in (("attempt", "right"), ("outcome", "left"), ("call", "right"), ("eager", "right")):
-        table.add_column(name, justify="right" if side == "right" else "left", no_wrap=True)
-    # Alone in having a ratio: it gets the room that the figures leave, and they are never cut.
-    table.add_column("note", overflow="ellipsis", no_wrap=True, ratio=1)
+    for name in ("attempt", "outcome", "call", "eager", "compile"):
+        table.add_column(name, justify="left" if name == "outcome" else "right", no_wrap=True)
+    # Alone in having a ratio: it gets the room that the figures leave, and goes on below where that is little.
+    table.add_column("note", overflow="fold", ratio=1)
+    if final is not None:
+        table.add_row(*_cells(final, f"final {final.number}"), style="bold")
     order = sorted(attempts, key=lambda a: (-speedup(a), a.number))
     for attempt in order[:SHOWN]:
-        table.add_row(*_cells(attempt))
+        table.add_row(*_cells(attempt, str(attempt.number)))
     return table
 
 
-def _cells(attempt: Attempt) -> list[Text]:
+def _cells(attempt: Attempt, name: str) -> list[Text]:
     found = attempt.evaluation
     timed = isinstance(found, Measured)
     return [
-        Text(str(attempt.number)),
+        Text(name),
         Text(words.outcome(found.outcome), style="green" if timed else ""),
         Text(words.microseconds(attempt.latency_us) if attempt.latency_us is not None else ""),
-        Text(words.times(speedup(attempt)) if timed else ""),
-        _text(attempt.proposal.note or reason(attempt), "dim"),
+        *(Text(_against(found, baseline)) for baseline in ("eager", "compile")),
+        Text(words.line(attempt.proposal.note or reason(attempt), NOTE), style="dim"),
     ]
+
+
+def _against(found: Evaluation, baseline: BaselineName) -> str:
+    versus = found.timing.against(baseline) if isinstance(found, Measured) else None
+    return words.times(versus.speedup.median) if versus else ""
 
 
 def _sums(attempts: Sequence[Attempt]) -> Text:
@@ -92,6 +105,4 @@ def _sums(attempts: Sequence[Attempt]) -> Text:
 
 
 def _text(untrusted: str, style: str = "") -> Text:
-    return Text(
-        words.line(untrusted, 400) if not untrusted.startswith("  ") else "  " + words.line(untrusted), style=style
-    )
+    return Text(words.line(untrusted, 400), style=style)

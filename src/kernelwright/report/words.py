@@ -20,6 +20,7 @@ BASELINE: dict[str, str] = {
     "eager": "eager PyTorch",
     "compile": "torch.compile",
     "compile_max": "torch.compile (max-autotune)",
+    "freeze": "torch.compile (weights as constants)",
     "graph": "a CUDA graph of eager",
 }
 
@@ -28,6 +29,7 @@ SIDE: dict[str, str] = {
     "eager": "eager",
     "compile": "torch.compile",
     "compile_max": "max-autotune",
+    "freeze": "weights as constants",
     "graph": "CUDA graph",
 }
 

@@ -8,8 +8,9 @@ a file system without working `fsync` or `flock`, as some network ones.
 import fcntl
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -51,6 +52,7 @@ SCHEMA = _statements()
 
 
 FILE = "run.sqlite"
+LOCK_TRIES, LOCK_WAIT_S = 3, 0.02
 _DURABLE = ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 _READ_ONLY = ("PRAGMA query_only = ON",)
 Value = str | int | float
@@ -143,6 +145,16 @@ class Database:
         with _explained(self.folder), self._connection:
             self._connection.execute(statement, values)
 
+    def written_elsewhere(self) -> bool:
+        """Whether another process has the journal open for writing now."""
+        if self._lock is not None:
+            return False
+        try:
+            os.close(_lock(self.folder, fcntl.LOCK_SH))
+        except StoreError:
+            return True
+        return False
+
     def close(self) -> None:
         """Close the file and give the lock back."""
         self._connection.close()
@@ -161,17 +173,19 @@ def _reader(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?{option}", uri=True, timeout=10)
 
 
-def _lock(folder: Path) -> int:
-    """A lock on the folder itself, which leaves no file behind and ends with the process."""
+def _lock(folder: Path, kind: int = fcntl.LOCK_EX) -> int:
+    """A lock on the folder itself, which leaves no file behind and ends with the process.
+
+    It is asked for more than once: whoever only looks whether a run is live holds it for an instant.
+    """
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise StoreError(
-            f"the run at {folder} is being worked on by another process: wait until it ends, or stop it first"
-        ) from None
-    return descriptor
+    for _ in range(LOCK_TRIES):
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+            return descriptor
+        time.sleep(LOCK_WAIT_S)
+    os.close(descriptor)
+    raise StoreError(f"the run at {folder} is being worked on by another process: wait until it ends, or stop it first")
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import errno
 import fcntl
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,38 @@ def write_whole(file: Path, text: str) -> Path:
     except OSError as error:
         raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
     return file
+
+
+def must_be_writable(file: Path, flag: str) -> None:
+    """Ask whether `write_whole` could write a file, before anything is spent on its text. Nothing is left behind.
+
+    Raises:
+        StoreError: it could not; names the flag that asked for it.
+    """
+    if file.is_dir():
+        raise StoreError(f"{flag}: {file} is a folder: name a file in it")
+    if file.is_file() or not file.exists():
+        _must_take_files(file.parent, f"{flag}: {file} cannot be written")
+
+
+def must_take_folders(place: Path, flag: str) -> None:
+    """Ask whether folders can be made below a place, which need not be there yet. Nothing is left behind.
+
+    Raises:
+        StoreError: they cannot; names the flag that asked for it.
+    """
+    there = next(parent for parent in (place.absolute(), *place.absolute().parents) if parent.exists())
+    _must_take_files(there, f"{flag}: no folder can be made in {place}")
+
+
+def _must_take_files(folder: Path, words: str) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise StoreError(
+            f"{words} ({folder}: {error.strerror}): check the path and the disk, or name another"
+        ) from None
 
 
 def _replace(file: Path, text: str) -> None:

@@ -66,6 +66,11 @@ class RunStore:
         """Where the run lives."""
         return self._database.folder
 
+    @property
+    def live(self) -> bool:
+        """Whether another process is working on the run now."""
+        return self._database.written_elsewhere()
+
     def state(self) -> JsonValue:
         """What the strategy began with; None: nothing.
 

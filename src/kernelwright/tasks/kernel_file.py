@@ -219,8 +219,8 @@ def _open_constants(source: str, declares: Declarations) -> tuple[Tunable, ...]:
     return tuple(found.values())[:MOST_TUNABLES]
 
 
-def read_kernel(path: Path, entry: str | None = None, workspace_bytes: int = 0) -> Candidate:
-    """The kernel in a file.
+def read_kernel(path: Path, entry: str | None = None, workspace_bytes: int = 0, kind: str = "") -> Candidate:
+    """The kernel in a file; for this kind of device, where its language leaves that open.
 
     Raises:
         TaskError: the file cannot be read.
@@ -232,18 +232,20 @@ def read_kernel(path: Path, entry: str | None = None, workspace_bytes: int = 0) 
     if not source.strip():
         raise TaskError(f"kernel {str(path)!r} is empty")
     try:
-        return parse_kernel(source, path.suffix, entry, workspace_bytes)
+        return parse_kernel(source, path.suffix, entry, workspace_bytes, kind)
     except UsageError as error:
         raise UsageError(f"kernel {str(path)!r}: {error}") from None
 
 
-def parse_kernel(source: str, suffix: str, entry: str | None = None, workspace_bytes: int = 0) -> Candidate:
-    """The kernel in a text, read as a file of that ending.
+def parse_kernel(
+    source: str, suffix: str, entry: str | None = None, workspace_bytes: int = 0, kind: str = ""
+) -> Candidate:
+    """The kernel in a text, read as a file of that ending; for this kind of device, where its language leaves that open.
 
     Raises:
         UsageError: its launch plan cannot be read, or the entry cannot be told and `entry` is None.
     """
-    found = language_of(source, suffix)
+    found = language_of(source, suffix, kind)
     if found.form == "plan":
         plan = read_plan(source)
         return Candidate(
@@ -253,6 +255,11 @@ def parse_kernel(source: str, suffix: str, entry: str | None = None, workspace_b
             flags=plan.flags,
             tunables=plan.tunables,
             recipe=plan.recipe,
+        )
+    if entry is not None and not re.search(rf"\b{re.escape(entry)}\b", source):
+        named = ", ".join(found.functions(source)) if found.form == "function" else found.entry
+        raise UsageError(
+            f"--entry {entry}: there is no such name in it; it defines {named or 'nothing that can be called'}"
         )
     name = entry or (_entry(source, found) if found.form == "function" else found.entry)
     return Candidate(language=found.name, source=source, entry=name, workspace_bytes=workspace_bytes)
@@ -272,10 +279,10 @@ def parse_text(source: str, kind: str, named: str | None = None) -> Candidate:
     if not is_text(source):
         raise UsageError("the kernel's source holds characters that no source has (NUL or lone surrogates)")
     suffix = language(named).suffix if named else likely_suffix(source, kind)
-    told = language_of(source, suffix)
+    told = language_of(source, suffix, kind)
     entry = told.entry if told.form == "function" and told.entry in told.functions(source) else None
     try:
-        found = parse_kernel(source, suffix, entry, workspace_in(source, told))
+        found = parse_kernel(source, suffix, entry, workspace_in(source, told), kind)
     except UsageError as error:
         raise UsageError(str(error).replace("name the right one with --entry NAME", "call it `kernel`")) from None
     return with_declared(found if named in (None, told.name) else _as(found, language(named)))

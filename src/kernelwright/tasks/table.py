@@ -23,6 +23,11 @@ def read_task(path: Path) -> TaskSource:
         TaskError: no reader knows the ending, or the reader cannot make a task of the file.
     """
     file = split_size(path).file
+    if file.is_dir():
+        raise TaskError(
+            f"task {str(path)!r} is a folder: name one task file in it. `kernelwright bench {file}` compares strategies "
+            f"on all its tasks, and `kernelwright admit {file}` says which of them can be judged"
+        )
     reader = READERS.get(file.suffix)
     if reader is None and file.exists():
         raise TaskError(f"task {str(path)!r}: the ending must be one of {', '.join(READERS)}")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from kernelwright.errors import TaskError
+from kernelwright.pages import page
 from kernelwright.records.task import WORDS, TaskLimits, TaskSource
 from kernelwright.tasks.files import at_size, read_text, split_size
 from kernelwright.tasks.kernelbench import parse_kernelbench
@@ -107,7 +108,7 @@ _KEYS = ("description", "reference", "host", "limits")
 _FILE = re.compile(r"^[\w./@+-]+\.(?:py|cu|cuh|cpp|cc|c|h|hpp|txt)(?:@\w+)?$")
 _HEADING = re.compile(r"^#{1,6}[ \t]", re.MULTILINE)
 _HOW = (
-    'add one: a Python source with `Model` and `get_inputs` (docs/task.md), in TOML as `reference = "FILE.py"` or as the '
+    'add one: a Python source with `Model` and `get_inputs` ({}), in TOML as `reference = "FILE.py"` or as the '
     "text itself, in markdown as a python block under `## Reference`"
 )
 
@@ -130,7 +131,7 @@ def read_text_task(path: Path) -> TaskSource:
     where = f"task {str(path)!r}"
     parts = _READ[file.suffix](read_text(file, "task"), where)
     if not parts.reference.strip():
-        raise TaskError(f"{where} has no reference, so that no kernel could be judged: {_HOW}")
+        raise TaskError(f"{where} has no reference, so that no kernel could be judged: {_HOW.format(page('task.md'))}")
     if _HEADING.search(parts.description):
         raise TaskError(
             f"{where}: a line of its description begins with '#': headings divide prompts, write it without"
@@ -150,7 +151,7 @@ def _toml(text: str, where: str) -> _Parts:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise TaskError(f"{where} is no TOML: {error}") from None
     if "description" not in table and "reference" not in table:
-        raise TaskError(f"{where} has neither a description nor a reference: {_HOW}", "no_task")
+        raise TaskError(f"{where} has neither a description nor a reference: {_HOW.format(page('task.md'))}", "no_task")
     unknown = sorted(table.keys() - set(_KEYS))
     if unknown:
         raise TaskError(f"{where} has the unknown key {unknown[0]!r}: there may be {', '.join(_KEYS)}")
@@ -164,7 +165,7 @@ def _toml(text: str, where: str) -> _Parts:
 
 def _markdown(text: str, where: str) -> _Parts:
     if not re.search(r"(?im)^##[ \t]+(?:reference|host context|limits)[ \t]*#*$", text):
-        raise TaskError(f"{where} has no reference: {_HOW}", "no_task")
+        raise TaskError(f"{where} has no reference: {_HOW.format(page('task.md'))}", "no_task")
     found = sections_of(text, where)
     description = "\n\n".join(f"```\n{b.text}```" if b.code else b.text for b in found[""])
     reference, host = (_only(found.get(name, []), name, where) for name in ("Reference", "Host context"))

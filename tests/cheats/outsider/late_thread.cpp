@@ -1,7 +1,7 @@
 // Idea: return at once and let a thread do the work when the clock has been read.
 // task: gelu.py
 // through: no
-// expect: incorrect | of a timed call
+// expect: incorrect or suspect | of a timed call or before they were
 #include <math.h>
 #include <pthread.h>
 #include <string.h>

@@ -49,7 +49,7 @@ CLOCKED = calls.Clocked(ns=7, each_ns=(3, 4), queued_ns=1, beside_ns=2)
 ACTIVITY = tools.Activity(name="k", us=1.5, count=2, grid=(1, 1, 1), block=None, registers=5)
 LOADED = calls.TaskLoaded(
     inputs=TASK.workload.inputs, parameters=(), outputs=SPECS, mutates_inputs=False, mutates_state=True,
-    random=(True, False), finite=True, init=None,
+    random=(True, False), finite=True, init=None, flags={},
 )  # fmt: skip
 SAID = [
     (calls.Open(), Done()),
@@ -69,7 +69,7 @@ SAID = [
     (calls.MapArena(starts=(0, 4096)), Done()),
     (calls.MapDeviceArena(sizes=(4096,), outbox=512), Done()),
     (calls.Prepare(variant="compile", **WHERE, nodes=("mm",)), calls.Prepared(missing="no compiler")),
-    (calls.TellPrecision(), calls.Precision(flags="highest")),
+    (calls.TellPrecision(), calls.Precision(flags={"cudnn.allow_tf32": True, "float32_matmul_precision": "high"})),
     (calls.Release(collect=True), Done()),
     (
         calls.LoadLibrary(

@@ -47,3 +47,24 @@ def test_addresses_that_cannot_be_used(address, told):
 def test_another_scheme():
     with pytest.raises(UsageError, match="http://HOST"):
         make_model(ModelConfig(name="m", base_url="file:///etc/passwd"))
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_a_missing_sdk_names_its_extra(monkeypatch, provider):
+    monkeypatch.delitem(sys.modules, MODULES[provider], raising=False)
+    monkeypatch.setitem(sys.modules, provider, None)
+    with pytest.raises(UsageError, match=rf"needs the package {provider}: pip install 'kernelwright\[{provider}\]'"):
+        make_model(ModelConfig(provider=provider, name="m"))
+
+
+@pytest.mark.parametrize(
+    "text", ["openai:x@localhost:9", "openai:x@localhost", "openai:q/x@10.0.0.1:80/v1", "openai:x@api.host.org/v1"]
+)
+def test_an_address_without_its_scheme_is_told_with_it(text):
+    address = text.partition("@")[2]
+    with pytest.raises(UsageError, match=f"http://{address}"):
+        read_model(text)
+
+
+def test_a_version_in_a_name_is_no_address():
+    assert read_model("openai:claude@20250101").name == "claude@20250101"

@@ -18,6 +18,7 @@ from kernelwright.records.candidate import (
 )
 from kernelwright.records.comparator import Calibrated, DeclaredComparator, Statistical, Ties
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.task import DeclaredDomain, Target, Task, TaskLimits, TaskSource, Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
@@ -76,9 +77,11 @@ TASK = Task(
         outputs=("sum",),
     ),
     comparators=(Calibrated(k=2.0), Ties(of="x", distinct=True)),
+    numerics=Numerics(flags={"cudnn.allow_tf32": True}, candidate={"cudnn.benchmark": True}),
 )  # fmt: skip
 
 CHOICES = {
+    ("numerics", "mode"): "strict",
     ("language",): "triton",
     ("target", "kind"): "cuda",
     ("source", "format"): "text",

@@ -52,6 +52,23 @@ def test_a_long_note_takes_no_room_from_the_figures():
     noted = fake.attempt(0, fake.measured())
     noted = noted.model_copy(update={"proposal": noted.proposal.model_copy(update={"note": "a long note " * 20})})
     lines = printed(fake.card(), [noted], fake.ended(noted), width=60).splitlines()
-    (row,) = [line for line in lines if "a long note" in line]
-    assert "measured" in row and "×" in row
-    assert any(line.split() == ["attempt", "outcome", "call", "eager", "note"] for line in lines)
+    row = next(line for line in lines if "a long" in line and line.startswith("      0"))
+    assert "measured" in row and row.count("×") == 2
+    assert any(line.split() == ["attempt", "outcome", "call", "eager", "compile", "note"] for line in lines)
+
+
+def test_the_table_begins_with_the_final_figure_and_has_both_baselines():
+    run = fake.long_run(5)
+    lines = printed(fake.card(), run, fake.ended(run[-1], eager=2.05, compiled=0.99)).splitlines()
+    head = next(at for at, line in enumerate(lines) if line.split()[:2] == ["attempt", "outcome"])
+    assert lines[head + 1].split()[:7] == ["final", "4", "measured", "11.0", "ms", "2.05×", "0.99×"]
+
+
+def test_80_columns_cut_nothing():
+    run = fake.long_run(5)
+    noted = run[-1].proposal.model_copy(update={"note": "turned threads=all, prefetch=hardware, block=4096, lanes=8"})
+    run = [*run[:-1], run[-1].model_copy(update={"proposal": noted})]
+    text = printed(fake.card(), run, fake.ended(run[-1]), width=80)
+    assert "…" not in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "lanes=8" in " ".join(text.split())

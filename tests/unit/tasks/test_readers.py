@@ -55,7 +55,7 @@ def test_a_file_that_is_no_task_says_why(write, text, words):
 def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
     with pytest.raises(TaskError, match="does not exist"):
         read_task(tmp_path / "none.py")
-    with pytest.raises(TaskError, match="not a file"):
+    with pytest.raises(TaskError, match="is a folder"):
         (tmp_path / "folder.py").mkdir()
         read_task(tmp_path / "folder.py")
 
@@ -119,7 +119,13 @@ def test_an_entry_that_cannot_be_told_must_be_named(write, text):
     path = write(text, "k.cpp")
     with pytest.raises(UsageError, match="--entry NAME"):
         read_kernel(path)
-    assert read_kernel(path, "b").entry == "b"
+    named = "b" if " b(" in text else "f"
+    assert read_kernel(path, named).entry == named
+
+
+def test_an_entry_that_is_not_there_is_refused_before_anything_is_built(write):
+    with pytest.raises(UsageError, match="--entry nope: there is no such name in it; it defines f"):
+        read_kernel(write('extern "C" void f() {}', "k.cpp"), "nope")
 
 
 def test_a_python_kernel_is_triton(write):

@@ -344,7 +344,7 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers, wind_up: WindUp)
     settled = settle(request)
     evaluator = suppliers.open_evaluator(settled.config.policy, settled.config.place)
     try:
-        card = await open_card(settled, evaluator, suppliers.listener)
+        card = await open_card(settled, evaluator, suppliers.listener, Mailbox())
         store = RunStore.create(request.runs / card.id, card)
         return Workbench(store, settled.config, evaluator, suppliers, wind_up)
     except BaseException:

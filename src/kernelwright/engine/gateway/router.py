@@ -11,6 +11,7 @@ from kernelwright.errors import ProposeError, UsageError
 from kernelwright.models.config import DEFAULT, ModelConfig, read_model
 from kernelwright.models.prices import price_of
 from kernelwright.models.table import ChatModel
+from kernelwright.pages import page
 from kernelwright.records.attempt import ROLES
 
 
@@ -58,7 +59,7 @@ class ModelRouter:
             raise UsageError(
                 f"--max-usd cannot hold: the price of {', '.join(unknown)} is not known. Use --max-tokens, or add the "
                 "price to the file that KERNELWRIGHT_PRICES names, with input = 0 and output = 0 where it costs nothing "
-                "(docs/models.md)"
+                f"({page('models.md')})"
             )
 
     async def close(self) -> None:
@@ -103,7 +104,7 @@ def open_router(config: RunConfig, make: Callable[[ModelConfig], ChatModel]) -> 
     """
     asking = asks_models(config)
     if asking and not config.models:
-        raise UsageError("the proposer 'llm' needs a model: name one with --model PROVIDER:NAME (docs/models.md)")
+        raise UsageError(f"the proposer 'llm' needs a model: name one with --model PROVIDER:NAME ({page('models.md')})")
     capped = config.budget.tokens is not None or config.budget.usd is not None
     router = ModelRouter({role: one.model_copy(update={"capped": capped}) for role, one in config.models.items()}, make)
     if config.budget.usd is not None:

@@ -17,6 +17,7 @@ from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.measure import BuildFacts
+from kernelwright.records.numerics import Flags
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
 
@@ -71,6 +72,10 @@ class Loaded:
     """Regimes that it cannot be asked, with the reason."""
     timed: Callable[[], AbstractContextManager[None]] = nullcontext
     """What must hold while it is timed."""
+    flags: Callable[[], Flags] = dict
+    """PyTorch's precision flags that its own host code has set; none where no such code runs."""
+    library_share: Callable[[], float | None] = lambda: None
+    """Share of a call's time that PyTorch's own operators take, as its process says; None where nobody can tell."""
     how: str = ""
     """What it is verified on, where there is no device."""
 

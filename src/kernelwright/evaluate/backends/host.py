@@ -1,16 +1,19 @@
 """What all backends on one device hold in common: the warm parent of its processes, the lock on it, its versions."""
 
 import hashlib
+import os
 import platform
 import subprocess
 import threading
 from dataclasses import dataclass, field
 from importlib import metadata
+from pathlib import Path
 from types import TracebackType
 
 import torch
 
 from kernelwright.evaluate.languages.cpp import build as cpp
+from kernelwright.evaluate.python_extension.precompiled import precompile
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.execution import job
 from kernelwright.records.run import Device
@@ -62,6 +65,16 @@ class Host:
     def close(self) -> None:
         """End the warm parent and with it every child."""
         self.warm.close()
+
+
+def headers() -> Path:
+    """Torch's headers, precompiled for candidates that build extensions: once for a machine, most of a minute.
+
+    Raises:
+        MachineError: the compiler is missing or fails, or the disk is full.
+    """
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return precompile(Path(base) / "kernelwright" / "headers")
 
 
 def hash_block() -> None:

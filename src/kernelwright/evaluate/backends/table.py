@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from kernelwright.errors import MachineError
+from kernelwright.pages import page
 from kernelwright.plugins import load_plugin
 from kernelwright.records.task import Target
 
@@ -52,7 +53,7 @@ def _opener(target: Target) -> "Callable[[Callable[[], Host]], Backend]":
     name = name_of(target)
     opener = _module(name).open_backend if name else load_plugin("backends", target.kind)
     if opener is None:
-        raise MachineError(f"no backend serves {target.name!r}: known are {', '.join(BACKENDS)} (docs/plugins.md)")
+        raise MachineError(f"no backend serves {target.name!r}: known are {', '.join(BACKENDS)} ({page('plugins.md')})")
     return cast("Callable[[Callable[[], Host]], Backend]", opener)
 
 

@@ -12,17 +12,19 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.entrypoints import session
+from kernelwright.evaluate.entrypoints import numerics, session
 from kernelwright.evaluate.entrypoints.device_clock import OneGraph, publish, the_clock, timed
+from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.model import full_precision, load_parameters, model_of, parameters_of, plain
+from kernelwright.evaluate.triton.binding import Bound, bind
+from kernelwright.evaluate.triton.model import model_of, plain
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.tensor import Scalar, TensorSpec
 
-CONTIGUOUS, COPY = torch.Tensor.contiguous, torch.Tensor.copy_
-"""As they were before there was a candidate."""
+CONTIGUOUS = torch.Tensor.contiguous
+"""As it was before there was a candidate."""
 
 
 class HostFunction:
@@ -69,8 +71,8 @@ class CudaSide:
 
     def __init__(self) -> None:
         self._results: list[object] = []
-        self._own: list[torch.Tensor] = []
-        """The model's parameters, once they have been loaded."""
+        self._taken: messages.Offsets | None = None
+        """Where the parameters lie that it was given last."""
 
     def open(self, command: messages.Open) -> Done:
         """Create the context, before there is a candidate."""
@@ -79,7 +81,7 @@ class CudaSide:
         the_clock(watched=True)
         return Done()
 
-    def load(self, command: messages.LoadModel) -> Done:
+    def load(self, command: messages.LoadModel) -> messages.ModelLoaded:
         """Import the module and build the model on the device."""
         self._workload = command.workload
         self._outputs = command.workload.outputs
@@ -89,20 +91,29 @@ class CudaSide:
         self._view: CudaView | CopiedView = CopiedView(view) if command.private else view
         self._capacity = command.outbox
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
-        full_precision()
-        self._model = self._built(command, command.files[count + 1 :])
-        return Done()
+        numerics.take(command.flags)
+        self._source, self._begun = command.candidate.source, numerics.everything()
+        self._constant = command.constant
+        if command.candidate.language == "cuda_host":
+            self._bound: Bound | HostFunction = HostFunction(command.files[count + 1], command.candidate, self._outputs)
+            return messages.ModelLoaded()
+        model = self._built(command)
+        first = len(self._workload.tensors)
+        initial = {p.name: self._view.tensor(first + i, 0, p) for i, p in enumerate(self._workload.parameters)}
+        self._bound = bind(model, initial)
+        return messages.ModelLoaded(binding=self._bound.told)
 
-    def _built(self, command: messages.LoadModel, library: Sequence[int]) -> torch.nn.Module | HostFunction:
-        candidate = command.candidate
-        if candidate.language == "cuda_host":
-            return HostFunction(library[0], candidate, self._outputs)
+    def _built(self, command: messages.LoadModel) -> torch.nn.Module:
         if command.extension is not None:
             # Not at the top: importing torch's builder asks for devices, and what is forked afterwards can use none.
             from kernelwright.evaluate.python_extension.fast_path import FastPath  # noqa: PLC0415
 
             FastPath(Path(command.extension.headers), command.extension.gencode).install()
-        return model_of(candidate, command.init).cuda()
+        return model_of(command.candidate, command.init).cuda()
+
+    def flags(self, command: messages.TellPrecision) -> messages.Precision:
+        """The flags that the candidate's own code has set."""
+        return messages.Precision(flags=numerics.changed(self._begun, self._source))
 
     def parameters(self, command: messages.TakeParameters) -> Done:
         """Take the parameters from the arena at these offsets."""
@@ -110,15 +121,15 @@ class CudaSide:
         return Done()
 
     def _take(self, offsets: Sequence[int]) -> None:
-        """After the first time in place, so that no hook of the model's sees what it could prepare for."""
+        """Once, where parameters are constant: nothing that depends on them alone is to be done again."""
+        if self._constant and self._taken == tuple(offsets):
+            return
+        self._taken = tuple(offsets)
         found = self._parameters(offsets)
-        if isinstance(self._model, HostFunction):
-            self._model.load(found)
-        elif not self._own:
-            load_parameters(self._model, found)
-            self._own = parameters_of(self._model, self._workload)
-        for own, tensor in zip(self._own, found.values(), strict=False):
-            COPY(own, tensor)
+        if isinstance(self._bound, HostFunction):
+            self._bound.load(found)
+        else:
+            self._bound.give(found)
 
     def _parameters(self, offsets: Sequence[int]) -> dict[str, torch.Tensor]:
         first = len(self._workload.tensors)
@@ -127,8 +138,14 @@ class CudaSide:
 
     def _take_own(self, offsets: Sequence[int]) -> None:
         """The parameters of one call, where it has any."""
-        if own := offsets[len(self._workload.tensors) :]:
+        own = offsets[len(self._workload.tensors) :]
+        if own and not self._packs:
             self._take(own)
+
+    @property
+    def _packs(self) -> bool:
+        """Whether it takes other parameters by code of its own, which is part of every call then."""
+        return isinstance(self._bound, Bound) and self._bound.told.by_method and not self._constant
 
     def run(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Call the model once for every list of offsets; results stay on the device until the next run."""
@@ -142,8 +159,11 @@ class CudaSide:
         self._results = []
         self._poison(len(calls))
         prepare = [partial(self._take_own, offsets) for offsets in command.calls]
+        if self._packs and self._workload.parameters:
+            calls = [[o, *c] for o, c in zip(command.calls, calls, strict=True)]
+        function = self._called_anew if self._packs and self._workload.parameters else self._called
         with torch.no_grad():
-            self._results, times = timed(self._called, calls, command.how, prepare)
+            self._results, times = timed(function, calls, command.how, prepare)
         return times
 
     def _replayed(self, command: messages.RunOnDevice) -> messages.Clocked:
@@ -165,9 +185,22 @@ class CudaSide:
         (tensors,) = publish(self._outbox, [windows], self._capacity)
         return messages.Described(tensors=tensors)
 
+    def share(self, command: messages.TellLibraryShare) -> messages.LibraryShare:
+        """How much of one call's time on the device is PyTorch's and its libraries'."""
+        arguments = self._arguments(command.call)
+        with torch.no_grad():
+            return library_share(lambda: self._called(*arguments), "cuda")
+
     def _called(self, *arguments: object) -> tuple[torch.Tensor, ...]:
         """One call. Its results are looked at while its time runs, so that none can be made later."""
-        return plain(self._model(*arguments))
+        model = self._bound.model if isinstance(self._bound, Bound) else self._bound
+        return plain(model(*arguments))
+
+    def _called_anew(self, offsets: messages.Offsets, *arguments: object) -> tuple[torch.Tensor, ...]:
+        """One call of a model that packs its own weights, these among them."""
+        if own := offsets[len(self._workload.tensors) :]:
+            self._take(own)
+        return self._called(*arguments)
 
     def _poison(self, calls: int) -> None:
         """Fill memory of the results' sizes with NaN and give it back, checked or not: the next `empty` gets it.
@@ -195,5 +228,7 @@ def serve(control: socket.socket) -> None:
         messages.RunOnDevice: side.run,
         messages.Export: side.export,
         messages.DescribeInputs: side.inputs,
+        messages.TellPrecision: side.flags,
+        messages.TellLibraryShare: side.share,
     }
     session.serve(control, handlers)

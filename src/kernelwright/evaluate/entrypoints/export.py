@@ -14,7 +14,7 @@ import torch
 from torch.utils.flop_counter import flop_registry
 
 from kernelwright.records.graph import Argument, Infinity, Leaf, OpGraph, OpNode, Ref, Value
-from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+from kernelwright.records.tensor import ITEM_BYTES, Domain, Scalar, TensorSpec
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -26,8 +26,14 @@ _DROPPED = ("_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_c
 
 
 def spec_of(name: str, tensor: torch.Tensor) -> TensorSpec:
-    """Shape and dtype."""
+    """Shape and dtype.
+
+    Raises:
+        TypeError: values of this dtype cannot be judged.
+    """
     dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype not in ITEM_BYTES:
+        raise TypeError(f"{name!r} is {dtype}: tensors of {', '.join(ITEM_BYTES)} can be judged")
     return TensorSpec.model_validate({"name": name, "shape": tuple(int(s) for s in tensor.shape), "dtype": dtype})
 
 

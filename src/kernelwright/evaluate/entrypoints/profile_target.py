@@ -16,7 +16,8 @@ from pathlib import Path
 import torch
 
 from kernelwright.evaluate.sandbox.messages import tools as messages
-from kernelwright.evaluate.triton.model import load_parameters, model_of
+from kernelwright.evaluate.triton.binding import loaded
+from kernelwright.evaluate.triton.model import model_of
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
@@ -68,7 +69,7 @@ def draw(spec: TensorSpec, device: str) -> torch.Tensor:
 def _module(what: messages.ModuleSubject, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:
     candidate, workload = what.candidate, what.workload
     model = model_of(candidate, what.init)
-    load_parameters(model, {p.name: t for p, t in zip(workload.parameters, parameters, strict=True)})
+    loaded(model, {p.name: t for p, t in zip(workload.parameters, parameters, strict=True)}, strict=False)
     model = model.to(what.device)
     tensors = iter(inputs)
     arguments = [i.value if isinstance(i, Scalar) else next(tensors) for i in workload.inputs]

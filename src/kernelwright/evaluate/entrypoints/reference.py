@@ -9,6 +9,7 @@ import inspect
 import random
 import socket
 import time
+import traceback
 import types
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,12 +17,11 @@ from functools import partial
 import numpy as np
 import torch
 
-from kernelwright.evaluate.entrypoints import export, session
+from kernelwright.evaluate.entrypoints import export, numerics, session
 from kernelwright.evaluate.entrypoints.export import Watch, spec_of, with_domain
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.model import full_precision, precision_in_force
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
 from kernelwright.records.tensor import Scalar, TensorSpec
 
@@ -78,7 +78,7 @@ class ReferenceSide:
     def load(self, command: messages.LoadTask) -> messages.TaskLoaded:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(command.threads)
-        full_precision()
+        numerics.begin(command.numerics)
         self._source = command.source
         model = self._build()
         draws = [self._draw(seed) for seed in (1, 2)]
@@ -100,6 +100,7 @@ class ReferenceSide:
             finite=all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
             init=_literal(self._arguments),
             tied=_tied(model),
+            flags=numerics.told(),
         )
 
     def reduce(self, command: messages.ReduceTask) -> messages.TaskReduced:
@@ -144,10 +145,6 @@ class ReferenceSide:
                 self._take(model, command.offsets)
         return Done()
 
-    def flags(self, command: messages.TellPrecision) -> messages.Precision:
-        """What the precision of every variant depends on, as the task's own code left it."""
-        return messages.Precision(flags=precision_in_force())
-
     def prepare(self, command: messages.Prepare) -> messages.Prepared:
         """Build a variant: `fp64`, `compile` (at its first run), or `watch`, which gives back what `nodes` compute.
 
@@ -159,10 +156,25 @@ class ReferenceSide:
             self._models[variant] = copy.deepcopy(model).double()
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
+        elif variant == "freeze":
+            return self._frozen(command.calls)
         elif variant.startswith("watch"):
             module = copy.deepcopy(self._exported.module())
             self._models[variant] = module.double() if variant.endswith("fp64") else module
             self._variants[variant] = Watch(self._models[variant], command.nodes).results
+        return messages.Prepared()
+
+    def _frozen(self, windows: Sequence[messages.Offsets]) -> messages.Prepared:
+        """torch.compile with the weights as constants: those that the model has now."""
+        self._variants["freeze"] = torch.compile(
+            copy.deepcopy(self._models["eager"]).requires_grad_(False), options={"freezing": True}
+        )
+        try:
+            with torch.no_grad():
+                for offsets in windows:
+                    self._variants["freeze"](*self._window(self._view, offsets))
+        except Exception:  # noqa: BLE001 (the task's own code, and the compiler's; told to the grader)
+            return messages.Prepared(missing=traceback.format_exc(limit=-1).strip().splitlines()[-1][:300])
         return messages.Prepared()
 
     def run(self, command: messages.Run) -> messages.Ran:
@@ -319,7 +331,6 @@ def described_by(side: ReferenceSide) -> session.Handlers:
         messages.ExportGraph: side.graph,
         messages.TakeParameters: side.parameters,
         messages.Prepare: side.prepare,
-        messages.TellPrecision: side.flags,
     }
 
 

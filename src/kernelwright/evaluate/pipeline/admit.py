@@ -11,6 +11,7 @@ import torch
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends.backend import Backend, CloseOldest
 from kernelwright.evaluate.backends.reference import LIMIT_S
+from kernelwright.evaluate.pipeline import reference_fault
 from kernelwright.evaluate.pipeline.rules import comparators
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
@@ -21,6 +22,7 @@ from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
@@ -42,22 +44,21 @@ def open_session(
     reference = backend.reference(policy)
     process = reference.process
     try:
-        session = reference.open(_describe(process, source, target), close_oldest)
+        original = _describe(process, source, target, policy)
+        job.note("computing the right answers in fp64, for every kind of input")
+        session = reference.open(original, close_oldest)
         if "admission" not in policy.disabled:
+            job.note("trying answers that must not pass")
             _refuse_independent(session)
             _refuse_trivial(session)
         process.trusted = f"the reference of {source.name!r}"
         job.kept(process.child)
     except ChildRaisedError as error:
         process.close()
-        raise TaskError(f"the reference of {source.name!r} raised:\n{_last_lines(error.log)}", "raises") from None
+        raise reference_fault.raised(source, error, policy) from None
     except ChildGoneError as error:
         process.close()
-        raise TaskError(
-            f"the reference of {source.name!r} {error.reason}. A reference may not write to its inputs, which are "
-            f"read-only, nor need more memory than the policy's limit. {_last_lines(error.log)}",
-            "dies",
-        ) from None
+        raise reference_fault.gone(source, error, policy) from None
     except TamperedError as error:
         process.close()
         raise TaskError(f"the reference of {source.name!r} tampers with its process: {error}", "dies") from None
@@ -72,8 +73,9 @@ def open_session(
     return session
 
 
-def _describe(reference: CandidateProcess, source: TaskSource, target: Target) -> OriginalTask:
-    loaded = reference.ask(LoadTask(source=source.source, threads=len(os.sched_getaffinity(0))))
+def _describe(reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy) -> OriginalTask:
+    threads = len(os.sched_getaffinity(0))
+    loaded = reference.ask(LoadTask(source=source.source, threads=threads, numerics=policy.numerics))
     _refuse_unfit(loaded, source)
     workload = Workload(inputs=loaded.inputs, parameters=loaded.parameters, outputs=loaded.outputs)
     declared = {d.position: d for d in source.domains}
@@ -83,10 +85,12 @@ def _describe(reference: CandidateProcess, source: TaskSource, target: Target) -
         else i
         for n, i in enumerate(workload.inputs)
     )
+    job.note("tracing the reference with torch.export")
     graph = reference.ask(ExportGraph()).graph
     workload = workload.model_copy(update={"inputs": inputs})
     rules = comparators(source, workload, graph)
-    task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules)
+    flags = Numerics(mode=policy.numerics, flags=loaded.flags)
+    task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
     return OriginalTask(task, loaded.init, "", dict(loaded.tied))
 
 
@@ -200,7 +204,3 @@ def guesses(probe: str, wanted: torch.Tensor, inputs: list[torch.Tensor]) -> lis
     if probe == "the input itself":
         return [x for x in inputs if x.shape == wanted.shape]
     return [x.flatten()[: wanted.numel()].view(wanted.shape) for x in inputs if x.numel() > wanted.numel()]
-
-
-def _last_lines(log: str, count: int = 6) -> str:
-    return "\n".join(log.strip().splitlines()[-count:])

@@ -28,15 +28,19 @@ from kernelwright.records.run import Device
 from kernelwright.records.task import Task
 
 COMPILE_LIMIT_S = 600.0
-FORM = 1
+FORM = 2
 """Raised whenever baselines are timed in another way."""
 Ratios = dict[BaselineName, Ratio]
 _KNOWN: TypeAdapter[Ratios] = TypeAdapter(Ratios)
 
 
-def asked(policy: Policy, effort: Effort, clock: Clock) -> tuple[BaselineName, ...]:
-    """The baselines that an evaluation of this effort names, of those that there are on this device."""
+def asked(policy: Policy, effort: Effort, clock: Clock, constant: bool = False) -> tuple[BaselineName, ...]:
+    """The baselines that an evaluation of this effort names, of those that there are on this device.
+
+    Where weights are constant, and torch.compile is compared with, it may fold them too.
+    """
     names = [*policy.baselines, *(policy.final_baselines if effort == "final" else ())]
+    names += ["freeze"] if constant and "compile" in names else []
     return tuple(n for n in dict.fromkeys(names) if n in clock.baselines)
 
 

@@ -14,6 +14,7 @@ from kernelwright.evaluate.pipeline.replayed import bounded
 from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.session.binding import may_be_weaker
 from kernelwright.evaluate.session.mutation import FAULTS, named
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
 from kernelwright.records.evaluation import (
@@ -22,11 +23,15 @@ from kernelwright.records.evaluation import (
     Crashed,
     Evaluation,
     Incorrect,
+    Measured,
     Suspect,
     TimedOut,
     Verified,
+    is_right,
 )
 from kernelwright.records.measure import BuildFacts
+from kernelwright.records.numerics import legible
+from kernelwright.records.policy import ON_SHARED_CASES, UNTIMED
 
 ITS_OWN = BuildFacts(compiler="its own, when it is run", seconds=0.0)
 """Of a candidate whose host code builds or launches in a way that only running it can tell."""
@@ -40,15 +45,23 @@ def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:
     Raises:
         RefereeError: the referee broke.
     """
+    outcome = _judged(trial, backend)
+    if not is_right(outcome) and may_be_weaker(trial):
+        trial.weaker()
+        outcome = _judged(trial, backend)
+    if isinstance(outcome, Crashed | TimedOut | Incorrect | Suspect):
+        outcome = outcome.model_copy(update={"build": trial.facts})
+    return _told(trial, backend, outcome)
+
+
+def _judged(trial: Trial, backend: Backend) -> Evaluation:
     try:
         with backend.prepared(trial) as built, _the_device(trial, backend), built.load() as loaded:
             _verify(trial, loaded)
             outcome = _timed(trial, backend.clock, loaded) if backend.clock else _verified(trial, loaded, loaded.how)
     except FAILURES as failure:
         outcome = outcome_of(trial, failure)
-    if isinstance(outcome, Crashed | TimedOut | Incorrect | Suspect):
-        outcome = outcome.model_copy(update={"build": trial.facts})
-    return _told(trial, backend, outcome)
+    return outcome
 
 
 def build_candidate(trial: Trial, backend: Backend) -> Evaluation:
@@ -73,13 +86,15 @@ def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
         session = trial.reopen()
         session.policy = trial.policy
         backend.activate(session)
-        if trial.effort != "search" or session.seeds.stale:
+        anew = session.weights != trial.weights
+        session.weights = trial.weights
+        if anew or trial.effort not in ON_SHARED_CASES or session.seeds.stale:
             session.refresh(trial.replayed)
         try:
             yield
         finally:
             # Only now, with the candidate's process gone.
-            if trial.effort != "search":
+            if trial.effort not in ON_SHARED_CASES:
                 trial.revealed = session.seeds.reveal()
 
 
@@ -98,17 +113,28 @@ def _verify(trial: Trial, loaded: Loaded) -> None:
             loaded.give(case.offsets)
             with named(trial, case, loaded.again, loaded.whole):
                 verify_case(trial, loaded.process, case, loaded.guarded)
+    trial.numerics = trial.numerics.model_copy(update={"candidate": legible(loaded.flags())})
 
 
 def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     """Measured, or why its time cannot be believed; a final that was measured is audited as a new best would be."""
-    if trial.effort == "replay":
-        return _verified(trial, loaded, "the receipt's seeds")
+    if trial.effort in UNTIMED:
+        return _verified(trial, loaded, "the receipt's seeds" if trial.effort == "replay" else "the device, untimed")
     with trial.timed("measure"), loaded.timed():
         outcome = time_candidate(trial, clock, loaded)
     outcome = audited(trial, clock, loaded, outcome)
+    if isinstance(outcome, Measured):
+        outcome = outcome.model_copy(update={"library_share": _library_share(loaded)})
     with trial.timed("measure"):
         return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial))
+
+
+def _library_share(loaded: Loaded) -> float | None:
+    """Told and not judged: a process that does not tell it loses nothing that it has earned."""
+    try:
+        return loaded.library_share()
+    except (ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError):
+        return None
 
 
 def _verified(trial: Trial, loaded: Loaded, how: str) -> Verified:
@@ -146,4 +172,7 @@ def _explained(reason: str) -> str:
 def _told(trial: Trial, backend: Backend, outcome: Evaluation) -> Evaluation:
     """The outcome with what every one of them tells."""
     told = {"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled, "tier": trial.tier}
-    return outcome.model_copy(update={**told, "seeds": trial.revealed, "device": backend.host.device.name})
+    judged_with = {"weights": trial.weights, "binding": trial.binding, "numerics": trial.numerics}
+    return outcome.model_copy(
+        update={**told, **judged_with, "seeds": trial.revealed, "device": backend.host.device.name}
+    )

@@ -21,7 +21,7 @@ OWN_SHARE = 0.99
 
 UNTOLD = (
     "library calls are forbidden, and whose kernels its own host code runs cannot be told for sure: write the host code "
-    "so that the referee can launch for it (docs/candidate.md)"
+    "so that the referee can launch for it, as the contract of its language says"
 )
 
 

@@ -22,7 +22,7 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
 from kernelwright.records.measure import BuildFacts
-from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.policy import UNTIMED, Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
@@ -62,7 +62,7 @@ class EvaluationService:
         with backend.host.device_lock:
             if policy.isolation == "strict":
                 _must_confine(backend)
-            self._note("running the reference: inputs, fp64 results, tolerance")
+            self._note("running the reference in its sandbox")
             self._make_room(backend)
             session = admit.open_session(backend, source, target, policy, lambda: self._close_oldest(backend))
             task = session.original.task
@@ -155,9 +155,11 @@ class EvaluationService:
 
     def _note_what_takes_long(self, trial: Trial, backend: Backend) -> None:
         policy, effort = trial.policy, trial.effort
-        if backend.clock is not None:
-            asked = baselines.asked(policy, effort, backend.clock)
-            named = {"compile", "compile_max"} & set(baselines.to_time(trial.session, asked, effort, backend.clock))
+        if backend.clock is not None and effort not in UNTIMED:
+            asked = baselines.asked(policy, effort, backend.clock, policy.weights == "constant")
+            named = {"compile", "compile_max", "freeze"} & set(
+                baselines.to_time(trial.session, asked, effort, backend.clock)
+            )
             if named - set(trial.session.prepared):
                 self._note("compiling the torch.compile baselines, once for this task")
         if effort == "final":

@@ -19,7 +19,6 @@ from kernelwright.evaluate.pipeline.timed_output_check import (
 )
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ReferenceRaisedError
-from kernelwright.evaluate.sandbox.messages.calls import TellPrecision
 from kernelwright.evaluate.session.cases import Fit
 from kernelwright.evaluate.session.trial import Trial, wrong
 from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
@@ -84,7 +83,7 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     session, policy, effort = trial.session, trial.policy, trial.effort
     fresh = fresh_inputs(trial)
     session.load_parameters(session.timed_parameters())
-    asked = baselines.asked(policy, effort, clock)
+    asked = baselines.asked(policy, effort, clock, constant=session.weights != "fresh")
     here = baselines.to_time(session, asked, effort, clock)
     timed, missing = baselines.made(session, here)
     names = [n for n in asked if n in timed or n not in here]
@@ -111,7 +110,7 @@ def fresh_inputs(trial: Trial) -> FreshInputs:
     session, disabled = trial.session, trial.policy.disabled
     fresh = FreshInputs(session.stocks(), session.view, session.draw_at)
     fresh.enabled = "fresh_inputs" not in disabled
-    fresh.parameters_stay = "random_parameters" in disabled
+    fresh.parameters_stay = "random_parameters" in disabled or session.weights != "fresh"
     fresh.bears_huge = any(case.distribution == HUGE.name for case in session.cases)
     session.fit = session.fit or fit_of(session, fresh)
     fresh.drawn, fresh.bears_challenge = session.fit.drawn, session.fit.challenge
@@ -175,6 +174,7 @@ def _benchmark(
         # No more than there are places for.
         return put(calls, min(DECOYS * calls, session.layout.spare))
 
+    drawn_in_time = affordable(session) if fresh.draws else MOST_CALLS
     return PairedBenchmark(
         arms=[
             *(Arm(name, session.reference, name, trusted=on_device) for name in rule.baselines),
@@ -186,7 +186,7 @@ def _benchmark(
         after=output_check.look,
         # While the inputs still lie there: some comparators look at them.
         round_over=output_check.compare,
-        most_calls=min(session.most_calls(), session.layout.spare, affordable(session) if fresh.draws else MOST_CALLS),
+        most_calls=min(session.most_calls(), session.layout.spare, process.calls_at_once or MOST_CALLS, drawn_in_time),
         inside=on_device or "outside_clock" in trial.policy.disabled,
         pace=clock.pace,
         settled=rule.enough,
@@ -215,7 +215,6 @@ def _timing(trial: Trial, clock: Clock, held: Benchmarked) -> Timing:
         call_us=held.waiting_us.get("candidate"),
         launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
-        precision=session.reference.ask(TellPrecision()).flags,
         missing=held.missing,
         final=trial.effort == "final",
     )

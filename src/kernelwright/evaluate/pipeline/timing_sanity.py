@@ -68,7 +68,7 @@ def _below_floor(roofline: Roofline, latency_us: float) -> Suspect | None:
 
 
 def _hidden_work(process: CandidateProcess, samples: Samples) -> Suspect | None:
-    spent, told = process.child.cpu_ns / 1e9, samples.cpu_us["candidate"] * process.calls / 1e6
+    spent, told = (process.child.cpu_ns - process.before_ns) / 1e9, samples.cpu_us["candidate"] * process.calls / 1e6
     if spent <= AMORTISED * told + FREE_CPU_S:
         return None
     evidence = (

@@ -85,7 +85,8 @@ def libraries() -> list[str]:
     home = Path(torch.__file__).parent / "lib"
     names = ("c10", "c10_cuda", "torch_cpu", "torch_cuda", "torch", "torch_python")
     present = [f"-l{name}" for name in names if (home / f"lib{name}.so").exists()]
-    return [f"-L{home}", f"-Wl,-rpath,{home}", *present, *_cuda_runtime()]
+    runtime = _cuda_runtime() if "-lc10_cuda" in present else []
+    return [f"-L{home}", f"-Wl,-rpath,{home}", *present, *runtime]
 
 
 def _cuda_runtime() -> list[str]:

@@ -88,12 +88,16 @@ class ArenaView:
         base = libc.mmap(None, size, access, flags, descriptor, 0)
         if base is None or base == ctypes.c_void_p(-1).value:
             raise MemoryError(f"cannot map {size} bytes of inputs: {ctypes.get_errno()}")
-        self.base = int(base)
+        self.base, self._size = int(base), size
         self.starts = tuple(starts)
 
     def address(self, index: int, offset: int) -> int:
         """Where the window at `offset` of tensor `index` begins."""
         return self.base + self.starts[index] + offset
+
+    def holds(self, address: int) -> bool:
+        """Whether this is memory of the arena's."""
+        return self.base <= address < self.base + self._size
 
     def tensor(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
         """That window as a tensor; writing to it is a segmentation fault."""

@@ -112,6 +112,10 @@ class CandidateProcess:
         """Whether there are guards around results that are timed, and time to look at them."""
         self.calls = 0
         """How often it has been asked to compute."""
+        self.calls_at_once: int | None = None
+        """Calls that one sample may hold at most; None: as many as there is room for."""
+        self.before_ns = 0
+        """Processor time that it had used when it was ready: for imports and compilers."""
         self.trusted = ""
         """Set for an admitted reference: what it is called when its failure is the referee's own."""
 

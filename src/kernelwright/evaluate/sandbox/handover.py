@@ -100,6 +100,24 @@ class WatchedHandover(Handover):
         return [look_at(self._pid, addresses, item) for addresses, item in self._places[call]]
 
 
+class ToldHandover(WatchedHandover):
+    """Turns of a side that chooses where its results lie: `sizes` has elements of each, and bytes of one."""
+
+    def __init__(self, pid: int, calls: Sequence[Sequence[int]], sizes: Sequence[tuple[int, int]]) -> None:
+        super().__init__(pid, calls, [[] for _ in calls])
+        self._sizes = sizes
+
+    def look(self, told: tuple[int, ...]) -> None:
+        """As `WatchedHandover.look`, where it says that the results lie.
+
+        Raises:
+            ValueError: it tells of another number of results.
+        """
+        pairs = zip(told, self._sizes, strict=True)
+        self._places[self.done] = [_somewhere(address, *size) for address, size in pairs]
+        super().look(told)
+
+
 def look_at(pid: int, addresses: Sequence[int], length: int) -> bytes:
     """So many bytes at each address of a process.
 

@@ -19,6 +19,7 @@ from kernelwright.evaluate.sandbox.messages.entrypoints import Birth, Born, Conf
 MODULES = {
     "reference": "kernelwright.evaluate.entrypoints.reference",
     "cpp": "kernelwright.evaluate.entrypoints.cpp",
+    "module": "kernelwright.evaluate.entrypoints.module",
     "cross": "kernelwright.evaluate.entrypoints.cross",
     "interpreted": "kernelwright.evaluate.entrypoints.interpreted",
     "launcher": "kernelwright.evaluate.entrypoints.launcher",

@@ -19,6 +19,7 @@ from kernelwright.evaluate.session.layout import SETS, Layout
 from kernelwright.evaluate.session.seeds import SEED_BITS, Seeds
 from kernelwright.evaluate.timing.input_synthesis import Stock
 from kernelwright.evaluate.timing.structure import learnt
+from kernelwright.evaluate.triton.binding import level
 from kernelwright.evaluate.verify import compare, distributions, finer
 from kernelwright.evaluate.verify.distributions import AS_GIVEN, InputDistribution
 from kernelwright.evaluate.verify.finer import Finer
@@ -28,6 +29,7 @@ from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 if TYPE_CHECKING:
+    from kernelwright.records.binding import Weights
     from kernelwright.records.measure import BaselineName, Ratio
 
 
@@ -139,6 +141,8 @@ class Session:
         self.reference.ask(Prepare(variant="fp64"))
         self.cases: list[Case] = []
         self.dropped: list[str] = []
+        self.weights: Weights = policy.weights
+        """Which parameters the cases and the timed calls have."""
         self._loaded: tuple[int, ...] = ()
         self._placed = False
         self.watching: set[str] = set()
@@ -281,7 +285,7 @@ class Session:
 
     def _given(self, draw: int) -> tuple[int, ...]:
         # The first draw meets the parameters as they were initialised, all others meet random ones.
-        slot = 0 if draw == 0 else self._slot
+        slot = 0 if draw == 0 and self.weights == "fresh" else self._slot
         inputs = [self.layout.draw(t, draw) for t in self.inputs]
         return (*inputs, *(self.layout.parameter(p, slot) for p in self.parameters))
 
@@ -308,7 +312,10 @@ class Session:
                 place = self.layout.parameter(spec, 1)
                 self.view(index, place).copy_(self.view(first, self.layout.parameter(self.tensors[first], 1)))
                 continue
-            changed = distributions.random_parameter(self.view(index, 0), spec, self._generator)
+            initial = self.view(index, 0)
+            # As the models were built, but for what would tell nothing of whether it is read (session/binding.py).
+            stays = self.weights == "construction" and not level(initial)
+            changed = initial if stays else distributions.random_parameter(initial, spec, self._generator)
             self.view(index, self.layout.parameter(spec, 1)).copy_(changed)
         self._loaded = ()
 

@@ -16,9 +16,11 @@ from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
 from kernelwright.knowledge.hardware import Hardware
+from kernelwright.records.binding import Binding, Weights
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Incorrect, Stage, StageSeconds
 from kernelwright.records.measure import Accuracy, BuildFacts, CaseError
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Defence, Effort, Policy
 from kernelwright.records.task import Task
 
@@ -63,6 +65,8 @@ class Trial:
     cases: list[CaseError] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     """Cases that this candidate cannot be asked, with the reason."""
+    binding: Binding | None = None
+    """How its model came to the reference's parameters, once it has said so."""
     tier: Literal[1, 2] = 2
     """1 once it is certain that no host code of the candidate's runs."""
 
@@ -70,8 +74,20 @@ class Trial:
     """What the compiler said, once it has."""
     revealed: tuple[int, ...] = ()
     """Seeds of its cases, once nobody else will meet them."""
+    numerics: Numerics = field(init=False)
+    """Flags of the reference; and those that the candidate's own text set, once it is right."""
 
     _session: Session | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.numerics = self.task.numerics
+        self.weights: Weights = self.policy.weights
+        """Which parameters it is judged with."""
+
+    def weaker(self) -> None:
+        """Begin anew with the parameters under which models are built."""
+        self.weights, self.binding, self.tier, self.stage = "construction", None, 2, "compile"
+        self.cases, self.skipped = [], []
 
     @property
     def session(self) -> Session:

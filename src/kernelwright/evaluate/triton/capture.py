@@ -20,6 +20,7 @@ from triton.runtime.errors import TritonError
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.triton.ahead import ahead
+from kernelwright.evaluate.triton.binding import Bound, bind
 from kernelwright.evaluate.triton.cross import build_facts
 from kernelwright.evaluate.triton.cubin import assembler_log
 from kernelwright.evaluate.triton.device import CudaPretence, RecordingDriver, absent_gpu, without_values
@@ -31,8 +32,6 @@ from kernelwright.evaluate.triton.model import (
     empty,
     load_entry,
     load_module,
-    load_parameters,
-    parameters_of,
     private_path,
 )
 from kernelwright.evaluate.triton.recording import Modules, Recording
@@ -111,19 +110,27 @@ def _no_values() -> Iterator[None]:
         yield
 
 
-def _model(candidate: Candidate, task: ModuleType, workload: Workload, path: Path) -> torch.nn.Module:
+def _model(candidate: Candidate, task: ModuleType, workload: Workload, path: Path) -> Bound:
+    """The model; its parameters have no values here, so that only names and shapes can say which they are.
+
+    Raises:
+        NotStaticError: they do not say it.
+    """
+    parameters = {p.name: empty(p) for p in workload.parameters}
     with CudaPretence():
-        entry = load_entry(path, candidate)
-        model = construct(entry, task)
-        load_parameters(model, {p.name: empty(p) for p in workload.parameters})
-    return model
+        model = construct(load_entry(path, candidate), task)
+        bound = bind(model, parameters, valued=False)
+        if bound.told.left or bound.told.by_method:
+            raise NotStaticError("which of its tensors are the reference's parameters, only their values tell")
+        bound.give(parameters)
+    return bound
 
 
 @dataclass
 class _Subject:
     """A model that is called again and again, and watched."""
 
-    model: torch.nn.Module
+    bound: Bound
     workload: Workload
     driver: RecordingDriver
 
@@ -174,7 +181,7 @@ class _Subject:
         self.driver.on_launch, self.driver.address = recording.add, ledger.address
         arguments = arguments_of(self.workload)
         ledger.own("input", [a for a in arguments if isinstance(a, torch.Tensor)])
-        ledger.own("parameter", parameters_of(self.model, self.workload))
+        ledger.own("parameter", list(self.bound.own.values()))
         with pretence, self.tuners.installed(), ledger:
-            result = self.model(*arguments)
+            result = self.bound.model(*arguments)
         return recording.plan(result, self.workload, self.tuners.label())

@@ -16,16 +16,17 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.errors import TritonError
 
 from kernelwright.errors import RefereeError
+from kernelwright.evaluate.triton.binding import loaded
 from kernelwright.evaluate.triton.cubin import LOG_KEY
 from kernelwright.evaluate.triton.device import Call, CudaPretence, RecordingDriver, absent_gpu, without_values
 from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
 from kernelwright.evaluate.triton.model import (
+    Entry,
     arguments_of,
     construct,
     empty,
     load_entry,
     load_module,
-    load_parameters,
     private_path,
 )
 from kernelwright.evaluate.triton.vendor import VENDORS
@@ -66,7 +67,7 @@ def cross_compile(candidate: Candidate, task_source: str, workload: Workload, ar
     return boundary.fault or build_facts(launches, device, time.perf_counter() - start)
 
 
-def _launch(entry: type, task: ModuleType, workload: Workload, driver: RecordingDriver) -> None:
+def _launch(entry: Entry, task: ModuleType, workload: Workload, driver: RecordingDriver) -> None:
     """Run the model on tensors without values, or without writing any where that does not do.
 
     Host code that asks for values, and custom operators, which hide their launches, need real tensors.
@@ -80,10 +81,10 @@ def _launch(entry: type, task: ModuleType, workload: Workload, driver: Recording
     _run(entry, task, workload)
 
 
-def _run(entry: type, task: ModuleType, workload: Workload) -> None:
+def _run(entry: Entry, task: ModuleType, workload: Workload) -> None:
     with CudaPretence():
         model = construct(entry, task)
-        load_parameters(model, {p.name: empty(p) for p in workload.parameters})
+        loaded(model, {p.name: empty(p) for p in workload.parameters})
         model(*arguments_of(workload))
 
 

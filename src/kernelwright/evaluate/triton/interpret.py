@@ -27,6 +27,7 @@ from triton.runtime import interpreter
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.triton.bfloat16 import install_carrier
+from kernelwright.evaluate.triton.binding import loaded
 from kernelwright.evaluate.triton.builder import PRECISIONS, RepairedBuilder
 from kernelwright.evaluate.triton.device import CudaPretence, absent_gpu
 from kernelwright.evaluate.triton.fault import Boundary, Fault, UnsupportedError
@@ -35,7 +36,6 @@ from kernelwright.evaluate.triton.model import (
     flatten,
     load_entry,
     load_module,
-    load_parameters,
     private_path,
 )
 from kernelwright.evaluate.triton.untyped import Untyped
@@ -114,7 +114,7 @@ def interpret(
         entry = load_entry(path, candidate)
         boundary.default = "run"
         model = construct(entry, task)
-        load_parameters(model, arguments.parameters)
+        loaded(model, arguments.parameters)
         outputs = flatten(model(*arguments.inputs))
     return boundary.fault or outputs
 

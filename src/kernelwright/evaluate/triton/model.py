@@ -3,25 +3,30 @@
 Triton reads a kernel's source from its file, so the text must be one. Tunables are set in that text, not on the module,
 so that kernels and their defaults see the same value.
 
-Constructor arguments come from the task's `get_init_inputs`. Parameters go in by name, and by order where the names
-differ. Tensors may be real or fake, on any device.
+Constructor arguments come from the task's `get_init_inputs`; how parameters go in, `binding.py` says. Tensors may be real
+or fake, on any device.
 """
 
 import ast
 import importlib.util
+import random
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+import numpy as np
 import torch
 
 from kernelwright.evaluate.triton.fault import BuildError
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
+
+Entry = Callable[..., torch.nn.Module]
+"""What makes a model when it is called with the constructor's arguments."""
 
 
 class Integer(NamedTuple):
@@ -56,20 +61,27 @@ def load_module(path: Path, text: str, defines: Sequence[Define] = ()) -> Module
     return module
 
 
-def entry_of(module: ModuleType, candidate: Candidate) -> type:
-    """The candidate's class.
+def entry_of(module: ModuleType, candidate: Candidate) -> Entry:
+    """What makes the candidate's model: a class, or whatever else under its name can be called as one.
+
+    A text whose only model is called `Model`, as the reference is, means that one.
 
     Raises:
-        BuildError: there is no such class in the module.
+        BuildError: there is no such thing in the module.
     """
     entry = getattr(module, candidate.entry, None)
-    if not isinstance(entry, type):
+    if entry is None and candidate.entry == "ModelNew":
+        entry = getattr(module, "Model", None)
+    if isinstance(entry, torch.nn.Module):
+        made = entry
+        return lambda *_arguments, **_named: made
+    if not callable(entry):
         raise BuildError(f"the file defines no class {candidate.entry!r}")
-    return entry
+    return cast("Entry", entry)
 
 
-def load_entry(path: Path, candidate: Candidate) -> type:
-    """The class in the candidate's text, which is written to `path` and imported.
+def load_entry(path: Path, candidate: Candidate) -> Entry:
+    """What makes the model in the candidate's text, which is written to `path` and imported.
 
     Raises:
         BuildError, SyntaxError, and whatever its code raises: as `load_module` and `entry_of`.
@@ -78,7 +90,7 @@ def load_entry(path: Path, candidate: Candidate) -> type:
 
 
 def model_of(candidate: Candidate, init: str) -> torch.nn.Module:
-    """The candidate's model, constructed as the task whose text is `init` says; raises as `load_entry`."""
+    """The candidate's model, built as the task whose text is `init` says, under the reference's seed; as `load_entry`."""
     task = load_module(private_path("task"), init)
     return construct(load_entry(private_path("kernel"), candidate), task)
 
@@ -142,48 +154,25 @@ def _number(node: ast.expr) -> int | None:
     return number if type(number) is int and node.lineno == node.end_lineno else None
 
 
-def construct(entry: type, task: ModuleType) -> torch.nn.Module:
-    """`entry(*get_init_inputs())`, in eval mode.
+def construct(entry: Entry, task: ModuleType) -> torch.nn.Module:
+    """`entry(*get_init_inputs())` under the seed of the reference, in eval mode.
 
     Raises:
-        BuildError: the class is no torch module.
+        BuildError: it makes no torch module.
     """
+    seeded()
     arguments = task.get_init_inputs() if hasattr(task, "get_init_inputs") else []
     model = entry(**arguments) if isinstance(arguments, dict) else entry(*arguments)
     if not isinstance(model, torch.nn.Module):
-        raise BuildError(f"{entry.__name__} is not a torch.nn.Module")
+        raise BuildError(f"{getattr(entry, '__name__', 'ModelNew')} is not a torch.nn.Module")
     return model.eval()
 
 
-def load_parameters(model: torch.nn.Module, parameters: Mapping[str, torch.Tensor]) -> None:
-    """Copy `parameters`, which are in state_dict order, into the model.
-
-    Raises:
-        BuildError: neither names nor, in order, shapes agree with the model's.
-    """
-    own = model.state_dict()
-    if own.keys() != parameters.keys():  # as sets: names that agree may come in any order
-        shapes = [tuple(t.shape) for t in own.values()]
-        wanted = [tuple(t.shape) for t in parameters.values()]
-        if shapes != wanted:
-            raise BuildError(
-                "parameters do not match the reference's: "
-                f"expected {_listing(parameters)}, got {_listing(own)}; "
-                "keep its names, or its order and shapes"
-            )
-        parameters = dict(zip(own, parameters.values(), strict=True))
-    model.load_state_dict(parameters, strict=True)
-
-
-def parameters_of(model: torch.nn.Module, workload: Workload) -> list[torch.Tensor]:
-    """The model's own tensors that hold the workload's parameters, in the workload's order; to be called when loaded."""
-    own = model.state_dict()
-    names = [p.name for p in workload.parameters]
-    return [own[name] for name in names] if own.keys() == set(names) else list(own.values())
-
-
-def _listing(tensors: Mapping[str, torch.Tensor]) -> str:
-    return ", ".join(f"{name}{list(t.shape)}" for name, t in tensors.items()) or "none"
+def seeded(seed: int = 0) -> None:
+    """Everything that draws begins anew; under 0 models are built, so that equal code gives equal parameters."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
 
 
 def arguments_of(workload: Workload) -> list[torch.Tensor | bool | int | float]:
@@ -220,15 +209,3 @@ def flatten(result: object) -> tuple[torch.Tensor, ...]:
     if isinstance(result, Sequence) and not isinstance(result, str):
         return tuple(tensor for part in result for tensor in flatten(part))
     raise TypeError(f"the model returned {type(result).__name__}, expected tensors")
-
-
-def full_precision() -> None:
-    """TF32 nowhere: torch leaves it on in convolutions. A task or a candidate that wants it says so in its own code."""
-    torch.set_float32_matmul_precision("highest")
-    torch.backends.cudnn.allow_tf32 = False
-
-
-def precision_in_force() -> str:
-    """The flags in force, as they are written beside a measurement."""
-    matmul = torch.get_float32_matmul_precision()
-    return f"float32_matmul_precision={matmul}, cudnn.allow_tf32={torch.backends.cudnn.allow_tf32}"

@@ -36,6 +36,9 @@ def admit(  # noqa: PLR0913  a flag is a parameter
     isolation: Annotated[
         Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")
     ] = "auto",
+    numerics: Annotated[
+        Literal["as-is", "strict"], typer.Option(help="PyTorch's precision flags: its defaults, or fp32 without TF32.")
+    ] = "as-is",
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Examine tasks: which can be judged, and why not the others?
@@ -45,9 +48,11 @@ def admit(  # noqa: PLR0913  a flag is a parameter
     from kernelwright import api
     from kernelwright.records.policy import Policy
 
-    request = api.AdmissionRequest(
-        tuple(paths), target, Policy(isolation=isolation), lines, page, limit_s=limit_s, fresh=fresh
-    )
+    policy = Policy(isolation=isolation, numerics=numerics)
+    request = api.AdmissionRequest(tuple(paths), target, policy, lines, page, limit_s=limit_s, fresh=fresh)
+    for flag, file in (("--report", lines), ("--html", page)):
+        if file is not None:
+            api.must_be_writable(file, flag)
     with watched(context, "run the same command to continue") as suppliers:
         found = api.admit(request, suppliers)
     if json:

@@ -83,6 +83,9 @@ Config = Annotated[Path | None, _option("Read every cell's settings from this TO
 RunDir = Annotated[
     Path | None, _option("The bench's folder; a bench that is already there continues. Default: bench-runs/DATE.")
 ]
+Precision = Annotated[
+    str | None, _option("PyTorch's precision flags: as-is, its defaults; or strict, fp32 without TF32.", "--numerics")
+]
 Isolation = Annotated[str | None, _option("auto, or strict: refuse to judge in a weakened sandbox.")]
 Retry = Annotated[
     bool, typer.Option("--retry", help="Run every failed cell again, also where the task itself was the reason.")
@@ -116,6 +119,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     config: Config = None,
     run_dir: RunDir = None,
     isolation: Isolation = None,
+    numerics: Precision = None,
     retry: Retry = False,
     json: Json = False,
 ) -> None:
@@ -128,7 +132,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     flags: api.Settings = {
         "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
         "models": {role: one.model_dump(exclude_unset=True) for role, one in model_sets.common.items()},
-        "policy": _given(isolation=isolation),
+        "policy": _given(isolation=isolation, numerics=numerics),
     }
     written = _listed(proposers or ("llm" if model else "author"))
     compared = _listed(strategies) if strategies is not None else api.listed()

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from kernelwright.interfaces.cli.console import OUTPUT, watched
-from kernelwright.interfaces.cli.words import figure_lines, verdict_line, work_line
+from kernelwright.interfaces.cli.words import figure_lines, plain, verdict_line, weights_line, work_line
 
 if TYPE_CHECKING:
     from kernelwright import api
@@ -30,6 +30,9 @@ def check(  # noqa: PLR0913  a flag is a parameter
     isolation: Annotated[
         Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")
     ] = "auto",
+    numerics: Annotated[
+        Literal["as-is", "strict"], typer.Option(help="PyTorch's precision flags: its defaults, or fp32 without TF32.")
+    ] = "as-is",
     execution: Annotated[
         Literal["local", "ray"], typer.Option(help="Where to judge the kernel: on this machine or on a Ray cluster.")
     ] = "local",
@@ -39,6 +42,10 @@ def check(  # noqa: PLR0913  a flag is a parameter
     library_calls: Annotated[
         Literal["report", "forbid"], typer.Option(help="forbid: refuse what leaves the work to PyTorch. On a GPU.")
     ] = "report",
+    weights: Annotated[
+        Literal["fresh", "constant"],
+        typer.Option(help="constant: parameters stay, as in inference, and may be packed. fresh: as in training."),
+    ] = "fresh",
     quick: Annotated[bool, typer.Option("--quick", help="Measure only as long as a search does.")] = False,
     receipt: Annotated[Path | None, typer.Option(help="Write the verdict's receipt to this file.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
@@ -56,11 +63,19 @@ def check(  # noqa: PLR0913  a flag is a parameter
         target=target,
         entry=entry,
         workspace_bytes=workspace_bytes,
-        policy=Policy(isolation=isolation, library_calls=library_calls),
+        policy=Policy(
+            isolation=isolation,
+            numerics=numerics,
+            library_calls=library_calls,
+            weights=weights,
+            unmatched="construction",
+        ),
         effort="search" if quick else "final",
         receipt=receipt,
         place=api.Place(execution, ray_address),
     )
+    if receipt is not None:
+        api.must_be_writable(receipt, "--receipt")
     with watched(context, "no verdict was reached") as suppliers:
         summary = api.check(request, suppliers)
     if json:
@@ -73,9 +88,11 @@ def check(  # noqa: PLR0913  a flag is a parameter
 def _show(summary: "api.CheckSummary") -> None:
     OUTPUT.print(verdict_line(summary))
     OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
-    for line in (work_line(summary), *figure_lines(summary)):
+    for line in (work_line(summary), weights_line(summary), *figure_lines(summary)):
         if line:
             OUTPUT.print(line)
+    if summary.numerics is not None:
+        OUTPUT.print(f"numerics          {escape(plain(summary.numerics.words))}")
     for case in summary.errors:
         OUTPUT.print(
             f"case              {escape(case.distribution)}: error {case.error:.3g}, allowed {case.allowed:.3g}"

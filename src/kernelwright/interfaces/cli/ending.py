@@ -4,9 +4,11 @@ from pathlib import Path
 
 import typer
 from rich.markup import escape
+from rich.style import Style
+from rich.text import Text
 
 from kernelwright.api import OptimizeResult, RunSummary, write_whole
-from kernelwright.errors import StoreError
+from kernelwright.errors import ProposeError, StoreError
 from kernelwright.interfaces.cli.console import ERRORS, OUTPUT
 from kernelwright.interfaces.cli.words import plain
 
@@ -27,7 +29,8 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
         _show(result, output)
     if result.error is not None:
         ERRORS.print(f"[bold red]error:[/] {escape(plain(str(result.error)))}")
-    if not result.summary.complete:
+    # What a proposer cannot write now, it cannot write in a resumed run either.
+    if not result.summary.complete and not isinstance(result.error, ProposeError):
         ERRORS.print(f"continue with: kernelwright resume {escape(result.summary.folder)}")
     raise typer.Exit(result.exit_code)
 
@@ -79,6 +82,13 @@ class RunResult(RunSummary):
 def _show(result: OptimizeResult, output: Path | None) -> None:
     OUTPUT.print(result.shown)
     if result.kernel is not None:
-        OUTPUT.print(f"kernel {escape(str(output or result.kernel))}")
-        OUTPUT.print(f"receipt {escape(str(output.with_suffix('.receipt.json') if output else result.receipt))}")
-    OUTPUT.print(f"report {escape(str(result.report))}")
+        OUTPUT.print(file_line("kernel", output or result.kernel))
+    if result.kernel is not None and result.receipt is not None:
+        OUTPUT.print(file_line("receipt", output.with_suffix(".receipt.json") if output else result.receipt))
+    OUTPUT.print(file_line("report", result.report))
+
+
+def file_line(what: str, path: Path) -> Text:
+    """A line with a path, which is a link on a terminal that knows links."""
+    link = Style(link=path.absolute().as_uri())
+    return Text.assemble(f"{what} ", (plain(str(path)), link), no_wrap=True, overflow="ignore")

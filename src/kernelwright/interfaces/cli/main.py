@@ -29,6 +29,7 @@ VERBS = {
     "resume": "Continue a run. No finished attempt is lost or evaluated twice.",
     "report": "Print a run's summary and write its report as one HTML file.",
     "runs": "List the runs in a folder.",
+    "audit": "Judge kernels that were published: what was claimed beside what is measured.",
     "admit": "Examine tasks: which can be judged, and why not the others?",
     "learn": "Collect what past runs taught, for `optimize --predictor`.",
     "doctor": "Check this machine's compilers, GPU and sandbox.",
@@ -198,3 +199,5 @@ def _show_error(error: KernelwrightError) -> None:
     from kernelwright.interfaces.cli.words import plain
 
     ERRORS.print(f"[bold red]error:[/] {escape(plain(str(error)))}")
+    for note in getattr(error, "__notes__", ()):
+        ERRORS.print(f"  {escape(plain(note))}")

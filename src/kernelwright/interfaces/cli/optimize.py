@@ -1,10 +1,14 @@
 """`kernelwright optimize TASK`: search for a faster kernel."""
 
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelwright.errors import ProposeError
 from kernelwright.interfaces.cli.console import watched
 
 if TYPE_CHECKING:
@@ -51,6 +55,9 @@ TargetUs = Annotated[float | None, _option("Stop when one call takes at most thi
 Seed = Annotated[int | None, _option("Seed of the search's random choices; also sent to the models. Default: 0.")]
 Config = Annotated[Path | None, _option("Read settings from this TOML file. Flags override it.")]
 RunDir = Annotated[Path, typer.Option(help="Create the run's folder here.")]
+Precision = Annotated[
+    str | None, _option("PyTorch's precision flags: as-is, its defaults; or strict, fp32 without TF32.", "--numerics")
+]
 Isolation = Annotated[str | None, _option("auto, or strict: refuse to judge in a weakened sandbox.")]
 Final = Annotated[bool | None, _option("Measure the best again at the end, with fresh inputs.")]
 Least = Annotated[
@@ -85,6 +92,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     config: Config = None,
     run_dir: RunDir = Path("runs"),
     isolation: Isolation = None,
+    numerics: Precision = None,
     final: Final = None,
     min_speedup: Least = None,
     keep_slower: Slower = False,
@@ -108,15 +116,43 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "seed": seed,
         "cache": cache,
         "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
-        "policy": _given(isolation=isolation),
+        "policy": _given(isolation=isolation, numerics=numerics),
         "remeasurement": _given(enabled=final, min_speedup=min_speedup, keep_slower=keep_slower or None),
         "execution": execution,
         "ray_address": ray_address,
     }
     request = api.OptimizeRequest(task, target, api.load_config(config, _given(**flags)), run_dir)
-    with watched(context, "the run had not begun, nothing is left behind") as suppliers:
+    _places_can_be_written(run_dir, output)
+    with watched(context, "the run had not begun, nothing is left behind") as suppliers, _offers(task, target, model):
         result = api.optimize(request, suppliers)
     end(result, json=json, output=output)
+
+
+@contextmanager
+def _offers(task: Path, target: str | None, model: list[str] | None) -> Iterator[None]:
+    """Where the built-in author cannot write the task: the command lines with which somebody else can."""
+    from kernelwright.pages import page
+
+    try:
+        yield
+    except ProposeError as error:
+        if not model:
+            on = f" --target {target}" if target else ""
+            named, folder = shlex.quote(str(task)), shlex.quote(str(task.parent))
+            error.add_note(f"a language model can:  kernelwright optimize {named}{on} --model openai:NAME")
+            error.add_note(f"a coding agent can:    kernelwright mcp --root {folder}{on}")
+            error.add_note(f"a kernel of your own:  kernelwright check {named} KERNEL{on}")
+            error.add_note(f"setup: {page('models.md')}, {page('mcp.md')}, {page('candidate.md')}")
+        raise
+
+
+def _places_can_be_written(run_dir: Path, output: Path | None) -> None:
+    """Asked before the search, which takes minutes."""
+    from kernelwright import api
+
+    api.must_take_folders(run_dir, "--run-dir")
+    if output is not None:
+        api.must_be_writable(output, "-o")
 
 
 def _given(**flags: "JsonValue") -> "dict[str, JsonValue]":

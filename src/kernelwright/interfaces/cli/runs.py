@@ -1,35 +1,46 @@
 """Runs that are there: `runs` lists them, `report` shows one, `resume` goes on with one, `learn` collects from them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelwright.errors import StoreError
 from kernelwright.interfaces.cli.console import ERRORS, OUTPUT, suppliers_of, watched
-from kernelwright.interfaces.cli.words import ratio
+from kernelwright.interfaces.cli.words import plain, ratio
+
+if TYPE_CHECKING:
+    from kernelwright import api
 
 
 def runs(
     run_dir: Annotated[Path, typer.Option(help="The folder that holds the runs.")] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """List the runs in a folder."""
+    """List the runs in a folder.
+
+    Exit code 5: at least one cannot be read; the others are listed all the same.
+    """
     from kernelwright import api
 
     found = api.list_runs(run_dir)
-    if json:
-        for summary in found:
-            print(summary.model_dump_json())
-        return
-    if not found:
+    if not found and not json:
         ERRORS.print(f"no runs in {run_dir}: begin one with `kernelwright optimize TASK`")
-        return
-    width = max(len(summary.folder) for summary in found)
-    for summary in found:
-        best = ratio(summary.best.speedup_eager, summary.best.verdict) if summary.best else "-"
-        state = "complete" if summary.complete else "can be resumed"
-        where = f"{summary.folder:<{width}}  {summary.target.name:<6}"
-        print(f"{where} {summary.attempts:>5} attempts  {best}  {state}")
+    width = max((len(each.folder) for each in found), default=0)
+    for each in found:
+        print(each.model_dump_json() if json else f"{each.folder:<{width}}  {_line(each)}")
+    if any(isinstance(each, api.UnreadableRun) for each in found):
+        raise typer.Exit(StoreError.exit_code)
+
+
+def _line(found: "api.RunSummary | api.UnreadableRun") -> str:
+    from kernelwright.api import UnreadableRun
+
+    if isinstance(found, UnreadableRun):
+        return f"unreadable: {plain(found.error)}"
+    best = ratio(found.best.speedup_eager, found.best.verdict) if found.best else "-"
+    state = "complete" if found.complete else "running" if found.running else "can be resumed"
+    return f"{found.target.name:<6} {found.attempts:>5} attempts  {best}  {state}"
 
 
 def report(
@@ -64,6 +75,8 @@ def resume(
     from kernelwright import api
     from kernelwright.interfaces.cli.ending import end
 
+    if output is not None:
+        api.must_be_writable(output, "-o")
     with watched(context, f"continue with: kernelwright resume {run}") as suppliers:
         result = api.resume(run, suppliers)
     end(result, json=json, output=output)

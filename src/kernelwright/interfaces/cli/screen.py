@@ -24,15 +24,18 @@ from kernelwright.api import (
     Started,
     Warned,
 )
-from kernelwright.interfaces.cli.words import plain, speedups, sure
+from kernelwright.interfaces.cli.live_line import LiveLine, Pace
+from kernelwright.interfaces.cli.words import duration, gain, plain, short, speedups
+from kernelwright.records.attempt import Cost
 
 
 class Waiting:
-    """A context in which the line moves."""
+    """A context in which the lines move."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._status = Status("starting", console=console) if console.is_terminal else None
+        self._live = LiveLine(doing="starting")
+        self._status = Status(self._live, console=console) if console.is_terminal else None
 
     def __enter__(self) -> Self:
         if self._status:
@@ -45,9 +48,8 @@ class Waiting:
         if self._status:
             self._status.stop()
 
-    def _update(self, line: str) -> None:
-        if self._status:
-            self._status.update(escape(line))
+    def _waits(self, *parts: str, doing: str = "") -> None:
+        self._live.parts, self._live.doing = tuple(part for part in parts if part), doing
 
 
 _WORDS = {
@@ -65,7 +67,7 @@ class BenchScreen(Waiting):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        self._cell = ""
+        self._cell: tuple[str, ...] = ()
         self._best = ""
         self._judged: Judged | None = None
         self._recorded = 0
@@ -77,7 +79,7 @@ class BenchScreen(Waiting):
                 self._judged = event
                 self._wait(f"attempt {event.attempt}: {event.outcome}")
             case NewBest() if self._judged is not None:
-                self._best = f"best {speedups(self._judged.versus) or self._judged.outcome}"
+                self._best = f"best {short(self._judged.versus) or self._judged.outcome}"
                 self._wait("")
             case Phase(text=text):
                 self._wait(plain(text))
@@ -91,8 +93,8 @@ class BenchScreen(Waiting):
             cells = "1 cell" if news.cells == 1 else f"{news.cells} cells"
             self._console.print(escape(plain(f"{cells} to run{models}")))
         elif isinstance(news, CellBegins):
-            left = f" · about {_duration(news.left_s)} left" if news.left_s is not None else ""
-            self._cell, self._best = f"cell {news.number} of {news.of}{left} · {plain(news.cell.name)}", ""
+            left = f"about {duration(news.left_s)} left" if news.left_s is not None else ""
+            self._cell, self._best = (f"cell {news.number} of {news.of}", left, plain(news.cell.name)), ""
             self._wait("")
         elif news.recorded:
             self._recorded += 1
@@ -110,7 +112,7 @@ class BenchScreen(Waiting):
         )
 
     def _wait(self, words: str) -> None:
-        self._update(" · ".join(part for part in (self._cell, self._best, words) if part))
+        self._waits(*self._cell, self._best, doing=words)
 
 
 def _told(result: CellResult) -> str:
@@ -125,12 +127,6 @@ def _told(result: CellResult) -> str:
     return f"{result.eager.median:.2f}x eager{compiled}"
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 _STYLES = {"measured": "green", "verified": "green", "compiled": "cyan", "suspect": "magenta"}
 WORDS_WIDTH = 96
 
@@ -141,17 +137,22 @@ class Screen(Waiting):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._best = "nothing right yet"
-        self._line = ""
+        self._where = ""
+        self._money = ""
         self._judged: Judged | None = None
+        self._pace, self._before = Pace(), Cost(proposals=0)
+        self._live.left_s = self._pace.left_s
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
         match event:
-            case Phase(text=text):
-                self._say(text)
+            case Phase():
+                self._say(event)
             case Started():
                 self._console.print(f"run [bold]{escape(event.folder)}[/] · {escape(event.task)} on {event.target}")
-                self._wait(f"attempt 1 of {event.budget.proposals} · {self._best}")
+                self._pace.begin()
+                self._where = f"attempt 1 of {event.budget.proposals}"
+                self._wait()
             case Judged():
                 self._show(event)
             case NewBest():
@@ -178,31 +179,44 @@ class Screen(Waiting):
     def _crown(self) -> None:
         judged = self._judged
         if judged is not None:
-            self._best = f"best {speedups(judged.versus) or judged.outcome} (attempt {judged.attempt})"
-            self._console.print(f"     [bold green]new best[/]{sure(judged.versus)}")
+            self._best = f"best {short(judged.versus) or judged.outcome}"
+            self._console.print(f"     [bold green]new best[/]{gain(judged.versus)}")
 
     def _spend(self, event: Spent) -> None:
         spent, budget = event.spent, event.budget
-        parts = [f"attempt {spent.proposals + 1} of {budget.proposals}", self._best]
-        if budget.device_s is not None:
-            parts.append(f"{max(0.0, budget.device_s - spent.device_s):.0f} of {budget.device_s:.0f} device s left")
+        if event.replayed:
+            self._before = spent
         else:
-            parts.append(f"{spent.device_s:.0f} device s")
-        if spent.usd:
-            parts.append(f"${spent.usd:.2f}")
-        self._wait(" · ".join(parts))
+            self._pace.step(_share_left(event, self._before))
+        of = budget.proposals
+        self._where = f"attempt {spent.proposals + 1} of {of}" if spent.proposals < of else f"all {of} attempts judged"
+        self._money = f"${spent.usd:.2f}" if spent.usd else ""
+        self._wait()
 
-    def _say(self, text: str) -> None:
+    def _say(self, phase: Phase) -> None:
         """A phase: beside the waiting line on a terminal, a line of its own in a log."""
-        text = plain(text)
-        if self._status:
-            self._update(f"{self._line} · {text}" if self._line else text)
-        else:
-            self._console.print(f"[dim]{escape(text)} …[/]")
+        if phase.search_over:
+            self._pace.end()
+            self._where = "search over"
+        self._wait(plain(phase.text))
+        if not self._status:
+            self._console.print(f"[dim]{escape(plain(phase.text))} …[/]")
 
-    def _wait(self, line: str) -> None:
-        self._line = line
-        self._update(line)
+    def _wait(self, doing: str = "") -> None:
+        self._waits(*((self._where, self._best, self._money) if self._where else ()), doing=doing)
+
+
+def _share_left(event: Spent, before: Cost) -> float:
+    """What is left of the budget that ends first, as a share of what was spent since `before`."""
+    spent, budget = event.spent, event.budget
+    limits = (
+        (spent.proposals, before.proposals, budget.proposals),
+        (spent.device_s, before.device_s, budget.device_s),
+        (spent.tokens, before.tokens, budget.tokens),
+        (spent.usd, before.usd, budget.usd),
+    )
+    shares = [max(0.0, limit - now) / (now - then) for now, then, limit in limits if limit is not None and now > then]
+    return min(shares, default=0.0)
 
 
 def _first_line(words: str) -> str:

@@ -36,6 +36,8 @@ def verify(
     """
     from kernelwright import api
 
+    if save is not None:
+        api.must_be_writable(save, "--receipt")
     request = api.VerifyRequest(receipt, task, isolation, save)
     with watched(context, "no verdict was reached") as suppliers:
         found = api.verify(request, suppliers)

@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from kernelwright.api import CheckSummary, Figures
     from kernelwright.records.measure import Ratio, Verdict, Versus
 
-_NAMES = {"eager": "eager", "compile": "torch.compile", "compile_max": "max-autotune", "graph": "CUDA graph"}
+_NAMES = {
+    "eager": "eager",
+    "compile": "torch.compile",
+    "compile_max": "max-autotune",
+    "graph": "CUDA graph",
+    "freeze": "torch.compile with constant weights",
+}
 
 
 def plain(text: str) -> str:
@@ -20,13 +26,29 @@ def plain(text: str) -> str:
 
 def speedups(versus: "Sequence[Versus]") -> str:
     """Such as `2.91x eager, 1.02x torch.compile`."""
-    return ", ".join(f"{v.speedup.median:.2f}x {_NAMES[v.baseline]}" for v in versus)
+    return ", ".join(map(_times, versus))
 
 
-def sure(versus: "Sequence[Versus]") -> str:
-    """Such as `: at least 2.45x eager`, by which a best is chosen; empty for what was not timed."""
-    low = next((v.speedup.low for v in versus if v.baseline == "eager"), None)
-    return f": at least {low:.2f}x eager" if low is not None else ""
+def short(versus: "Sequence[Versus]") -> str:
+    """The same where there is little room: `2.91x eager, 1.02x compile`."""
+    return speedups(versus).replace("torch.compile", "compile")
+
+
+def gain(versus: "Sequence[Versus]") -> str:
+    """Such as `: 2.91x eager (2.85 to 2.98), 1.02x torch.compile (0.99 to 1.04)`; empty for what was not timed."""
+    told = (f"{_times(v)} ({v.speedup.low:.2f} to {v.speedup.high:.2f})" for v in versus)
+    return f": {', '.join(told)}" if versus else ""
+
+
+def _times(one: "Versus") -> str:
+    return f"{one.speedup.median:.2f}x {_NAMES[one.baseline]}"
+
+
+def duration(seconds: float) -> str:
+    """A time still to come, as exact as it deserves: `40 s`, `12 min`, `2.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def ratio(found: "Ratio | None", verdict: "Verdict | None") -> str:
@@ -50,7 +72,17 @@ def work_line(summary: "CheckSummary") -> str:
         return "work              0 kernels of its own; PyTorch does it all"
     parts = [] if count is None else [f"{count} {'kernel' if count == 1 else 'kernels'} of its own"]
     parts += [] if share is None else [f"{1 - share:.0%} of the device's time is spent elsewhere"]
+    library = summary.library_share
+    parts += [] if library is None else [f"{library:.0%} of its time is PyTorch's own operators'"]
     return f"work              {', '.join(parts)}" if parts else ""
+
+
+def weights_line(summary: "CheckSummary") -> str:
+    """Which parameters it was judged with, and what is weaker for it; empty where every call had its own."""
+    if summary.weights == "fresh":
+        return ""
+    weaker = ", as both models were built: it could not be given others" if summary.weights == "construction" else ""
+    return f"weights           constant{weaker}"
 
 
 def figure_lines(figures: "Figures") -> list[str]:
@@ -62,6 +94,8 @@ def figure_lines(figures: "Figures") -> list[str]:
         f"vs eager          {ratio(figures.speedup_eager, figures.verdict)}",
         f"vs torch.compile  {ratio(figures.speedup_compile, figures.verdict_compile)}",
     ]
+    if figures.speedup_freeze is not None:
+        lines.append(f"  … folding       {ratio(figures.speedup_freeze, figures.verdict_freeze)}")
     if figures.roofline is not None:
         lines.append(f"bandwidth         {figures.roofline:.0%} of what this device was measured to reach")
     return lines

@@ -26,9 +26,9 @@ from torch import nn
 from torch.utils import _pytree
 
 from kernelwright.errors import TaskError
+from kernelwright.pages import page
 from kernelwright.records.task import WORDS, TaskSource
 
-FIX = "Write a task file with Model and get_inputs instead, and hand in its path (docs/task.md)"
 FAULTS = (RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
 """What export, and the author's code under it, may raise."""
 RESERVED = frozenset({"self", "torch", "nn", "device", "dtype"})
@@ -189,7 +189,7 @@ def _exported(module: nn.Module, inputs: tuple[object, ...], name: str) -> torch
             exported = torch.export.export(module, inputs, strict=False)
     except FAULTS as error:
         said = str(error).strip().partition("\n")[0]
-        raise TaskError(f"{name} cannot be exported ({type(error).__name__}: {said}). {FIX}") from error
+        raise TaskError(f"{name} cannot be exported ({type(error).__name__}: {said}). {_fix()}") from error
     return exported
 
 
@@ -224,7 +224,7 @@ def _text(
         writer.input(node) for node in exported.graph.nodes if node.op == "placeholder" and node.name not in held
     ]
     if len(arguments) != len(inputs):
-        raise TaskError(f"{name} holds an object that is no tensor and is used in forward. {FIX}")
+        raise TaskError(f"{name} holds an object that is no tensor and is used in forward. {_fix()}")
     lines = [line for node in exported.graph.nodes if (line := writer.line(node))]
     body = [*writer.opening(zip(arguments, inputs, strict=True)), *lines]
     body.append(f"return {_returned(name, exported, writer)}")
@@ -246,9 +246,9 @@ def _returned(name: str, exported: torch.export.ExportedProgram, writer: "_Write
     flat = (0,) if shape == 0 else shape
     known = isinstance(flat, tuple | list) and list(flat) == list(range(len(output)))
     if not known or not all(isinstance(value, torch.fx.Node) for value in output) or not output:
-        raise TaskError(f"{name} must return a tensor, or a tuple or list of tensors. {FIX}")
+        raise TaskError(f"{name} must return a tensor, or a tuple or list of tensors. {_fix()}")
     if exported.graph_signature.buffers_to_mutate or exported.graph_signature.user_inputs_to_mutate:
-        raise TaskError(f"{name} changes its inputs or buffers, which a kernel may not. {FIX}")
+        raise TaskError(f"{name} changes its inputs or buffers, which a kernel may not. {_fix()}")
     values = [writer.value(value) for value in output]
     return (
         values[0]
@@ -287,7 +287,7 @@ class _Writer:
             return f"{name} = {self.value(node.args[0])}[{self.value(node.args[1])}]"
         if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace != "aten":
             raise TaskError(
-                f"{self._name} does what cannot be written down as operations of PyTorch ({node.target}). {FIX}"
+                f"{self._name} does what cannot be written down as operations of PyTorch ({node.target}). {_fix()}"
             )
         if _changes_nothing(node):
             return f"{name} = {self.value(node.args[0])}"
@@ -316,7 +316,7 @@ class _Writer:
                 return repr(value)
             case list() | tuple():
                 return f"[{', '.join(self.value(one) for one in value)}]"
-        raise TaskError(f"{self._name} computes with {value!r}, which no task can hold. {FIX}")
+        raise TaskError(f"{self._name} computes with {value!r}, which no task can hold. {_fix()}")
 
     def _word(self, word: str) -> str:
         self._used.add(word)
@@ -420,3 +420,7 @@ def _classes(values: torch.Tensor) -> list[float] | None:
 
 def _number(value: bool | int | float) -> str:
     return repr(value) if value == value and value not in (float("inf"), float("-inf")) else f'float("{value}")'
+
+
+def _fix() -> str:
+    return f"Write a task file with Model and get_inputs instead, and hand in its path ({page('task.md')})"

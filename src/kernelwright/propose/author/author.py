@@ -16,9 +16,11 @@ from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_d
 from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.propose.proposer import Brief
-from kernelwright.records.attempt import Proposal
+from kernelwright.records.attempt import Proposal, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.names import LanguageName
+from kernelwright.records.task import Task
 
 S = TypeVar("S", bound=Record)
 
@@ -34,13 +36,20 @@ class Author:
         """
         return [self._one(brief, number) for number in range(brief.proposal_request.count)]
 
+    def refuse(self, task: Task, language: LanguageName | None) -> None:
+        """See `Selective.refuse`."""
+        first = ProposalRequest(number=0, intent="seed")
+        self._one(Brief(task, first, parents=(), feedback=(), seed=0, language=language), 0)
+
     def _one(self, brief: Brief, sibling: int) -> Proposal:
         seed = brief.seed + 1_000_003 * sibling
         past = Past(brief.parents, brief.feedback, brief.proposal_request.number, sibling, brief.proposal_request.count)
         kind = brief.task.target.kind
         written = next((name for name in names_for(kind) if name in _WRITERS), None)
         if written is None:
-            raise ProposeError(f"the author writes {' and '.join(_WRITERS)}, and neither is for {kind}")
+            raise ProposeError(f"the built-in author writes {' and '.join(_WRITERS)}, and neither is for {kind}")
+        if brief.language not in (None, written):
+            raise ProposeError(f"the built-in author writes {written} for {kind} targets, not {brief.language}")
         return _WRITERS[written](brief, past, seed)
 
 

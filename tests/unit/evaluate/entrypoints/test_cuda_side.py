@@ -6,6 +6,7 @@ import torch
 
 from kernelwright.evaluate.entrypoints.cuda import CudaSide
 from kernelwright.evaluate.sandbox.messages.calls import TakeParameters
+from kernelwright.evaluate.triton.binding import bind
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
 
@@ -29,9 +30,10 @@ class Told(torch.nn.Module):
         return x * self.weight
 
 
-def side_of(model):
+def side_of(model, constant=False):
     side = CudaSide()
-    side._model, side._workload = model, Workload(inputs=(X,), parameters=(WEIGHT,), outputs=(X,))
+    side._bound, side._constant = bind(model, {"weight": torch.zeros(3)}), constant
+    side._workload = Workload(inputs=(X,), parameters=(WEIGHT,), outputs=(X,))
     side._view = SimpleNamespace(tensor=lambda index, offset, spec: torch.full(spec.shape, float(index * 100 + offset)))
     return side
 
@@ -53,3 +55,12 @@ def test_a_call_without_parameters_leaves_them_as_they_are():
     side.parameters(TakeParameters(offsets=[1]))
     side._take_own([0])
     assert model.weight.tolist() == [101.0] * 3
+
+
+def test_constant_parameters_are_taken_once():
+    side = side_of(Told(), constant=True)
+    side.parameters(TakeParameters(offsets=[1]))
+    with torch.no_grad():
+        side._bound.model.weight.zero_()
+    side._take_own([0, 1])
+    assert side._bound.model.weight.tolist() == [0.0] * 3

@@ -5,6 +5,7 @@ import pytest
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends import reference
 from kernelwright.evaluate.pipeline import admit
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import DeclaredDomain, Target, TaskSource
 from kernelwright.records.tensor import Domain
@@ -18,14 +19,15 @@ def opened(backend):
     """Open a session for a forward given as an expression of x and y; it is closed behind the test."""
     sessions = []
 
-    def begin(expression, inputs=ORDINARY, more="", **fields):
+    def begin(expression, inputs=ORDINARY, more="", policy=None, **fields):
         source = (
             "import torch\nfrom torch import nn\n\n\nclass Model(nn.Module):\n"
             f"    def forward(self, x, y=None):\n        {more}\n        return {expression}\n\n\n"
             f"def get_inputs():\n    return {inputs}\n"
         )
         task = TaskSource(name="tiny", format="kernelbench", source=source, **fields)
-        sessions.append(admit.open_session(backend, task, CPU, Policy(seeds=3), close_oldest=print))
+        policy = Policy(seeds=3, **(policy or {}))
+        sessions.append(admit.open_session(backend, task, CPU, policy, close_oldest=print))
         return sessions[-1]
 
     yield begin
@@ -76,6 +78,22 @@ def test_a_reference_that_cannot_be_judged_is_refused(opened, expression, more, 
     with pytest.raises(TaskError, match=reason) as refused:
         opened(expression, more=more or "pass")
     assert "'tiny'" in str(refused.value)
+
+
+SHIPPED = {"float32_matmul_precision": "highest", "cudnn.allow_tf32": True}
+
+
+@pytest.mark.parametrize(
+    ("numerics", "more", "flags"),
+    [
+        ("as-is", "pass", SHIPPED),
+        ("strict", "pass", SHIPPED | {"cudnn.allow_tf32": False}),
+        ("as-is", "torch.backends.cudnn.benchmark = True", SHIPPED | {"cudnn.benchmark": True}),
+    ],
+)  # fmt: skip
+def test_a_reference_runs_under_the_flags_that_pytorch_ships_or_its_own_code_sets(opened, numerics, more, flags):
+    task = opened("x + y", more=more, policy={"numerics": numerics}).task
+    assert task.numerics == Numerics(mode=numerics, flags=flags)
 
 
 def test_cached_baselines_are_kept_where_caches_belong(monkeypatch, tmp_path):

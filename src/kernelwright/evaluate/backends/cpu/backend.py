@@ -10,6 +10,7 @@ from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.backend import CloseOldest, Loaded, Prepared, Reference
 from kernelwright.evaluate.backends.cpu.clock import CpuClock, levels
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
+from kernelwright.evaluate.backends.cpu.module import loaded_module
 from kernelwright.evaluate.backends.cpu.process import CppCandidateProcess, Loading
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.instruments import Instruments
@@ -37,6 +38,7 @@ WITHOUT = Instruments(
         "racecheck": "compute-sanitizer looks at GPUs",
     }
 )
+WITHOUT_LAUNCHES = Instruments(absent=dict.fromkeys(WITHOUT.absent, "it runs on no device of its own"))
 NO_PROFILER = "target cpu has no device profiler: the compiler's facts and the clock are all there is"
 
 
@@ -88,6 +90,10 @@ class CpuBackend:
     def prepared(self, trial: Trial) -> Iterator[Prepared]:
         """See `Backend.prepared`: a compiler beside somebody's clock would be heard."""
         with self.host.device_lock:
+            if BUILDERS[trial.candidate.language].MODULE:
+                trial.candidate = next(trial.candidate.points())
+                yield Prepared(None, lambda: loaded_module(trial, self.host, lambda: WITHOUT_LAUNCHES))
+                return
             with trial.timed("compile"):
                 library = BUILDERS[trial.candidate.language].build(trial.order(self.host.warm))
             if isinstance(library, BuildFailed | Refused):

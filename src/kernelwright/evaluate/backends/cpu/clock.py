@@ -117,7 +117,7 @@ class CpuClock:
     launch_us = 2.0
     """A dispatch of PyTorch's."""
     least_us: Mapping[int, float] = {}
-    baselines: tuple[BaselineName, ...] = ("eager", "compile")
+    baselines: tuple[BaselineName, ...] = ("eager", "compile", "freeze")
 
     def __init__(self, host: Host) -> None:
         self._host = host

@@ -137,22 +137,8 @@ class CppCandidateProcess(CandidateProcess):
         Raises:
             TamperedError: they are not.
         """
-        if not self.own_memory:
-            return
-        areas = [(f.address, f.nbytes) for call in results for f in call if f.nbytes]
-        if not areas:
-            return
-        try:
-            entries = kernel.page_entries(self.child.pid, areas)
-        except OSError:  # a host that does not tell
-            return
-        pages = sum((address + size - 1) // PAGE - address // PAGE + 1 for address, size in areas)
-        if len(entries) != pages * 8:
-            raise TamperedError(f"the kernel knows {len(entries) // 8} of {pages} pages of its results")
-        flags = torch.frombuffer(bytearray(entries), dtype=torch.int64)
-        untrusted = int(((flags & THERE == 0) | (flags & OWN != 0)).sum())
-        if untrusted:
-            raise TamperedError(f"{untrusted} pages of its results are not memory of its own")
+        if self.own_memory:
+            must_be_own(self.child.pid, results)
 
     def _results(self, slot: int, offsets: Sequence[int]) -> tuple[Found, ...]:
         """The places of one call's results: any lines of a page at which no input of the call begins."""
@@ -173,6 +159,28 @@ class CppCandidateProcess(CandidateProcess):
             raise TamperedError(
                 f"the memory for its results is not as it was: {os.strerror(error.errno or 0)}"
             ) from None
+
+
+def must_be_own(pid: int, results: Sequence[Sequence[Found]]) -> None:
+    """The pages of results must be there, and be a process's own memory, not mapped from anywhere.
+
+    Raises:
+        TamperedError: they are not.
+    """
+    areas = [(f.address, f.nbytes) for call in results for f in call if f.nbytes]
+    if not areas:
+        return
+    try:
+        entries = kernel.page_entries(pid, areas)
+    except OSError:  # a host that does not tell
+        return
+    pages = sum((address + size - 1) // PAGE - address // PAGE + 1 for address, size in areas)
+    if len(entries) != pages * 8:
+        raise TamperedError(f"the kernel knows {len(entries) // 8} of {pages} pages of its results")
+    flags = torch.frombuffer(bytearray(entries), dtype=torch.int64)
+    untrusted = int(((flags & THERE == 0) | (flags & OWN != 0)).sum())
+    if untrusted:
+        raise TamperedError(f"{untrusted} pages of its results are not memory of its own")
 
 
 def most_calls(outputs: Sequence[TensorSpec]) -> int:

@@ -95,7 +95,7 @@ class CudaClock:
     launch_us = 5.0
     """A kernel's launch."""
     least_us: Mapping[int, float] = LEAST_US
-    baselines: tuple[BaselineName, ...] = ("eager", "compile", "compile_max", "graph")
+    baselines: tuple[BaselineName, ...] = ("eager", "compile", "compile_max", "graph", "freeze")
 
     def __init__(self, host: Host) -> None:
         self._host = host

@@ -18,7 +18,14 @@ from kernelwright.evaluate.languages.cuda.compilers import architecture
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.messages.calls import ExtensionBuild, LoadModel
+from kernelwright.evaluate.sandbox.messages.calls import (
+    ExtensionBuild,
+    LoadModel,
+    ModelLoaded,
+    TellLibraryShare,
+    TellPrecision,
+)
+from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.mutation import named
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
@@ -84,7 +91,7 @@ def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) ->
     process.freeze, process.off = "freeze" not in trial.policy.disabled, trial.policy.disabled
     try:
         with trial.timed("load"):
-            _load(trial, machine, process, made)
+            bound(trial, _load(trial, machine, process, made).binding)
         with trial.timed("compile"):
             # Untrusted code runs in this call as well, so that what ends it is a crash and no failed build.
             trial.stage = "load"
@@ -99,6 +106,8 @@ def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) ->
             whole=False,
             give=lambda offsets: _give_parameters(trial, process, offsets),
             timed=lambda: _timed_model(trial, machine, process),
+            flags=lambda: process.ask(TellPrecision()).flags,
+            library_share=lambda: _library_share(trial, process),
         )
     finally:
         process.leave()
@@ -188,7 +197,7 @@ def _host_child(trial: Trial, machine: CudaMachine) -> Child:
 
 def _load(
     trial: Trial, machine: CudaMachine, process: CudaCandidateProcess, made: Library | Dynamic, private: bool = False
-) -> None:
+) -> ModelLoaded:
     session, workload = trial.session, trial.session.task.workload
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
     outbox = process.open_outbox(max(outbox_size(workload.outputs), copies))
@@ -206,9 +215,11 @@ def _load(
         init=session.original.init_source(),
         extension=extension,
         private=private,
+        flags=session.task.numerics.flags,
+        constant=session.weights != "fresh",
         files=(*descriptors, outbox, *built),
     )
-    process.ask(command, trial.policy.compile_limit_s)
+    return process.ask(command, trial.policy.compile_limit_s)
 
 
 def _first_call(
@@ -229,6 +240,15 @@ def _first_call(
     except ChildSlowError:
         raise OutcomeReached(TimedOut(stage="compile", limit_s=trial.policy.run_limit_s)) from None
     return BuildFacts(compiler="triton", seconds=ran.outside_ns / 1e9)
+
+
+def _library_share(trial: Trial, process: CudaCandidateProcess) -> float | None:
+    """See `Loaded.library_share`."""
+    if not BUILDERS[trial.candidate.language].MODULE:
+        return None
+    case = trial.session.present(trial.session.cases[0])
+    _give_parameters(trial, process, case.offsets)
+    return process.ask(TellLibraryShare(call=case.offsets[: len(trial.session.inputs)])).share
 
 
 def _give_parameters(trial: Trial, process: CudaCandidateProcess, offsets: tuple[int, ...]) -> None:

@@ -1,13 +1,11 @@
 """The GPU under the referee: children that wait ready, what candidates may do, where headers are."""
 
-import os
 from pathlib import Path
 
 import torch
 
 from kernelwright.evaluate import toolkit
-from kernelwright.evaluate.backends.host import Host
-from kernelwright.evaluate.python_extension.precompiled import precompile
+from kernelwright.evaluate.backends.host import Host, headers
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import PrewarmedPool
 from kernelwright.knowledge.hardware import Hardware, hardware
@@ -50,9 +48,8 @@ class CudaMachine:
 
     def headers(self) -> Path:
         """Torch's headers, precompiled for candidates that build extensions: once for a machine, most of a minute."""
-        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelwright" / "headers"
         if self._headers is None:
-            self._headers = precompile(root)
+            self._headers = headers()
         return self._headers
 
     def extension_jail(self, off: tuple[str, ...]) -> Jail:

@@ -43,7 +43,7 @@ from kernelwright.evaluate.verify.compare import POISON_BYTE
 from kernelwright.records.tensor import TensorSpec
 
 Clock = Literal["none", "each", "waiting", "overhead"]
-UNSEEN = ("compile", "compile_max", "graph")
+UNSEEN = ("compile", "compile_max", "graph", "freeze")
 """Variants of the reference whose results nobody reads."""
 OVERHEAD_CALLS = 32
 BUSY_NS = 300_000

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kernelwright.devices import kinds
 from kernelwright.evaluate.backends import look
+from kernelwright.pages import page
 from kernelwright.records.check import Check
 
 NODES = Path("/sys/class/kfd/kfd/topology/nodes")
@@ -28,7 +29,7 @@ def checks() -> list[Check]:
     able = ", ".join(kinds()["hip"].architectures)
     told = f"{found}: kernels for {able} are compiled by Triton and verified by its interpreter"
     if here:
-        return [Check(name="amd gpu", status="lost", detail=told, fix="docs/hip.md says what is missing.")]
+        return [Check(name="amd gpu", status="lost", detail=told, fix=f"{page('hip.md')} says what is missing.")]
     return [Check(name="amd gpu", status="ok", detail=told)]
 
 

@@ -5,16 +5,20 @@ from collections.abc import Sequence
 from math import prod
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from kernelwright.evaluate.sandbox.messages.base import Address, Command, Count, Done, Many, Reply, Text, Whole
 from kernelwright.records.base import Record
+from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.launch import LaunchPlan
+from kernelwright.records.numerics import Flags, NumericsMode
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import ITEM_BYTES, Scalar, TensorSpec
 
+Told = dict[Text, StrictBool | Text]
+"""Flags, by name."""
 Offsets = tuple[int, ...]
 """Byte offsets of one call's tensors, each into its segment of the arena."""
 
@@ -177,6 +181,8 @@ class TaskLoaded(Reply):
     finite: bool
     init: Text | None
     """The constructor's arguments as Python text; None where they have no literal."""
+    flags: Told
+    """As the task's own code left them."""
     tied: Many[tuple[Text, Text]] = ()
     """Parameters that are others under a second name, with the first."""
 
@@ -187,6 +193,7 @@ class LoadTask(Command[TaskLoaded]):
     kind: Literal["load_task"] = "load_task"
     source: str
     threads: int
+    numerics: NumericsMode = "as-is"
 
 
 class TaskReduced(Reply):
@@ -278,13 +285,13 @@ class Prepare(Command[Prepared]):
 
 
 class Precision(Reply):
-    """The flags that fp32 arithmetic depends on, in words."""
+    """The flags that fp32 arithmetic depends on, by name."""
 
-    flags: Text
+    flags: Told
 
 
 class TellPrecision(Command[Precision]):
-    """Tell the flags as the task's own code left them."""
+    """Tell the flags that the candidate's own code has set."""
 
     kind: Literal["tell_precision"] = "tell_precision"
 
@@ -365,7 +372,13 @@ class ExtensionBuild(Record):
     gencode: str
 
 
-class LoadModel(Command[Done]):
+class ModelLoaded(Reply):
+    """A candidate's model is built."""
+
+    binding: Binding = Binding()
+
+
+class LoadModel(Command[ModelLoaded]):
     """Build a candidate's own model on the device; files: the arena's segments, outbox, and a compiled library if any."""
 
     kind: Literal["load_model"] = "load_model"
@@ -376,6 +389,47 @@ class LoadModel(Command[Done]):
     init: str
     extension: ExtensionBuild | None = None
     private: bool = False
+    flags: Flags = Field(default={})
+    """What its process begins with, as the task's own code left them."""
+    constant: bool = False
+    """Parameters stay as they are given first."""
+
+
+class LoadModule(Command[ModelLoaded]):
+    """Map the arena, which is the one file, and build a candidate's own model on this machine's cores."""
+
+    kind: Literal["load_module"] = "load_module"
+    starts: tuple[int, ...]
+    candidate: Candidate
+    workload: Workload
+    init: str
+    threads: int
+    headers: str | None = None
+    """Folder of torch's precompiled headers, for a candidate that builds an extension when it is imported."""
+    private: bool = False
+    constant: bool = False
+
+
+class Clear(Command[Done]):
+    """Let go of the last results, and leave poison in memory of their sizes."""
+
+    kind: Literal["clear"] = "clear"
+    count: int
+    """Calls that come next."""
+
+
+class LibraryShare(Reply):
+    """How much of a call's time PyTorch's own operators take."""
+
+    share: float | None = None
+    """0 to 1; None where the profiler does not work."""
+
+
+class TellLibraryShare(Command[LibraryShare]):
+    """Make one call under PyTorch's profiler."""
+
+    kind: Literal["tell_library_share"] = "tell_library_share"
+    call: Offsets
 
 
 class ProgramLoaded(Reply):

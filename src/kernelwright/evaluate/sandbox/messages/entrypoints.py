@@ -12,7 +12,7 @@ from kernelwright.evaluate.sandbox.messages.base import Command, Question, refus
 from kernelwright.records.base import Record
 
 AnyCommand = Command[Any]
-REFERENCE = (calls.LoadTask, calls.ExportGraph, calls.TakeParameters, calls.Prepare, calls.TellPrecision)
+REFERENCE = (calls.LoadTask, calls.ExportGraph, calls.TakeParameters, calls.Prepare)
 ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
     "reference": (
         *REFERENCE,
@@ -33,8 +33,26 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
         calls.Release,
     ),
     "cpp": (calls.LoadLibrary, calls.RunPlaced, calls.RunInTurn, calls.DescribeInputs),
+    "module": (
+        calls.LoadModule,
+        calls.TakeParameters,
+        calls.Clear,
+        calls.Run,
+        calls.RunInTurn,
+        calls.DescribeInputs,
+        calls.TellLibraryShare,
+    ),
     "interpreted": (calls.LoadInterpreted, calls.Run),
-    "cuda": (calls.Open, calls.LoadModel, calls.TakeParameters, calls.RunOnDevice, calls.Export, calls.DescribeInputs),
+    "cuda": (
+        calls.Open,
+        calls.LoadModel,
+        calls.TakeParameters,
+        calls.RunOnDevice,
+        calls.Export,
+        calls.DescribeInputs,
+        calls.TellPrecision,
+        calls.TellLibraryShare,
+    ),
     "launcher": (calls.Open, calls.LoadProgram, calls.ChoosePlan, calls.LaunchPlans, calls.DescribeInputs),
     "cross": (tools.BuildCross, tools.Capture),
     "extension": (tools.BuildExtension,),

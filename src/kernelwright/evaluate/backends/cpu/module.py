@@ -1,0 +1,207 @@
+"""A candidate that is a Python module, on this machine's cores: how it is loaded, and its process as the grader sees it.
+
+Parameters are given in a question of their own before each sample, so that a sample of a task that has parameters holds one
+call: what is worked out of them alone serves no second one. With constant weights a sample holds as many as any other.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kernelwright.evaluate.backends.backend import Loaded
+from kernelwright.evaluate.backends.cpu.process import must_be_own
+from kernelwright.evaluate.backends.host import Host, headers
+from kernelwright.evaluate.backends.instruments import Instruments
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, Ran, TamperedError
+from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.handover import ToldHandover
+from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.calls import (
+    Clear,
+    LoadModule,
+    ModelLoaded,
+    RunInTurn,
+    TakeParameters,
+    TellLibraryShare,
+)
+from kernelwright.evaluate.session.binding import bound
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.records.evaluation import BuildFailed, Crashed, Refused, TimedOut
+from kernelwright.records.measure import BuildFacts
+from kernelwright.records.task import Workload
+from kernelwright.records.tensor import ITEM_BYTES
+
+BUILDS = re.compile(r"\b(?:load_inline|cpp_extension)\b")
+COMPILES = re.compile(r"\btorch\.compile\b|\btorch\._inductor\b")
+"""What of a text says that it starts compilers: to build an extension, or behind torch.compile."""
+BUILD_ERRORS = ("BuildError", "SyntaxError", "ImportError", "ModuleNotFoundError", "ExtensionError")
+ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK": "1", "USER": "kernelwright"}
+
+
+class ModuleProcess(CandidateProcess):
+    """A child whose results are its own memory, and whose parameters are given before a sample."""
+
+    def __init__(self, child: Child, limit_s: float, workload: Workload, constant: bool) -> None:
+        super().__init__(child, limit_s)
+        self.guarded_in_time = False
+        self._workload, self._constant = workload, constant
+        self._inputs = len(workload.tensors)
+        if workload.parameters and not constant:
+            self.calls_at_once = 1
+
+    def ready(self, calls: int) -> None:
+        """Have it let go of its last results and poison what may hold the next, outside of any clock."""
+        self.ask(Clear(count=calls))
+
+    def take_parameters(self, offsets: Sequence[int]) -> None:
+        """Give it the parameters at these offsets."""
+        if offsets:
+            self.ask(TakeParameters(offsets=offsets))
+
+    def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
+        """As `CandidateProcess.run`.
+
+        Raises:
+            TamperedError: a result is memory of somebody else's, or it has processes of its own.
+            as `ask`.
+        """
+        self.take_parameters(self._common(calls))
+        if checked:
+            self.ready(len(calls))
+        ran = super().run([offsets[: self._inputs] for offsets in calls], checked, variant)
+        self._must_be_honest(ran)
+        return ran
+
+    def library_share(self, offsets: Sequence[int]) -> float | None:
+        """See `Loaded.library_share`."""
+        self.take_parameters(offsets[self._inputs :])
+        return self.ask(TellLibraryShare(call=offsets[: self._inputs])).share
+
+    def run_in_turn(self, calls: Sequence[Sequence[int]], variant: str = "", idle: bool = False) -> Ran:
+        """As `CandidateProcess.run_in_turn`; a result must be there when its call is said to be done.
+
+        Raises:
+            TamperedError: one was not.
+        """
+        self.calls += len(calls)
+        self.take_parameters(self._common(calls))
+        sizes = [(o.numel, ITEM_BYTES[o.dtype]) for o in self._workload.outputs if o.numel]
+        turns = ToldHandover(self.child.pid, [c[: self._inputs] for c in calls], sizes)
+        said, response = self._put(RunInTurn(count=len(calls)), meanwhile=turns.hand_over)
+        try:
+            late = turns.changed()
+        except ValueError as error:
+            raise TamperedError(str(error)) from None
+        if late or turns.done < len(calls):
+            raise TamperedError(f"{late} of {turns.done} calls were said to be done before they were")
+        ran = Ran(said.results, response.outside_ns, 1, response.cpu_ns)
+        self._must_be_honest(ran)
+        return ran
+
+    def _common(self, calls: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """The parameters of these calls, which are the same of all."""
+        wanted = {tuple(offsets[self._inputs :]) for offsets in calls}
+        assert len(wanted) == 1, "a sample of a module has one set of parameters"
+        return wanted.pop()
+
+    def _must_be_honest(self, ran: Ran) -> None:
+        must_be_own(self.child.pid, ran.results)
+        if _processes_of(self.child.pid):
+            raise TamperedError("it has processes of its own while it computes")
+
+
+def _processes_of(pid: int) -> bool:
+    """Whether a process has children; what they leave behind becomes its own, since it is the first of its namespace."""
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            if task.read_text().strip():
+                return True
+    return False
+
+
+@contextmanager
+def loaded_module(trial: Trial, host: Host, instruments: Callable[[], Instruments]) -> Iterator[Loaded]:
+    """A module in its process, with its first call made.
+
+    Raises:
+        OutcomeReached: it cannot be built, or its parameters are none of the reference's.
+        as `CandidateProcess.run`.
+    """
+    with trial.timed("load"):
+        process, told = _process(trial, host)
+    try:
+        bound(trial, told.binding)
+        with trial.timed("compile"):
+            trial.stage = "load"
+            facts = _first_call(trial, process)
+        process.limit_s = trial.policy.run_limit_s
+        yield Loaded(
+            process,
+            facts,
+            again=lambda case: _process(trial, host, private=True)[0],
+            instruments=instruments,
+            guarded=False,
+            library_share=lambda: process.library_share(trial.session.cases[0].offsets),
+        )
+    finally:
+        process.close()
+
+
+def _process(trial: Trial, host: Host, private: bool = False) -> tuple[ModuleProcess, ModelLoaded]:
+    session, workload = trial.session, trial.session.task.workload
+    source, constant = trial.candidate.source, session.weights != "fresh"
+    made = str(headers()) if BUILDS.search(source) else None
+    process = ModuleProcess(
+        host.warm.spawn("module", _jail(trial, made)), trial.policy.compile_limit_s, workload, constant
+    )
+    starts, descriptors = session.share()
+    command = LoadModule(
+        starts=starts,
+        candidate=trial.candidate,
+        workload=workload,
+        init=session.original.init_source(),
+        threads=host.device.cores,
+        headers=made,
+        private=private,
+        constant=constant,
+        files=descriptors,
+    )
+    try:
+        if process.child.denied and trial.policy.isolation == "strict":
+            reason = f"the host denies {', '.join(process.child.denied)}, and isolation is strict"
+            raise OutcomeReached(Refused(reason=reason))
+        return process, process.ask(command)
+    except BaseException:
+        process.close()
+        raise
+
+
+def _jail(trial: Trial, made: str | None) -> Jail:
+    """That of any candidate; one that starts compilers may start programs, and sees torch's headers."""
+    jail = trial.jail()
+    if made is None and not COMPILES.search(trial.candidate.source):
+        return jail
+    update = {"may_execute": True, "tmpfs_bytes": 1 << 30, "environment": ENVIRONMENT}
+    return jail.model_copy(update={**update, "readable": (made,) if made else ()})
+
+
+def _first_call(trial: Trial, process: ModuleProcess) -> BuildFacts:
+    """The call at which much is compiled; its result is judged with the first case, not here.
+
+    Raises:
+        OutcomeReached: it fails.
+    """
+    case = trial.session.present(trial.session.cases[0])
+    try:
+        ran = process.run([case.offsets], checked=False)
+    except ChildRaisedError as raised:
+        if raised.name in BUILD_ERRORS:
+            raise OutcomeReached(BuildFailed(log=raised.log)) from None
+        raise OutcomeReached(Crashed(stage="load", reason=raised.name, log=raised.log)) from None
+    except ChildGoneError as gone:
+        raise OutcomeReached(Crashed(stage="load", reason=gone.reason, log=gone.log)) from None
+    except ChildSlowError:
+        raise OutcomeReached(TimedOut(stage="load", limit_s=trial.policy.compile_limit_s)) from None
+    process.before_ns = process.child.cpu_ns
+    return BuildFacts(compiler="python", seconds=ran.outside_ns / 1e9)

@@ -1,0 +1,36 @@
+"""How much of a call's time is a library's: PyTorch's own operators, as its profiler sees them.
+
+The candidate's process says it of itself, so it is told beside a verdict and decides nothing. What `torch.compile`
+generated, or an extension of the candidate's own computes, is no operator of PyTorch's.
+"""
+
+import time
+from collections.abc import Callable
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from kernelwright.evaluate.sandbox.messages.calls import LibraryShare
+
+LIBRARY = "aten::"
+
+
+def library_share(call: Callable[[], object], device: str) -> LibraryShare:
+    """Make the call once more under the profiler; nothing is told where the profiler does not work."""
+    on_device = device == "cuda"
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_device else [])]
+    call()
+    try:
+        with profile(activities=activities) as seen:
+            begin = time.perf_counter_ns()
+            call()
+            if on_device:
+                torch.cuda.synchronize()
+            wall_us = (time.perf_counter_ns() - begin) / 1000
+    except RuntimeError:
+        return LibraryShare()
+    events = seen.key_averages()
+    spent = [(e.key, e.self_device_time_total if on_device else e.self_cpu_time_total) for e in events]
+    ours = sum(us for key, us in spent if key.startswith(LIBRARY))
+    total = sum(us for _, us in spent) if on_device else wall_us
+    return LibraryShare(share=min(1.0, ours / total)) if total > 0 else LibraryShare()

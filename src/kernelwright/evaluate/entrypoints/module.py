@@ -1,0 +1,140 @@
+"""A candidate that is a Python module, in its own process on this machine's cores: as it was published.
+
+Inputs are windows of the arena without write access; results are the candidate's own memory, which the grader reads while
+the process stands still. Parameters are given in a question of their own, outside of any clock; a model that packs them by
+code of its own does so within the call, unless they are constant.
+"""
+
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from kernelwright.evaluate.entrypoints import session
+from kernelwright.evaluate.entrypoints.library_share import library_share
+from kernelwright.evaluate.sandbox.arena import ArenaView, described
+from kernelwright.evaluate.sandbox.messages import calls as messages
+from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.evaluate.triton.binding import bind
+from kernelwright.evaluate.triton.model import model_of, plain
+from kernelwright.records.tensor import Scalar
+
+CONTIGUOUS, CLONE = torch.Tensor.contiguous, torch.Tensor.clone
+"""As they were before there was a candidate."""
+
+
+class ModuleSide:
+    """State of this process."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._results: list[list[torch.Tensor]] = []
+        self._taken: tuple[int, ...] = ()
+        self._late = False
+
+    def load(self, command: messages.LoadModule) -> messages.ModelLoaded:
+        """Map the arena, import the module and build its model."""
+        torch.set_num_threads(command.threads)
+        self._view = ArenaView(command.files[0], command.starts, command.private)
+        self._workload, self._constant = command.workload, command.constant
+        if command.headers is not None:
+            # Not at the top: it imports torch's builder, which few candidates need.
+            from kernelwright.evaluate.python_extension.fast_path import FastPath  # noqa: PLC0415
+
+            FastPath(Path(command.headers), "").install()
+        model = model_of(command.candidate, command.init)
+        self._first = len(self._workload.tensors)
+        self._bound = bind(model, self._parameters([0] * len(self._workload.parameters)))
+        return messages.ModelLoaded(binding=self._bound.told)
+
+    def parameters(self, command: messages.TakeParameters) -> Done:
+        """Take the parameters at these offsets, or remember that the next call takes them."""
+        wanted = tuple(command.offsets)
+        if self._constant and self._taken == wanted:
+            return Done()
+        self._taken = wanted
+        self._late = self._bound.told.by_method and not self._constant
+        if not self._late:
+            self._bound.give(self._parameters(wanted))
+        return Done()
+
+    def clear(self, command: messages.Clear) -> Done:
+        """Forget the last results, and leave poison where the next ones may come to lie."""
+        self._results = []
+        sizes = [max(s.nbytes, 1) for _ in range(command.count) for s in self._workload.outputs]
+        held = [torch.full((size,), 0xFF, dtype=torch.uint8) for size in sizes]
+        del held
+        return Done()
+
+    def run(self, command: messages.Run) -> messages.Ran:
+        """Call the model once for every list of offsets."""
+        calls = [self._arguments(offsets) for offsets in command.calls]
+        self._results = []
+        with torch.no_grad():
+            begin = time.perf_counter_ns()
+            for arguments in calls:
+                self._results.append(self._called(arguments))
+            inside = time.perf_counter_ns() - begin
+        return messages.Ran(ns=inside, results=self._described())
+
+    def in_turn(self, command: messages.RunInTurn) -> messages.RanInTurn:
+        """The same for calls that the grader hands over one by one."""
+        self._results = []
+
+        def compute(offsets: tuple[int, ...]) -> list[int]:
+            result = self._called(self._arguments(offsets))
+            self._results.append(result)
+            return [t.data_ptr() for t in result if t.numel()]
+
+        with torch.no_grad():
+            session.in_turn(self._control, command.count, compute)
+        return messages.RanInTurn(results=self._described())
+
+    def inputs(self, command: messages.DescribeInputs) -> messages.Described:
+        """Where the windows at these offsets lie in this process, for the grader to look for changes."""
+        placed = zip(enumerate(command.offsets), command.tensors, strict=True)
+        return messages.Described(tensors=[described(self._view.tensor(i, o, s)) for (i, o), s in placed])
+
+    def share(self, command: messages.TellLibraryShare) -> messages.LibraryShare:
+        """How much of one call's time is PyTorch's."""
+        arguments = self._arguments(command.call)
+        with torch.no_grad():
+            return library_share(lambda: self._called(arguments), "cpu")
+
+    def _called(self, arguments: list[object]) -> list[torch.Tensor]:
+        """One call, with results as eager's are: dense, and in memory that is no input's."""
+        if self._late:
+            self._bound.give(self._parameters(self._taken))
+        return [self._own(CONTIGUOUS(t)) for t in plain(self._bound.model(*arguments))]
+
+    def _own(self, tensor: torch.Tensor) -> torch.Tensor:
+        return CLONE(tensor) if self._view.holds(tensor.data_ptr()) else tensor
+
+    def _described(self) -> list[list[messages.Found]]:
+        return [[described(t) for t in call] for call in self._results]
+
+    def _parameters(self, offsets: Sequence[int]) -> dict[str, torch.Tensor]:
+        specs = enumerate(self._workload.parameters)
+        return {p.name: self._view.tensor(self._first + i, offsets[i], p) for i, p in specs}
+
+    def _arguments(self, offsets: Sequence[int]) -> list[object]:
+        placed = zip(enumerate(offsets), self._workload.tensors, strict=False)
+        tensors = iter([self._view.tensor(i, o, s) for (i, o), s in placed])
+        return [i.value if isinstance(i, Scalar) else next(tensors) for i in self._workload.inputs]
+
+
+def serve(control: socket.socket) -> None:
+    """Answer until the grader is gone."""
+    side = ModuleSide(control)
+    handlers: session.Handlers = {
+        messages.LoadModule: side.load,
+        messages.TakeParameters: side.parameters,
+        messages.Clear: side.clear,
+        messages.Run: side.run,
+        messages.RunInTurn: side.in_turn,
+        messages.DescribeInputs: side.inputs,
+        messages.TellLibraryShare: side.share,
+    }
+    session.serve(control, handlers)

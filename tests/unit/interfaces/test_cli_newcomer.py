@@ -1,0 +1,140 @@
+"""Command lines that a new user types: refused at once with the cure, and nothing is hidden."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.author import Author
+from kernelwright.store.database import FILE
+from kernelwright.store.run import RunStore
+from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
+
+CPU = ("--target", "cpu")
+KERNEL = 'extern "C" void f(const float* x, float* y) {}\n'
+
+
+class Untouched(ScriptedEvaluator):
+    """Fails the test where anything at all is judged."""
+
+    async def admit(self, source, target):
+        raise AssertionError("the task was admitted although the command line cannot work")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("optimize", "abs.py", *CPU, "-o", "none/x.py"), 5, "-o: none/x.py cannot be written"),
+        (("optimize", "abs.py", *CPU, "-o", "."), 5, "-o: . is a folder"),
+        (("optimize", "abs.py", *CPU, "--run-dir", "abs.py/runs"), 5, "--run-dir: no folder can be made"),
+        (("check", "abs.py", "k.cpp", "--receipt", "none/r.json"), 5, "--receipt: none/r.json cannot be written"),
+        (("admit", "abs.py", *CPU, "--html", "none/a.html"), 5, "--html: none/a.html cannot be written"),
+        (("optimize", "abs.py", *CPU, "--language", "cuda"), 2, "--language cuda and --target cpu contradict"),
+        (("optimize", "abs.py", *CPU, "--max-usd", "1"), 2, "no model is named"),
+        (("optimize", "abs.py", *CPU, "--max-tokens", "9"), 2, "no model is named"),
+        (
+            ("optimize", "abs.py", *CPU, "--proposer", "author", "--model", "openai:m@http://localhost:9/v1"),
+            2,
+            "the author asks no model",
+        ),
+        (("optimize", "abs.py", *CPU, "--min-speedup", "2", "--keep-slower"), 2, "contradict each other"),
+        (("optimize", "abs.py", *CPU, "--ray-address", "head:1"), 2, "add --execution ray"),
+        (("check", "abs.py", "k.cpp", "--target", "sm_90"), 2, "a cpp kernel is for cpu"),
+        (("check", "abs.py", "k.cpp", "--entry", "nope"), 2, "it defines f"),
+        (("optimize", "."), 3, "kernelwright bench ."),
+        (("optimize", "."), 3, "kernelwright admit ."),
+        (("optimize", "abs.py", "--model", "openai:x@localhost:9"), 2, "openai:x@http://localhost:9"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_judged(kernelwright, task, tmp_path, arguments, code, words):
+    (tmp_path / "k.cpp").write_text(KERNEL)
+    said = kernelwright(*arguments, evaluator=Untouched())
+    assert (said.code, said.out) == (code, "")
+    assert words in said.err.replace("\n", " ")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_asking_whether_a_file_can_be_written_leaves_nothing_behind(kernelwright, task, tmp_path):
+    kernelwright("optimize", "none.py", "-o", "best.py", "--run-dir", "elsewhere")
+    assert {file.name for file in tmp_path.iterdir()} == {"abs.py"}
+
+
+def test_a_corrupt_run_hides_no_other(kernelwright, task, tmp_path):
+    good = kernelwright("optimize", task, *CPU, "--budget", "1", "--json").json["folder"]
+    bad = Path(kernelwright("optimize", task, *CPU, "--budget", "1", "--json").json["folder"])
+    for file in bad.glob(f"{FILE}*"):
+        file.write_bytes(b"garbage" * 100)
+    said = kernelwright("runs")
+    assert said.code == 5
+    assert f"{good} " in said.out
+    (line,) = (line for line in said.out.splitlines() if line.startswith(str(bad)))
+    assert "unreadable: the run at" in line
+    assert "is corrupt" in line
+    assert kernelwright("runs", "--json").out.count('"error":') == 1
+
+
+def test_a_live_run_is_running_and_a_killed_one_can_be_resumed(kernelwright, task):
+    broken = kernelwright("optimize", task, *CPU, "--json", evaluator=ScriptedEvaluator(breaks=9)).json["folder"]
+    assert kernelwright("runs").out.rstrip().endswith("can be resumed")
+    writer = RunStore.open(Path(broken), writing=True)
+    try:
+        assert kernelwright("runs").out.rstrip().endswith("running")
+        assert kernelwright("runs", "--json").json["stopped"] == "Still running."
+    finally:
+        writer.close()
+    assert kernelwright("runs").out.rstrip().endswith("can be resumed")
+
+
+def test_looking_at_a_run_keeps_nobody_from_resuming_it(kernelwright, task):
+    folder = Path(kernelwright("optimize", task, *CPU, "--json", evaluator=ScriptedEvaluator(breaks=9)).json["folder"])
+    with_reader = RunStore.open(folder)
+    assert with_reader.live is False
+    RunStore.open(folder, writing=True).close()
+    with_reader.close()
+    with sqlite3.connect(folder / FILE) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM card").fetchone() == (1,)
+
+
+def test_admit_leaves_the_folders_of_runs_alone(kernelwright, task, tmp_path):
+    kernelwright("optimize", task, *CPU, "--budget", "1")
+    said = kernelwright("admit", ".", *CPU, "--json")
+    assert [found["file"] for found in said.json["tasks"]] == ["abs.py"]
+    assert said.json["skipped"] == []
+
+
+class Fourier(ScriptedEvaluator):
+    """Admits a task of an operation that the built-in author does not write, and measures nothing before it may."""
+
+    async def admit(self, source, target):
+        task = await super().admit(source, target)
+        (node,) = task.graph.nodes
+        graph = task.graph.model_copy(update={"nodes": (node.model_copy(update={"op": "aten.fft_fft.default"}),)})
+        return task.model_copy(update={"graph": graph})
+
+    async def environment(self, target=None):
+        raise AssertionError("the bandwidth was measured for a task that nobody can write")
+
+
+def test_what_the_author_cannot_write_is_said_before_anything_is_measured(kernelwright, task, tmp_path):
+    said = kernelwright("optimize", task, *CPU, "--budget", "2", evaluator=Fourier(), proposer=Author())
+    assert said.code == 7
+    assert "cannot write aten.fft_fft.default" in said.err
+    assert f"kernelwright optimize {task} --target cpu --model openai:NAME" in said.err
+    assert f"kernelwright mcp --root {tmp_path} --target cpu" in said.err
+    assert f"kernelwright check {task} KERNEL --target cpu" in said.err
+    assert "resume" not in said.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_author_refuses_a_language_that_it_does_not_write(kernelwright, task):
+    said = kernelwright("optimize", task, "--target", "sm_90", "--language", "cuda", proposer=Author())
+    assert said.code == 7
+    assert "the built-in author writes triton for cuda targets, not cuda" in said.err
+
+
+def test_a_run_that_cannot_go_on_is_not_told_to(kernelwright, task):
+    proposer = ScriptedProposer(error=ProposeError("cannot write aten.fft"))
+    said = kernelwright("optimize", task, *CPU, proposer=proposer)
+    assert said.code == 7
+    assert "resume" not in said.err
