@@ -148,9 +148,10 @@ ODD: dict[str, Odd] = {
                   "std::fill(y, y + 64, 0); for (int i = 0; i < 8192; i++) y[a[i]]++;"),
     "labels": Odd("x, t", "F.cross_entropy(x, t)", "torch.randn(256, 32), torch.randint(32, (256,))",
                 f"{F}, {L}, float*",
-                  "double total = 0; " + rows("double s = 0; for (int i = 0; i < 32; "
-                  "i++) s += std::exp(double(x[i]));\n"
-                                              "total += std::log(s) - x[b[r]];", 256, 32) + " *y = total / 256;"),
+                  "double total = 0; " + rows(
+                      "double s = 0; float most = *std::max_element(x, x + 32);\n"
+                      "for (int i = 0; i < 32; i++) s += std::exp(double(x[i]) - most);\n"
+                      "total += std::log(s) + most - x[b[r]];", 256, 32) + " *y = total / 256;"),
     # --- structured matrices -----------------------------------------------------------------------------------------
     "triangular": Odd("l, b", "torch.linalg.solve_triangular(l, b[:, None], upper=False)[:, 0]",
                       "torch.randn(64, 64).tril(-1) * 0.1 + 2 * torch.eye(64), torch.randn(64)", f"{F}, {F}, float*",

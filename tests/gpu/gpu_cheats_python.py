@@ -30,6 +30,24 @@ def launched(*lines):
 
 SIDE = "STREAM = torch.cuda.Stream()\n\n\n"
 ON_THE_SIDE = f"out = torch.empty_like(x)\nwith torch.cuda.stream(STREAM):\n    {SLOW_LAUNCH}\nreturn out"
+ON_THE_SPOT = f"out = torch.empty_like(x)\n{SLOW_LAUNCH}\n"
+RESTARTED = """frame = sys._getframe()
+while frame and "start" not in frame.f_locals:
+    frame = frame.f_back
+if frame and hasattr(frame.f_locals["start"], "record"):
+    frame.f_locals["start"].record()
+return out"""
+"""The event before the call is found among the caller's variables, and recorded behind the work."""
+REMEMBERED = """
+LAST = []
+real_record = torch.cuda.Event.record
+def record(self, *stream):
+    LAST.append(self)
+    return real_record(self, *stream)
+torch.cuda.Event.record = record
+
+
+"""
 EIGHTH = """
 try:
     real = torch.cuda.Event.elapsed_time
@@ -112,6 +130,14 @@ CHEATS = {
     "events that tell an eighth": Cheat(
         host(SHORT_EVENTS), "suspect", ("clock_disagrees",), "its own clock misses", defence="outside_clock",
         twin="affine slowly in tier two",
+    ),
+    "a start that is recorded anew": Cheat(
+        host(forward(ON_THE_SPOT + RESTARTED, "import sys\n\n\n", SLOW)), "suspect", ("clock_disagrees",), "clock outside",
+        defence="outside_clock", also=("floor",), twin="affine slowly in tier two", tier=2,
+    ),
+    "a start that is remembered": Cheat(
+        host(forward(ON_THE_SPOT + "LAST[-1].record()\nreturn out", REMEMBERED, SLOW)), "suspect", ("clock_disagrees",),
+        "clock outside", defence="outside_clock", also=("floor",), twin="affine slowly in tier two", tier=2,
     ),
     "events that tell an eighth, captured": Cheat(
         Kernel("affine", SHORT_EVENTS), "measured", twin="affine slowly",

@@ -167,6 +167,9 @@ class Session:
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
         others = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.layout.kept)]
         drawn = [self._place_draw(i) for i in range(self.layout.kept)]
+        columns = zip(self.inputs, zip(*drawn, strict=True), strict=True)
+        self.structures = [learnt(_stacked(column, spec), spec) for spec, column in columns]
+        """What the draws of each input have in common."""
         given = [self._observe(AS_GIVEN, self._given(i)) for i in range(self.layout.kept)]
         self._calibrate(others, given)
         self._admit_cases(given)
@@ -332,7 +335,10 @@ class Session:
         offsets = []
         for i, spec in enumerate(self.inputs):
             offsets.append(starts[i] + distribution.shift * ITEM_BYTES[spec.dtype])
-            self.view(i, offsets[i]).copy_(distributions.apply(distribution, drawn[i], spec, self._generator))
+            changed = drawn[i]
+            if distributions.keeps(distribution, self.structures[i].how):
+                changed = distributions.apply(distribution, drawn[i], spec, self._generator)
+            self.view(i, offsets[i]).copy_(changed)
         return offsets
 
     # --- what is expected -----------------------------------------------------------------------------------------
@@ -398,6 +404,12 @@ class Session:
         )
         expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in enumerate(one.outputs))
         return Case(one.distribution.name, one.offsets, expected, exact)
+
+
+def _stacked(draws: Sequence[torch.Tensor], spec: TensorSpec) -> torch.Tensor:
+    """Some draws of one input as one tensor; where they are large, the first one where it lies."""
+    affordable = PARENT_BYTES // max(1, spec.nbytes)
+    return torch.stack(list(draws[:MOST_PARENTS])) if affordable >= MOST_PARENTS else draws[0][None]
 
 
 def _shown(one: Observed) -> list[Shown]:

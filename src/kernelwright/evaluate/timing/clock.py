@@ -31,8 +31,8 @@ MOST_LOOKS, WARM_S, REHEARSAL = 8, 0.5, 0.2
 share of a benchmark's seconds that the latter may."""
 AGREES = 0.05
 """Two looks at a warm side differ by less."""
-IN_TURN, CHALLENGED = 2, 3
-"""One block of so many is held once more with calls one by one; has a challenge among its rounds. Which ones is drawn."""
+IN_TURN, CHALLENGED = 4, 3
+"""Of so many blocks all but one are held once more with calls one by one; one has a challenge among its rounds, by lot."""
 DISAGREES_US = 20.0
 """Microseconds a call that waking and answering may differ by, from one question to the next."""
 LEAST_BUSY_NS, MOST_BUSY_NS = 30_000, 5_000_000
@@ -189,7 +189,7 @@ class PairedBenchmark:
                 continue
             for name, value in best.items():
                 tally.us[name].append(value)
-            if count > 1 and (not held or not secrets.randbelow(IN_TURN)):
+            if count > 1 and (not held or secrets.randbelow(IN_TURN)):
                 self._in_turn(min(count, MOST_IN_TURN), best, tally)
             if self.settled(tally.us):
                 break

@@ -30,6 +30,8 @@ SCANS = ("cumsum", "cumprod", "logcumsumexp")
 """Operations of which every partial result is a result."""
 SERIAL = 4.0
 """Ulps for the root of a scan's length (`floor` says why)."""
+ONE_BY_ONE = 2048
+"""Elements of a sum that one accumulator may take one after the other; where values repeat, its roundings have one sign."""
 LONGEST_SCAN = 1 << 20
 """Elements of a scan beyond which its floor grows no more: there it is half precision's rounding."""
 
@@ -101,7 +103,8 @@ def scale_of(reference: torch.Tensor) -> float:
 def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
     """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers.
 
-    A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness.
+    A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness. A tree
+    of partial sums costs the logarithm of its length; of a short sum one accumulator may add every term, at the root's cost.
     A scan over `scan` elements may be done one by one, since each partial result is asked for. Its n roundings, each
     uniform within half an ulp of the running value s, add up like a random walk (Higham and Mary 2019): a deviation of
     0.2 eps sqrt(n) rms(s), five of which are met among many elements; and rms(s) is up to four times what errors are
@@ -109,7 +112,9 @@ def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
     """
     own = EPSILON.get(spec.dtype, 0.0)
     serial = SERIAL * sqrt(min(scan, LONGEST_SCAN))
-    return own * 4 + min(own, EPSILON["float32"]) * max(2 * log2(max(reduction, 1)), serial)
+    short = 2 * sqrt(max(reduction, 1) - 1) if reduction <= ONE_BY_ONE else 0.0
+    rounded = max(2 * log2(max(reduction, 1)), short, serial)
+    return own * 4 + min(own, EPSILON["float32"]) * rounded
 
 
 def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:
