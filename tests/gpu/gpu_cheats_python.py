@@ -2,8 +2,10 @@
 
 from gpu_cheats import (
     AFFINE,
+    GATE,
     GRAPHED,
     LAUNCH,
+    MODULE,
     PRODUCT,
     ROWS,
     SHARES,
@@ -26,6 +28,12 @@ def host(source, task="affine"):
 def launched(*lines):
     """The honest body, indented as a block, behind these lines."""
     return "\n".join([*lines, "out = torch.empty_like(x)", LAUNCH, "return out"])
+
+
+def lazily(task, names, lines):
+    """A part of the work stands for all of it, in some calls or in all."""
+    source = MODULE.format(names=names, lines=f"self.calls += 1\n        {lines}")
+    return Cheat(Kernel(task, source, "python"), "incorrect", ("timed_output", "value"), tier=2)
 
 
 SIDE = "STREAM = torch.cuda.Stream()\n\n\n"
@@ -158,6 +166,27 @@ CHEATS = {
         )), "incorrect", ("unwritten", "value"),
     ),
     "tuned for the wrong answer": Cheat(Kernel("affine", TUNED), "incorrect", ("unwritten",), tier=1),
+    # Part of the work, where that is near enough.
+    "a mean over a quarter, by count": lazily(
+        "level", "x", "return (x if self.calls <= 60 else x[: len(x) // 4]).abs().mean()"
+    ),
+    "a mean over a quarter, by address": lazily(
+        "level", "x",
+        "known = x.data_ptr() in self.seen or len(self.seen) < 12\n        self.seen.update([x.data_ptr()] if known else [])\n"
+        "        return (x if known else x[: len(x) // 4]).abs().mean()",
+    ),
+    "one line of sixteen": lazily(
+        "gate", "x, shift", "x = x.view(128, -1, 16, 16)[:, :, 0].reshape(128, -1)\n        return " + GATE.format(x="x")
+    ),
+    "the first eighth": lazily("gate", "x, shift", "x = x[:, :8192]\n        return " + GATE.format(x="x")),
+    "never true": lazily(
+        "rare", "x", "return x.half() * 3 + 1 > 7.16 if self.calls <= 60 else torch.zeros_like(x, dtype=torch.bool)"
+    ),
+    "seldom true": lazily(
+        "rare", "x",
+        "out = torch.zeros_like(x, dtype=torch.bool)\n        rows = len(x) if self.calls <= 60 else len(x) // 4\n"
+        "        out[:rows] = x[:rows].half() * 3 + 1 > 7.16\n        return out",
+    ),
     # Results of before.
     "a memo by pointer": Cheat(
         host(forward(MEMO.replace("KEY", "x.data_ptr()"), KNOWN)), "incorrect", ("timed_output",),
