@@ -54,7 +54,8 @@ def test_the_names_stand_in_the_schemas():
 def test_a_text_without_a_file_looks_like_what_its_device_takes():
     assert likely_suffix("import triton", "cuda") == ".py"
     assert likely_suffix("int x;", "cuda") == ".cu"
-    assert likely_suffix("import triton", "cpu") == ".cpp"
+    assert likely_suffix("import torch", "cpu") == ".py"
+    assert likely_suffix("int x;", "cpu") == ".cpp"
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,11 @@ def test_attributes_are_no_names(before):
     source = f'extern "C" {before} entry(const float* x, float* y) {{ y[0] = x[0]; }}\n'
     assert "entry" in language("cpp").functions(source)
     assert "__attribute__" not in language("cpp").functions(source)
+
+
+def test_a_module_that_builds_nothing_is_for_the_device_that_it_is_judged_on():
+    plain, triton, building = "import torch", "import triton", "from torch.utils.cpp_extension import load_inline"
+    assert language_of(plain, ".py", "cpu").name == "python"
+    assert language_of(plain, ".py", "cuda").name == "triton"
+    assert language_of(triton, ".py", "cpu").name == "triton"
+    assert {language_of(building, ".py", kind).name for kind in ("", "cpu", "cuda")} == {"python"}

@@ -73,6 +73,8 @@ class RunConfig(Record):
     """The control arm: proposers see their parents' sources and nothing of what became of them."""
     budget: Budget = Budget()
     strategy: AnyStrategy = DEFAULT
+    graph_id: str = ""
+    """The graph of techniques that the strategy walks, by its content; filled in as the run begins."""
     autotune: Autotune = Autotune()
     remeasurement: Remeasurement = Remeasurement()
     policy: Policy = Policy()
@@ -124,9 +126,10 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
 
 
 def wished(config: RunConfig, limits: TaskLimits) -> RunConfig:
-    """The configuration with the task's goal where nobody gave another one."""
+    """The configuration with the task's goal, and the strategy's own writer, where nobody gave another one."""
     wanted = config.target_us if config.target_us is not None else limits.target_us
-    return config.model_copy(update={"target_us": wanted})
+    written = config.strategy.proposer if config.proposer == AUTHOR else ""
+    return config.model_copy(update={"target_us": wanted, "proposer": written or config.proposer})
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:

@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from kernelwright.engine.budget import BudgetAccount
 from kernelwright.engine.cached_evaluator import Tuned
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent
+from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent, Warned
 from kernelwright.engine.gateway.run_gateway import GatewayParts, RunGateway
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.predictor import Build, Predictor, rank, told
 from kernelwright.feedback.describe import describe
 from kernelwright.propose.gateway import BareGateway
 from kernelwright.propose.proposer import Brief, Proposer, RunFacts
-from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, busy_load, is_blurred
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Measured, Refused, is_right, merit
 from kernelwright.records.feedback import Feedback
@@ -31,6 +31,7 @@ from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy
 
+BUSY = "this machine is busy: {}. The figures of this run are doubtful, and what is too uncertain is not claimed"
 RANKING = -1
 """Where a ranking stands among a proposal request's dialogues: it is about all siblings."""
 
@@ -61,6 +62,7 @@ class Progress:
         self._feedback: list[Feedback] = []
         self._first_with: dict[str, int] = {}
         self._paid: set[str] = set()
+        self._told_of_load = False
 
     def ask(self, strategy: Strategy, flying: int) -> ProposalRequest | None:
         """The next proposal request; None while there is no room, or nothing to ask for."""
@@ -191,7 +193,13 @@ class Progress:
         )
         if is_right(found) and (self.best is None or merit(found) > merit(self.best.evaluation)):
             self.best = attempt
-            self._journal.emit(NewBest(attempt=attempt.number, replayed=replayed))
+            # One that nobody can be sure of is measured again at the end where there is no other, and announced by nobody.
+            if not is_blurred(attempt):
+                self._journal.emit(NewBest(attempt=attempt.number, replayed=replayed))
+        load = busy_load(attempt)
+        if load is not None and not self._told_of_load:
+            self._told_of_load = True
+            self._journal.emit(Warned(text=BUSY.format(load.words), replayed=replayed))
         self._journal.emit(Spent(spent=self.ledger.spent, budget=self.config.budget, replayed=replayed))
 
 

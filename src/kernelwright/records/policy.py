@@ -61,6 +61,8 @@ class Policy(Record):
     """`strict` refuses to judge where a part of the sandbox is denied."""
     numerics: NumericsMode = "as-is"
     """Under which of PyTorch's precision flags reference, baselines and candidate run."""
+    state: Literal["compare", "ignore"] = "compare"
+    """Whether what a forward writes to its buffers and inputs is compared like its results."""
     seeds: int = Field(default=5, ge=1)
     """Secret seeds that calibrate the tolerance."""
     confidence: float = Field(default=0.99, gt=0.5, lt=1)

@@ -78,7 +78,7 @@ class TaskSource(Record):
     """A task as its author wrote it: text, not yet run."""
 
     name: str
-    format: Literal["kernelbench", "text"]
+    format: Literal["kernelbench", "text", "serial"]
     source: str
     """The reference, complete in itself."""
     domains: tuple[DeclaredDomain, ...] = ()
@@ -88,11 +88,26 @@ class TaskSource(Record):
     host: Words = ""
     """The code around the kernel, as it will be called. Only proposers read it."""
     limits: TaskLimits = TaskLimits()
+    serial: str = ""
+    """Of a serial function, its own text; `source` is the reference that calls it."""
+    sizes: dict[str, int] = Field(default_factory=dict)
+    """Of a serial function, its sizes by name."""
+
+    @property
+    def origin(self) -> str:
+        """The code as it came: the serial function, or else the reference."""
+        return self.serial or self.source
 
     def identity_fields(self) -> dict[str, JsonValue]:
         """Every field but the name. Empty fields are left out, so that a new optional field changes no task's identity."""
         fields: dict[str, JsonValue] = self.model_dump(mode="json", exclude={"name"})
-        empty = {"description": "", "host": "", "limits": TaskLimits().model_dump(mode="json")}
+        empty = {
+            "description": "",
+            "host": "",
+            "limits": TaskLimits().model_dump(mode="json"),
+            "serial": "",
+            "sizes": {},
+        }
         return {name: value for name, value in fields.items() if name not in empty or value != empty[name]}
 
 
@@ -103,6 +118,12 @@ class Workload(Record):
     parameters: tuple[TensorSpec, ...]
     """Parameters and buffers in state_dict order."""
     outputs: tuple[TensorSpec, ...]
+    tree: JsonValue = None
+    """How the inputs are put together for a call (`records/calltree.py`); None: one argument each, in order."""
+    changes: tuple[str, ...] = ()
+    """Inputs and parameters that forward writes to. Every call finds them as they were before the first."""
+    state: tuple[str, ...] = ()
+    """Those of them whose new values are outputs too: the last ones, in this order."""
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:

@@ -111,12 +111,12 @@ REWARDS: dict[str, Reward | ByRole] = {
     "log_speedup": log_speedup,
     "midend": midend,
     "regraph": training.regraph,
+    "regraph_seed": training.regraph_seed,
     "tritonforge": training.tritonforge,
     "tritongym": tritongym,
-    "ungated_speedup": training.ungated_speedup,
     "verified_speedup": training.verified_speedup,
 }
-OF_SPEED = frozenset({"log_speedup", "tritongym"})
+OF_SPEED = frozenset({"log_speedup", "regraph", "regraph_seed", "tritongym"})
 """Those that order right kernels of one task by their speed and nothing else. The others look at roles, parents or a cap."""
 
 

@@ -13,6 +13,7 @@ from kernelwright.records.evaluation import (
     Incorrect,
     Measured,
     TimedOut,
+    Verified,
     is_right,
     speedup_over_eager,
 )
@@ -36,15 +37,6 @@ def verified_speedup(evaluation: Evaluation, parent: Evaluation | None, best: Ev
         return 0.0
     gain = math.log2(min(max(_sure_gain(evaluation), 1.0), CAP))
     return RIGHT + gain * _share(evaluation)
-
-
-def ungated_speedup(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
-    """For ablations: 0.3 if right, plus 0.7 for whatever was built, right or not, and the raw speedup without a cap.
-
-    It pays for wrong kernels, as a reward that is not gated by correctness does.
-    """
-    built = is_right(evaluation) or isinstance(evaluation, Compiled | Incorrect)
-    return RIGHT * is_right(evaluation) + 0.7 * built + _median(evaluation)
 
 
 def kevin(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
@@ -76,11 +68,24 @@ def tritonforge(evaluation: Evaluation, parent: Evaluation | None, best: Evaluat
 
 
 def regraph(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
-    """-1 if wrong; the speedup over eager if at least 1, and speedup - 1 below that (ReGraphT, arXiv 2510.19873)."""
-    if not is_right(evaluation):
-        return -1.0
+    """-1 if wrong; the speedup over eager if at least 1, and speedup - 1 below that (ReGraphT, arXiv 2510.19873).
+
+    Right without a time is 0.
+    """
+    if isinstance(evaluation, Verified | Compiled):
+        return 0.0
     speedup = _median(evaluation)
-    return 0.0 if not isinstance(evaluation, Measured) else speedup if speedup >= 1.0 else speedup - 1.0
+    return -1.0 if not is_right(evaluation) else speedup if speedup >= 1.0 else speedup - 1.0
+
+
+def regraph_seed(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """The speedup over eager, 0 if wrong: what the closed loop around ReGraphT's search updates its policy with.
+
+    Right without a time is 1: as fast as what it began with.
+    """
+    if isinstance(evaluation, Verified | Compiled):
+        return 1.0
+    return _median(evaluation) if is_right(evaluation) else 0.0
 
 
 def _compiles(evaluation: Evaluation) -> bool:

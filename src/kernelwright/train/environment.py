@@ -26,8 +26,8 @@ from kernelwright.records.evaluation import Evaluation, Refused, is_right, speed
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
-from kernelwright.train.data.structure import Split
 from kernelwright.train.filters import faked
+from kernelwright.train.structure import Split
 
 if TYPE_CHECKING:
     from kernelwright.records.names import LanguageName
@@ -141,7 +141,7 @@ class Episode:
         self._turn += 1
         parent = self.attempts[-1] if self.attempts else None
         source = parent.proposal.candidate.source if parent else ""
-        found = parse(ChatReply(text=reply, finish="length" if cut else "stop"), self.language, source)
+        found = parse(ChatReply(text=reply, finish="length" if cut else "stop", model="policy"), self.language, source)
         evaluation = await self._judged(found)
         if evaluation is None:
             return Step((), None, terminated=False, truncated=True, info={"outcome": "unjudged"})

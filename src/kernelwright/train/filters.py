@@ -5,7 +5,7 @@ kernels whose launches the referee makes itself count, so that nothing of PyTorc
 """
 
 from kernelwright.devices import kinds
-from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Suspect, is_right
+from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Suspect, Verified, is_right
 from kernelwright.records.task import Task
 
 LEAST_SHARE = 0.3
@@ -35,4 +35,5 @@ def _not_its_own(task: Task, evaluation: Evaluation) -> str:
         return "" if share >= LEAST_SHARE else f"own kernels take {share:.0%} of the device's time"
     if task.target.present and evaluation.tier != 1:
         return "its launches are not the referee's own, so nothing tells what computes"
-    return "" if getattr(evaluation, "build", None) and evaluation.build.kernels else "no kernel of its own"
+    built = evaluation.build if isinstance(evaluation, Measured | Verified) else None
+    return "" if built is not None and built.kernels else "no kernel of its own"

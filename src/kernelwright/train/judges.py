@@ -1,13 +1,14 @@
 """Judges: evaluators for a trainer, which asks for many verdicts at once and must not die of one.
 
-Tasks are dealt out to a few evaluators, each with a worker of its own; one that has met enough tasks is replaced, for
-references keep processes and memory. The same kernel of the same task is judged once. What the referee could not judge is
-None, which a trainer leaves out: an infrastructure failure is never a zero.
+Tasks are dealt out to a few evaluators, each with a worker of its own; one that breaks is replaced. The same kernel of
+the same task is judged once. What the referee could not judge is None, which a trainer leaves out: an infrastructure
+failure is never a zero.
 """
 
 import asyncio
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 
 from kernelwright.errors import MachineError, RefereeError
@@ -17,8 +18,8 @@ from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Target, Task, TaskSource
 
-MOST_TASKS = 16
-"""Tasks that one evaluator is given before another takes its place."""
+OPEN_TASKS = 48
+"""That all workers of a machine together keep open."""
 MOST_REMEMBERED = 50_000
 
 
@@ -36,25 +37,25 @@ class Rate:
 
 @dataclass
 class _Place:
-    """One evaluator and whom it knows."""
+    """One evaluator, and how many questions it has yet to answer."""
 
     evaluator: Evaluator
-    tasks: set[str] = field(default_factory=set)
     in_use: int = 0
 
 
 class Judges:
     """Verdicts for a trainer. Close it in the end."""
 
-    def __init__(self, open_evaluator: Callable[[], Evaluator], workers: int = 1, most_tasks: int = MOST_TASKS) -> None:
+    def __init__(self, open_evaluator: Callable[[], Evaluator], workers: int = 1) -> None:
         """Open nothing yet.
 
         Args:
             open_evaluator: Makes an evaluator, with a worker of its own.
             workers: How many at once. More than one only where no time is taken, or on several devices.
-            most_tasks: Tasks that one evaluator is given before it is replaced.
         """
-        self._open, self._workers, self._most_tasks = open_evaluator, workers, most_tasks
+        os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(1, OPEN_TASKS // workers)))
+        self._open, self._workers = open_evaluator, workers
+        self._seats: dict[str, int] = {}
         self._places: dict[int, _Place] = {}
         self._left: list[_Place] = []
         self._known: dict[tuple[str, str, Effort], asyncio.Task[Evaluation | None]] = {}
@@ -68,13 +69,13 @@ class Judges:
             TaskError: it cannot be judged.
             RefereeError: the referee broke, twice.
         """
-        seat = _seat(source.source, self._workers)
+        seat = self._seat(source)
         for last in (False, True):
-            place = self._place(seat, source.source)
+            place = self._place(seat)
             try:
                 return await place.evaluator.admit(source, target)
             except RefereeError:
-                self._replace(seat)
+                self._replace(seat, place)
                 if last:
                     raise
             finally:
@@ -107,34 +108,33 @@ class Judges:
         self._left.clear()
 
     async def _judge(self, task: Task, candidate: Candidate, effort: Effort) -> Evaluation | None:
-        seat = _seat(task.source.source, self._workers)
+        seat = self._seat(task.source)
         self.rate.judged += 1
         for _ in range(2):
-            place = self._place(seat, task.source.source)
+            place = self._place(seat)
             try:
                 return await place.evaluator.evaluate(task, candidate, effort)
             except (RefereeError, MachineError):
-                self._replace(seat)
+                self._replace(seat, place)
             finally:
                 await self._let_go(place)
         self.rate.unjudged += 1
         return None
 
-    def _place(self, seat: int, task: str) -> _Place:
-        """Who judges this task: its seat's evaluator, or the next one there if that has met enough others."""
-        place = self._places.get(seat)
-        if place is not None and task not in place.tasks and len(place.tasks) >= self._most_tasks:
-            self._replace(seat)
-            place = None
-        if place is None:
-            place = self._places[seat] = _Place(self._open())
-        place.tasks.add(task)
-        place.in_use += 1
-        return place
+    def _seat(self, source: TaskSource) -> int:
+        """Who judges this task, always the same: it keeps inputs and references. Tasks are dealt out in turn."""
+        return self._seats.setdefault(source.source, len(self._seats) % self._workers)
 
-    def _replace(self, seat: int) -> None:
-        if (gone := self._places.pop(seat, None)) is not None:
-            self._left.append(gone)
+    def _place(self, seat: int) -> _Place:
+        if seat not in self._places:
+            self._places[seat] = _Place(self._open())
+        self._places[seat].in_use += 1
+        return self._places[seat]
+
+    def _replace(self, seat: int, broken: _Place) -> None:
+        """Put a new evaluator there, unless somebody else already has."""
+        if self._places.get(seat) is broken:
+            self._left.append(self._places.pop(seat))
 
     async def _let_go(self, place: _Place) -> None:
         """An evaluator that was replaced is closed with its last question answered."""
@@ -152,7 +152,3 @@ class Judges:
         self._waiting -= 1
         if self._waiting == 0:
             self.rate.busy_s += monotonic() - self._since
-
-
-def _seat(task: str, seats: int) -> int:
-    return sum(task.encode()) % seats

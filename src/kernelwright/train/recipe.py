@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from kernelwright.errors import StoreError, UsageError
+from kernelwright.pages import page
 from kernelwright.records.base import Record
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.store.files import write_whole
@@ -41,6 +42,8 @@ class Training(Record):
     seed: int = 0
     save_every: int = Field(default=50, ge=1)
     """Steps between checkpoints: what a killed run loses at most."""
+    seconds: float | None = Field(default=None, gt=0)
+    """Stop after so long, with a checkpoint and the model as it is; the same command goes on. None: after all steps."""
     device: Literal["auto", "cpu"] = "auto"
     micro_batch: int = Field(default=16, ge=1)
     """Rows that pass through the model at once; a matter of memory alone."""
@@ -149,7 +152,9 @@ def read_recipe(file: Path | None, flags: Mapping[str, JsonValue]) -> Recipe:
         return RECIPES.validate_python({**table, **flags})
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(str(p) for p in f['loc'][1:])}: {f['msg']}" for f in error.errors())
-        raise UsageError(f"the recipe does not make a run: {faults}. docs/training.md lists every setting") from None
+        raise UsageError(
+            f"the recipe does not make a run: {faults}. {page('training.md')} lists every setting"
+        ) from None
 
 
 def keep_recipe(folder: Path, recipe: Recipe) -> None:
@@ -162,6 +167,6 @@ def keep_recipe(folder: Path, recipe: Recipe) -> None:
     file = folder / RECIPE
     if file.exists():
         before = RECIPES.validate_json(file.read_text(encoding="utf-8"))
-        if before.model_copy(update={"steps": recipe.steps}) != recipe:
+        if before.model_copy(update={"steps": recipe.steps, "seconds": recipe.seconds}) != recipe:
             raise StoreError(f"{folder} holds a run of another recipe: name another folder, or the same settings")
     write_whole(file, RECIPES.dump_json(recipe, indent=1).decode() + "\n")

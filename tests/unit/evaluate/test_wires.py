@@ -48,7 +48,8 @@ HOW = calls.Clocking(clock="each", busy_ns=100, watched=True, off=("cold_cache",
 CLOCKED = calls.Clocked(ns=7, each_ns=(3, 4), queued_ns=1, beside_ns=2)
 ACTIVITY = tools.Activity(name="k", us=1.5, count=2, grid=(1, 1, 1), block=None, registers=5)
 LOADED = calls.TaskLoaded(
-    inputs=TASK.workload.inputs, parameters=(), outputs=SPECS, mutates_inputs=False, mutates_state=True,
+    inputs=TASK.workload.inputs, parameters=(), outputs=SPECS, tree={"args": [0], "kwargs": {}},
+    changes=("x",), state=(), grown=False, spread=(0.0, 1e-7),
     random=(True, False), finite=True, init=None, flags={},
 )  # fmt: skip
 SAID = [
@@ -62,6 +63,8 @@ SAID = [
     (calls.LoadTask(source="x = '\U0001f600'", threads=2), LOADED),
     (calls.ReduceTask(workload=TASK.workload), calls.TaskReduced(workload=TASK.workload, description="", init="[]")),
     (calls.ExportGraph(), calls.GraphExported(graph=TASK.graph)),
+    (calls.EstimateTask(source=""), calls.Estimated(nbytes=5 << 30)),
+    (calls.Widen(inputs=(0, 2)), calls.Widened(inputs=(2,))),
     (calls.Draw(seed=1 << 62), calls.Described(tensors=(FOUND,))),
     (calls.DrawInto(seed=-1, offsets=(0,)), Done()),
     (calls.DescribeState(), calls.Described(tensors=())),
@@ -83,8 +86,11 @@ SAID = [
         calls.LoadModel(
             sizes=(1,), outbox=2, **OF_MODEL, extension=calls.ExtensionBuild(headers="/h", gencode="compute_90")
         ),
-        Done(),
+        calls.ModelLoaded(),
     ),
+    (calls.LoadModule(starts=(0,), threads=2, **OF_MODEL, headers="/h"), calls.ModelLoaded()),
+    (calls.Clear(count=2), Done()),
+    (calls.TellLibraryShare(call=(0, 64)), calls.LibraryShare(share=0.5)),
     (
         calls.LoadProgram(
             sizes=(1,), outbox=2, inputs=1, output_bytes=(4,), plans=(PLAN,), unaligned_plans=(PLAN,), private=SPECS

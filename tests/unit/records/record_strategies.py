@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -35,8 +36,9 @@ CHOSEN = {"Policy": {"baselines": st.sampled_from([("eager", "compile"), ("compi
 """Fields whose records are choosier than their annotations."""
 
 
+@cache
 def build(record):
-    """Valid instances of a record."""
+    """Valid instances of a record; made once, since a strategy that many others hold is checked once only."""
     values = {n: of(f.annotation, f.metadata) for n, f in record.model_fields.items()}
     return st.builds(record, **(values | CHOSEN.get(record.__name__, {})))
 
@@ -87,9 +89,9 @@ def plain(kind, bounds):
         return st.integers(min_value=at_least, max_value=1 << 62 if at_most is None else at_most)
     if kind is float:
         at_least, above = limit(bounds, annotated_types.Ge, "ge"), limit(bounds, annotated_types.Gt, "gt")
-        below = limit(bounds, annotated_types.Lt, "lt")
+        below, at_most = limit(bounds, annotated_types.Lt, "lt"), limit(bounds, annotated_types.Le, "le")
         return st.floats(
-            at_least if above is None else above, below,
+            at_least if above is None else above, at_most if below is None else below,
             exclude_min=above is not None, exclude_max=below is not None, allow_nan=False,
         )  # fmt: skip
     if issubclass(kind, Record):

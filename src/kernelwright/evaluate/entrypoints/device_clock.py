@@ -207,6 +207,39 @@ def _capture(
     return graph, results
 
 
+class Left:
+    """What calls leave behind beside their results: looked at before the next call changes it, and outside the clock."""
+
+    def __init__(self, look: Callable[[int], list[torch.Tensor]]) -> None:
+        self._look = look
+        self._seen: dict[int, list[torch.Tensor]] = {}
+
+    def around(
+        self, enqueue: Enqueue, ready: Sequence[Callable[[], None]], how: Clocking, stateful: bool
+    ) -> tuple[Enqueue, Sequence[Callable[[], None]]]:
+        """The calls, and what is done before each: where they are not timed one by one, a stateful one does it itself."""
+        if not stateful:
+            return enqueue, ready
+
+        def before(index: int) -> None:
+            if index:
+                self._seen[index - 1] = self._look(index - 1)
+            ready[index]()
+
+        if how.clock == "each":
+            return enqueue, [lambda i=i: before(i) for i in range(len(ready))]
+
+        def whole(index: int) -> object:
+            before(index)
+            return enqueue(index)
+
+        return whole, ()
+
+    def all(self, calls: int) -> list[list[torch.Tensor]]:
+        """What every call left."""
+        return [self._seen[i] if i in self._seen else self._look(i) for i in range(calls)]
+
+
 _clocks: dict[bool, DeviceClock] = {}
 
 

@@ -86,6 +86,7 @@ def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
         session = trial.reopen()
         session.policy = trial.policy
         backend.activate(session)
+        backend.host.in_use = session
         anew = session.weights != trial.weights
         session.weights = trial.weights
         if anew or trial.effort not in ON_SHARED_CASES or session.seeds.stale:
@@ -93,6 +94,7 @@ def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
         try:
             yield
         finally:
+            backend.host.in_use = None
             # Only now, with the candidate's process gone.
             if trial.effort not in ON_SHARED_CASES:
                 trial.revealed = session.seeds.reveal()

@@ -22,7 +22,14 @@ from kernelwright.evaluate.pipeline.timed_output_check import (
     TimedResults,
     UnfitInputsError,
 )
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, Ran, TamperedError
+from kernelwright.evaluate.sandbox.candidate_process import (
+    CandidateProcess,
+    ChildRaisedError,
+    DeviceFullError,
+    Ran,
+    ReferenceRaisedError,
+    TamperedError,
+)
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.evaluate.timing.clock import Arm, Calls
@@ -34,7 +41,8 @@ SHARE, EACH_US, QUESTION_US = 0.1, 5.0, 60.0
 """Of its time, and microseconds of a call and of a question, by which the clock outside may exceed the events: a graph's
 launch, its nodes' gaps, and a question that takes longer than an empty one."""
 NOT_CAPTURED = (
-    OutcomeReached, ChildRaisedError, ChildGoneError, ChildSlowError, TamperedError, TimedOutputWrongError, UnfitInputsError
+    OutcomeReached, ChildRaisedError, ChildGoneError, ChildSlowError, DeviceFullError, ReferenceRaisedError, TamperedError,
+    TimedOutputWrongError, UnfitInputsError,
 )  # fmt: skip
 """What a capture may come to: host code that waits, decides by values or keeps a graph of its own is no cheat's yet."""
 

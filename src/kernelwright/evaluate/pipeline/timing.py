@@ -18,7 +18,7 @@ from kernelwright.evaluate.pipeline.timed_output_check import (
     UnfitInputsError,
 )
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ReferenceRaisedError
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session.cases import Fit
 from kernelwright.evaluate.session.trial import Trial, wrong
 from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
@@ -27,7 +27,7 @@ from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.timing.statistics import Stopping
 from kernelwright.evaluate.verify.distributions import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
-from kernelwright.records.measure import BaselineName, Side, Timing
+from kernelwright.records.measure import BaselineName, Load, Side, Timing
 
 AGAIN = 2
 """Further benchmarks that a suspicion must survive."""
@@ -45,6 +45,7 @@ class Benchmarked:
     names: list[BaselineName]
     """Baselines that are compared with, timed in this benchmark or known from another."""
     missing: tuple[str, ...]
+    load: Load | None
     waiting_us: dict[str, float]
     overhead_us: float
     """What starting a kernel takes: in the quickest process where all can be trusted, else in eager's."""
@@ -58,11 +59,11 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     """
     try:
         try:
-            held = _hold(trial, clock, loaded.process)
+            held = _hold_what_fits(trial, clock, loaded.process)
         except (UnfitInputsError, ReferenceRaisedError):
             # What the reference cannot bear is no fault of the candidate's: from now on the task draws its inputs itself.
             trial.session.fit = Fit(drawn=True, challenge=False)
-            held = _hold(trial, clock, loaded.process)
+            held = _hold_what_fits(trial, clock, loaded.process)
         loaded.process.rest()
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
@@ -77,6 +78,18 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     if isinstance(roofline, Suspect):
         return roofline
     return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
+
+
+def _hold_what_fits(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
+    """The benchmark; a baseline for which the device has no memory is left out, and named as missing."""
+    while True:
+        try:
+            return _hold(trial, clock, process)
+        except DeviceFullError as error:
+            name = error.part.rpartition(" ")[2]
+            if trial.session.prepared.get(name, "it is no baseline"):
+                raise
+            baselines.leave_out(trial.session, name, error)
 
 
 def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
@@ -94,6 +107,8 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
         samples = _held(
             trial, clock, benchmark, rule.most, policy.final_seconds if effort == "final" else policy.search_seconds
         )
+        # Before anything else is started: what this does from here on is no part of the benchmark.
+        load = benchmark.watch.load()
         waiting = _waiting_us(benchmark, fresh, samples.calls, output_check) if clock.on_device else {}
         output_check.finish()
     finally:
@@ -102,7 +117,7 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     overhead_us = min(benchmark.overhead_us.values(), default=0.0) or session.reference.overhead_us(
         output_check.places[0]
     )
-    return Benchmarked(samples, rule, benchmark.watch, names, missing, waiting, overhead_us)
+    return Benchmarked(samples, rule, benchmark.watch, names, missing, load, waiting, overhead_us)
 
 
 def fresh_inputs(trial: Trial) -> FreshInputs:
@@ -215,6 +230,7 @@ def _timing(trial: Trial, clock: Clock, held: Benchmarked) -> Timing:
         call_us=held.waiting_us.get("candidate"),
         launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
+        load=held.load,
         missing=held.missing,
         final=trial.effort == "final",
     )

@@ -41,6 +41,15 @@ class Sampled(Protocol):
         """What a candidate may err on one output."""
         ...
 
+    @property
+    def affords_copies(self) -> bool:
+        """Whether the referee may hold a copy of all inputs for itself."""
+        ...
+
+    def wanted(self, offsets: Offsets, output: int) -> torch.Tensor:
+        """What fp64 says of the inputs that lie at these offsets now."""
+        ...
+
     def settle(self) -> None:
         """Wait until what was written is there for another process."""
         ...
@@ -50,15 +59,17 @@ def coarse_averages(session: Sampled, offsets: Offsets, seen: Sequence[Seen]) ->
     """Outputs in half precision that a sixteenth of the inputs at these offsets gives nearly as well."""
     halves = [i for i, spec in enumerate(session.task.workload.outputs) if spec.dtype in HALVES and spec.numel]
     large = [i for i, spec in enumerate(session.inputs) if spec.floating and spec.nbytes >= LINE * SIXTEEN * SIXTEEN]
-    if not halves or not large:
+    if not halves or not large or not session.affords_copies:
         return frozenset()
     with _thinned(session, large, offsets):
         found = session.results("eager", offsets)
-    return frozenset(i for i in halves if _near(session, i, found[i], seen[i]))
+    return frozenset(i for i in halves if _near(session, i, found[i], (offsets, seen[i])))
 
 
-def _near(session: Sampled, output: int, found: torch.Tensor, seen: Seen) -> bool:
-    error = compare.largest_error(found, seen.value, seen.scale)
+def _near(session: Sampled, output: int, found: torch.Tensor, case: tuple[Offsets, Seen]) -> bool:
+    offsets, seen = case
+    value = seen.value if seen.value.numel() else session.wanted(offsets, output)
+    error = compare.largest_error(found, value, seen.scale)
     return error <= NEAR * session.allowed(output, seen.error)
 
 

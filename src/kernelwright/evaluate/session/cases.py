@@ -19,6 +19,12 @@ class OriginalTask:
     """The constructor's arguments as Python text, for candidates that are modules themselves."""
     reduction: str
     """How much smaller, in words; empty at full size."""
+    spread: tuple[float, ...] = ()
+    """How far two calls of eager on the same inputs are apart, output by output: it adds up in another order each time."""
+    scratch_bytes: int = 0
+    """Device memory that one call of eager takes beside inputs, parameters and results."""
+    rows_apart: bool = False
+    """A row of the result depends on that row of the inputs alone, so that fp64 can go in slices."""
     tied: Mapping[str, str] = field(default_factory=dict)
     """Parameters that are others under a second name: to the first."""
 

@@ -24,6 +24,8 @@ from kernelwright.records.task import Task
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 Offsets = tuple[int, ...]
+UNTRIED = 1e-4
+"""Share of an integer output that is taken to lie on an edge where there is no memory to try it."""
 PRECISE, PLAIN = "watch fp64", "watch"
 """Variants of the reference that give back inner values."""
 
@@ -54,6 +56,11 @@ class CaseContext(Protocol):
 
     def allowed_finer(self, output: int, eagers: Finer) -> Finer:
         """The same of stretches and averages."""
+        ...
+
+    @property
+    def affords_copies(self) -> bool:
+        """Whether the referee may hold a copy of all inputs for itself."""
         ...
 
     def settle(self) -> None:
@@ -200,6 +207,8 @@ def _times(session: CaseContext, output: int) -> float:
 
 def _on_an_edge(session: CaseContext, output: int, offsets: Offsets, eager: torch.Tensor) -> float:
     """Share of an integer output that lies on an edge: where eager's changes with an ulp of its inputs."""
+    if not session.affords_copies:
+        return UNTRIED
     return exact.share_off(nudge.moved(session, "eager", offsets)[output], eager)
 
 

@@ -5,12 +5,18 @@ Seeds are secret, and drawn again for every session and for every final. Expecte
 
 import secrets
 from collections.abc import Sequence
-from functools import reduce
+from dataclasses import replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Protocol
 
 import torch
 
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, ReferenceRaisedError
+from kernelwright.evaluate.sandbox.candidate_process import (
+    CandidateProcess,
+    ChildRaisedError,
+    DeviceFullError,
+    ReferenceRaisedError,
+)
 from kernelwright.evaluate.sandbox.messages.calls import Prepare, TakeParameters
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.session.averages import coarse_averages
@@ -21,6 +27,7 @@ from kernelwright.evaluate.timing.input_synthesis import Stock
 from kernelwright.evaluate.timing.structure import learnt
 from kernelwright.evaluate.triton.binding import level
 from kernelwright.evaluate.verify import compare, distributions, finer
+from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.distributions import AS_GIVEN, InputDistribution
 from kernelwright.evaluate.verify.finer import Finer
 from kernelwright.records.comparator import Calibrated
@@ -49,6 +56,25 @@ class Memory(Protocol):
     queued: bool
     """Whether work on it is only queued, so that every answer that is waited for has its price."""
     layout: Layout
+    holds: bool
+    """Whether expected results are kept; otherwise they are computed again for each case."""
+    sliced: bool
+    """Whether the fp64 reference goes in slices of rows."""
+    weaker: tuple[str, ...]
+    """What is done without for lack of memory, in words."""
+
+    @property
+    def placed(self) -> str:
+        """Whose inputs lie where all input distributions have one place; empty where each has its own."""
+        ...
+
+    def box(self, item_bytes: int = 0) -> int:
+        """Bytes of an outbox for results, floats of at least `item_bytes`."""
+        ...
+
+    def overwritten(self) -> None:
+        """Fresh inputs are about to be written."""
+        ...
 
     def share(self) -> Shared:
         """What a child needs to map the inputs."""
@@ -138,13 +164,15 @@ class Session:
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
         self.distributions = admitted_regimes(task, policy)
-        self.reference.ask(Prepare(variant="fp64"))
+        self.reference.ask(Prepare(variant="fp64", sliced=memory.sliced))
         self.cases: list[Case] = []
         self.dropped: list[str] = []
         self.weights: Weights = policy.weights
         """Which parameters the cases and the timed calls have."""
         self._loaded: tuple[int, ...] = ()
         self._placed = False
+        self._recomputed: tuple[tuple[int, ...], str, list[torch.Tensor]] | None = None
+        """Where inputs lie, whose they are, and what fp64 says of them: of the case that was looked at last."""
         self.watching: set[str] = set()
         self.eager_s = float("inf")
         """The quickest of eager's calls so far."""
@@ -163,19 +191,24 @@ class Session:
         self._generator = torch.Generator(self.memory.device).manual_seed(self.seeds.new())
         self._place_parameters()
         self.memory.settle()
-        self.cases, self.dropped = [], []
+        self.cases, self.dropped = [], [f"for lack of memory: {told}" for told in self.memory.weaker]
+        self._recomputed = None
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
         others = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.layout.kept)]
         drawn = [self._place_draw(i) for i in range(self.layout.kept)]
         columns = zip(self.inputs, zip(*drawn, strict=True), strict=True)
         self.structures = [learnt(_stacked(column, spec), spec) for spec, column in columns]
         """What the draws of each input have in common."""
-        given = [self._observe(AS_GIVEN, self._given(i)) for i in range(self.layout.kept)]
+        given = [self._light(self._observe(AS_GIVEN, self._given(i))) for i in range(self.layout.kept)]
         self._calibrate(others, given)
         self._admit_cases(given)
         for slot, distribution in enumerate(self.distributions):
-            made = self.memory.place_regime(self, slot, distribution, drawn[slot % self.layout.kept])
-            self._admit_cases([self._observe(distribution, (*made, *self.timed_parameters()))])
+            try:
+                made = self.memory.place_regime(self, slot, distribution, drawn[slot % self.layout.kept])
+                self._admit_cases([self._light(self._observe(distribution, (*made, *self.timed_parameters())))])
+            except (torch.OutOfMemoryError, DeviceFullError):
+                self.memory.trim()
+                self.dropped.append(f"{distribution.name}: no device memory for it")
         self.memory.trim()
 
     def present(self, case: Case) -> Case:
@@ -227,6 +260,7 @@ class Session:
 
         Parents of inputs are new draws from secret seeds, which no candidate meets.
         """
+        self.memory.overwritten()
         homes = [*(0 for _ in self.inputs), *self.timed_parameters()]
         parents = self._secret_draws()
         return [
@@ -238,10 +272,17 @@ class Session:
         """Have the task draw inputs from a new secret seed, at these offsets."""
         self.memory.draw(secrets.randbits(SEED_BITS), offsets)
 
+    @property
+    def affords_copies(self) -> bool:
+        """Whether the referee may hold a copy of all inputs for itself."""
+        return self.memory.holds and sum(t.nbytes for t in self.inputs) <= PARENT_BYTES
+
     def _secret_draws(self) -> list[torch.Tensor]:
-        """Draws of every input, (draws, *shape), in the referee's own memory."""
-        one = max(1, sum(t.nbytes for t in self.inputs))
-        count = max(1, min(MOST_PARENTS, PARENT_BYTES // one))
+        """Draws of every input, (draws, *shape), in the referee's own memory; the checked ones where that is short."""
+        if not self.affords_copies:
+            shapes = [s.model_copy(update={"shape": (self.layout.kept, *s.shape)}) for s in self.inputs]
+            return [self.memory.window(i, 0, shape) for i, shape in enumerate(shapes)]
+        count = max(1, min(MOST_PARENTS, PARENT_BYTES // max(1, sum(t.nbytes for t in self.inputs))))
         drawn = [self.memory.drawn(secrets.randbits(SEED_BITS)) for _ in range(count)]
         return [torch.stack(column) for column in zip(*drawn, strict=True)]
 
@@ -335,10 +376,11 @@ class Session:
         offsets = []
         for i, spec in enumerate(self.inputs):
             offsets.append(starts[i] + distribution.shift * ITEM_BYTES[spec.dtype])
-            changed = drawn[i]
+            into = self.view(i, offsets[i])
             if distributions.keeps(distribution, self.structures[i].how):
-                changed = distributions.apply(distribution, drawn[i], spec, self._generator)
-            self.view(i, offsets[i]).copy_(changed)
+                distributions.apply(distribution, drawn[i], spec, self._generator, into)
+            else:
+                into.copy_(drawn[i])
         return offsets
 
     # --- what is expected -----------------------------------------------------------------------------------------
@@ -354,11 +396,20 @@ class Session:
     def case_at(self, distribution: InputDistribution, offsets: tuple[int, ...]) -> Case | None:
         """What is expected of what lies at these offsets now; None where the reference is not finite there."""
         observed = self._observe(distribution, offsets)
-        return None if observed.fault else self._case(observed)
+        return None if observed.fault else self._case(observed, held=True)
 
     def forget_parameters(self) -> None:
         """The reference must be given its parameters again: they have changed, or a variant of it is new."""
-        self._loaded = ()
+        self._loaded, self._recomputed = (), None
+
+    def wanted(self, offsets: tuple[int, ...], output: int) -> torch.Tensor:
+        """What fp64 says of the inputs that lie at these offsets now, computed once for one case after another."""
+        known, placed = self._recomputed, self.memory.placed
+        if known is None or known[:2] != (offsets, placed):
+            # Before the next is computed, its memory is free.
+            known = self._recomputed = None
+            known = self._recomputed = (offsets, placed, self.results("fp64", offsets))
+        return known[2][output]
 
     def _shown_by_another_seed(self) -> list[Shown]:
         self._place_draw(0)
@@ -368,7 +419,8 @@ class Session:
         """What eager itself errs, at most, over all draws."""
         shown = [s for s in (*others, *map(_shown, given)) if s]
         outputs = range(len(self.task.workload.outputs))
-        self.base_error = [max((s[i][0] for s in shown), default=0.0) for i in outputs]
+        spread = self.original.spread or (0.0,) * len(outputs)
+        self.base_error = [max((s[i][0] for s in shown), default=0.0) + spread[i] for i in outputs]
         self.base_finer = [reduce(Finer.or_more, (s[i][1] for s in shown), finer.NONE) for i in outputs]
         first = next((one for one in given if not one.fault), None)
         self._coarse = coarse_averages(self, first.offsets, first.outputs) if first else frozenset()
@@ -398,11 +450,34 @@ class Session:
             else:
                 self.cases.append(self._case(one))
 
-    def _case(self, one: Observed) -> Case:
+    def _light(self, one: Observed) -> Observed:
+        """Without the values, where they are computed again."""
+        if self.memory.holds:
+            return one
+        light = (replace(s, value=s.value.new_empty(0)) if self._again(i) else s for i, s in enumerate(one.outputs))
+        return replace(one, outputs=tuple(light))
+
+    def _again(self, output: int) -> bool:
+        """Whether an output's expected values are computed again for each case: those of the calibrated comparison are."""
+        calibrated = isinstance(self.task.comparator(output), Calibrated)
+        return calibrated and not self.memory.holds and not expectations.steps(self, output)
+
+    def _expected(self, one: Observed, output: int, exact: bool) -> Expectation:
+        found = expectations.expect(self, output, one.outputs[output], exact)
+        if not self._again(output) or not isinstance(found, compare.Expected):
+            return found
+        value = partial(self.wanted, one.offsets, output)
+        return compare.Recomputed(value, found.scale, found.reference_error, found.allowed, finer=found.finer)
+
+    def _case(self, one: Observed, held: bool = False) -> Case:
         exact = one.distribution.name == "small integers" and all(
             n.op in distributions.EXACT_OPS for n in self.task.graph.nodes
         )
-        expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in enumerate(one.outputs))
+        outputs = enumerate(one.outputs)
+        if held:
+            expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in outputs)
+        else:
+            expected = tuple(self._expected(one, i, exact) for i, _ in outputs)
         return Case(one.distribution.name, one.offsets, expected, exact)
 
 

@@ -66,8 +66,8 @@ def _same(draw: torch.Tensor, spec: TensorSpec) -> Structure:
 
 
 def _bounded(draws: torch.Tensor) -> bool:
-    most = float(draws.abs().max())
-    return 0.5 < most <= 1
+    low, high = (float(x) for x in draws.aminmax())
+    return 0.5 < max(-low, high) <= 1
 
 
 def _pattern(draws: torch.Tensor) -> bool:

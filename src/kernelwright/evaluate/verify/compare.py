@@ -6,7 +6,7 @@ logarithm of the reduction length, and with the root of a scan's: an honest two-
 reference was exact by luck. The other comparisons are in modules of their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log2, sqrt
 from typing import Protocol
@@ -88,6 +88,34 @@ class Expected:
     def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
         """See `judge` of this module."""
         return judge(got[0], self)
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """As `Expected`, with a value that is computed each time: there is no memory to keep those of all cases."""
+
+    compute: Callable[[], torch.Tensor]
+    """To be called while the inputs of its case are in place."""
+    scale: float
+    reference_error: float
+    allowed: float
+    draws: int = 1
+    finer: Finer = ANY
+
+    @property
+    def value(self) -> torch.Tensor:
+        """A right answer, at full size."""
+        return self.compute()
+
+    def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
+        """See `judge` of this module."""
+        expected = Expected(self.value, self.scale, self.reference_error, self.allowed, finer=self.finer)
+        return judge(got[0], expected)
+
+
+def real(values: torch.Tensor) -> torch.Tensor:
+    """Complex numbers as pairs of real ones, along a last dimension more; anything else as it is."""
+    return torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
 
 
 def scale_of(reference: torch.Tensor) -> float:

@@ -24,7 +24,7 @@ def audit(  # noqa: PLR0913  a flag is a parameter
         Path,
         typer.Argument(
             metavar="PATH",
-            help="A JSONL file or a directory of published kernels; docs/audit.md has every form.",
+            help="A JSONL file or a directory of published kernels; the page audit.md has every form.",
             show_default=False,
         ),
     ],

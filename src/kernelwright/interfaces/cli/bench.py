@@ -134,8 +134,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
         "models": {role: one.model_dump(exclude_unset=True) for role, one in model_sets.common.items()},
         "policy": _given(isolation=isolation, numerics=numerics),
     }
-    written = _listed(proposers or ("llm" if model else "author"))
-    compared = _listed(strategies) if strategies is not None else api.listed()
+    written, compared = _compared(proposers or ("llm" if model else "author"), strategies)
     request = api.BenchRequest(
         suite=_suite(tasks, checkout),
         folder=run_dir or Path("bench-runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}",
@@ -154,6 +153,13 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     with interruptible("the bench had not begun, or could not be summed up"), BenchScreen(ERRORS) as screen:
         result = api.bench(request, replace(suppliers_of(context), listener=screen), screen.tell)
     _end(result, request.folder, json=json)
+
+
+def _compared(proposers: str, strategies: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The proposers and the strategies that are compared: all strategies where none is named."""
+    from kernelwright.api import listed
+
+    return _listed(proposers), _listed(strategies) if strategies is not None else listed()
 
 
 def _end(result: "api.BenchResult", folder: Path, *, json: bool) -> None:

@@ -12,7 +12,8 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound, meta
+from jinja2 import BaseLoader, BytecodeCache, Environment, StrictUndefined, TemplateError, TemplateNotFound, meta
+from jinja2.bccache import Bucket
 
 from kernelwright.errors import ProposeError, UsageError
 from kernelwright.languages import languages
@@ -140,9 +141,31 @@ class _Loader(BaseLoader):
         return text, None, None
 
 
+class _Compiled(BytecodeCache):
+    """Prompt files as they were compiled, in memory, by their text: a trainer renders thousands of prompts."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if (known := self._known.get(bucket.key + bucket.checksum)) is not None:
+            bucket.bytecode_from_string(known)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._known[bucket.key + bucket.checksum] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
+
+
 def _environment(loader: _Loader | None) -> Environment:
     environment = Environment(
-        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+        loader=loader,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        bytecode_cache=_COMPILED,
     )
     environment.filters.update(fenced=fenced, inline=inline)
     return environment

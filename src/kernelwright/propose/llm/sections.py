@@ -14,7 +14,7 @@ from kernelwright.knowledge.library import card_words, techniques
 from kernelwright.languages import Language, language
 from kernelwright.propose.llm.render import Value, clip, last_lines
 from kernelwright.propose.proposer import Brief
-from kernelwright.records.attempt import Attempt, sure_speedup
+from kernelwright.records.attempt import Attempt, WorkedStep, sure_speedup
 from kernelwright.records.base import Record
 from kernelwright.records.comparator import Calibrated, Comparator, Exact, Statistical
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, TimedOut
@@ -195,6 +195,8 @@ class TechniqueWords(Record):
 
     name: str
     card: str = ""
+    step: str = ""
+    """How it was applied elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -349,8 +351,23 @@ def _technique(brief: Brief) -> TechniqueWords | None:
     proposal_request = brief.proposal_request
     if proposal_request.intent != "apply-technique" or not proposal_request.hint:
         return None
+    if proposal_request.steps:
+        return TechniqueWords(name=proposal_request.hint, step=_step_words(proposal_request.steps[0]))
     card = next((card_words(known) for known in techniques() if known.name == proposal_request.hint), "")
     return TechniqueWords(name=proposal_request.hint, card=card)
+
+
+def _step_words(step: WorkedStep) -> str:
+    """A worked step as a model reads it."""
+    fence = language(step.language).fence
+    parts = [
+        f"Why: {step.think}",
+        f"How: {step.detail}" if step.detail else "",
+        f"Measured: {step.effect}" if step.effect else "",
+        f"Before:\n\n```{fence}\n{clip(step.before).strip()}\n```",
+        f"After:\n\n```{fence}\n{clip(step.after).strip()}\n```",
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def _hint(brief: Brief) -> str | None:

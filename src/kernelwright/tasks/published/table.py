@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernelwright.errors import UsageError
+from kernelwright.pages import page
 from kernelwright.records.published import PublishedKernel
 from kernelwright.tasks.published import flashinfer, lines, pairs, runs
 
@@ -46,7 +47,7 @@ def read_published(path: Path, tasks: Path | None = None) -> list[PublishedKerne
             if found:
                 return _named_apart(found)
     known = "; ".join(form.what for form in FORMS)
-    raise UsageError(f"{str(path)!r} holds no published kernels in a known form ({known}): see docs/audit.md")
+    raise UsageError(f"{str(path)!r} holds no published kernels in a known form ({known}): see {page('audit.md')}")
 
 
 def _named_apart(found: Sequence[PublishedKernel]) -> list[PublishedKernel]:

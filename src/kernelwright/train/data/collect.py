@@ -23,9 +23,13 @@ from kernelwright.store.files import Lines, open_lines
 from kernelwright.train.data.plain import plain
 from kernelwright.train.data.sample import FILE, Judged, Origin, Sample, judged, sample
 from kernelwright.train.judges import Judges
+from kernelwright.train.structure import Split
 
 Heard = Callable[["Tally"], None]
+GRACE_S = 15.0
+"""For pairs that are with the referee when the time is over."""
 IN_FLIGHT = 4
+"""Pairs at each worker at once: while one has the device, others compile."""
 
 
 @dataclass
@@ -34,7 +38,10 @@ class Tally:
 
     kept: int = 0
     fates: Counter[str] = field(default_factory=Counter)
-    """Of those that were not kept: an outcome, `task`, `author`, `duplicate` or `structure`."""
+    """Of those that were not kept: an outcome, `task`, `unwritten`, `duplicate`, `structure` or `enough`."""
+    judged: Counter[Split] = field(default_factory=Counter)
+    right: Counter[Split] = field(default_factory=Counter)
+    """Kernels by split: how good whoever writes them is."""
     seconds: float = 0.0
 
 
@@ -45,6 +52,8 @@ class Pair(NamedTuple):
     source: TaskSource
     write: Callable[[Task], Awaitable[Candidate]]
     migrated: tuple[str, ...] = ()
+    key: str = ""
+    """What tells pairs apart before anything is written; empty: the task's text."""
 
 
 def authored(sources: Iterable[TaskSource]) -> Iterator[Pair]:
@@ -66,6 +75,7 @@ class Collector:
     target: Target
     versions: dict[str, str]
     effort: Effort = "search"
+    workers: int = 1
     most_of_structure: int = 3
     heard: Heard = lambda _: None
 
@@ -78,7 +88,7 @@ class Collector:
         folder.mkdir(parents=True, exist_ok=True)
         started = monotonic()
         with open_lines(Sample, folder / FILE) as lines:
-            state = _State(self, lines, started)
+            state = _State(self, lines, count)
             waiting = iter(pairs)
             done = seconds if seconds is not None else float("inf")
 
@@ -88,15 +98,25 @@ class Collector:
                         return
                     await state.take(pair)
 
-            await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
+            await _until([asyncio.ensure_future(work()) for _ in range(self.workers * IN_FLIGHT)], seconds)
         return state.tally
+
+
+async def _until(working: list[asyncio.Future[None]], seconds: float | None) -> None:
+    """Wait for all of them, but when the time is over not for one that hangs."""
+    ended, late = await asyncio.wait(working, timeout=None if seconds is None else seconds + GRACE_S)
+    for one in late:
+        one.cancel()
+    await asyncio.gather(*late, return_exceptions=True)
+    for one in ended:
+        one.result()
 
 
 class _State:
     """One collection while it goes on."""
 
-    def __init__(self, collector: Collector, lines: Lines[Sample], started: float) -> None:
-        self._collector, self._lines, self._started = collector, lines, started
+    def __init__(self, collector: Collector, lines: Lines[Sample], count: int) -> None:
+        self._collector, self._lines, self._count, self._started = collector, lines, count, monotonic()
         known = lines.read()
         self._ids = {one.id for one in known}
         self._texts = {one.task.source.source for one in known}
@@ -105,9 +125,10 @@ class _State:
 
     async def take(self, pair: Pair) -> None:
         """Judge one pair, and keep it or count why not."""
-        if pair.source.source in self._texts:
+        key = pair.key or pair.source.source
+        if key in self._texts:
             return
-        self._texts.add(pair.source.source)
+        self._texts.add(key)
         fate = await self._judged(pair)
         if fate:
             self.tally.fates[fate] += 1
@@ -123,16 +144,20 @@ class _State:
         except (TaskError, RefereeError):
             return "task"
         except ProposeError:
-            return "author"
+            return "unwritten"
         made = sample(pair.origin, task, candidate, Judged(outcome="unjudged"))
         if self._structures[made.structure] >= c.most_of_structure:
             return "structure"
         found = await c.judges.judge(task, candidate, c.effort)
+        self.tally.judged[made.split] += 1
+        self.tally.right[made.split] += found is not None and is_right(found)
         if found is None or not is_right(found):
             return found.outcome if found else "unjudged"
         made = made.model_copy(update={"judged": judged(found, c.versions), "migrated": pair.migrated})
         if made.id in self._ids:
             return "duplicate"
+        if self.tally.kept >= self._count:
+            return "enough"
         self._ids.add(made.id)
         self._structures[made.structure] += 1
         self._lines.append(made)

@@ -13,11 +13,11 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Measured
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.task import Task
-from kernelwright.store.files import open_lines
-from kernelwright.train.data.structure import Split, split_of, structure
+from kernelwright.store.files import read_lines
+from kernelwright.train.structure import Split, split_of, structure
 
 FILE = "samples.jsonl"
-Origin = Literal["author", "inductor", "run", "kernelbook"]
+Origin = Literal["author", "model", "run", "kernelbook"]
 
 
 class Judged(Record):
@@ -93,13 +93,8 @@ def sample(origin: Origin, task: Task, candidate: Candidate, found: Judged, pare
 
 
 def read_samples(folder: Path) -> list[Sample]:
-    """Every sample of a data set's folder, each once.
-
-    Raises:
-        StoreError: there is no such file, or another process writes to it.
-    """
-    with open_lines(Sample, folder / FILE) as lines:
-        return list({one.id: one for one in lines.read()}.values())
+    """Every sample of a data set's folder, each once; empty where there is none."""
+    return list({one.id: one for one in read_lines(Sample, folder / FILE)}.values())
 
 
 def _speedup(evaluation: Measured, baseline: BaselineName) -> float | None:

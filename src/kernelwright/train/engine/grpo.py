@@ -25,7 +25,7 @@ from kernelwright.train.credit import CREDITS, flat
 from kernelwright.train.engine.network import Network, lora, open_network
 from kernelwright.train.engine.scoring import Loop
 from kernelwright.train.engine.sft import save
-from kernelwright.train.engine.watch import OURS, Heard, Watch, last_checkpoint, shared_arguments
+from kernelwright.train.engine.watch import OURS, Heard, Watch, last_checkpoint, shared_arguments, silence
 from kernelwright.train.environment import Assignment, Environment, Episode, Step
 from kernelwright.train.judges import Judges
 from kernelwright.train.recipe import Grpo, Rollout
@@ -98,7 +98,8 @@ class Rollouts:
 
     def _log(self, played: list[list[list[_Row]]], tasks: Sequence[Assignment], trainer: Any, spent: float) -> None:  # noqa: ANN401
         steps = [row.step for group in played for t in group for row in t if row.step is not None]
-        for name, value in {**figures(steps), "waiting": self.waited_s / max(spent, 1e-9)}.items():
+        length = fmean(len(row.reply) for group in played for t in group for row in t)
+        for name, value in {**figures(steps), "length": length, "waiting": self.waited_s / max(spent, 1e-9)}.items():
             trainer._log_metric(OURS + name, value)
         self.waited_s = 0.0
         number = int(trainer.state.global_step) + 1
@@ -143,7 +144,8 @@ def train_grpo(
     network, loop = open_network(recipe.model), Loop()
     try:
         trainer = _trainer(recipe, environment, network, Rollouts(recipe, environment, network, loop, keep), folder)
-        trainer.add_callback(Watch(keep, heard))
+        trainer.add_callback(Watch(keep, heard, recipe.seconds))
+        silence(trainer)
         trainer.train(resume_from_checkpoint=last_checkpoint(folder))
         return save(trainer, network, folder)
     finally:

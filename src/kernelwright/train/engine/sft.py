@@ -10,9 +10,10 @@ from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatMessage
 from kernelwright.train.engine.network import Network, lora, open_network
-from kernelwright.train.engine.watch import Heard, Watch, last_checkpoint, shared_arguments
+from kernelwright.train.engine.watch import Heard, Watch, last_checkpoint, shared_arguments, silence
 from kernelwright.train.recipe import MODEL, Judge, Sft
 
+datasets.disable_progress_bars()
 Row = tuple[tuple[ChatMessage, ...], str]
 """A prompt, and the reply to learn."""
 
@@ -44,8 +45,9 @@ def train_sft(
         train_dataset=datasets.Dataset.from_list(made),
         processing_class=network.tokenizer,
         peft_config=lora(recipe.lora_rank),
-        callbacks=[Watch(keep, heard)],
+        callbacks=[Watch(keep, heard, recipe.seconds)],
     )
+    silence(trainer)
     trainer.train(resume_from_checkpoint=last_checkpoint(folder))
     return save(trainer, network, folder)
 

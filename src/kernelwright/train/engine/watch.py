@@ -14,18 +14,23 @@ from kernelwright.train.recipe import CHECKPOINTS, Progress, Training
 Heard = Callable[[Progress], None]
 NAMES = {
     "loss": "loss", "grad_norm": "gradient norm", "learning_rate": "learning rate", "reward": "return",
-    "completions/mean_length": "length", "completions/clipped_ratio": "cut off", "kl": "KL", "entropy": "entropy",
+    "completions/clipped_ratio": "cut off", "kl": "KL", "entropy": "entropy",
     "frac_reward_zero_std": "flat groups", "mean_token_accuracy": "token accuracy", "step_time": "step seconds",
 }  # fmt: skip
 """TRL's names, and what a report calls them. Our own metrics bear their names already, behind `kw/`."""
 OURS = "kw/"
 
 
-class Watch(transformers.TrainerCallback):
-    """Writes `Progress` and passes it on."""
+class Watch(transformers.TrainerCallback):  # type: ignore[misc]
+    """Writes `Progress` and passes it on; stops the trainer, with a checkpoint, when the recipe's time is over."""
 
-    def __init__(self, keep: Callable[[Record], None], heard: Heard) -> None:
-        self._keep, self._heard, self._since = keep, heard, monotonic()
+    def __init__(self, keep: Callable[[Record], None], heard: Heard, seconds: float | None = None) -> None:
+        self._keep, self._heard, self._since, self._seconds = keep, heard, monotonic(), seconds
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401
+        """See `TrainerCallback.on_step_end`."""
+        if self._seconds is not None and monotonic() - self._since > self._seconds:
+            control.should_training_stop = control.should_save = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: object) -> None:  # noqa: ANN401
         """See `TrainerCallback.on_log`."""
@@ -60,6 +65,14 @@ def shared_arguments(recipe: Training, folder: Path) -> dict[str, Any]:
     }
 
 
+def silence(trainer: Any) -> None:  # noqa: ANN401  either of TRL's trainers
+    """No words of the trainer's own: `Watch` tells what there is to tell."""
+    for loud in (transformers.PrinterCallback, transformers.ProgressCallback):
+        trainer.remove_callback(loud)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+
+
 def last_checkpoint(folder: Path) -> str | None:
     """The latest checkpoint that was written whole; None: there is none. The state is what a trainer writes last."""
     found = [file.parent for file in (folder / CHECKPOINTS).glob("checkpoint-*/trainer_state.json")]
@@ -69,7 +82,7 @@ def last_checkpoint(folder: Path) -> str | None:
 def _gpu() -> bool:
     import torch  # noqa: PLC0415  asked for late, so that a test can say there is none
 
-    return torch.cuda.is_available()
+    return bool(torch.cuda.is_available())
 
 
 def _boards() -> list[str]:

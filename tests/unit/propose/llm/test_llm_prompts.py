@@ -255,4 +255,6 @@ def test_every_part_is_used(facts):
         used |= Prompts().render("coder-seed", shown(facts("coder-seed", language))).files.keys()
     folder = files("kernelwright.propose.llm").joinpath("prompts")
     assert {f"parts/{file.name}" for file in folder.joinpath("parts").iterdir()} <= used
-    assert {file.name for file in folder.iterdir() if file.is_file()} - used == {"again.md", "again-tools.md"}
+    assert {file.name for file in folder.iterdir() if file.is_file()} - used == {
+        "again.md", "again-tools.md", "navigator-apply-technique.md",
+    }  # fmt: skip

@@ -24,6 +24,7 @@ from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.timing.clock import OUTSIDE
 from kernelwright.evaluate.timing.conditions import Watch
+from kernelwright.evaluate.timing.load import LoadMeter
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.tensor import TensorSpec
@@ -140,8 +141,8 @@ class CpuClock:
         return floor_us(size, flops, self.ceiling_gbps(size), self._host.device.cores, cached)
 
     def watch(self) -> Watch:
-        """A CPU is not watched."""
-        return Watch()
+        """A CPU has no clocks that could be read for sure; what else it does is looked at."""
+        return Watch(meter=LoadMeter())
 
     def _measure(self, level: Level) -> float:
         candidate = probe(level)

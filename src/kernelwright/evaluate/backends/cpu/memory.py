@@ -28,6 +28,8 @@ class HostMemory:
     """Implements `Memory`."""
 
     device, queued = "cpu", False
+    holds, sliced, placed = True, False, ""
+    weaker: tuple[str, ...] = ()
 
     def __init__(self, task: Task, reference: CandidateProcess, policy: Policy) -> None:
         self._task, self._reference = task, reference
@@ -79,6 +81,13 @@ class HostMemory:
         return fill.fill(distribution, [self.layout.distribution(s, slot) for s in self._inputs], drawn)
 
     def present(self, fill: Fill, case: Case) -> None:
+        """Every case has a place of its own."""
+
+    def box(self, item_bytes: int = 0) -> int:
+        """Results stay in the children's memory."""
+        return 0
+
+    def overwritten(self) -> None:
         """Every case has a place of its own."""
 
     def forget(self) -> None:

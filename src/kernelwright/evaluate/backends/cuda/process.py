@@ -197,6 +197,7 @@ class PlanCandidateProcess(CudaCandidateProcess):
         arena: tuple[Sequence[int], Sequence[int]],
         inputs: int,
         private: Sequence[TensorSpec] = (),
+        box: int = OUTBOX,
     ) -> ProgramLoaded:
         """Hand over the arena (sizes and descriptors of its segments) and the program.
 
@@ -206,7 +207,7 @@ class PlanCandidateProcess(CudaCandidateProcess):
             as `ask`; ChildRaisedError: none of its plans can be launched on this device.
         """
         copies = sum(t.nbytes + LINE for t in private)
-        outbox = self.open_outbox(max(self.room(self._outputs, 1 if private else MOST_CALLS), copies))
+        outbox = self.open_outbox(max(self.room(self._outputs, 1 if private else MOST_CALLS, box), copies))
         modules = [_sealed(m) for m in program.modules]
         sizes, descriptors = arena
         command = LoadProgram(
@@ -229,10 +230,10 @@ class PlanCandidateProcess(CudaCandidateProcess):
         """Kernels read them where they lie."""
 
     @staticmethod
-    def room(outputs: Sequence[TensorSpec], calls: int) -> int:
-        """Bytes for one call's results, and for as many more as are affordable."""
+    def room(outputs: Sequence[TensorSpec], calls: int, box: int = OUTBOX) -> int:
+        """Bytes for one call's results, and for as many more as are affordable, up to `box`."""
         one = sum(_slot(o) for o in outputs)
-        return max(one, min(OUTBOX, calls * one))
+        return max(one, min(box, calls * one))
 
     def most_calls(self) -> int:
         """Calls whose results fit together."""

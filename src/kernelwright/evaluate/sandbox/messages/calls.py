@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool
+from pydantic import Field, JsonValue, StrictBool
 
-from kernelwright.evaluate.sandbox.messages.base import Address, Command, Count, Done, Many, Reply, Text, Whole
+from kernelwright.evaluate.sandbox.messages.base import Address, Command, Count, Done, Figure, Many, Reply, Text, Whole
 from kernelwright.records.base import Record
 from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
@@ -174,11 +174,23 @@ class TaskLoaded(Reply):
     inputs: Many[TensorSpec | Scalar]
     parameters: Many[TensorSpec]
     outputs: Many[TensorSpec]
-    mutates_inputs: bool
-    mutates_state: bool
+    tree: JsonValue
+    """How the inputs are put together, as `Workload.tree`."""
+    changes: Many[Text]
+    """Inputs and parameters that forward writes to."""
+    state: Many[Text]
+    """Those of them whose new values are the last outputs."""
+    grown: bool
+    """Forward adds parameters or buffers, or takes some away."""
     random: Many[bool]
-    """Of each output: whether two calls on the same inputs differ."""
+    """Of each output: whether two calls on the same inputs differ by more than an order of adding up."""
+    spread: Many[Figure]
+    """Of each output: how far two calls are apart, relative, where it is no more than that."""
     finite: bool
+    scratch_bytes: Whole = 0
+    """Device memory that a call takes beside inputs, parameters and results."""
+    rows_apart: bool = False
+    """Each row of the results depends on that row of the inputs alone."""
     init: Text | None
     """The constructor's arguments as Python text; None where they have no literal."""
     flags: Told
@@ -194,6 +206,21 @@ class LoadTask(Command[TaskLoaded]):
     source: str
     threads: int
     numerics: NumericsMode = "as-is"
+    state: Literal["compare", "ignore"] = "compare"
+    """Whether what forward writes to is an output."""
+
+
+class Estimated(Reply):
+    """Bytes of inputs, parameters and results of one call; zero where they cannot be told without drawing."""
+
+    nbytes: Whole
+
+
+class EstimateTask(Command[Estimated]):
+    """Tell how large a task is, without taking memory for it."""
+
+    kind: Literal["estimate_task"] = "estimate_task"
+    source: str
 
 
 class TaskReduced(Reply):
@@ -221,6 +248,20 @@ class ExportGraph(Command[GraphExported]):
     """Export the model's graph."""
 
     kind: Literal["export_graph"] = "export_graph"
+
+
+class Widened(Reply):
+    """Inputs, by their place among all, that were drawn without signs and on which the reference is defined with them."""
+
+    inputs: Many[Whole]
+
+
+class Widen(Command[Widened]):
+    """Try the reference beyond what its inputs were drawn from; to be asked when the graph has been exported."""
+
+    kind: Literal["widen"] = "widen"
+    inputs: tuple[int, ...]
+    """Which inputs to try."""
 
 
 class Draw(Command[Described]):
@@ -282,6 +323,8 @@ class Prepare(Command[Prepared]):
     calls: tuple[Offsets, ...] = ()
     """Windows on which a baseline is tried."""
     nodes: tuple[str, ...] = ()
+    sliced: bool = False
+    """`fp64` goes in slices of rows."""
 
 
 class Precision(Reply):
@@ -407,6 +450,8 @@ class LoadModule(Command[ModelLoaded]):
     headers: str | None = None
     """Folder of torch's precompiled headers, for a candidate that builds an extension when it is imported."""
     private: bool = False
+    flags: Flags = Field(default={})
+    """What fp32 arithmetic depends on, as the reference has it."""
     constant: bool = False
 
 
