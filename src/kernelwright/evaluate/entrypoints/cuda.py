@@ -185,7 +185,7 @@ class CudaSide:
         """The captured calls once more; without any, an empty question."""
         if not command.calls:
             return messages.Clocked(ns=0)
-        self._results = list(self._graph.results)
+        self._results = [plain(r) for r in self._graph.results]
         return self._graph.replay()
 
     def export(self, command: messages.Export) -> messages.Exported:
