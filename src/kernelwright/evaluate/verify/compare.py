@@ -132,7 +132,8 @@ def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
     """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers.
 
     A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness. A tree
-    of partial sums costs the logarithm of its length; of a short sum one accumulator may add every term, at the root's cost.
+    of partial sums costs the logarithm of its length; to a short sum one accumulator may add every term, each for a quarter
+    of an ulp: beside a large one, small ones that are alike are all rounded the same way.
     A scan over `scan` elements may be done one by one, since each partial result is asked for. Its n roundings, each
     uniform within half an ulp of the running value s, add up like a random walk (Higham and Mary 2019): a deviation of
     0.2 eps sqrt(n) rms(s), five of which are met among many elements; and rms(s) is up to four times what errors are
@@ -140,7 +141,7 @@ def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
     """
     own = EPSILON.get(spec.dtype, 0.0)
     serial = SERIAL * sqrt(min(scan, LONGEST_SCAN))
-    short = 2 * sqrt(max(reduction, 1) - 1) if reduction <= ONE_BY_ONE else 0.0
+    short = (reduction - 1) / 4 if reduction <= ONE_BY_ONE else 0.0
     rounded = max(2 * log2(max(reduction, 1)), short, serial)
     return own * 4 + min(own, EPSILON["float32"]) * rounded
 
