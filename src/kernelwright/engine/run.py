@@ -79,7 +79,9 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
         parts.evaluator, journal, EnvironmentKey(task, environment, config.policy, store.card.id), parts.cache
     )
     router = parts.router or ModelRouter({}, make_model)
-    aids = Aids(parts.predictor, _builder(task, config, parts), _parts(task, config, parts, router, journal))
+    aids = Aids(
+        environment, parts.predictor, _builder(task, config, parts), _parts(task, config, parts, router, journal)
+    )
     progress = Progress(task, config, journal, aids)
     strategy = fresh_strategy(store, config)
     ending = await _end(strategy, parts, judge, progress, journal)

@@ -28,6 +28,12 @@ _CONSTANT = r"(?m)^{name} = \d+$"
 
 
 @cache
+def rules() -> str:
+    """How the referee judges, for whoever writes kernels: a Markdown list that prompts, SKILL.md and MCP share."""
+    return files("kernelwright.knowledge").joinpath("rules.md").read_text(encoding="utf-8").strip()
+
+
+@cache
 def techniques() -> tuple[Technique, ...]:
     """Every technique, by name.
 

@@ -95,6 +95,16 @@ class Cost(Record):
         )
 
 
+class Setting(Record):
+    """One point of a candidate's tunables that was tried."""
+
+    values: dict[str, int]
+    """By the tunable's name."""
+    outcome: str
+    latency_us: float | None = None
+    """None: it has no time."""
+
+
 class Attempt(Record):
     """One proposal and what became of it."""
 
@@ -108,6 +118,8 @@ class Attempt(Record):
     """The attempt whose evaluation this is, when the same candidate was met before."""
     tuned: int = 0
     """Points of the declared tunables that were measured to choose this one."""
+    settings: tuple[Setting, ...] = ()
+    """Those points, where there were several."""
     cost: Cost
 
     @property

@@ -20,7 +20,7 @@ from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 NOTE_CHARACTERS = 500
 NOTES = 32
 
-MOST_REGISTERS = max(int(row["registers_thread"]) for row in facts().values())
+MOST_REGISTERS = max(int(str(row["registers_thread"])) for row in facts().values())
 """Of one thread, on any architecture."""
 Bytes = Annotated[int, Field(ge=0)]
 
@@ -59,11 +59,18 @@ class Target(Record):
     """`native` on cpu; such as `sm_90` on cuda, `gfx942` on hip."""
     present: bool
     """False: kernels are compiled and interpreted, and no time is claimed."""
+    device: str = ""
+    """The device with a sheet that was asked for by name; empty: whatever has this architecture."""
 
     @property
     def name(self) -> str:
-        """What a person calls it: the kind, or the architecture that is not here."""
-        return self.kind if self.present else self.arch
+        """What a person calls it: the kind, or the device or architecture that is not here."""
+        return self.kind if self.present else self.device or self.arch
+
+    def identity_fields(self) -> dict[str, JsonValue]:
+        """Every field; the device only where one was named."""
+        fields: dict[str, JsonValue] = self.model_dump(mode="json")
+        return fields if self.device else {name: value for name, value in fields.items() if name != "device"}
 
 
 class DeclaredDomain(Record):
@@ -160,5 +167,9 @@ class Task(Record):
     @cached_property
     def id(self) -> str:
         """Hash of all fields but the name: a renamed file is the same task."""
-        fields = {**self.model_dump(mode="json"), "source": self.source.identity_fields()}
+        fields = {
+            **self.model_dump(mode="json"),
+            "source": self.source.identity_fields(),
+            "target": self.target.identity_fields(),
+        }
         return identity("task", fields)

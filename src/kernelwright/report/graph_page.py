@@ -4,8 +4,6 @@ Techniques stand in rings around the start, as many steps away as the ring says.
 the page's own data when it is clicked; nothing is fetched, and every text of the graph is shown as text.
 """
 
-import base64
-import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -98,8 +96,7 @@ def render_graph(graph: TechniqueGraph, figures: Sequence[tuple[str, str]]) -> s
         figures=figures,
         picture=Markup(svg(graph)),
         data=Markup(data.replace("<", "\\u003c")),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        program=script,
     )
 
 

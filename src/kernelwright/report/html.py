@@ -123,13 +123,14 @@ def _settings(card: RunCard) -> list[tuple[str, str]]:
     return flat
 
 
-def page(template: str, rules: str = "", **shown: object) -> str:
-    """A template as one file, in the style of every page and, after it, `rules`; the policy names them by hash."""
-    rules = style() + rules
+def page(template: str, rules: str = "", program: str | None = None, **shown: object) -> str:
+    """A template as one file, in the style of every page and, after it, `rules`; the policy names them by hash.
+
+    `program` is the page's own script; without one it has the copy buttons'.
+    """
+    rules, code = style() + rules, script() if program is None else program
     body = templates().get_template(template)
-    return body.render(
-        shown, style=Markup(rules), script=Markup(script()), policy=policy(rules, script()), version=__version__
-    )
+    return body.render(shown, style=Markup(rules), script=Markup(code), policy=policy(rules, code), version=__version__)
 
 
 def policy(style: str, script: str) -> Markup:

@@ -33,9 +33,9 @@ def fenced(text: str, tag: str = "") -> str:
     return f"{fence}{tag}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
 
 
-def inline(text: str) -> str:
+def inline(text: str, characters: int = LONGEST_NAME) -> str:
     """The text as one line without backticks, to stand within a sentence."""
-    return _UNSAFE.sub(" ", text).strip()[:LONGEST_NAME]
+    return _UNSAFE.sub(" ", text).strip()[:characters]
 
 
 LINES, CHARACTERS = 150, 12_000
