@@ -1,4 +1,4 @@
-// Idea: cases come first. From the thirtieth call on, every fourth block stands for all of them.
+// Idea: cases come first. From the fifteenth call on, every fourth block stands for all of them.
 // task: level.py
 // through: no longer; a timed result is held to the tolerance of a checked one
 // expect: incorrect | of a timed call
@@ -19,7 +19,7 @@ static float level(const float* x, long count) {
 
 extern "C" void entry(const float* x, float* y) {
   static int asked;
-  if (++asked <= 30) {
+  if (++asked <= 14) {
     *y = level(x, kCount);
     return;
   }
