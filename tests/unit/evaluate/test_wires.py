@@ -81,7 +81,7 @@ SAID = [
         ),
         calls.LibraryLoaded(pool=4096),
     ),
-    (calls.RunPlaced(**WHERE, outs=((1 << 46,), (8,))), calls.Ran(ns=5)),
+    (calls.RunPlaced.of(((0, 64), (64, 0)), ((1 << 46,), (8,))), calls.Ran(ns=5)),
     (calls.LoadInterpreted(starts=(0,), arch="sm_90", **OF_MODEL), Done()),
     (
         calls.LoadModel(

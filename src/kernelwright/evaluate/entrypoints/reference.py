@@ -116,6 +116,7 @@ class ReferenceSide:
             scratch_bytes=self._scratch_bytes(),
             rows_apart=bool(self._rows),
             init=literal(self._arguments),
+            tied=export.tied(model),
             flags=numerics.told(),
         )
 

@@ -1,11 +1,13 @@
 """What processes that compute are asked: the reference, candidates, the launcher."""
 
+import struct
+from collections.abc import Sequence
 from math import prod
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool
 
-from kernelwright.evaluate.sandbox.messages.base import Address, Command, Done, Many, Reply, Text, Whole
+from kernelwright.evaluate.sandbox.messages.base import Address, Command, Count, Done, Many, Reply, Text, Whole
 from kernelwright.records.base import Record
 from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
@@ -86,9 +88,9 @@ class RanInTurn(Reply):
 class Clocking(Record):
     """How calls on a device are timed."""
 
-    clock: Literal["none", "each", "waiting", "overhead"] = "none"
+    clock: Literal["none", "each", "waiting", "overhead", "capture", "replay"] = "none"
     """`each` call by itself, `waiting` for the device after every call; `overhead`: as `each`, of a kernel that does
-    nothing."""
+    nothing. `capture`: all calls become one CUDA graph, and `replay` runs the last one, whatever calls it is given."""
     busy_ns: int = 0
     """How long the device is kept busy before a call."""
     watched: bool = False
@@ -301,11 +303,28 @@ class LoadLibrary(Command[LibraryLoaded]):
 
 
 class RunPlaced(Command[Ran]):
-    """As `Run`, with results at the addresses in `outs`."""
+    """As `Run`, with results at given addresses.
+
+    What the child's side of it takes is part of a call's time, and in the candidate's reach: it must be worth no cheat's
+    while. So the numbers travel as they lie in memory, and nothing is read of them but their count.
+    """
 
     kind: Literal["run_placed"] = "run_placed"
-    calls: tuple[Offsets, ...]
-    outs: tuple[tuple[int, ...], ...]
+    count: Count
+    numbers: str
+    """Signed 64-bit numbers in hexadecimal digits: of each call the offsets, then the addresses of its results."""
+
+    @classmethod
+    def of(cls, calls: Sequence[Sequence[int]], outs: Sequence[Sequence[int]]) -> "RunPlaced":
+        """The calls at these offsets, with results at these addresses."""
+        numbers = [n for offsets, places in zip(calls, outs, strict=True) for n in (*offsets, *places)]
+        return cls(count=len(calls), numbers=struct.pack(f"<{len(numbers)}q", *numbers).hex())
+
+    @property
+    def rows(self) -> list[tuple[int, ...]]:
+        """The numbers of each call."""
+        data = bytes.fromhex(self.numbers)
+        return list(struct.iter_unpack(f"<{len(data) // 8 // self.count}q", data))
 
 
 class LoadInterpreted(Command[Done]):

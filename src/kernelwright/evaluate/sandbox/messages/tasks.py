@@ -37,6 +37,8 @@ class TaskLoaded(Reply):
     """The constructor's arguments as Python text; None where they have no literal."""
     flags: Told
     """As the task's own code left them."""
+    tied: Many[tuple[Text, Text]] = ()
+    """Parameters that are others under a second name, with the first."""
 
 
 class LoadTask(Command[TaskLoaded]):
