@@ -327,7 +327,7 @@ def build_graph(request: BuildRequest, suppliers: Suppliers | None = None) -> Bu
 async def _build(request: BuildRequest, suppliers: Suppliers) -> BuildReport:
     evaluator = suppliers.open_evaluator(Policy(baselines=("eager",), final_baselines=()))
     try:
-        return await build(request, evaluator, suppliers.listener)
+        return await build(request, evaluator, suppliers.listener, suppliers.model)
     finally:
         await evaluator.close()
 

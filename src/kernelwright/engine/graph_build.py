@@ -6,22 +6,34 @@ be read, relabelled or judged is dropped with the reason; the others stay.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
 from kernelwright.engine.events import Listener, Phase, silent
+from kernelwright.engine.gateway.router import ModelRouter
 from kernelwright.engine.target import resolve_target
-from kernelwright.errors import KernelwrightError, StoreError, UsageError
+from kernelwright.errors import KernelwrightError, StoreError, TaskError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.knowledge.graph.file import graph_text, read_graph
-from kernelwright.knowledge.graph.merge import merged, name_of, own_labels, read_labels, relabelled, with_example
+from kernelwright.knowledge.graph.merge import (
+    merged,
+    name_of,
+    own_labels,
+    read_labels,
+    read_steps,
+    relabelled,
+    with_example,
+)
 from kernelwright.knowledge.graph.switched import read_switched, trajectories
 from kernelwright.knowledge.library import exemplified, technique_names
-from kernelwright.languages import language, names_for
+from kernelwright.languages import names_for
+from kernelwright.models.config import ModelConfig
+from kernelwright.models.table import ChatModel, make_model
+from kernelwright.propose.llm.trajectory import Ask, reason, relabel
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.evaluation import Evaluation, Measured, is_right, speedup_over_eager
@@ -53,11 +65,14 @@ class BuildRequest:
     """What to build a graph from."""
 
     sources: Sequence[Path]
-    """Run folders, `.json` files of trajectories, and sources with switches; the task of the last lies above them."""
+    """Run folders, `.json` files of trajectories, sources with switches (their task lies in the folder above), and, where a
+    model reasons, tasks."""
     out: Path
     target: str | None = None
     relabel: bool = True
     """Whether a method that no technique is called by becomes a new one; else its trajectory is dropped."""
+    models: Mapping[str, ModelConfig] = field(default_factory=dict)
+    """Who reasons about tasks and names the steps; none: every source is a trajectory already."""
 
 
 class Noted(Record):
@@ -88,7 +103,12 @@ class Source:
     judged: dict[str, Judged]
 
 
-async def build(request: BuildRequest, evaluator: Evaluator | None, listener: Listener = silent) -> BuildReport:
+async def build(
+    request: BuildRequest,
+    evaluator: Evaluator | None,
+    listener: Listener = silent,
+    make: Callable[[ModelConfig], ChatModel] = make_model,
+) -> BuildReport:
     """Merge all trajectories into the graph at `request.out`, which is begun if it is not there.
 
     Raises:
@@ -102,7 +122,7 @@ async def build(request: BuildRequest, evaluator: Evaluator | None, listener: Li
     notes = request.out.with_name(f"{request.out.name}.judged.jsonl")
     with open_lines(Noted, notes) as lines:
         judge = _Judge(evaluator, request.target, {(n.task, n.code): n.judged for n in lines.read()}, lines.append)
-        for source in _sources(request.sources, dropped):
+        for source in await _gathered(request, evaluator, dropped, make):
             if source.trajectory.id in graph.merged:
                 known += 1
                 continue
@@ -188,6 +208,41 @@ def judged_of(found: Evaluation) -> Judged:
 
 
 # --- where trajectories come from ---------------------------------------------------------------------------------------
+
+
+async def _gathered(
+    request: BuildRequest, evaluator: Evaluator | None, dropped: list[str], make: Callable[[ModelConfig], ChatModel]
+) -> list[Source]:
+    """Every trajectory: those that are there, or, where a model reasons, its own about each task."""
+    if not request.models or evaluator is None:
+        return list(_sources(request.sources, dropped))
+    router, found = ModelRouter(request.models, make), []
+    try:
+        for path in request.sources:
+            try:
+                found.append(await _reasoned(path, request, evaluator, router.model("coder").reply))
+            except (TaskError, UsageError, ValidationError) as error:
+                reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+                dropped.append(f"{path}: {reason}")
+    finally:
+        await router.close()
+    return found
+
+
+async def _reasoned(path: Path, request: BuildRequest, evaluator: Evaluator, ask: Ask) -> Source:
+    """A model's trajectory for a task, under the graph's names."""
+    source = read_task(path)
+    target = resolve_target(request.target)
+    task = await evaluator.admit(source, target)
+    language = names_for(target.kind)[0]
+    steps = read_steps(await reason(ask, task, language))
+    known = sorted(technique_names())
+    labels = read_labels(await relabel(ask, [step.method for step in steps], known))
+    given = Trajectory(
+        task=source.name, family=task.graph.family, kind=target.kind, language=language, sizes=source.sizes,
+        source=source.origin, steps=steps,
+    )  # fmt: skip
+    return Source(relabelled(given, labels, known), source, {})
 
 
 def _sources(paths: Sequence[Path], dropped: list[str]) -> Iterator[Source]:
@@ -311,7 +366,7 @@ def _step(card: Technique, shows: Example) -> StepExample:
         task=f"the card {card.name}",
         family=card.families[0] if card.families else "",
         kind=kind,
-        language=language(written).name,
+        language=written,
         sizes={size.name: size.value for size in shows.sizes},
         before=code_id(shows.before),
         after=code_id(shows.after),

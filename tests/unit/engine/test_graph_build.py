@@ -11,12 +11,14 @@ from contextlib import closing
 import pytest
 
 from kernelwright.engine.config import RunConfig
+from kernelwright.engine.gateway.router import read_models
 from kernelwright.engine.graph_build import BuildRequest, build, of_run
 from kernelwright.engine.graph_scope import graph_id, scope_of
 from kernelwright.errors import RefereeError, StoreError, UsageError
 from kernelwright.knowledge.graph.file import graph_text, read_graph
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.chat import ChatReply
 from kernelwright.records.technique_graph import START
 from kernelwright.search.regraph import ReGraphConfig
 from kernelwright.store.run import RunStore
@@ -236,3 +238,61 @@ def test_a_kill_between_the_weights_and_the_end_of_a_run_counts_once_and_two_wri
 def test_the_start_is_a_node_of_every_graph(folder):
     built(folder, "way.json")
     assert read_graph(folder / "graph.json").nodes[0] == START
+
+
+class Reasons:
+    """A model that gives these answers in order."""
+
+    name = "openai:reasons"
+
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
+
+    async def reply(self, request):
+        self.asked.append(request)
+        return ChatReply(text=self.answers.pop(0), model="reasons")
+
+    async def close(self):
+        self.closed = True
+
+
+LABELS = [{"existed": "yes", "method": "threads-over-rows"}, {"existed": "no", "method": "magic"}]
+
+
+UNKNOWN = {"existed": "yes", "method": "magic"}
+
+
+def reasoned(folder, *answers):
+    model = Reasons(*answers)
+    request = BuildRequest([folder / "twice.cpp"], folder / "graph.json", "cpu", models=read_models(["openai:reasons"]))
+    return asyncio.run(build(request, Judges(outcomes=("measured",)), make=lambda config: model)), model
+
+
+def test_a_model_reasons_about_a_task_and_names_its_steps(folder):
+    said = f"Here:\n```json\n{json.dumps(steps('omp', 'Abracadabra'))}\n```"
+    report, model = reasoned(folder, said, json.dumps(LABELS))
+    assert (report.merged, report.dropped) == (1, ())
+    assert [edge.key for edge in read_graph(folder / "graph.json").edges] == [
+        "start>threads-over-rows",
+        "threads-over-rows>magic",
+    ]
+    first, second = (request.messages[-1].text for request in model.asked)
+    assert "void twice" in first
+    assert "`threads-over-rows`" in second
+    assert "- Abracadabra" in second
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (("I cannot.", ""), "the trajectory cannot be read"),
+        ((json.dumps(steps("a", "b")), json.dumps(LABELS[:1])), "2 steps got 1 labels"),
+        ((json.dumps(steps("a", "b")), json.dumps([LABELS[0], UNKNOWN])), "no technique has that name"),
+        ((json.dumps(steps("a")), "{}"), "the relabelling cannot be read"),
+    ],
+)  # fmt: skip
+def test_what_a_model_says_wrong_drops_its_trajectory(folder, answers, words):
+    report, model = reasoned(folder, *answers)
+    assert report.merged == 0
+    assert words in report.dropped[0]
+    assert model.closed

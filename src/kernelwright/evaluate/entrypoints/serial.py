@@ -140,18 +140,23 @@ class SerialFunction:
     # --- admission ------------------------------------------------------------------------------------------------
 
     def _sanitize(self) -> None:
-        """Run it once where every fault is fatal, in a process of its own."""
+        """Run it once where every fault is fatal, in a process of its own.
+
+        That process only calls the function: after a fork, torch's threads are gone and whatever waits for them hangs.
+        """
         function = self._compiled((*SANITIZED, "-shared", "-fPIC", "-w"), "sanitized", double=False)
-        log = self._folder / "sanitizer.log"
+        log, arguments = self._folder / "sanitizer.log", self._guarded()
         child = os.fork()
         if child == 0:
-            with log.open("wb") as file:
-                os.dup2(file.fileno(), 2)
-            self._guarded(function)
+            os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+            function(*(a.value if isinstance(a, _Guarded) else a for a in arguments))
             os._exit(0)
         _, status = os.waitpid(child, 0)
+        for argument in arguments:
+            if isinstance(argument, _Guarded):
+                argument.free()
         if status != 0:
-            said = log.read_text(errors="replace").strip()[:1500]
+            said = log.read_text(errors="replace").strip()[:1500] if log.exists() else ""
             fault = (
                 "it reads or writes outside of an argument's memory"
                 if os.WIFSIGNALED(status)
@@ -159,7 +164,8 @@ class SerialFunction:
             )
             raise RuntimeError(f"the serial function is at fault under sanitizers: {said or fault}")
 
-    def _guarded(self, function: Any) -> None:  # noqa: ANN401
+    def _guarded(self) -> list[Any]:
+        """Arguments, the arrays among them between guards."""
         given = self.inputs()
         results = self._outputs(given, double=False)
         read, written = iter(given), iter(results)
@@ -168,11 +174,10 @@ class SerialFunction:
             if not a.pointer:
                 arguments.append(self._value(a, double=False))
                 continue
-            tensor = next(written) if a.out or a.inout else next(read)
+            arguments.append(_Guarded(next(written) if a.out or a.inout else next(read)))
             if a.inout:
                 next(read)
-            arguments.append(ctypes.c_void_p(_between_guards(tensor)))
-        function(*arguments)
+        return arguments
 
     def _check_cases(self) -> None:
         for number, case in enumerate(self._spec.cases):
@@ -258,23 +263,29 @@ def _drawn(argument: SerialArgument, shape: tuple[int, ...], bound: int) -> torc
     )
 
 
-def _between_guards(tensor: torch.Tensor) -> int:
-    """The address of a copy whose last byte lies before a page that nobody may touch; so does one before its first page."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
-    libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    size = max(tensor.numel() * tensor.element_size(), 1)
-    room = -(-size // _PAGE) * _PAGE
-    base = libc.mmap(
-        None, room + 2 * _PAGE, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0
-    )
-    for guard in (base, base + _PAGE + room):
-        libc.mprotect(guard, _PAGE, 0)
-    start: int = base + _PAGE + room - size
-    start -= start % tensor.element_size()
-    ctypes.memmove(start, tensor.data_ptr(), tensor.numel() * tensor.element_size())
-    return start
+class _Guarded:
+    """A copy of an array whose last byte lies before a page that nobody may touch; so does one before its first page."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc.mmap.restype = ctypes.c_void_p
+        numbers = (ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+        self._libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *numbers)
+        self._libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        self._libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+        size = tensor.numel() * tensor.element_size()
+        room = -(-max(size, 1) // _PAGE) * _PAGE
+        access, kind = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self._whole = room + 2 * _PAGE
+        self._base: int = self._libc.mmap(None, self._whole, access, kind, -1, 0)
+        for guard in (self._base, self._base + _PAGE + room):
+            self._libc.mprotect(guard, _PAGE, 0)
+        self.value = ctypes.c_void_p(self._base + _PAGE + room - size)
+        ctypes.memmove(self.value, tensor.data_ptr(), size)
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self._libc.munmap(self._base, self._whole)
 
 
 def _array(stored: str) -> torch.Tensor:

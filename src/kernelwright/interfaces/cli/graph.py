@@ -35,6 +35,10 @@ def graph(  # noqa: PLR0913  a flag is a parameter
     known: Annotated[
         bool, typer.Option("--known", help="build: drop trajectories with a method that no technique is called by.")
     ] = False,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="build: the paths are tasks; this model reasons about them and names its steps."),
+    ] = None,
     page: Annotated[Path | None, typer.Option("--html", help="show: the page to write. Default: graph.html.")] = None,
     svg: Annotated[Path | None, typer.Option("--svg", help="show: the picture alone, for papers.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -47,7 +51,8 @@ def graph(  # noqa: PLR0913  a flag is a parameter
 
     files = tuple(paths or ())
     if action == "build":
-        _build(context, api.BuildRequest(files, _needed(out, "build"), target, relabel=not known), json)
+        models = api.read_models(model or ())
+        _build(context, api.BuildRequest(files, _needed(out, "build"), target, not known, models), json)
     elif action == "merge":
         _say(api.merge_graphs(files, _needed(out, "merge")), json)
     elif action == "show":

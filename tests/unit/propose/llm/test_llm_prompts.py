@@ -22,8 +22,8 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 REWRITE = os.environ.get("REWRITE_SNAPSHOTS") == "1"
 """With this the golden texts are written anew: read the difference before it is committed."""
 ORDER = [
-    "Task", "Host context", "Reference", "Hardware", "How it is judged", "Figures", "Candidate", "Compiler log", "Mismatch", "Profile",
-    "History", "Technique", "Techniques", "Advice", "Instruction", "Reply",
+    "Task", "Host context", "Reference", "Hardware", "How it is judged", "Figures", "Candidate", "Compiler log", "Mismatch",
+    "Profile", "History", "Technique", "Techniques", "Advice", "Instruction", "Reply",
 ]  # fmt: skip
 ADVISED = '{"bottleneck": "memory", "method": "vector loads", "plan": "float4"}'
 WRITERS = [
@@ -256,5 +256,5 @@ def test_every_part_is_used(facts):
     folder = files("kernelwright.propose.llm").joinpath("prompts")
     assert {f"parts/{file.name}" for file in folder.joinpath("parts").iterdir()} <= used
     assert {file.name for file in folder.iterdir() if file.is_file()} - used == {
-        "again.md", "again-tools.md", "navigator-apply-technique.md",
+        "again.md", "again-tools.md", "navigator-apply-technique.md", "graph-reason.md", "graph-relabel.md",
     }  # fmt: skip
