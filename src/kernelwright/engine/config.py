@@ -7,7 +7,7 @@ is resumed. Each part's options are next to the part (`search`, `records.policy`
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
@@ -23,6 +23,9 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.task import TaskLimits
 from kernelwright.reward.table import is_reward, reward_names
 from kernelwright.search.table import DEFAULT, AnyStrategy
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
@@ -117,12 +120,16 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
         return RunConfig.model_validate(settings)
     except ValidationError as error:
         faults = "; ".join(
-            f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors()
+            f"{'.'.join(str(part) for part in fault['loc'])}: {_said(fault)}" for fault in error.errors()
         )
         where = f"configuration {str(file)!r} and the flags" if file else "the flags"
         raise UsageError(
             f"{where} do not make a run: {faults}. {page('configuration.md')} lists every setting"
         ) from None
+
+
+def _said(fault: "ErrorDetails") -> str:
+    return "there is no such setting" if fault["type"] == "extra_forbidden" else fault["msg"]
 
 
 def wished(config: RunConfig, limits: TaskLimits) -> RunConfig:

@@ -85,8 +85,9 @@ def read_model(text: str) -> ModelConfig:
     provider = SHORT.get(written, written)
     name, _, url = rest.partition("@http")
     if not name or not is_provider(provider):
+        hint = f" (openai:{text} for OpenAI's)" if text and ":" not in text else ""
         raise UsageError(
-            f"model {text!r} is not PROVIDER:NAME or PROVIDER:NAME@URL, with a provider of {', '.join(provider_names())}"
+            f"model {text!r} is not PROVIDER:NAME or PROVIDER:NAME@URL, with a provider of {', '.join(provider_names())}{hint}"
         )
     if not url and (bare := _BARE_ADDRESS.search(name)) is not None:
         whole = f"{provider}:{name[: bare.start()]}@http://{bare[0][1:]}"

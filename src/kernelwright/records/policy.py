@@ -49,6 +49,7 @@ Defence = Literal[
     "capture",
     "watched",
     "cold_cache",
+    "device_state",
 ]
 """One name a defence; `tests/cheats` and `tests/gpu` switch each off to see its cheat get through."""
 

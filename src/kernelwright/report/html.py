@@ -91,6 +91,7 @@ def alone(chart: Markup) -> str:
     width, height = head.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
     size = f'xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
     paper = '<rect width="100%" height="100%" fill="var(--card)"/>'
+    rules += f".chart {{ width: {width}px; height: {height}px; }}"  # on a page it takes the room that there is
     return f"{head.replace('<svg', f'<svg {size}', 1)}><style>{rules}</style>{paper}{body}\n"
 
 

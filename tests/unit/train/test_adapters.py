@@ -46,13 +46,13 @@ def test_trl_gets_rows_and_a_reward_function_that_says_none_for_what_is_unknown(
     assert logged == [("right", 1.0)]
 
 
-def test_verl_gets_parquet_a_score_and_the_samples(environment, tmp_path):
+def test_verl_gets_parquet_a_score_and_the_samples(tmp_path):
     kernel = Candidate(language="cpp", source="// kernel", entry="kernel")
     made = sample("author", sample_task(), kernel, Judged(outcome="verified"))
     (tmp_path / FILE).write_text(made.model_dump_json() + "\n")
-    files = list(verl.export(environment, tmp_path / FILE, tmp_path / "out"))
+    files = list(verl.export(tmp_path, tmp_path / "out", Settings(reward="kevin")))
     assert [file.name for file in files] == [
-        "train.parquet", "heldout.parquet", "samples.jsonl", "compute_score.py", "grpo.yaml",
+        "train.parquet", "samples.jsonl", "compute_score.py", "grpo.yaml",
     ]  # fmt: skip
     (row,) = parquet.read_table(tmp_path / "out" / "train.parquet").to_pylist()
     assert row["extra_info"] == {"split": "train", "index": 0}

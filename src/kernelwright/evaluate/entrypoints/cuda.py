@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from kernelwright.evaluate.entrypoints import numerics, session
-from kernelwright.evaluate.entrypoints.device_clock import Left, clocked, publish, the_clock
+from kernelwright.evaluate.entrypoints.device_clock import Left, OneGraph, clocked, publish, the_clock
 from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
@@ -162,7 +162,13 @@ class CudaSide:
 
     def run(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Call the model once for every list of offsets; results stay on the device until the next run."""
+        if command.how.clock == "replay":
+            return self._replayed(command)
         calls = [(offsets, self._arguments(offsets)) for offsets in command.calls]
+        if command.how.clock == "capture":
+            with torch.no_grad():
+                self._graph = OneGraph(lambda offsets, inputs: self._called(inputs), calls)
+            return messages.Clocked(ns=0)
         self._results = []
         self._poison(len(calls))
         left = Left(lambda i: self._after(calls[i][-1]))
@@ -174,6 +180,13 @@ class CudaSide:
             values, times = clocked(enqueue, len(calls), command.how, prepare)
             self._results = [(*value, *after) for value, after in zip(values, left.all(len(calls)), strict=True)]  # type: ignore[misc]
         return times
+
+    def _replayed(self, command: messages.RunOnDevice) -> messages.Clocked:
+        """The captured calls once more; without any, an empty question."""
+        if not command.calls:
+            return messages.Clocked(ns=0)
+        self._results = [plain(r) for r in self._graph.results]
+        return self._graph.replay()
 
     def export(self, command: messages.Export) -> messages.Exported:
         """Copy the last results to the outbox."""

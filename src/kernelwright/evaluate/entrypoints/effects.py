@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate.entrypoints import distance
 from kernelwright.evaluate.triton.model import flatten
-from kernelwright.evaluate.verify import compare
 
 PIECE = 1 << 26
 _WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -35,7 +35,7 @@ class Effects:
     @property
     def finite(self) -> bool:
         """Whether no result is NaN or infinite."""
-        return all(compare.all_finite(t) for t in self.results if t.is_floating_point() or t.is_complex())
+        return all(distance.finite(t) for t in self.results if t.is_floating_point() or t.is_complex())
 
 
 def observe(model: torch.nn.Module, called: Callable[[], object], leaves: Sequence[object]) -> Effects:
@@ -79,8 +79,7 @@ def _difference(some: torch.Tensor, other: torch.Tensor) -> float:
         return 0.0
     if not (some.is_floating_point() or some.is_complex()):
         return float("inf")
-    one, two = compare.real(some), compare.real(other)
-    return compare.largest_error(one, two, compare.scale_of(two))
+    return distance.apart(some, other)
 
 
 def _state(model: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -97,7 +96,7 @@ def _sum_of_bits(tensor: torch.Tensor) -> int:
 
 
 def _words(tensor: torch.Tensor) -> torch.Tensor:
-    plain = compare.real(tensor).contiguous().reshape(-1)
+    plain = distance.real(tensor).contiguous().reshape(-1)
     return plain.view(_WORDS[plain.element_size()])
 
 

@@ -172,3 +172,15 @@ class _Watching(torch.fx.Interpreter):  # type: ignore[misc]
         if n.name in self.nodes and isinstance(result, torch.Tensor):
             self.seen[n.name] = result
         return result
+
+
+def tied(model: torch.nn.Module) -> list[tuple[str, str]]:
+    """Names that share all of their memory with an earlier one, as tied weights do."""
+    seen: dict[tuple[int, tuple[int, ...], tuple[int, ...]], str] = {}
+    found = []
+    for name, tensor in model.state_dict().items():
+        place = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride())
+        if tensor.numel() and place in seen:
+            found.append((name, seen[place]))
+        seen.setdefault(place, name)
+    return found

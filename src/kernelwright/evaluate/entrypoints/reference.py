@@ -3,7 +3,6 @@
 The task is untrusted code too. Its process sees seeds and expected results, which no candidate's process does.
 """
 
-import ast
 import copy
 import inspect
 import random
@@ -11,7 +10,6 @@ import secrets
 import socket
 import time
 import traceback
-import types
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import isfinite
@@ -25,8 +23,10 @@ from kernelwright.evaluate.entrypoints.domains import Evidence, evidence, with_d
 from kernelwright.evaluate.entrypoints.effects import Effects, differences, observe
 from kernelwright.evaluate.entrypoints.export import Watch, spec_of
 from kernelwright.evaluate.entrypoints.slices import sliced_inputs
+from kernelwright.evaluate.entrypoints.task_file import double, executed, init_arguments, literal, module_of
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
+from kernelwright.evaluate.sandbox.messages import tasks
 from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
@@ -46,23 +46,6 @@ ASSERTING = frozenset(
     f"aten.{name}.default" for name in ("binary_cross_entropy", "bernoulli", "multinomial", "poisson", "bernoulli_")
 )
 """Operations that trap the whole device outside their domain: nothing is tried there."""
-
-
-class _Function(torch.nn.Module):  # type: ignore[misc]
-    """A task whose `Model` is a plain function."""
-
-    def __init__(self, function: Call) -> None:
-        super().__init__()
-        self.forward = function
-
-
-def double(value: object) -> object:
-    """A floating or complex tensor in double precision; anything else as it is."""
-    if not isinstance(value, torch.Tensor) or value.dtype.itemsize == 1:
-        return value
-    if value.is_complex():
-        return value.to(torch.complex128)
-    return value.double() if value.is_floating_point() else value
 
 
 def cut_to(value: object, spec: TensorSpec | Scalar) -> object:
@@ -95,7 +78,7 @@ class ReferenceSide:
         self._variants: dict[str, Call] = {}
         self._models: dict[str, torch.nn.Module] = {}
 
-    def load(self, command: messages.LoadTask) -> messages.TaskLoaded:
+    def load(self, command: tasks.LoadTask) -> tasks.TaskLoaded:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(command.threads)
         numerics.begin(command.numerics)
@@ -119,7 +102,7 @@ class ReferenceSide:
         other = self._draw(2)
         self._inputs = _with_domains(specs, seen, [_seen(v) for v in other])
         again = self._observe(model, other)
-        return messages.TaskLoaded(
+        return tasks.TaskLoaded(
             inputs=self._inputs,
             parameters=self._parameters,
             outputs=outputs,
@@ -132,23 +115,24 @@ class ReferenceSide:
             finite=finite and again.finite,
             scratch_bytes=self._scratch_bytes(),
             rows_apart=bool(self._rows),
-            init=_literal(self._arguments),
+            init=literal(self._arguments),
+            tied=export.tied(model),
             flags=numerics.told(),
         )
 
-    def estimate(self, command: messages.EstimateTask) -> messages.Estimated:
+    def estimate(self, command: tasks.EstimateTask) -> tasks.Estimated:
         """How large the task is, on tensors without memory; some code cannot be run on those."""
         try:
             with torch.device("meta"), torch.no_grad():
-                task = _executed(command.source)
-                model = _module_of(task.Model, _init_arguments(task)).to("meta")
+                task = executed(command.source)
+                model = module_of(task.Model, init_arguments(task)).to("meta")
                 leaves, tree = calltree.flatten(task.get_inputs(), ())
                 given = [v.to("meta") if isinstance(v, torch.Tensor) else v for _, v in leaves]
                 args, kwargs = calltree.arguments(tree, given)
                 tensors = [*given, *flatten(model(*args, **kwargs)), *model.state_dict().values()]
         except Exception:  # noqa: BLE001 (the task's own code: then nothing is known)
-            return messages.Estimated(nbytes=0)
-        return messages.Estimated(nbytes=sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor)))
+            return tasks.Estimated(nbytes=0)
+        return tasks.Estimated(nbytes=sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor)))
 
     def reduce(self, command: messages.ReduceTask) -> messages.TaskReduced:
         """From now on, be the same task on fewer elements, for an interpreter that is slow."""
@@ -158,7 +142,7 @@ class ReferenceSide:
             self._build()
         self._inputs, self._reduced = list(found.workload.inputs), True
         return messages.TaskReduced(
-            workload=found.workload, description=found.description, init=_literal(self._arguments)
+            workload=found.workload, description=found.description, init=literal(self._arguments)
         )
 
     def graph(self, command: messages.ExportGraph) -> messages.GraphExported:
@@ -167,16 +151,16 @@ class ReferenceSide:
         self._exported, self._graph = export.graph(self._models["eager"], inputs, self._inputs)
         return messages.GraphExported(graph=self._graph)
 
-    def widen(self, command: messages.Widen) -> messages.Widened:
+    def widen(self, command: tasks.Widen) -> tasks.Widened:
         """Which inputs may have signs too: the reference is finite where they and all before them have."""
         ops = {node.op for node in self._graph.nodes}
         if ops & ASSERTING:
-            return messages.Widened(inputs=())
+            return tasks.Widened(inputs=())
         found: list[int] = []
         for i in command.inputs:
             if all(self._defined((*found, i), factor) for factor in (1.0, 3.0)):
                 found.append(i)
-        return messages.Widened(inputs=found)
+        return tasks.Widened(inputs=found)
 
     def _defined(self, signed: Sequence[int], factor: float) -> bool:
         """Whether the reference is finite on its first inputs with signs by chance, times a factor."""
@@ -342,10 +326,10 @@ class ReferenceSide:
         return sum(isinstance(i, TensorSpec) for i in self._inputs)
 
     def _build(self) -> torch.nn.Module:
-        self._task = _executed(self._source)
+        self._task = executed(self._source)
         _seed(0)
-        self._arguments = _init_arguments(self._task)
-        model = _module_of(self._task.Model, self._arguments)
+        self._arguments = init_arguments(self._task)
+        model = module_of(self._task.Model, self._arguments)
         self._models = {"eager": model.to(self._device)}
         return model
 
@@ -431,30 +415,6 @@ class ReferenceSide:
         return specs
 
 
-def _executed(source: str) -> types.ModuleType:
-    task = types.ModuleType("task")
-    exec(compile(source, "<task>", "exec"), task.__dict__)  # noqa: S102 (a confined child)
-    return task
-
-
-def _init_arguments(task: types.ModuleType) -> list[object]:
-    return list(task.get_init_inputs()) if hasattr(task, "get_init_inputs") else []
-
-
-def _module_of(model: object, arguments: list[object]) -> torch.nn.Module:
-    """The task's `Model`: a class, a module that is there already, or a plain function.
-
-    Raises:
-        TypeError: it is something else.
-    """
-    if isinstance(model, torch.nn.Module):
-        return model
-    found = model(*arguments) if isinstance(model, type) else _Function(model) if callable(model) else model
-    if not isinstance(found, torch.nn.Module):
-        raise TypeError("Model is neither a torch.nn.Module nor a function")
-    return found
-
-
 def _spec(name: str, leaf: object) -> TensorSpec | Scalar:
     if isinstance(leaf, torch.Tensor):
         return spec_of(name, leaf)
@@ -475,15 +435,6 @@ def _with_domains(specs: Sequence[TensorSpec | Scalar], *draws: Sequence[Evidenc
     ]
 
 
-def _literal(arguments: list[object]) -> str | None:
-    """The constructor's arguments as Python text; None where they have no literal."""
-    text = repr(arguments)
-    try:
-        return text if ast.literal_eval(text) == arguments else None
-    except (ValueError, SyntaxError):
-        return None
-
-
 def _seed(seed: int) -> None:
     torch.manual_seed(seed)
     random.seed(seed)
@@ -493,9 +444,9 @@ def _seed(seed: int) -> None:
 def described_by(side: ReferenceSide) -> session.Handlers:
     """What a reference answers on every device."""
     return {
-        messages.LoadTask: side.load,
+        tasks.LoadTask: side.load,
         messages.ExportGraph: side.graph,
-        messages.Widen: side.widen,
+        tasks.Widen: side.widen,
         messages.TakeParameters: side.parameters,
         messages.Prepare: side.prepare,
     }

@@ -15,10 +15,12 @@ import torch
 from kernelwright.evaluate.entrypoints import device_clock, session
 from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish
 from kernelwright.evaluate.entrypoints.effects import Effects
-from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by, double
+from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by
 from kernelwright.evaluate.entrypoints.slices import run_in_slices
+from kernelwright.evaluate.entrypoints.task_file import double
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
+from kernelwright.evaluate.sandbox.messages import tasks
 from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.records.tensor import TensorSpec
@@ -188,7 +190,7 @@ def serve(control: socket.socket) -> None:
     """Answer the grader's questions about the reference."""
     side = CudaReferenceSide("cuda")
     computing: session.Handlers = {
-        messages.EstimateTask: side.estimate,
+        tasks.EstimateTask: side.estimate,
         messages.DrawInto: side.draw_into,
         messages.PutState: side.put_state,
         messages.MapDeviceArena: side.map_all,

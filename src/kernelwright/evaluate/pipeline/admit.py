@@ -21,7 +21,8 @@ from kernelwright.evaluate.sandbox.candidate_process import (
     TamperedError,
 )
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.messages.calls import ExportGraph, LoadTask, TaskLoaded, Widen
+from kernelwright.evaluate.sandbox.messages.calls import ExportGraph
+from kernelwright.evaluate.sandbox.messages.tasks import LoadTask, TaskLoaded, Widen
 from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere
@@ -109,7 +110,9 @@ def _describe(reference: CandidateProcess, source: TaskSource, target: Target, p
     rules = comparators(source, workload, graph, random)
     flags = Numerics(mode=policy.numerics, flags=loaded.flags)
     task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
-    return OriginalTask(task, loaded.init, "", loaded.spread, loaded.scratch_bytes, loaded.rows_apart)
+    return OriginalTask(
+        task, loaded.init, "", loaded.spread, loaded.scratch_bytes, loaded.rows_apart, dict(loaded.tied)
+    )
 
 
 def _widened(
@@ -148,12 +151,18 @@ def _refuse_independent(session: Session) -> None:
     # The mean of a billion elements hardly moves between two draws, so that every value there is counts: other draws
     # and, where the domain admits them, other input distributions.
     for index, spec in enumerate(session.inputs):
-        others = [c for c in session.cases if c.offsets[index] != session.cases[0].offsets[index]]
+        others = [c for c in session.cases if _other_values(session, index, c)]
         if others and spec.numel and all(_same_with(session, index, case) for case in others):
             raise TaskError(
                 f"the result of {session.task.name!r} does not depend on input {spec.name!r}; remove it",
                 "ignores_input",
             )
+
+
+def _other_values(session: Session, index: int, case: Case) -> bool:
+    """Whether an input has other values than in the first case: position ids and masks may be the same in all of them."""
+    given, other = session.cases[0].offsets[index], session.present(case).offsets[index]
+    return given != other and not torch.equal(session.view(index, given), session.view(index, other))
 
 
 def _same_with(session: Session, index: int, other: Case) -> bool:

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from kernelwright.evaluate.backends.backend import Backend, Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline.new_best_audit import audited
-from kernelwright.evaluate.pipeline.timing import time_candidate
+from kernelwright.evaluate.pipeline.replayed import bounded
+from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.session.binding import may_be_weaker
@@ -126,7 +127,8 @@ def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     outcome = audited(trial, clock, loaded, outcome)
     if isinstance(outcome, Measured):
         outcome = outcome.model_copy(update={"library_share": _library_share(loaded)})
-    return outcome
+    with trial.timed("measure"):
+        return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial))
 
 
 def _library_share(loaded: Loaded) -> float | None:

@@ -12,7 +12,6 @@ from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
-from kernelwright.evaluate.verify import compare
 from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.graph import OpGraph, OpNode, Ref, Value
@@ -132,7 +131,7 @@ def _quickest_us(session: Session, calls: int) -> float:
 def _range(session: Session) -> list[Checked]:
     found = []
     for number, expected in enumerate(session.cases[0].expected):
-        value = compare.real(expected.value)
+        value = expected.value
         value = value.to(torch.uint8) if value.dtype == torch.bool else value
         low, high = (float(v) for v in value.aminmax()) if value.numel() else (0.0, 0.0)
         largest = max(abs(low), abs(high))

@@ -130,7 +130,8 @@ def perturbation(scene: Scene) -> str:
     scene.must_have_outputs()
     session = scene.session
     offsets = session.cases[0].offsets
-    changeable = [i for i, spec in enumerate(session.tensors) if _changeable(spec)]
+    structured = [i for i, s in enumerate(session.structures) if s.how != "mixed"]
+    changeable = [i for i, spec in enumerate(session.tensors) if _changeable(spec) and i not in structured]
     if not changeable:
         raise NotRunError("no input has an element that can change alone")
     before = session.results("eager", offsets)

@@ -28,6 +28,8 @@ from kernelwright.evaluate.sandbox.messages.calls import Found, Run, RunInTurn
 GUARD = 4096
 """Bytes of the zone before and behind a result that nobody may write to."""
 GUARD_BYTE = 0xA5
+ERROR = 200
+"""Most characters of an error's name that are kept: it is the child's own word."""
 OUT_OF_MEMORY = ("OutOfMemoryError", "CUDAOutOfMemoryError")
 """What torch raises where the device's memory is full."""
 LOG = 20000
@@ -40,6 +42,10 @@ class ChildRaisedError(Exception):
     def __init__(self, name: str, log: str) -> None:
         super().__init__(f"{name}: {log[-1500:]}")
         self.name, self.log = name, log
+
+
+class ReferenceRaisedError(RefereeError):
+    """An admitted reference raised: what the referee gave it does not suit the task."""
 
 
 class DeviceFullError(Exception):
@@ -212,6 +218,8 @@ class CandidateProcess:
             raise TamperedError(str(error)) from None
         except (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, MalformedError) as error:
             full = isinstance(error, ChildRaisedError) and error.name in OUT_OF_MEMORY
+            if self.trusted and isinstance(error, ChildRaisedError) and not full:
+                raise ReferenceRaisedError(f"{self.trusted} failed: {error!r} {error.log[-2000:]}") from error
             if self.trusted and not full:
                 log = getattr(error, "log", "")
                 raise RefereeError(f"{self.trusted} failed: {error!r} {log[-2000:]}") from error
@@ -268,7 +276,7 @@ class CandidateProcess:
             raise TamperedError(f"answer {answer.serial} came for another question than ours")
         if answer.reply is None:
             assert answer.raised is not None, "an answer has one of them"
-            raise ChildRaisedError(answer.raised.error, answer.raised.log[-LOG:])
+            raise ChildRaisedError(answer.raised.error[:ERROR], answer.raised.log[-LOG:])
         return answer.reply
 
     def _copy(self, pieces: Sequence[tuple[int, int]], into: int) -> None:

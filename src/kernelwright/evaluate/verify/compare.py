@@ -13,6 +13,8 @@ from typing import Protocol
 
 import torch
 
+from kernelwright.evaluate.verify import finer
+from kernelwright.evaluate.verify.finer import ANY, Finer
 from kernelwright.records.graph import OpGraph, OpNode, Ref
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
@@ -28,6 +30,8 @@ SCANS = ("cumsum", "cumprod", "logcumsumexp")
 """Operations of which every partial result is a result."""
 SERIAL = 4.0
 """Ulps for the root of a scan's length (`floor` says why)."""
+ONE_BY_ONE = 2048
+"""Elements of a sum that one accumulator may take one after the other; where values repeat, its roundings have one sign."""
 LONGEST_SCAN = 1 << 20
 """Elements of a scan beyond which its floor grows no more: there it is half precision's rounding."""
 
@@ -78,6 +82,8 @@ class Expected:
     reference_error: float
     allowed: float
     draws: int = 1
+    finer: Finer = ANY
+    """What is allowed of stretches and averages."""
 
     def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
         """See `judge` of this module."""
@@ -94,6 +100,7 @@ class Recomputed:
     reference_error: float
     allowed: float
     draws: int = 1
+    finer: Finer = ANY
 
     @property
     def value(self) -> torch.Tensor:
@@ -102,12 +109,8 @@ class Recomputed:
 
     def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
         """See `judge` of this module."""
-        return judge(got[0], Expected(self.value, self.scale, self.reference_error, self.allowed))
-
-
-def real(values: torch.Tensor) -> torch.Tensor:
-    """Complex numbers as pairs of real ones, along a last dimension more; anything else as it is."""
-    return torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
+        expected = Expected(self.value, self.scale, self.reference_error, self.allowed, finer=self.finer)
+        return judge(got[0], expected)
 
 
 def scale_of(reference: torch.Tensor) -> float:
@@ -123,7 +126,9 @@ def scale_of(reference: torch.Tensor) -> float:
 def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
     """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers.
 
-    A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness.
+    A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness. A tree
+    of partial sums costs the logarithm of its length; to a short sum one accumulator may add every term, each for a quarter
+    of an ulp: beside a large one, small ones that are alike are all rounded the same way.
     A scan over `scan` elements may be done one by one, since each partial result is asked for. Its n roundings, each
     uniform within half an ulp of the running value s, add up like a random walk (Higham and Mary 2019): a deviation of
     0.2 eps sqrt(n) rms(s), five of which are met among many elements; and rms(s) is up to four times what errors are
@@ -131,7 +136,9 @@ def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
     """
     own = EPSILON.get(spec.dtype, 0.0)
     serial = SERIAL * sqrt(min(scan, LONGEST_SCAN))
-    return own * 4 + min(own, EPSILON["float32"]) * max(2 * log2(max(reduction, 1)), serial)
+    short = (reduction - 1) / 4 if reduction <= ONE_BY_ONE else 0.0
+    rounded = max(2 * log2(max(reduction, 1)), short, serial)
+    return own * 4 + min(own, EPSILON["float32"]) * rounded
 
 
 def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:
@@ -182,8 +189,10 @@ def largest_error(got: torch.Tensor, reference: torch.Tensor, scale: float) -> f
     return float(torch.stack([error_of(g, w, scale).max() for g, w in pairs]).max())
 
 
-def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float) -> bool:
+def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float, local: float = float("inf")) -> bool:
     """Whether every row of `got` is within what is allowed of its row of `reference`, each by its own scale.
+
+    `local` is what is allowed of a piece (`finer`).
 
     One answer for all rows, shape (rows, …): on a device each question costs more than the arithmetic.
     """
@@ -207,7 +216,7 @@ def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
         return 0.0, None
     worst = largest_error(got, expected.value, expected.scale)
     if worst <= expected.allowed:
-        return worst, None
+        return worst, _coarse(got, expected)
     if got.dtype.is_floating_point:
         wrong = not_finite(got)
         if wrong:
@@ -219,6 +228,15 @@ def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
         f"(relative error {worst:.3g}, allowed {expected.allowed:.3g})"
     )
     return worst, Wrong("value", evidence, worst)
+
+
+def _coarse(got: torch.Tensor, expected: Expected) -> Wrong | None:
+    """Why a result is refused in which no single error is too large."""
+    if expected.finer == ANY:
+        return None
+    found = finer.figures(got, expected.value, expected.scale)
+    why = finer.told(found, expected.finer)
+    return Wrong("value", why, max(found.local, found.averaged)) if why else None
 
 
 def _off(got: torch.Tensor, expected: Expected) -> tuple[int, int]:

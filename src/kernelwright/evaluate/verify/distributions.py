@@ -103,6 +103,16 @@ def apply(
     return changed
 
 
+def keeps(distribution: InputDistribution, how: str) -> bool:
+    """Whether an input distribution leaves an input what it is, whose contents are made as `how` says (`timing/structure.py`).
+
+    A matrix with zeros in their places may be scaled, and no element of it replaced; what is sorted, symmetric or of rows of
+    length one is left as it was drawn.
+    """
+    replaces = distribution.change in (_huge, _integers)
+    return how == "mixed" or (how == "aligned" and not replaces)
+
+
 def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
     """A parameter away from its initial value, where a scale of one or a bias of zero could be left out unnoticed.
 

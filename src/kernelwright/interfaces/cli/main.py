@@ -144,7 +144,7 @@ app = typer.Typer(
     cls=Verbs,
     help="Write, prove and speed up GPU kernels, in a closed loop with measured feedback.",
     epilog="Exit codes: 0 right kernel, 1 no right kernel, 2 usage, 3 task, 4 machine, 5 run folder, 6 referee, "
-    "7 proposer, 8 receipt, 9 a verdict no longer holds, 10 no answer from a model, 130 interrupted.",
+    "7 proposer, 8 receipt, 9 a verdict no longer holds, 10 no answer from a model, 11 PyTorch stays, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

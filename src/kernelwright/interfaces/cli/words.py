@@ -41,7 +41,8 @@ def short(versus: "Sequence[Versus]") -> str:
 
 def gain(versus: "Sequence[Versus]") -> str:
     """Such as `: 2.91x eager (2.85 to 2.98), 1.02x torch.compile (0.99 to 1.04)`; empty for what was not timed."""
-    told = (f"{speedups([v])} ({v.speedup.low:.2f} to {v.speedup.high:.2f})" for v in versus)
+    ends = (f" ({v.speedup.low:.2f} to {v.speedup.high:.2f})" if not v.speedup.blurred else "" for v in versus)
+    told = (f"{speedups([v])}{interval}" for v, interval in zip(versus, ends, strict=True))
     return f": {', '.join(told)}" if versus else ""
 
 

@@ -4,7 +4,7 @@ verl is not imported and not needed here: its versions pin others than ours. On 
 package, so it must be installed beside verl, without the extra `train`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
 from kernelwright.engine.suppliers import Suppliers
@@ -12,7 +12,8 @@ from kernelwright.errors import UsageError
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.store.files import write_whole
 from kernelwright.train.adapters.trl import rows
-from kernelwright.train.data.sample import read_samples
+from kernelwright.train.data.prompts import Nobody
+from kernelwright.train.data.sample import FILE, read_samples
 from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.session import open_judges
 
@@ -41,24 +42,27 @@ reward: {{custom_reward_function: {{path: {folder}/compute_score.py, name: compu
 """
 
 
-def export(environment: Environment, samples: Path, folder: Path) -> Iterable[Path]:
+def export(data: Path, folder: Path, settings: Settings) -> Iterator[Path]:
     """Write parquet files for each split, `compute_score.py`, a configuration, and a copy of the samples.
 
     Raises:
-        UsageError: pyarrow is not installed.
+        UsageError: the data set is empty, or pyarrow is not installed.
     """
+    samples = read_samples(data)
+    if not samples:
+        raise UsageError(f"{data} holds no samples: make some with `kernelwright train data`")
     try:
         import pyarrow as pa  # noqa: PLC0415  an extra's part
         from pyarrow import parquet  # noqa: PLC0415
     except ModuleNotFoundError:
         raise UsageError("verl's files need the package pyarrow: pip install 'kernelwright[train]'") from None
     (folder / "samples").mkdir(parents=True, exist_ok=True)
-    settings = environment.settings
+    environment = Environment([Assignment(task=one.task, split=one.split) for one in samples], Nobody(), settings)
     for split in environment.splits():
         table = [_row(row) for row in rows(environment, split)]
         parquet.write_table(pa.Table.from_pylist(table), folder / f"{split}.parquet")
         yield folder / f"{split}.parquet"
-    yield write_whole(folder / "samples" / samples.name, samples.read_text(encoding="utf-8"))
+    yield write_whole(folder / "samples" / FILE, (data / FILE).read_text(encoding="utf-8"))
     text = SCORE.format(reward=settings.reward, turns=settings.turns, effort=settings.effort)
     yield write_whole(folder / "compute_score.py", text)
     yield write_whole(folder / "grpo.yaml", CONFIG.format(folder=folder))

@@ -21,9 +21,9 @@ TEMPERATURE = 1.0
 
 def drawn(model: ChatModel, sources: Iterable[TaskSource], each: int, role: str = "frontend") -> Iterator[Pair]:
     """So many pairs for each task, first one of every task, then the second."""
-    known = list(dict.fromkeys(sources))
+    known = {one.source: one for one in sources}
     for number in range(each):
-        for source in known:
+        for source in known.values():
             yield Pair("model", source, partial(_asked, model, role, number), key=f"{source.source}#{number}")
 
 

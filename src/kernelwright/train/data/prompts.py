@@ -12,10 +12,11 @@ from kernelwright.train.environment import Assignment, Environment, Judge, Setti
 Row = tuple[tuple[ChatMessage, ...], str]
 
 
-class _Nobody:
+class Nobody:
     """Nothing is judged where only prompts are rendered."""
 
     async def judge(self, *_: object) -> None:
+        """Never asked."""
         raise AssertionError
 
 
@@ -26,14 +27,14 @@ def fenced(source: str, fence: str) -> str:
 
 def opening(task: Task, role: str) -> tuple[ChatMessage, ...]:
     """The first prompt of a role about a task."""
-    return Environment((), _Nobody(), Settings(role=role)).opening(Assignment(task=task))
+    return Environment((), Nobody(), Settings(role=role)).opening(Assignment(task=task))
 
 
 def rows(
     samples: Iterable[Sample], role: Literal["frontend", "midend", "coder"], variant: str = "standard"
 ) -> Iterator[Row]:
     """A prompt and its reply for each sample that has what the role starts from: the mid-end needs a parent."""
-    nobody: Judge = _Nobody()
+    nobody: Judge = Nobody()
     environment = Environment((), nobody, Settings(role=role, variant=variant))
     for one in samples:
         if role == "midend" and one.parent is None:

@@ -6,11 +6,14 @@ import pytest
 
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.session.trial import Trial, verify_case
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.comparator import Calibrated, Statistical
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.records.tensor import Domain
 from kernelwright.tasks.kernelbench import parse_kernelbench
+from lanes import sampled
 
 CPU = Target(kind="cpu", arch="native", present=True)
 TASK = """
@@ -174,3 +177,26 @@ def test_a_limit_that_the_author_means_stays_one(opened):
     source = written("return x.relu() * 1.0", inputs="[torch.rand(8, 16)]") + "\nDOMAINS = {0: 'non_negative'}\n"
     with pytest.raises(TaskError, match="the input itself would pass"):
         opened(source)
+
+
+SAME = "\n\nclass ModelNew(Model):\n    pass\n"
+QUICK = ("in place, and a view of it", "keywords")
+"""Forms that every pass tries; the long matrix tries all."""
+
+
+@pytest.mark.parametrize("form", sampled(ARGUMENTS, lambda form: form in QUICK))
+def test_a_program_of_every_form_is_right_as_a_candidate_too(backend, form):
+    forward, arguments, inputs = ARGUMENTS[form]
+    source = written(forward, arguments=arguments, inputs=inputs)
+    policy = Policy(seeds=2, search_blocks=4, baselines=("eager",))
+    session = admit.open_session(backend, parse_kernelbench(source, "tiny", Path("tiny.py")), CPU, policy, print)
+    try:
+        candidate = Candidate(language="python", source=source + SAME)
+        trial = Trial(session.original.task, lambda: session, candidate, policy)
+        with backend.prepared(trial) as built, built.load() as loaded:
+            for case in session.cases:
+                loaded.give(case.offsets)
+                verify_case(trial, loaded.process, case, loaded.guarded)
+        assert len(trial.cases) == len(session.cases) * len(session.task.workload.outputs)
+    finally:
+        session.close()

@@ -138,7 +138,7 @@ def test_two_launches_share_a_workspace():
     assert both.launches[0].shared_bytes > 0
 
 
-def test_parameters_go_by_name_and_else_by_order():
+def test_parameters_go_by_name_and_else_by_order_where_that_is_clear():
     task = "def get_init_inputs():\n    return [512]\n"
     given = plan(PARAMETERS, (X,), task=task, parameters=(spec("scale.gamma", 512),))
     assert given.launches[0].arguments[1] == Pointer(buffer="parameter", index=0)
@@ -147,9 +147,9 @@ def test_parameters_go_by_name_and_else_by_order():
         init=("self.a = torch.nn.Parameter(torch.ones(512))", "self.b = torch.nn.Parameter(torch.ones(512))"),
     )  # fmt: skip
     by_name = plan(swapped, (X,), parameters=(spec("b", 512), spec("a", 512)))
-    by_order = plan(swapped, (X,), parameters=(spec("p", 512), spec("q", 512)))
     assert by_name.launches[0].arguments[0] == Pointer(buffer="parameter", index=0)
-    assert by_order.launches[0].arguments[0] == Pointer(buffer="parameter", index=1)
+    unclear = reason(swapped, (X,), parameters=(spec("p", 512), spec("q", 512)))
+    assert "only their values tell" in unclear
 
 
 @pytest.fixture(autouse=True)

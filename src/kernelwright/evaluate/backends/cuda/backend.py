@@ -22,7 +22,7 @@ from kernelwright.evaluate.backends.cuda.versions import driver_versions, toolki
 from kernelwright.evaluate.backends.host import Host, common_versions
 from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
 from kernelwright.evaluate.languages.artifact import Library, Program
-from kernelwright.evaluate.sandbox.messages.calls import EstimateTask
+from kernelwright.evaluate.sandbox.messages.tasks import EstimateTask
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import OriginalTask
 from kernelwright.evaluate.session.session import Session

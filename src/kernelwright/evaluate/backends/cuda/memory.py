@@ -96,6 +96,12 @@ class DeviceMemory:
         """See `Memory.draw`."""
         self._reference.ask(DrawInto(seed=seed, offsets=offsets))
 
+    def drawn(self, seed: int) -> list[torch.Tensor]:
+        """See `Memory.drawn`: by way of the first spare place, which is written anew before each call."""
+        offsets = [self.layout.place(spec, 0) for spec in self._inputs]
+        self.draw(seed, offsets)
+        return [self.window(i, o, s).clone() for i, (o, s) in enumerate(zip(offsets, self._inputs, strict=True))]
+
     def initial_parameters(self) -> None:
         """See `Memory.initial_parameters`."""
         self._reference.ask(PutState(offsets=[0] * len(self._parameters)))

@@ -82,6 +82,26 @@ class CudaCandidateProcess(CandidateProcess):
         """As a program calls that needs every result: the device is waited for after each call, the L2 is warm."""
         return self._ran(calls, False, variant, "waiting")
 
+    def capture(self, calls: Sequence[Sequence[int]]) -> None:
+        """Make one graph of these calls, with the parameters that it was given last.
+
+        Raises:
+            ChildRaisedError: they cannot be captured.
+            as `ask`.
+        """
+        self.ask(RunOnDevice(calls=calls, how=Clocking(clock="capture")))
+
+    def replay(self, calls: Sequence[Sequence[int]]) -> Ran:
+        """The captured calls on what lies at their places now; no calls: what an empty question takes.
+
+        Raises:
+            as `ask`.
+        """
+        self.calls += len(calls)
+        _, response = self._put(RunOnDevice(calls=calls, how=Clocking(clock="replay")))
+        results = self._results(len(calls), "") if calls else ()
+        return Ran(results, response.outside_ns, 1, response.cpu_ns)
+
     def overhead_us(self, offsets: Sequence[int], calls: int = OVERHEAD_CALLS) -> float:
         """What its clock says of a kernel that does nothing, in microseconds: the mean of the middle half of its calls.
 

@@ -1,19 +1,21 @@
 """What processes that compute are asked: the reference, candidates, the launcher."""
 
+import struct
+from collections.abc import Sequence
 from math import prod
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, StrictBool
+from pydantic import Field, StrictBool
 
-from kernelwright.evaluate.sandbox.messages.base import Address, Command, Done, Figure, Many, Reply, Text, Whole
+from kernelwright.evaluate.sandbox.messages.base import Address, Command, Count, Done, Many, Reply, Text, Whole
 from kernelwright.records.base import Record
 from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.launch import LaunchPlan
-from kernelwright.records.numerics import Flags, NumericsMode
+from kernelwright.records.numerics import Flags
 from kernelwright.records.task import Workload
-from kernelwright.records.tensor import ITEM_BYTES, Scalar, TensorSpec
+from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 Told = dict[Text, StrictBool | Text]
 """Flags, by name."""
@@ -86,9 +88,9 @@ class RanInTurn(Reply):
 class Clocking(Record):
     """How calls on a device are timed."""
 
-    clock: Literal["none", "each", "waiting", "overhead"] = "none"
+    clock: Literal["none", "each", "waiting", "overhead", "capture", "replay"] = "none"
     """`each` call by itself, `waiting` for the device after every call; `overhead`: as `each`, of a kernel that does
-    nothing."""
+    nothing. `capture`: all calls become one CUDA graph, and `replay` runs the last one, whatever calls it is given."""
     busy_ns: int = 0
     """How long the device is kept busy before a call."""
     watched: bool = False
@@ -166,59 +168,6 @@ class DescribeInputs(Command[Described]):
 # --- the reference ---------------------------------------------------------------------------------------------------
 
 
-class TaskLoaded(Reply):
-    """The task as data, without its graph."""
-
-    inputs: Many[TensorSpec | Scalar]
-    parameters: Many[TensorSpec]
-    outputs: Many[TensorSpec]
-    tree: JsonValue
-    """How the inputs are put together, as `Workload.tree`."""
-    changes: Many[Text]
-    """Inputs and parameters that forward writes to."""
-    state: Many[Text]
-    """Those of them whose new values are the last outputs."""
-    grown: bool
-    """Forward adds parameters or buffers, or takes some away."""
-    random: Many[bool]
-    """Of each output: whether two calls on the same inputs differ by more than an order of adding up."""
-    spread: Many[Figure]
-    """Of each output: how far two calls are apart, relative, where it is no more than that."""
-    finite: bool
-    scratch_bytes: Whole = 0
-    """Device memory that a call takes beside inputs, parameters and results."""
-    rows_apart: bool = False
-    """Each row of the results depends on that row of the inputs alone."""
-    init: Text | None
-    """The constructor's arguments as Python text; None where they have no literal."""
-    flags: Told
-    """As the task's own code left them."""
-
-
-class LoadTask(Command[TaskLoaded]):
-    """Run the task's file, build the model and describe it."""
-
-    kind: Literal["load_task"] = "load_task"
-    source: str
-    threads: int
-    numerics: NumericsMode = "as-is"
-    state: Literal["compare", "ignore"] = "compare"
-    """Whether what forward writes to is an output."""
-
-
-class Estimated(Reply):
-    """Bytes of inputs, parameters and results of one call; zero where they cannot be told without drawing."""
-
-    nbytes: Whole
-
-
-class EstimateTask(Command[Estimated]):
-    """Tell how large a task is, without taking memory for it."""
-
-    kind: Literal["estimate_task"] = "estimate_task"
-    source: str
-
-
 class TaskReduced(Reply):
     """The same task on fewer elements."""
 
@@ -244,20 +193,6 @@ class ExportGraph(Command[GraphExported]):
     """Export the model's graph."""
 
     kind: Literal["export_graph"] = "export_graph"
-
-
-class Widened(Reply):
-    """Inputs, by their place among all, that were drawn without signs and on which the reference is defined with them."""
-
-    inputs: Many[Whole]
-
-
-class Widen(Command[Widened]):
-    """Try the reference beyond what its inputs were drawn from; to be asked when the graph has been exported."""
-
-    kind: Literal["widen"] = "widen"
-    inputs: tuple[int, ...]
-    """Which inputs to try."""
 
 
 class Draw(Command[Described]):
@@ -368,11 +303,28 @@ class LoadLibrary(Command[LibraryLoaded]):
 
 
 class RunPlaced(Command[Ran]):
-    """As `Run`, with results at the addresses in `outs`."""
+    """As `Run`, with results at given addresses.
+
+    What the child's side of it takes is part of a call's time, and in the candidate's reach: it must be worth no cheat's
+    while. So the numbers travel as they lie in memory, and nothing is read of them but their count.
+    """
 
     kind: Literal["run_placed"] = "run_placed"
-    calls: tuple[Offsets, ...]
-    outs: tuple[tuple[int, ...], ...]
+    count: Count
+    numbers: str
+    """Signed 64-bit numbers in hexadecimal digits: of each call the offsets, then the addresses of its results."""
+
+    @classmethod
+    def of(cls, calls: Sequence[Sequence[int]], outs: Sequence[Sequence[int]]) -> "RunPlaced":
+        """The calls at these offsets, with results at these addresses."""
+        numbers = [n for offsets, places in zip(calls, outs, strict=True) for n in (*offsets, *places)]
+        return cls(count=len(calls), numbers=struct.pack(f"<{len(numbers)}q", *numbers).hex())
+
+    @property
+    def rows(self) -> list[tuple[int, ...]]:
+        """The numbers of each call."""
+        data = bytes.fromhex(self.numbers)
+        return list(struct.iter_unpack(f"<{len(data) // 8 // self.count}q", data))
 
 
 class LoadInterpreted(Command[Done]):

@@ -1,6 +1,14 @@
 """Every family of Triton kernels in the order in which they are asked. To add one: a folder, and a row here."""
 
 from kernelwright.errors import ProposeError
+from kernelwright.propose.author.families.attention.cost import attention_cost
+from kernelwright.propose.author.families.attention.plan import matched as attention_matched
+from kernelwright.propose.author.families.attention.schedule import (
+    AttentionSchedule,
+    attention_default,
+    attention_space,
+)
+from kernelwright.propose.author.families.attention.triton import write_triton as write_attention
 from kernelwright.propose.author.families.family import Family, Match, Text
 from kernelwright.propose.author.families.product.cost import product_cost
 from kernelwright.propose.author.families.product.plan import factors
@@ -24,6 +32,15 @@ from kernelwright.propose.author.families.strided.triton import write_triton as 
 from kernelwright.propose.author.partition.program import Part
 
 TRITON: tuple[Family, ...] = (
+    Family(
+        "attention",
+        attention_matched,
+        AttentionSchedule,
+        attention_default,
+        attention_space,
+        attention_cost,
+        write_attention,
+    ),
     Family("scan", scan_matched, ScanSchedule, scan_default, scan_space, scan_cost, write_scan),
     Family("product", product_matched, ProductSchedule, product_default, product_space, product_cost, write_product),
     Family("strided", strided_matched, StridedSchedule, strided_default, strided_space, strided_cost, write_strided),

@@ -193,12 +193,10 @@ def _indexed(arg: Expr, index: Expr) -> Expr:
 def _check_operation(node: Expr) -> None:
     if isinstance(node, Reduce) and (node.op == "prod" or node.kind != "float"):
         raise ProposeError(f"a reduction by {node.op} of {node.kind} elements")
-    if isinstance(node, Call) and (node.op in UNWRITTEN or (node.kind == "int" and node.op != "where")):
+    if isinstance(node, Call) and node.kind == "int" and node.op != "where":
         raise ProposeError(f"{node.op} of {node.kind} elements")
 
 
-UNWRITTEN = frozenset({"round", "int"})
-"""Calls that rows of elements have no text for."""
 DTYPES = frozenset({"float32", "float16", "bfloat16", "int64", "int32", "bool"})
 
 

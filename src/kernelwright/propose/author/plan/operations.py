@@ -228,14 +228,6 @@ def _hardshrink(b: Builder, a: Arguments) -> Value:
     return b.call("where", b.call("le", b.call("abs", x), edge), 0.0, x)
 
 
-def _prelu(b: Builder, a: Arguments) -> Value:
-    x, weight = a.tensor("self"), a.tensor("weight")
-    rank = len(x.shape)
-    if rank > 1 and weight.shape[0]:
-        weight = b.reshaped(weight, (weight.shape[0], *((),) * (rank - 2)))
-    return b.call("where", b.call("gt", x, 0.0), x, b.call("mul", x, weight))
-
-
 def _lerp(b: Builder, a: Arguments) -> Value:
     x, end = a.tensor("self"), a.tensor("end")
     return b.call("add", x, b.call("mul", a.operand("weight"), b.call("sub", end, x)))
@@ -303,7 +295,7 @@ POINTWISE: dict[str, Rule] = {
     "aten.zeros.default": _filled(0.0), "aten.ones.default": _filled(1.0),
     "aten.sign.default": _sign, "aten.div.Tensor_mode": _floor_divide, "aten.div.Scalar_mode": _floor_divide,
     "aten.threshold.default": _threshold, "aten.softshrink.default": _softshrink,
-    "aten.hardshrink.default": _hardshrink, "aten.prelu.default": _prelu,
+    "aten.hardshrink.default": _hardshrink,
     "aten.lerp.Scalar": _lerp, "aten.lerp.Tensor": _lerp, "aten.log2.default": _of_base(1 / log(2)),
     "aten.log10.default": _of_base(1 / log(10)), "aten.pow.Scalar": _power_of, "aten.tan.default": _tangent,
     "aten.exp2.default": lambda b, a: b.call("exp", b.call("mul", a.tensor("self"), log(2))),

@@ -117,6 +117,14 @@ def _with_statistics(b: Builder, a: Arguments, x: Value) -> Value:
     return affine(b, b.call("mul", b.call("sub", x, mean), scale), weight, bias)
 
 
+def _prelu(b: Builder, a: Arguments) -> Value:
+    x, weight = a.tensor("self"), a.tensor("weight")
+    rank = len(x.shape)
+    if rank > 1 and weight.shape[0]:
+        weight = b.reshaped(weight, (weight.shape[0], *((),) * (rank - 2)))
+    return b.call("where", b.call("gt", x, 0.0), x, b.call("mul", x, weight))
+
+
 def _similarity(b: Builder, a: Arguments) -> Value:
     x, y, dims = a.tensor("x1"), a.tensor("x2"), a.dims("dim") or (1,)
     (x, y), shape = b.aligned([x, y])
@@ -173,7 +181,7 @@ ORDERS: dict[str, Rule] = {
     "aten.prod.default": lambda b, a: b.reduce("prod", a.tensor("self"), None, keep=False),
     "aten.prod.dim_int": lambda b, a: b.reduce("prod", a.tensor("self"), a.dims("dim"), a.flag("keepdim")),
     "aten.group_norm.default": _group_norm, "aten.instance_norm.default": _instance_norm,
-    "aten.batch_norm.default": _batch_norm,
+    "aten.batch_norm.default": _batch_norm, "aten.prelu.default": _prelu,
     "aten.cosine_similarity.default": _similarity,
     "aten.pairwise_distance.default": lambda b, a: norm(
         b, b.call("add", b.call("sub", a.tensor("x1"), a.tensor("x2")), a.number("eps", 1e-6)),

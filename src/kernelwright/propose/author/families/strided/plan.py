@@ -73,13 +73,19 @@ class Strided:
 
     @cached_property
     def dense_columns(self) -> bool:
-        """Whether neighbouring columns lie together in the largest tensor that has both rows and columns."""
+        """Whether neighbouring columns lie together in the largest tensor that has columns, and neighbouring rows do not.
+
+        Where both do, as in a window that slides, threads side by side make results side by side.
+        """
         if not self.columns:
             return False
         wide = [e for e in self.part.elements if self.along_columns(e)]
         wide.sort(key=lambda e: -prod(e.sizes))
-        found = [stride(e, self.columns[-1], self.part.sizes) for e in wide[:1]]
-        return not found or found[0] == 1
+        largest = wide[0] if wide else None
+        if largest is None:
+            return True
+        slides = bool(self.rows) and stride(largest, self.rows[-1], self.part.sizes) == 1
+        return not slides and stride(largest, self.columns[-1], self.part.sizes) == 1
 
 
 def stride(element: Element, axis: int, sizes: Mapping[int, int]) -> int | None:

@@ -6,11 +6,11 @@ from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.schedule.space import Option
 from kernelwright.records.base import Record
 
-WHOLE_LIMIT = 16384
+WHOLE_LIMIT = 32768
 """Longest row, in elements, that one program holds at once."""
 STEPS_LIMIT = 1024
 """Longest row that is walked element by element."""
-UNROLLED = 32
+UNROLLED = 16
 """Steps that are written out."""
 TILE = 1024
 """Elements of a tile that keeps enough loads under way."""
@@ -38,7 +38,7 @@ def strided_default(plan: Strided) -> StridedSchedule:
         side = 32 if min(plan.part.sizes[plan.rows[-1]], plan.part.sizes[plan.columns[-1]]) < 64 else 64
         return StridedSchedule(rows=side, block=side, passes="whole", warps=8 if side == 64 else 4)
     columns = plan.column_count
-    if not plan.wide and (columns <= UNROLLED or (columns <= STEPS_LIMIT and not plan.dense_columns)):
+    if not plan.wide and (columns <= 2 * UNROLLED or (columns <= STEPS_LIMIT and not plan.dense_columns)):
         return StridedSchedule(rows=_within(plan.row_count, 128 if plan.row_count < 1 << 16 else 256))
     block = 1 << (columns - 1).bit_length()
     if plan.dense_columns:
