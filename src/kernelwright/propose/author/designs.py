@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelwright.errors import ProposeError
+from kernelwright.propose.author.assembly.cpp_program import write_program as write_loops
+from kernelwright.propose.author.assembly.module import write_program
+from kernelwright.propose.author.assembly.partition import partition
+from kernelwright.propose.author.assembly.schedules import Schedules
 from kernelwright.propose.author.families.strided.plan import FEW, TOO_LONG
 from kernelwright.propose.author.families.table import CPP, TRITON
-from kernelwright.propose.author.partition.partition import partition
-from kernelwright.propose.author.partition.program import Program
-from kernelwright.propose.author.partition.schedules import Schedules
 from kernelwright.propose.author.plan.lower import rows_of
 from kernelwright.propose.author.plan.plan import Plan
+from kernelwright.propose.author.plan.program import Program
 from kernelwright.propose.author.plan.read import read
 from kernelwright.propose.author.schedule.cpp import cpp_default, cpp_space
 from kernelwright.propose.author.schedule.space import Space
 from kernelwright.propose.author.schedule.triton import triton_default, triton_space
 from kernelwright.propose.author.source.cpp import write_cpp
-from kernelwright.propose.author.source.cpp_program import write_program as write_loops
-from kernelwright.propose.author.source.module import write_program
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Task

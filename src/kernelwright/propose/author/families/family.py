@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kernelwright.propose.author.partition.program import Part
 from kernelwright.propose.author.plan.expr import Expr
+from kernelwright.propose.author.plan.program import Part
 from kernelwright.propose.author.schedule.space import Option
 from kernelwright.records.base import Record
 

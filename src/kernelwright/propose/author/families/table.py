@@ -29,7 +29,7 @@ from kernelwright.propose.author.families.strided.cpp_schedule import (
 from kernelwright.propose.author.families.strided.plan import matched as strided_matched
 from kernelwright.propose.author.families.strided.schedule import StridedSchedule, strided_default, strided_space
 from kernelwright.propose.author.families.strided.triton import write_triton as write_strided
-from kernelwright.propose.author.partition.program import Part
+from kernelwright.propose.author.plan.program import Part
 
 TRITON: tuple[Family, ...] = (
     Family(

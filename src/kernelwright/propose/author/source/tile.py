@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from kernelwright.propose.author.partition.program import Part, Root, Scatter
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, Scan, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import digits, flattened
+from kernelwright.propose.author.plan.program import Part, Root, Scatter
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.triton_kernel import HELPERS, PATTERNS, TritonScope
 from kernelwright.propose.author.source.writer import Writer

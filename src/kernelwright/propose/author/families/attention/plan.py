@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from kernelwright.propose.author.families.family import Match
 from kernelwright.propose.author.families.product.plan import factors
-from kernelwright.propose.author.partition.program import Part, Root, heavies
 from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, walk
+from kernelwright.propose.author.plan.program import Part, Root, heavies
 
 WIDEST = 256
 """Features of a head that a program can keep."""

@@ -7,9 +7,9 @@ Reductions inside a factor, and costly functions in it, are stored first; everyt
 from dataclasses import dataclass
 
 from kernelwright.propose.author.families.family import Match
-from kernelwright.propose.author.partition.program import Part, Root, heavies
 from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, walk
 from kernelwright.propose.author.plan.plan import HEAVY, Tensor
+from kernelwright.propose.author.plan.program import Part, Root, heavies
 
 LEAST = 8
 """Extent of a product's side that a tile is worth."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kernelwright.propose.author.families.family import Match
 from kernelwright.propose.author.families.strided.plan import merged
-from kernelwright.propose.author.partition.program import Part, heavies
 from kernelwright.propose.author.plan.expr import Scan, walk
+from kernelwright.propose.author.plan.program import Part, heavies
 
 
 @dataclass(frozen=True)

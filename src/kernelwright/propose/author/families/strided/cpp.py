@@ -11,9 +11,9 @@ from math import prod
 
 from kernelwright.propose.author.families.strided.cpp_schedule import LoopSchedule
 from kernelwright.propose.author.families.strided.plan import Strided
-from kernelwright.propose.author.partition.program import Root
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, walk
 from kernelwright.propose.author.plan.positions import flattened
+from kernelwright.propose.author.plan.program import Root
 from kernelwright.propose.author.source.cpp_expr import CppScope, from_memory, to_memory
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.writer import Writer

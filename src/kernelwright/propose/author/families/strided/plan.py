@@ -10,9 +10,9 @@ from functools import cached_property
 from math import prod
 
 from kernelwright.propose.author.families.family import Match
-from kernelwright.propose.author.partition.program import Part, Root
 from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, transform, walk
 from kernelwright.propose.author.plan.positions import evaluated, flattened
+from kernelwright.propose.author.plan.program import Part, Root
 
 LONG = 4096
 """Elements of a row from which on few rows leave a device empty."""

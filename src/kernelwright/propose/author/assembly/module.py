@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from kernelwright.errors import ProposeError
 from kernelwright.export.drop_in import as_tuple, drop_in
 from kernelwright.export.reference import Reference, merged_imports, reference
+from kernelwright.propose.author.assembly.schedules import Schedules
 from kernelwright.propose.author.families.family import Family, Text
-from kernelwright.propose.author.partition.program import Kept, Kernel, Program
-from kernelwright.propose.author.partition.schedules import Schedules
 from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.plan.program import Kept, Kernel, Program
 from kernelwright.propose.author.source.triton import MOST_WARPS, OURS
 from kernelwright.propose.author.source.triton_kernel import HELPERS
 from kernelwright.propose.author.source.writer import Writer

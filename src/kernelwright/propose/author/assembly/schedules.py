@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import create_model
 
 from kernelwright.propose.author.families.family import Family
-from kernelwright.propose.author.partition.program import Kernel, Program
+from kernelwright.propose.author.plan.program import Kernel, Program
 from kernelwright.propose.author.schedule.space import Option, Space
 from kernelwright.records.base import Record
 

@@ -3,11 +3,11 @@
 from math import prod
 
 from kernelwright.errors import ProposeError
+from kernelwright.propose.author.assembly.schedules import Schedules
 from kernelwright.propose.author.families.strided.cpp import write_cpp
 from kernelwright.propose.author.families.strided.cpp_schedule import LoopSchedule
-from kernelwright.propose.author.partition.program import Program
-from kernelwright.propose.author.partition.schedules import Schedules
 from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.plan.program import Program
 from kernelwright.propose.author.source.cpp import FLAGS
 from kernelwright.propose.author.source.cpp_expr import MEMORY
 from kernelwright.propose.author.source.cpp_math import FUNCTIONS, selected

@@ -11,7 +11,6 @@ from math import prod
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.strided.plan import stride
-from kernelwright.propose.author.partition.program import Kept, Kernel, Part, Program, Root, Scatter, Step, heavies
 from kernelwright.propose.author.plan.builder import Arguments, Value
 from kernelwright.propose.author.plan.expr import (
     Call,
@@ -28,6 +27,7 @@ from kernelwright.propose.author.plan.expr import (
 from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import flattened, plus, times, within
+from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step, heavies
 from kernelwright.propose.author.plan.read import Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
 from kernelwright.records.task import Task
