@@ -84,7 +84,7 @@ def test_nothing_right_is_exit_code_1_and_no_file(kernelwright, task, tmp_path):
     ("arguments", "code", "words"),
     [
         (("optimize", "none.py"), 3, "does not exist"),
-        (("optimize", "abs.py", "--target", "sm_1"), 2, "must be cpu, cuda or one of"),
+        (("optimize", "abs.py", "--target", "sm_1"), 2, "must be cpu, cuda, one of"),
         (("optimize", "abs.py", "--budget", "0"), 2, "budget.proposals"),
         (("optimize", "abs.py", "--strategy", "magic"), 2, "best_of_n"),
         (("optimize", "abs.py", "--config", "none.toml"), 2, "does not exist"),

@@ -85,8 +85,7 @@ def libraries() -> list[str]:
     home = Path(torch.__file__).parent / "lib"
     names = ("c10", "c10_cuda", "torch_cpu", "torch_cuda", "torch", "torch_python")
     present = [f"-l{name}" for name in names if (home / f"lib{name}.so").exists()]
-    runtime = _cuda_runtime() if "-lc10_cuda" in present else []
-    return [f"-L{home}", f"-Wl,-rpath,{home}", *present, *runtime]
+    return [f"-L{home}", f"-Wl,-rpath,{home}", *present, *_cuda_runtime()]
 
 
 def _cuda_runtime() -> list[str]:
@@ -97,7 +96,7 @@ def _cuda_runtime() -> list[str]:
         found = sorted(place.glob("libcudart.so*"))
         if found:
             return [str(found[0]), f"-Wl,-rpath,{place}"]
-    return ["-lcudart"]
+    return []
 
 
 def place(root: Path) -> Path:

@@ -56,4 +56,4 @@ def test_a_plan_that_does_not_fit_the_task_is_a_failed_build(service):
 def test_a_cpu_takes_no_cuda(service):
     found = judged(service, "relu.cu", Target(kind="cpu", arch="native", present=True))
     assert isinstance(found, Refused)
-    assert found.reason == "target cpu takes cpp candidates, not cuda"
+    assert found.reason == "target cpu takes cpp or python candidates, not cuda"
