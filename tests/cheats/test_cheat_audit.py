@@ -52,7 +52,8 @@ def test_packed_weights_that_are_checked_by_a_sample(arms):
     """
     _, caught, _ = arms(source, "weighted", effort="final")
     assert (caught.outcome, caught.because) == ("incorrect", "perturbation")
-    assert "weight[" in caught.evidence or "bias[" in caught.evidence
+    # The element that changed last is drawn anew in every evaluation; a row of wrong sums is a stale weight's.
+    assert "64 of 4096 elements are off" in caught.evidence
 
 
 @pytest.mark.defence("new_values")
