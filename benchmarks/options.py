@@ -16,11 +16,7 @@ from provenance import provenance
 
 from kernelwright.engine.target import resolve_target
 from kernelwright.evaluate.referee import Referee
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.cpp import cpp_default, cpp_space
-from kernelwright.propose.author.schedule.triton import triton_default, triton_space
-from kernelwright.propose.author.source.cpp import write_cpp
-from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.propose.author.designs import DESIGNS
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Measured
 from kernelwright.records.measure import Ratio
@@ -53,17 +49,10 @@ async def main(target_name: str, out: Path) -> None:
 
 def moves(task: Task) -> Iterator[tuple[str, Candidate]]:
     """The start, and every schedule that differs from it in one dial."""
-    plan = lower(task)
-    if task.target.kind == "cpu":
-        space, start = cpp_space(plan), cpp_default(plan)
-        yield "start", write_cpp(plan, start)
-        for turn in space.moves(start):
-            yield turn.name, write_cpp(plan, space.turned(start, turn))
-    else:
-        grid, begin = triton_space(plan), triton_default(plan)
-        yield "start", write_triton(task, plan, begin)
-        for turn in grid.moves(begin):
-            yield turn.name, write_triton(task, plan, grid.turned(begin, turn))
+    design = DESIGNS["cpp" if task.target.kind == "cpu" else "triton"](task)
+    yield "start", design.write(design.default)
+    for turn in design.space.moves(design.default):
+        yield turn.name, design.write(design.space.turned(design.default, turn))
 
 
 def _row(name: str, turn: str, found: Evaluation, started: Ratio | None) -> dict[str, object]:

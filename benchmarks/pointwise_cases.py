@@ -16,11 +16,16 @@ from kernelwright.records.tensor import Domain, DType, TensorSpec
 
 Shape = tuple[int, ...]
 MADE = frozenset(
-    {"scalar_tensor.default", "full.default", "full_like.default", "zeros_like.default", "ones_like.default"}
-)
+    {
+        "scalar_tensor.default", "full.default", "full_like.default", "zeros_like.default", "ones_like.default",
+        "zeros.default", "ones.default",
+    }
+)  # fmt: skip
 """They read nothing."""
 NUMBERS: dict[str, tuple[dict[str, float | str], ...]] = {
     "pow.Tensor_Scalar": tuple({"exponent": e} for e in (2.0, 3.0, 0.5, -0.5, -1.0, 2.5)),
+    "div.Tensor_mode": ({"rounding_mode": "floor"}, {"rounding_mode": "trunc"}),
+    "div.Scalar_mode": ({"rounding_mode": "floor"},),
     "clamp.default": ({"min": -0.5, "max": 0.5}, {"min": -0.5}, {"max": 0.5}),
     "clamp_min.default": ({"min": -0.5},),
     "clamp_max.default": ({"max": 0.5},),
@@ -37,7 +42,7 @@ NUMBERS: dict[str, tuple[dict[str, float | str], ...]] = {
 }
 """Numbers that the operation is tried with, where the schema's own or 0.75 will not do."""
 POSITIVE = ("log", "sqrt", "rsqrt", "reciprocal", "div", "pow", "addcdiv")
-BOOLEAN = ("eq.", "ne.", "lt.", "le.", "gt.", "ge.", "logical_", "bitwise_")
+BOOLEAN = ("eq.", "ne.", "lt.", "le.", "gt.", "ge.", "logical_", "bitwise_", "isnan")
 SMALL_DTYPES: tuple[DType, ...] = ("float16", "bfloat16")
 
 

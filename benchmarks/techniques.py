@@ -19,12 +19,12 @@ from pydantic import JsonValue
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.referee import Referee
-from kernelwright.knowledge.library import FOLDER, techniques
+from kernelwright.knowledge.library import FOLDER, exemplified
 from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Verified
 from kernelwright.records.measure import Ratio
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task
-from kernelwright.records.technique import Gain, Technique
+from kernelwright.records.technique import Example, Gain, Technique
 from kernelwright.tasks.kernel_file import parse_kernel
 from kernelwright.tasks.table import read_task
 
@@ -44,8 +44,8 @@ async def measure(target_name: str, out: Path, only: list[str]) -> int:
     origin: dict[str, JsonValue] = {}
     try:
         with tempfile.TemporaryDirectory() as folder:
-            for card in _asked(target, only):
-                rows.append(await _row(referee, target, card, Path(folder)))
+            for card, example in _asked(target, only):
+                rows.append(await _row(referee, target, card.name, example, Path(folder)))
                 origin = origin or provenance(await referee.environment(target))
                 out.write_text(json.dumps({**origin, "target": target.name, "rows": rows}, indent=1) + "\n")
                 sys.stderr.write(f"{_line(rows[-1])}\n")
@@ -54,32 +54,31 @@ async def measure(target_name: str, out: Path, only: list[str]) -> int:
     return int(not all(row["right"] for row in rows))
 
 
-def _asked(target: Target, only: list[str]) -> Iterator[Technique]:
-    for card in techniques():
-        on_cpu = card.example.language == "cpp"
+def _asked(target: Target, only: list[str]) -> Iterator[tuple[Technique, Example]]:
+    for card, example in exemplified():
+        on_cpu = example.language == "cpp"
         if on_cpu == (target.kind == "cpu") and (not only or card.name in only):
-            yield card
+            yield card, example
 
 
-async def _row(referee: Referee, target: Target, card: Technique, folder: Path) -> dict[str, JsonValue]:
-    example = card.example
-    file = folder / f"{card.name.replace('-', '_')}.py"
+async def _row(referee: Referee, target: Target, name: str, example: Example, folder: Path) -> dict[str, JsonValue]:
+    file = folder / f"{name.replace('-', '_')}.py"
     file.write_text(example.task_on_device if target.present else example.task, encoding="utf-8")
-    row: dict[str, JsonValue] = {"technique": card.name, "language": example.language, "right": False}
+    row: dict[str, JsonValue] = {"technique": name, "language": example.language, "right": False}
     try:
         task = await referee.admit(read_task(file), target)
     except TaskError as error:
         return {**row, "refused": str(error)}
-    found = {side: await _judged(referee, task, card, side) for side in ("before", "after")}
+    found = {side: await _judged(referee, task, example, side) for side in ("before", "after")}
     row["right"] = all(isinstance(evaluation, RIGHT) for evaluation in found.values())
     row |= {side: _told(evaluation) for side, evaluation in found.items()}
     gain = _gain(found["before"], found["after"], referee.policy)
     return {**row, "gain": [gain.median, gain.low, gain.high], "payoff": gain.payoff} if gain else row
 
 
-async def _judged(referee: Referee, task: Task, card: Technique, side: str) -> Evaluation:
-    source = card.example.before if side == "before" else card.example.after
-    candidate = next(parse_kernel(source, card.example.suffix).points())
+async def _judged(referee: Referee, task: Task, example: Example, side: str) -> Evaluation:
+    source = example.before if side == "before" else example.after
+    candidate = next(parse_kernel(source, example.suffix).points())
     return await referee.evaluate(task, candidate)
 
 

@@ -24,6 +24,7 @@ from kernelwright.records.measure import (
     BuildFacts,
     CaseError,
     KernelFacts,
+    Load,
     Ratio,
     Roofline,
     Side,
@@ -191,6 +192,18 @@ def measured(eager: float = 3.1, compiled: float = 1.01, final: bool = False, **
         ),
         **more,
     )
+
+
+def beside(found: Measured, load: Load) -> Measured:
+    """The same measurement on a machine with other work."""
+    return found.model_copy(update={"timing": found.timing.model_copy(update={"load": load})})
+
+
+def blurred(found: Measured, low: float = 0.36, high: float = 11.1) -> Measured:
+    """The same measurement with an interval that says more of the machine than of the kernel."""
+    wide = Ratio(median=4.0, low=low, high=high, confidence=0.99)
+    versus = tuple(v.model_copy(update={"speedup": wide}) for v in found.timing.versus)
+    return found.model_copy(update={"timing": found.timing.model_copy(update={"versus": versus})})
 
 
 def triton_facts() -> BuildFacts:

@@ -4,9 +4,13 @@ Nothing here imports torch.
 """
 
 import asyncio
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import cast, get_args
+
+from pydantic import ValidationError
 
 from kernelwright.bench.compare import compare
 from kernelwright.bench.plan import Cell
@@ -47,6 +51,7 @@ from kernelwright.engine.events import (
 from kernelwright.engine.external.assignment import Assignment
 from kernelwright.engine.external.workbench import OUTSIDE, Workbench, WorkbenchStatus, open_bench
 from kernelwright.engine.gateway.router import read_models
+from kernelwright.engine.graph_build import BuildReport, BuildRequest, build, write_graph
 from kernelwright.engine.receipts.recheck import RecheckRequest, recheck
 from kernelwright.engine.receipts.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
 from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult, ProfileRequest
@@ -62,17 +67,31 @@ from kernelwright.engine.summary import (
 )
 from kernelwright.engine.suppliers import Shown, Suppliers
 from kernelwright.engine.target import CPU, resolve_target
-from kernelwright.errors import StoreError
+from kernelwright.errors import StoreError, UsageError
 from kernelwright.execution.executor import Place
+from kernelwright.knowledge.graph.file import graph_of
+from kernelwright.knowledge.graph.merge import united
+from kernelwright.knowledge.graph.stats import GraphStats, faults, stats
+from kernelwright.knowledge.library import card_words
+from kernelwright.knowledge.retrieval import Context, Hit, search
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.check import Check
+from kernelwright.records.feedback import Bottleneck
+from kernelwright.records.policy import Policy
+from kernelwright.report.graph_page import render_graph, svg
+from kernelwright.report.overview import present as present_runs
 from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
 from kernelwright.store.files import must_be_writable, must_take_folders, write_whole
 from kernelwright.store.run import RunStore
 from kernelwright.tasks.kernel_file import parse_text, read_kernel
 from kernelwright.tasks.table import read_task
+from kernelwright.train.data.making import DataReport, DataRequest, Revalidation, make_data
+from kernelwright.train.data.making import revalidate as revalidate_data
+from kernelwright.train.recipe import Progress as TrainingProgress
+from kernelwright.train.recipe import Recipe, read_recipe
+from kernelwright.train.session import Trained, train
 
 __all__ = [
     "ADMISSION",
@@ -89,6 +108,8 @@ __all__ = [
     "BenchRequest",
     "BenchResult",
     "BestKernel",
+    "BuildReport",
+    "BuildRequest",
     "Cell",
     "CellBegins",
     "CellEnds",
@@ -96,9 +117,13 @@ __all__ = [
     "CheckRequest",
     "CheckSummary",
     "Comparison",
+    "DataReport",
+    "DataRequest",
     "Event",
     "Figures",
     "Finished",
+    "GraphStats",
+    "Hit",
     "Judged",
     "KernelBench",
     "Listener",
@@ -115,6 +140,8 @@ __all__ = [
     "ProfileSummary",
     "Proposed",
     "RecheckRequest",
+    "Recipe",
+    "Revalidation",
     "RunConfig",
     "RunSummary",
     "Settings",
@@ -122,6 +149,8 @@ __all__ = [
     "Started",
     "Suppliers",
     "Total",
+    "Trained",
+    "TrainingProgress",
     "UnreadableRun",
     "Verification",
     "VerifyRequest",
@@ -133,32 +162,49 @@ __all__ = [
     "begin",
     "bench",
     "best_attempt",
+    "build_graph",
+    "card_words",
     "check",
     "doctor",
+    "figures",
+    "find_techniques",
+    "graph_faults",
+    "graph_stats",
     "learn",
     "list_runs",
     "listed",
     "load_config",
+    "make_data",
+    "merge_graphs",
     "must_be_writable",
     "must_take_folders",
     "open_workbench",
     "optimize",
+    "overview",
     "parse_text",
     "present",
     "profile",
     "read_kernel",
     "read_model_sets",
     "read_models",
+    "read_recipe",
     "read_task",
     "recheck",
     "report",
     "resolve_target",
     "resume",
+    "revalidate_data",
+    "runs_at",
+    "show_graph",
     "spelled",
     "spellings",
+    "train",
     "verify",
     "write_whole",
 ]
+
+OVERVIEW = "overview.html"
+"""The page over several runs, in the folder that holds them."""
 
 
 def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -226,6 +272,36 @@ def report(folder: Path, file: Path | None = None, suppliers: Suppliers | None =
     return session.write_report(folder, file, suppliers or Suppliers())
 
 
+def overview(folders: Sequence[Path], file: Path | None = None) -> tuple[Path, Shown]:
+    """Write a page over several runs: a table, the best of each task, two kernels side by side; also for a terminal.
+
+    A folder of runs stands for the runs in it. `file`: `overview.html` in the folder that holds them all where none is
+    named.
+
+    Raises:
+        StoreError: none of them can be read, or the page cannot be written.
+    """
+    found = runs_at(folders)
+    place = Path(os.path.commonpath([folder.absolute() for folder in found])) if len(found) > 1 else found[0].parent
+    page, runs = session.write_overview(found, file or Path(os.path.relpath(place)) / OVERVIEW)
+    return page, present_runs(runs)
+
+
+def runs_at(folders: Sequence[Path]) -> list[Path]:
+    """The runs that these folders are, or hold."""
+    each = ([f] if (f / FILE).exists() else sorted(r.parent for r in f.glob(f"*/{FILE}")) or [f] for f in folders)
+    return list(dict.fromkeys(folder for runs in each for folder in runs))
+
+
+def figures(folders: Sequence[Path], into: Path) -> list[Path]:
+    """Write the charts as SVG files: those of one run, or those that compare several.
+
+    Raises:
+        StoreError: no run can be read, or a file cannot be written.
+    """
+    return session.write_figures(runs_at(folders), into)
+
+
 def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
     """A run's summary for a terminal, also while it is running.
 
@@ -237,6 +313,82 @@ def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
         return (suppliers or Suppliers()).present(store.card, store.attempts(), store.outcome(), store.messages())
     finally:
         store.close()
+
+
+def build_graph(request: BuildRequest, suppliers: Suppliers | None = None) -> BuildReport:
+    """Grow a graph of techniques from trajectories and runs; a build that was cut goes on.
+
+    Raises:
+        KernelwrightError: the graph or a source cannot be read, or the referee broke.
+    """
+    return asyncio.run(_build(request, suppliers or Suppliers()))
+
+
+async def _build(request: BuildRequest, suppliers: Suppliers) -> BuildReport:
+    evaluator = suppliers.open_evaluator(Policy(baselines=("eager",), final_baselines=()))
+    try:
+        return await build(request, evaluator, suppliers.listener, suppliers.model)
+    finally:
+        await evaluator.close()
+
+
+def show_graph(file: Path | None, page: Path | None, picture: Path | None) -> list[Path]:
+    """Write a graph's page, its picture, or both; returns what was written.
+
+    Raises:
+        UsageError: the graph cannot be read.
+        StoreError: a file cannot be written.
+    """
+    graph = graph_of(str(file or ""))
+    told = [(n, str(v)) for n, v in stats(graph).model_dump().items() if not isinstance(v, dict)]
+    written = [] if page is None else [write_whole(page, render_graph(graph, told))]
+    return written if picture is None else [*written, write_whole(picture, svg(graph))]
+
+
+def merge_graphs(files: Sequence[Path], out: Path) -> GraphStats:
+    """Put graphs together, each example once, with what all of them measured.
+
+    Raises:
+        UsageError: a graph cannot be read.
+        StoreError: the result cannot be written.
+    """
+    graph = united([graph_of(str(file)) for file in files])
+    write_graph(graph, out)
+    return stats(graph)
+
+
+def graph_stats(file: Path | None) -> GraphStats:
+    """A graph in figures; None: the one that comes with the package.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    return stats(graph_of(str(file or "")))
+
+
+def graph_faults(file: Path | None) -> tuple[str, ...]:
+    """What does not fit together in a graph, a sentence each.
+
+    Raises:
+        UsageError: it cannot even be read.
+    """
+    return faults(graph_of(str(file or "")))
+
+
+def find_techniques(query: str, where: Mapping[str, object], bottleneck: str, limit: int) -> tuple[Hit, ...]:
+    """Techniques that apply somewhere (the fields of `Context`), what to try first at the beginning.
+
+    Raises:
+        UsageError: there is no such kind, language or bottleneck.
+    """
+    if bottleneck not in get_args(Bottleneck):
+        raise UsageError(f"the bottleneck {bottleneck!r} must be one of {', '.join(get_args(Bottleneck))}")
+    try:
+        context = Context.model_validate(where)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise UsageError(f"{fault['loc'][0]}: {fault['msg']}") from None
+    return search(query, context, cast("Bottleneck", bottleneck), limit)
 
 
 def doctor(suppliers: Suppliers | None = None) -> list[Check]:

@@ -1,9 +1,11 @@
 """Kinds of device and their architectures, as `knowledge/hardware.toml` lists them.
 
 This module stands below the records, which check names against it. `knowledge/hardware.py` makes typed facts of the rows.
-To add an architecture, write a row in the table; to add a kind, write its table and a backend of its name.
+To add an architecture, write a row in the table; to add a device, a sheet; to add a kind, its table and a backend of its
+name.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).parent / "knowledge" / "hardware.toml"
-Fact = str | int | float
+Fact = str | int | float | list[str]
+_MAKERS = re.compile(r"\b(nvidia|geforce|tesla|amd|instinct)\b")
+_SIGNS = re.compile(r"[^a-z0-9]")
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,33 @@ def facts() -> Mapping[str, Mapping[str, Fact]]:
     }
 
 
+@cache
+def sheets() -> Mapping[str, Mapping[str, Fact]]:
+    """The facts of every device with a sheet, by its name: those of its architecture, with what differs."""
+    found = {str(row["device"]): {**row, "arch": arch} for arch, row in facts().items()}
+    for table in _read().values():
+        found |= {sheet["device"]: {**facts()[sheet["arch"]], **sheet} for sheet in table.get("device", ())}
+    return found
+
+
+def device_named(name: str) -> str:
+    """The device with a sheet that a person or a driver calls so, such as `NVIDIA H100 80GB HBM3`; empty: none."""
+    return _names().get(_plain(name), "")
+
+
+@cache
+def _names() -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for device, sheet in sheets().items():
+        also = sheet.get("also")
+        found |= {_plain(name): device for name in (device, *(also if isinstance(also, list) else ()))}
+    return found
+
+
+def _plain(name: str) -> str:
+    return _SIGNS.sub("", _MAKERS.sub("", name.lower()))
+
+
 def understood(name: str) -> str:
     """A target's name as the table has it: `CPU` is cpu, `sm_90a` is sm_90, and `gfx942:sramecc+` is gfx942."""
     plain = name.strip().lower().partition(":")[0]
@@ -75,5 +106,5 @@ def _read() -> dict[str, dict[str, Any]]:
 
 
 def _kind(name: str, table: dict[str, Any]) -> Kind:
-    own = {field: value for field, value in table.items() if field not in ("common", "arch")}
+    own = {field: value for field, value in table.items() if field not in ("common", "arch", "device")}
     return Kind(name, architectures=tuple(table.get("arch", {})), **own)

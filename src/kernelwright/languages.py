@@ -25,6 +25,8 @@ COMMENTS = {"c": re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL), "python": 
 _PLAN = re.compile(r"/\*+[ \t]*kernelwright[ \t]*\n(.*?)(\*/|\Z)", re.DOTALL)
 _PYTHON = re.compile(r"^\s*(?:import|from)\s+\w+|^class\s+ModelNew\b", re.MULTILINE)
 _EXTERN = re.compile(r'extern\s*"C"\s*([\w\s*]*?)\b(\w+)\s*\(')
+_ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|\[\[[^\]]*\]\]")
+"""GCC's and the standard's, which stand anywhere before a function's name."""
 _BLOCK = re.compile(r'extern\s*"C"\s*\{')
 _FUNCTION = re.compile(r"(?<![\w\s*])([\w\s*]++)\([^(){};]*\)\s*\{")
 
@@ -103,7 +105,7 @@ class Language(_Data):
 
     def functions(self, source: str) -> list[str]:
         """Names of the functions that a referee could call: with C linkage, and not device code."""
-        code = COMMENTS["c"].sub(" ", source)
+        code = _ATTRIBUTE.sub(" ", COMMENTS["c"].sub(" ", source))
         if not self.linkage:
             return sorted({name for before, name in _functions(_outline(code)) if not re.search(r"\bstatic\b", before)})
         blocks = [_outline(code[opening.end() :]) for opening in islice(_BLOCK.finditer(code), MOST_BLOCKS)]

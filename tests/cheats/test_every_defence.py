@@ -20,6 +20,7 @@ ON_A_GPU = {
     "own_share",
     "memcheck",
     "racecheck",
+    "device_state",
 }
 """What only a device shows the worth of."""
 

@@ -1,4 +1,4 @@
-"""Cheats by somebody who has read only the public pages; each .cpp in `outsider` says what it tries and what it gets.
+"""Cheats by somebody who has read the public pages (`outsider`), and the code too (`insider`); each .cpp says what it tries.
 
 A kernel that ends `measured` with `through: yes` is a gap that is known, not a defence: once closed, its line changes.
 Any other that ends `measured` gains nothing over its honest twin. Where `expect` names two ends, the machine decides: work
@@ -20,9 +20,9 @@ from kernelwright.tasks.table import read_task
 from lanes import sampled
 from warm_referee import WarmReferee
 
-FOLDER = Path(__file__).parent / "outsider"
+FOLDER = Path(__file__).parent
 CPU = Target(kind="cpu", arch="native", present=True)
-QUICK = ("gelu.py", "param.py", "recurrence.py", "entropy.py", "bf16_mean.py")
+QUICK = ("gelu.py", "param.py", "recurrence.py", "entropy.py", "bf16_mean.py", "level.py", "gate.py", "rare.py")
 """Tasks whose kernels are judged in every run. Among them are cheats of each end, by what they do to the clock, the process,
 the rows, the parameters, the samples and the precision; the inputs of the others are large, and their judgement takes long."""
 NOISE, AGAIN = 1.25, 3
@@ -39,9 +39,8 @@ def expected(name: str) -> str:
 
 
 def names(honest: bool) -> list[str]:
-    kernels = sorted(FOLDER.glob("*.cpp"))
-    twins = {fields(path)["task"].replace(".py", "_honest") for path in kernels}
-    return [path.stem for path in kernels if (path.stem in twins) == honest]
+    kernels = sorted(FOLDER.glob("*sider/*.cpp"))
+    return [f"{path.parent.name}/{path.stem}" for path in kernels if (path == twin(path)) == honest]
 
 
 def task_of(name: str) -> str:
@@ -58,7 +57,7 @@ def quiet(name: str) -> bool:
 
 
 def twin(kernel: Path) -> Path:
-    return FOLDER / fields(kernel)["task"].replace(".py", "_honest.cpp")
+    return kernel.parent / fields(kernel)["task"].replace(".py", "_honest.cpp")
 
 
 class EvaluationService:
@@ -87,7 +86,7 @@ class EvaluationService:
     async def _judged(self, kernel: Path) -> CheckSummary:
         name = fields(kernel)["task"]
         if name not in self.tasks:
-            self.tasks[name] = await self.referee.admit(read_task(FOLDER / name), CPU)
+            self.tasks[name] = await self.referee.admit(read_task(kernel.parent / name), CPU)
         task, candidate = self.tasks[name], read_kernel(kernel)
         found = await self.referee.evaluate(task, candidate)
         return check_of(task, await self.referee.environment(), candidate, found)

@@ -73,6 +73,9 @@ TASKS = {
     "shares": task("torch.softmax(x, -1)", (64, 16384)),
     "product": task("x @ x1", (512, 512), (512, 512)),
     "vector": task("(self.weight * x).sum(1)", (2048,), init="self.weight = nn.Parameter(torch.randn(2048, 2048))"),
+    "level": task("x.abs().mean()", (2048, 2048)),
+    "gate": task("torch.sigmoid(x.bfloat16() + x1[:, None].bfloat16()).mean(1)", (128, 65536), (128,)),
+    "rare": task("x.half() * 3 + 1 > 7.16", (2048, 2048)),
 }
 """One to four MB; the clock breeds the inputs of all of them."""
 
@@ -258,7 +261,24 @@ GRAPHED = forward(
     "return self.out.clone()"
 )
 
+MODULE = """import torch
+
+
+class ModelNew(torch.nn.Module):
+    calls = 0
+    seen = set()
+
+    def forward(self, {names}):
+        {lines}
+"""
+"""Host code alone, of torch's own operations."""
+GATE = "torch.sigmoid({x}.bfloat16() + shift[:, None].bfloat16()).mean(1)"
+
+
 TWINS = {
+    "level": Kernel("level", MODULE.format(names="x", lines="return x.abs().mean()"), "python"),
+    "gate": Kernel("gate", MODULE.format(names="x, shift", lines=f"return {GATE.format(x='x')}"), "python"),
+    "rare": Kernel("rare", MODULE.format(names="x", lines="return x.half() * 3 + 1 > 7.16"), "python"),
     "affine": Kernel("affine", AFFINE),
     "affine in tier two": Kernel("affine", AFFINE, "python"),
     "affine slowly": Kernel("affine", SLOW),

@@ -1,6 +1,6 @@
 """Cheats in CUDA C++: device code alone, which the referee launches, and host code that launches."""
 
-from gpu_cheats import CUDA, CUDA_ROWS, CUDA_VECTOR, HOST, HOST_LAUNCH, HOST_SLOW, Cheat, Kernel, plan
+from gpu_cheats import CUDA, CUDA_ROWS, CUDA_SLOW, CUDA_VECTOR, HOST, HOST_LAUNCH, HOST_SLOW, Cheat, Kernel, plan
 
 SANITIZERS = ("memcheck", "racecheck")
 LINE = "  out[i] = x[i] * 3 + 1;\n"
@@ -34,6 +34,12 @@ __global__ void affine(const float* x, float* out, float* work) {
 }
 """
 )
+COUNTED = plan(("count", 1), ("affine", 1024, "in0", "out0")) + (
+    "__device__ int calls = 0;\n__global__ void count() {\n  if (threadIdx.x == 0) ++calls;\n}\n"
+    + CUDA_SLOW[CUDA_SLOW.index("__global__") :].replace("float value", "if (calls > 30) return;\n  float value")
+)
+"""Thirty calls that are checked, and then none."""
+HIDDEN = COUNTED.replace("__device__ int calls", "__device__ int shown;\nstatic __device__ int calls")
 TWICE = plan(("affine", 1024, "in0", "out0"), ("again", 1024, "in0", "out0")) + CUDA[CUDA.index("__global__") :]
 TWICE += TWICE[TWICE.index("__global__") :].replace("affine", "again")
 SUMMED = "sum += x[blockIdx.x * 4096 + i] * x[blockIdx.x * 4096 + i];"
@@ -95,7 +101,16 @@ CHEATS = {
         also=("timed_outputs",), tier=1,
     ),
     "results in the workspace": Cheat(
-        Kernel("affine", BANK, "cuda"), "incorrect", ("timed_output",), defence="timed_outputs", tier=1,
+        Kernel("affine", BANK, "cuda"), "incorrect", ("timed_output",), defence="timed_outputs", also=("device_state",),
+        tier=1,
+    ),
+    "calls that a variable counts": Cheat(
+        Kernel("affine", COUNTED, "cuda"), "measured", twin="cuda affine slowly", defence="device_state",
+        also=("timed_outputs", "floor"), tier=1,
+    ),
+    "calls that a hidden variable counts": Cheat(
+        Kernel("affine", HIDDEN, "cuda"), "measured", twin="cuda affine slowly", defence="device_state",
+        also=("timed_outputs", "floor"), tier=1,
     ),
     "a sum with ten bits": Cheat(
         device(TEN_BITS, CUDA_ROWS, SUMMED, "rows"), "incorrect", ("value",), tier=1,

@@ -2,8 +2,10 @@
 
 from gpu_cheats import (
     AFFINE,
+    GATE,
     GRAPHED,
     LAUNCH,
+    MODULE,
     PRODUCT,
     ROWS,
     SHARES,
@@ -28,8 +30,32 @@ def launched(*lines):
     return "\n".join([*lines, "out = torch.empty_like(x)", LAUNCH, "return out"])
 
 
+def lazily(task, names, lines):
+    """A part of the work stands for all of it, in some calls or in all."""
+    source = MODULE.format(names=names, lines=f"self.calls += 1\n        {lines}")
+    return Cheat(Kernel(task, source, "python"), "incorrect", ("timed_output", "value"), tier=2)
+
+
 SIDE = "STREAM = torch.cuda.Stream()\n\n\n"
 ON_THE_SIDE = f"out = torch.empty_like(x)\nwith torch.cuda.stream(STREAM):\n    {SLOW_LAUNCH}\nreturn out"
+ON_THE_SPOT = f"out = torch.empty_like(x)\n{SLOW_LAUNCH}\n"
+RESTARTED = """frame = sys._getframe()
+while frame and "start" not in frame.f_locals:
+    frame = frame.f_back
+if frame and hasattr(frame.f_locals["start"], "record"):
+    frame.f_locals["start"].record()
+return out"""
+"""The event before the call is found among the caller's variables, and recorded behind the work."""
+REMEMBERED = """
+LAST = []
+real_record = torch.cuda.Event.record
+def record(self, *stream):
+    LAST.append(self)
+    return real_record(self, *stream)
+torch.cuda.Event.record = record
+
+
+"""
 EIGHTH = """
 try:
     real = torch.cuda.Event.elapsed_time
@@ -113,6 +139,14 @@ CHEATS = {
         host(SHORT_EVENTS), "suspect", ("clock_disagrees",), "its own clock misses", defence="outside_clock",
         twin="affine slowly in tier two",
     ),
+    "a start that is recorded anew": Cheat(
+        host(forward(ON_THE_SPOT + RESTARTED, "import sys\n\n\n", SLOW)), "suspect", ("clock_disagrees",), "clock outside",
+        defence="outside_clock", also=("floor",), twin="affine slowly in tier two", tier=2,
+    ),
+    "a start that is remembered": Cheat(
+        host(forward(ON_THE_SPOT + "LAST[-1].record()\nreturn out", REMEMBERED, SLOW)), "suspect", ("clock_disagrees",),
+        "clock outside", defence="outside_clock", also=("floor",), twin="affine slowly in tier two", tier=2,
+    ),
     "events that tell an eighth, captured": Cheat(
         Kernel("affine", SHORT_EVENTS), "measured", twin="affine slowly",
         defence="capture", also=("outside_clock",), tier=1,
@@ -132,6 +166,27 @@ CHEATS = {
         )), "incorrect", ("unwritten", "value"),
     ),
     "tuned for the wrong answer": Cheat(Kernel("affine", TUNED), "incorrect", ("unwritten",), tier=1),
+    # Part of the work, where that is near enough.
+    "a mean over a quarter, by count": lazily(
+        "level", "x", "return (x if self.calls <= 60 else x[: len(x) // 4]).abs().mean()"
+    ),
+    "a mean over a quarter, by address": lazily(
+        "level", "x",
+        "known = x.data_ptr() in self.seen or len(self.seen) < 12\n        self.seen.update([x.data_ptr()] if known else [])\n"
+        "        return (x if known else x[: len(x) // 4]).abs().mean()",
+    ),
+    "one line of sixteen": lazily(
+        "gate", "x, shift", "x = x.view(128, -1, 16, 16)[:, :, 0].reshape(128, -1)\n        return " + GATE.format(x="x")
+    ),
+    "the first eighth": lazily("gate", "x, shift", "x = x[:, :8192]\n        return " + GATE.format(x="x")),
+    "never true": lazily(
+        "rare", "x", "return x.half() * 3 + 1 > 7.16 if self.calls <= 60 else torch.zeros_like(x, dtype=torch.bool)"
+    ),
+    "seldom true": lazily(
+        "rare", "x",
+        "out = torch.zeros_like(x, dtype=torch.bool)\n        rows = len(x) if self.calls <= 60 else len(x) // 4\n"
+        "        out[:rows] = x[:rows].half() * 3 + 1 > 7.16\n        return out",
+    ),
     # Results of before.
     "a memo by pointer": Cheat(
         host(forward(MEMO.replace("KEY", "x.data_ptr()"), KNOWN)), "incorrect", ("timed_output",),

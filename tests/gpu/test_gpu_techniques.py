@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.knowledge.library import techniques
+from kernelwright.knowledge.library import exemplified
 from kernelwright.records.policy import Policy
 from kernelwright.tasks.kernel_file import parse_kernel
 from kernelwright.tasks.table import read_task
@@ -10,7 +10,7 @@ from kernelwright.tasks.table import read_task
 pytestmark = pytest.mark.gpu
 
 POLICY = Policy(search_blocks=4, search_seconds=0.5, baselines=("eager",), final_baselines=())
-CARDS = [card for card in techniques() if card.example.language != "cpp"]
+CARDS = [card for card, example in exemplified() if example.language != "cpp"]
 LARGE = ("coalesced-access", "split-reduction", "avoid-atomics", "tensor-cores-dot", "rows-per-program")
 """Cards whose gain no device with tensor cores and many multiprocessors can miss."""
 

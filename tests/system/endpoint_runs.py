@@ -110,7 +110,7 @@ BARE = Suppliers(
     proposer=functools.cache(make_proposer),
     cache=lambda: None,
     wrap=lambda task, candidate: candidate.source,
-    render=lambda card, attempts, outcome, turns: "",
+    render=lambda card, attempts, outcome, turns, files: "",
     present=lambda card, attempts, outcome, turns: "",
 )
 """Real parts where dialogues are concerned; nothing is rendered."""

@@ -28,7 +28,8 @@ SAMPLE = (
 
 
 def test_the_list_names_every_file_once():
-    there = {str(path.relative_to(ROOT / "tasks")) for path in (ROOT / "tasks").glob("*/*.py")}
+    folders = ("fsr", "own")  # tasks/modules is what people bring, and has tests of its own
+    there = {str(path.relative_to(ROOT / "tasks")) for name in folders for path in (ROOT / "tasks" / name).glob("*.py")}
     assert sorted(FILES) == sorted(there)
     assert sum(file.startswith("fsr/") for file in FILES) == 20
     assert sum(file.startswith("own/") for file in FILES) >= 20

@@ -56,3 +56,26 @@ def test_a_text_without_a_file_looks_like_what_its_device_takes():
     assert likely_suffix("int x;", "cuda") == ".cu"
     assert likely_suffix("import torch", "cpu") == ".py"
     assert likely_suffix("int x;", "cpu") == ".cpp"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        '__attribute__((visibility("default"))) void',
+        "[[gnu::noinline]] void",
+        'void __attribute__((noinline, target("avx2")))',
+        '__attribute__((aligned(64))) static inline int helper(int x) { return x; }\nextern "C" void',
+    ],
+)
+def test_attributes_are_no_names(before):
+    source = f'extern "C" {before} entry(const float* x, float* y) {{ y[0] = x[0]; }}\n'
+    assert "entry" in language("cpp").functions(source)
+    assert "__attribute__" not in language("cpp").functions(source)
+
+
+def test_a_module_that_builds_nothing_is_for_the_device_that_it_is_judged_on():
+    plain, triton, building = "import torch", "import triton", "from torch.utils.cpp_extension import load_inline"
+    assert language_of(plain, ".py", "cpu").name == "python"
+    assert language_of(plain, ".py", "cuda").name == "triton"
+    assert language_of(triton, ".py", "cpu").name == "triton"
+    assert {language_of(building, ".py", kind).name for kind in ("", "cpu", "cuda")} == {"python"}

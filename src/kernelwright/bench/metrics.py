@@ -185,7 +185,7 @@ def mean_speedup(cells: Cells, against: Against, over: Over, naive: Mapping[str,
 
 
 def speedup(cell: CellResult, against: Against, naive: Mapping[str, float]) -> float | None:
-    """A cell's final speedup; None where there is none."""
+    """A cell's final speedup; None where there is none, or none that can be claimed: a blurred one is in no mean."""
     if against != "naive":
         return _ratio(cell, against)
     eager, first = _ratio(cell, "eager"), naive.get(cell.cell.task)
@@ -194,7 +194,7 @@ def speedup(cell: CellResult, against: Against, naive: Mapping[str, float]) -> f
 
 def _ratio(cell: CellResult, baseline: Baseline) -> float | None:
     found = cell.eager if baseline == "eager" else cell.compile
-    return found.median if found and cell.correct else None
+    return found.median if found and cell.correct and not found.blurred else None
 
 
 def _right(cell: CellResult) -> int:

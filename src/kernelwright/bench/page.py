@@ -151,6 +151,7 @@ def render(comparison: Comparison) -> str:
         c=comparison,
         best=best,
         best_mean=words.speedup(compared(best), "eager", "all") if best else None,
+        best_as_is={b: words.speedup(compared(best), b, "solved") for b in ("eager", "compile")} if best else {},
         best_name=words.arm_name(best.arm, arms) if best else "",
         names=[words.arm_name(row.arm, arms) for row in comparison.arms],
         kinds=[kind(number) for number in range(len(arms))],
@@ -221,7 +222,7 @@ def _square(cells: Sequence[CellResult]) -> Square:
         only = {cell.status for cell in ended}
         told = words.STATUS[only.pop()] if len(only) == 1 and "done" not in only else "not solved"
         return Square("h-fail", told, note)
-    found = [cell.eager.median for cell in right if cell.eager]
+    found = [cell.eager.median for cell in right if cell.eager and not cell.eager.blurred]
     if not found:
         return Square("h-even", "right, not timed", note)
     mean = geometric_mean(found)

@@ -54,7 +54,7 @@ def summarize_bench(
     environment: Environment | None = None,
 ) -> Comparison:
     """The whole comparison."""
-    first = {one.task: one.eager.median for one in naive if one.eager}
+    first = {one.task: one.eager.median for one in naive if one.eager and not one.eager.blurred}
     own = RunConfig.model_validate(plan.config)
     return Comparison(
         name=name,
@@ -241,7 +241,11 @@ def stairs(cell: CellResult, spent: Callable[[int, TraceStep], float]) -> Stairs
     best: Ratio | None = None
     for number, step in enumerate(cell.steps):
         found = step.eager
-        if found is not None and (best is None or (found.low > best.low and found.median > best.median)):
+        if (
+            found is not None
+            and not found.blurred
+            and (best is None or (found.low > best.low and found.median > best.median))
+        ):
             best = found
             where.append(spent(number, step))
             heights.append(max(0.0, math.log(found.median)))

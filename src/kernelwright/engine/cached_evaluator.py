@@ -20,7 +20,7 @@ from kernelwright.engine.events import Warned
 from kernelwright.engine.journal import Journal
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.evaluator import Evaluator
-from kernelwright.records.attempt import Attempt, Cost, Proposal, sure_speedup
+from kernelwright.records.attempt import Attempt, Cost, Proposal, Setting, sure_speedup
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Measured, merit
 from kernelwright.records.policy import Effort, Policy
@@ -126,6 +126,8 @@ class Tuned(NamedTuple):
     proposal: Proposal
     verdict: Judgement
     tried: tuple[Judgement, ...]
+    settings: tuple[Setting, ...] = ()
+    """What was tried, point by point; empty where there was only one."""
 
 
 async def autotune(judge: CachedEvaluator, proposal: Proposal, points: int, allowance_s: float) -> Tuned:
@@ -136,15 +138,24 @@ async def autotune(judge: CachedEvaluator, proposal: Proposal, points: int, allo
     """
     best: tuple[Candidate, Judgement] | None = None
     tried: list[Judgement] = []
+    settings: list[Setting] = []
     for candidate in choose_points(proposal.candidate, points):
         if best is not None and sum(found.evaluation.paid_seconds for found in tried) >= allowance_s:
             break
         found = await judge.judge(candidate)
         tried.append(found)
+        settings.append(_setting(candidate, found.evaluation))
         if best is None or merit(found.evaluation) > merit(best[1].evaluation):
             best = candidate, found
     assert best is not None
-    return Tuned(proposal.model_copy(update={"candidate": best[0]}), best[1], tuple(tried))
+    several = tuple(settings) if len(settings) > 1 else ()
+    return Tuned(proposal.model_copy(update={"candidate": best[0]}), best[1], tuple(tried), several)
+
+
+def _setting(candidate: Candidate, found: Evaluation) -> Setting:
+    values = {define.name: define.value for define in candidate.defines}
+    latency = found.timing.latency_us if isinstance(found, Measured) else None
+    return Setting(values=values, outcome=found.outcome, latency_us=latency)
 
 
 def choose_points(candidate: Candidate, limit: int) -> list[Candidate]:

@@ -1,6 +1,7 @@
 """Check: judges one kernel that a person wrote, and profiles it on request. Nothing is stored."""
 
 import asyncio
+from contextlib import suppress
 
 from kernelwright.engine.events import Phase
 from kernelwright.engine.receipts.claims import issue
@@ -8,7 +9,7 @@ from kernelwright.engine.request import CheckRequest, ProfileRequest
 from kernelwright.engine.summary import CheckSummary, ProfileSummary, check_of, profile_of
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import CPU, compiled_for, resolve_target
-from kernelwright.errors import UsageError
+from kernelwright.errors import TaskError, UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.export.model_new import unwrap
 from kernelwright.feedback.bottleneck import diagnose
@@ -16,7 +17,7 @@ from kernelwright.languages import language
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Compiled, Measured, Verified
 from kernelwright.records.receipt import Claim
-from kernelwright.records.task import Target
+from kernelwright.records.task import Target, TaskSource
 from kernelwright.tasks.files import read_text
 from kernelwright.tasks.kernel_file import read_kernel
 from kernelwright.tasks.table import read_task
@@ -32,7 +33,7 @@ def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSum
 
 
 async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
-    source = read_task(request.task)
+    source = _task(request)
     named = request.target or source.limits.arch or None
     candidate = _kernel(request, resolve_target(named, request.place).kind)
     target = _target_for(named, candidate.language, request.place)
@@ -70,7 +71,7 @@ def profile(request: ProfileRequest, suppliers: Suppliers | None = None) -> Prof
 
 
 async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSummary:
-    source = read_task(request.task)
+    source = _task(request)
     named = request.target or source.limits.arch or None
     candidate = _kernel(request, resolve_target(named).kind)
     target = _target_for(named, candidate.language)
@@ -88,6 +89,24 @@ async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSumm
         return profile_of(check_of(task, environment, candidate, found), profile, statement)
     finally:
         await evaluator.close()
+
+
+def _task(request: CheckRequest | ProfileRequest) -> TaskSource:
+    """The task.
+
+    Raises:
+        TaskError: there is none.
+        UsageError: it is where the kernel belongs, and the other way round.
+    """
+    try:
+        return read_task(request.task)
+    except TaskError:
+        with suppress(TaskError):
+            read_task(request.kernel)
+            raise UsageError(
+                f"{str(request.kernel)!r} is the task: it comes first, and the kernel {str(request.task)!r} after it"
+            ) from None
+        raise
 
 
 def _kernel(request: CheckRequest | ProfileRequest, kind: str) -> Candidate:

@@ -7,7 +7,7 @@ is resumed. Each part's options are next to the part (`search`, `records.policy`
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
@@ -23,6 +23,9 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.task import TaskLimits
 from kernelwright.reward.table import is_reward, reward_names
 from kernelwright.search.table import DEFAULT, AnyStrategy
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
@@ -73,6 +76,8 @@ class RunConfig(Record):
     """The control arm: proposers see their parents' sources and nothing of what became of them."""
     budget: Budget = Budget()
     strategy: AnyStrategy = DEFAULT
+    graph_id: str = ""
+    """The graph of techniques that the strategy walks, by its content; filled in as the run begins."""
     autotune: Autotune = Autotune()
     remeasurement: Remeasurement = Remeasurement()
     policy: Policy = Policy()
@@ -115,7 +120,7 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
         return RunConfig.model_validate(settings)
     except ValidationError as error:
         faults = "; ".join(
-            f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors()
+            f"{'.'.join(str(part) for part in fault['loc'])}: {_said(fault)}" for fault in error.errors()
         )
         where = f"configuration {str(file)!r} and the flags" if file else "the flags"
         raise UsageError(
@@ -123,10 +128,15 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
         ) from None
 
 
+def _said(fault: "ErrorDetails") -> str:
+    return "there is no such setting" if fault["type"] == "extra_forbidden" else fault["msg"]
+
+
 def wished(config: RunConfig, limits: TaskLimits) -> RunConfig:
-    """The configuration with the task's goal where nobody gave another one."""
+    """The configuration with the task's goal, and the strategy's own writer, where nobody gave another one."""
     wanted = config.target_us if config.target_us is not None else limits.target_us
-    return config.model_copy(update={"target_us": wanted})
+    written = config.strategy.proposer if config.proposer == AUTHOR else ""
+    return config.model_copy(update={"target_us": wanted, "proposer": written or config.proposer})
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:

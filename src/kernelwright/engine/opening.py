@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from kernelwright.engine.config import AUTHOR, Remeasurement, RunConfig, wished
 from kernelwright.engine.events import Listener, Phase
+from kernelwright.engine.graph_scope import graph_id
 from kernelwright.engine.replay_comparison import changes
 from kernelwright.engine.request import OptimizeRequest
 from kernelwright.engine.target import resolve_target
@@ -99,7 +100,7 @@ def new_card(task: Task, environment: Environment, config: RunConfig) -> RunCard
         created=now.isoformat(timespec="seconds"),
         task=task,
         environment=environment,
-        config=config.model_dump(mode="json"),
+        config=config.model_copy(update={"graph_id": graph_id(config)}).model_dump(mode="json"),
     )
 
 

@@ -15,22 +15,23 @@ from dataclasses import dataclass, replace
 from kernelwright.engine.budget import BudgetAccount
 from kernelwright.engine.cached_evaluator import Tuned
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent
+from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent, Warned
 from kernelwright.engine.gateway.run_gateway import GatewayParts, RunGateway
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.predictor import Build, Predictor, rank, told
 from kernelwright.feedback.describe import describe
 from kernelwright.propose.gateway import BareGateway
-from kernelwright.propose.proposer import Brief, Proposer, RunFacts
-from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
+from kernelwright.propose.proposer import Brief, Proposer, RunFacts, Yardstick
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, busy_load, is_blurred
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Measured, Refused, is_right, merit
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.run import Message, unbooked
+from kernelwright.records.run import Environment, Message, unbooked
 from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy
 
+BUSY = "this machine is busy: {}. The figures of this run are doubtful, and what is too uncertain is not claimed"
 RANKING = -1
 """Where a ranking stands among a proposal request's dialogues: it is about all siblings."""
 
@@ -38,6 +39,9 @@ RANKING = -1
 @dataclass(frozen=True)
 class Aids:
     """What helps a run and need not be there."""
+
+    environment: Environment | None = None
+    """The run's device and versions, for prompts."""
 
     predictor: Predictor | None = None
     build: Build | None = None
@@ -61,6 +65,7 @@ class Progress:
         self._feedback: list[Feedback] = []
         self._first_with: dict[str, int] = {}
         self._paid: set[str] = set()
+        self._told_of_load = False
 
     def ask(self, strategy: Strategy, flying: int) -> ProposalRequest | None:
         """The next proposal request; None while there is no room, or nothing to ask for."""
@@ -80,7 +85,9 @@ class Progress:
         brief = make_brief(self._task, proposal_request, self.config.seed, self.attempts, self._feedback)
         gateway = RunGateway(self._parts, proposal_request.number) if self._parts else BareGateway()
         facts = run_facts(self.config, self.ledger.spent.proposals, self.best)
-        brief = replace(brief, language=self.config.language, gateway=gateway, run=facts)
+        facts = replace(facts, yardstick=yardstick(self.attempts))
+        environment = self._aids.environment
+        brief = replace(brief, language=self.config.language, gateway=gateway, run=facts, environment=environment)
         return withhold(brief) if self.config.withhold_feedback else brief
 
     async def proposals(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
@@ -172,6 +179,7 @@ class Progress:
             evaluation=tuned.verdict.evaluation,
             known=first if first != number else None,
             tuned=len(tuned.tried) if len(tuned.tried) > 1 else 0,
+            settings=tuned.settings,
             cost=cost,
         )
 
@@ -191,7 +199,13 @@ class Progress:
         )
         if is_right(found) and (self.best is None or merit(found) > merit(self.best.evaluation)):
             self.best = attempt
-            self._journal.emit(NewBest(attempt=attempt.number, replayed=replayed))
+            # One that nobody can be sure of is measured again at the end where there is no other, and announced by nobody.
+            if not is_blurred(attempt):
+                self._journal.emit(NewBest(attempt=attempt.number, replayed=replayed))
+        load = busy_load(attempt)
+        if load is not None and not self._told_of_load:
+            self._told_of_load = True
+            self._journal.emit(Warned(text=BUSY.format(load.words), replayed=replayed))
         self._journal.emit(Spent(spent=self.ledger.spent, budget=self.config.budget, replayed=replayed))
 
 
@@ -218,6 +232,19 @@ def run_facts(config: RunConfig, spent: int, best: Attempt | None) -> RunFacts:
     return RunFacts(trials, max(0, trials - spent), best.number if best is not None else None)
 
 
+def yardstick(attempts: Sequence[Attempt]) -> Yardstick | None:
+    """What the first kernel that was timed told of its baselines and of the tolerance."""
+    found = next((a.evaluation for a in attempts if isinstance(a.evaluation, Measured)), None)
+    if found is None:
+        return None
+    latency = found.timing.latency_us
+    times: dict[str, float] = {
+        v.baseline: latency * v.speedup.median for v in found.timing.versus if not v.speedup.blurred
+    }
+    strictest = min(found.accuracy.cases, key=lambda case: case.allowed, default=None)
+    return Yardstick(times_us=times, strictest=strictest, floor_us=found.roofline.floor_us)
+
+
 def request_seed(seed: int, proposal_request: int) -> int:
     """A seed of 64 bits from the run's seed and the proposal request's number."""
     return int(identity("seed", {"run": seed, "expansion": proposal_request}), 16)
@@ -237,7 +264,7 @@ def withhold(brief: Brief) -> Brief:
         }
     )
     blank = tuple(_blank(parent) for parent in parents)
-    run = replace(brief.run, best=None)
+    run = replace(brief.run, best=None, yardstick=None)
     return replace(brief, proposal_request=proposal_request, parents=blank, feedback=(), run=run)
 
 

@@ -19,6 +19,7 @@ from kernelwright.engine.gateway.meter import Meter
 from kernelwright.engine.gateway.router import ModelRouter
 from kernelwright.engine.gateway.run_gateway import GatewayParts
 from kernelwright.engine.gateway.toolbox import Library, Profiles, Toolbox, technique_cards
+from kernelwright.engine.graph_scope import scope_of
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.loop import search
 from kernelwright.engine.predictor import Build, Predictor
@@ -78,7 +79,9 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
         parts.evaluator, journal, EnvironmentKey(task, environment, config.policy, store.card.id), parts.cache
     )
     router = parts.router or ModelRouter({}, make_model)
-    aids = Aids(parts.predictor, _builder(task, config, parts), _parts(task, config, parts, router, journal))
+    aids = Aids(
+        environment, parts.predictor, _builder(task, config, parts), _parts(task, config, parts, router, journal)
+    )
     progress = Progress(task, config, journal, aids)
     strategy = fresh_strategy(store, config)
     ending = await _end(strategy, parts, judge, progress, journal)
@@ -168,10 +171,12 @@ def fresh_strategy(store: RunStore, config: RunConfig) -> Strategy:
     """The run's strategy as it stood when the run began.
 
     Raises:
-        StoreError: the journal's state is not the card's.
-        UsageError: the state is of another version of the strategy.
+        StoreError: the journal's state is not the card's, or the graph of techniques has changed.
+        UsageError: the state is of another version of the strategy, or the graph's file cannot be taken.
     """
-    strategy = config.strategy.make(Limits(proposals=config.budget.proposals, target_us=config.target_us))
+    scope = scope_of(store.card.task, store.card.environment, config)
+    limits = Limits(proposals=config.budget.proposals, target_us=config.target_us, scope=scope)
+    strategy = config.strategy.make(limits)
     state = store.state()
     if state is not None:
         strategy.restore(state)

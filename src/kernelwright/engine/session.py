@@ -18,9 +18,13 @@ from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, create_run, run
 from kernelwright.engine.summary import pytorch_stays, speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
+from kernelwright.errors import StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.task import Task
+from kernelwright.report import html, overview
+from kernelwright.report.overview import StoredRun
+from kernelwright.report.use import Files
 from kernelwright.reward.predictor.experience import Row, Told, row_of, text_of
 from kernelwright.store.database import FILE
 from kernelwright.store.files import write_whole
@@ -153,8 +157,64 @@ def write_report(folder: Path, file: Path | None, suppliers: Suppliers) -> Path:
         StoreError: there is no such run, or the page cannot be written.
     """
     with closing(RunStore.open(folder)) as store:
-        text = suppliers.render(store.card, store.attempts(), store.outcome(), store.messages())
+        text = suppliers.render(store.card, store.attempts(), store.outcome(), store.messages(), _files(folder))
     return write_whole(file or folder / REPORT, text)
+
+
+def write_overview(folders: Sequence[Path], file: Path) -> tuple[Path, list[StoredRun]]:
+    """Write the page over several runs; one that cannot be read is named on it and hides no other.
+
+    Raises:
+        StoreError: none of them can be read, or the page cannot be written.
+    """
+    runs, unreadable = _readable(folders)
+    return write_whole(file, overview.render(runs, unreadable, str(file.parent))), runs
+
+
+def write_figures(folders: Sequence[Path], into: Path) -> list[Path]:
+    """Write the charts as SVG files: those of one run, or those that compare several.
+
+    Raises:
+        StoreError: no run can be read, or a file cannot be written.
+    """
+    runs, _ = _readable(folders)
+    one = runs[0]
+    charts = overview.figures(runs) if len(runs) > 1 else html.figures(one.card, one.attempts, one.outcome)
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{into} cannot be made ({error.strerror}): name another folder") from None
+    return [write_whole(into / name, chart) for name, chart in charts.items()]
+
+
+def _readable(folders: Sequence[Path]) -> tuple[list[StoredRun], dict[str, str]]:
+    """The runs that can be read, and what is wrong with the others, by folder."""
+    runs, unreadable = [], {}
+    for folder in folders:
+        try:
+            runs.append(stored(folder))
+        except StoreError as error:
+            unreadable[str(folder)] = str(error)
+    if not runs:
+        raise StoreError("; ".join(unreadable.values()) or "no runs were named")
+    return runs, unreadable
+
+
+def stored(folder: Path) -> StoredRun:
+    """A run with all that a page over several shows of it.
+
+    Raises:
+        StoreError: there is no such run, or it is corrupt.
+    """
+    page = folder / REPORT
+    with closing(RunStore.open(folder)) as store:
+        where = str(page) if page.is_file() else ""
+        return StoredRun(str(folder), store.card, store.attempts(), store.outcome(), where)
+
+
+def _files(folder: Path) -> Files:
+    there = {name: str(folder / name) for name in (KERNEL, RECEIPT) if (folder / name).is_file()}
+    return Files(kernel=there.get(KERNEL, ""), receipt=there.get(RECEIPT, ""))
 
 
 def write_experience(folders: Sequence[Path], file: Path) -> int:

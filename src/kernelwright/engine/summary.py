@@ -6,7 +6,7 @@ No figure is computed here that is not in a record.
 from collections import Counter
 from collections.abc import Sequence
 
-from kernelwright.records.attempt import Attempt, beats_eager
+from kernelwright.records.attempt import Attempt, beats_eager, busy_load
 from kernelwright.records.base import Record
 from kernelwright.records.binding import Binding, Weights
 from kernelwright.records.candidate import Candidate
@@ -25,7 +25,7 @@ from kernelwright.records.evaluation import (
     is_right,
 )
 from kernelwright.records.feedback import Statement
-from kernelwright.records.measure import CaseError, Ratio, Verdict
+from kernelwright.records.measure import CaseError, Load, Ratio, Verdict
 from kernelwright.records.names import LanguageName
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.profile import Profile
@@ -48,6 +48,8 @@ class Figures(Record):
     verdict_freeze: Verdict | None = None
     roofline: float | None = None
     """Share of the measured bandwidth."""
+    load: Load | None = None
+    """What else the machine did while it timed."""
 
 
 class BestKernel(Figures):
@@ -73,6 +75,8 @@ class RunSummary(Record):
     attempts: int
     outcomes: dict[str, int]
     """Attempts by outcome, the best outcome first."""
+    doubtful: int = 0
+    """Attempts that were timed while the machine was busy with other work."""
     best: BestKernel | None
     pytorch_stays: bool = False
     """The best is not faster than eager beyond noise: it is shown, and not written as a drop-in."""
@@ -143,6 +147,7 @@ def figures_of(evaluation: Evaluation) -> Figures:
         speedup_freeze=frozen.speedup if frozen else None,
         verdict_freeze=frozen.verdict if frozen else None,
         roofline=evaluation.roofline.fraction,
+        load=timing.load,
     )
 
 
@@ -159,6 +164,7 @@ def summarize(store: RunStore) -> RunSummary:
         device=card.environment.device.name,
         attempts=len(attempts),
         outcomes=count_outcomes(attempts),
+        doubtful=sum(busy_load(attempt) is not None for attempt in attempts),
         best=best_of(attempts, outcome),
         pytorch_stays=pytorch_stays(card, speaker(attempts, outcome)),
         models=spending(store.messages()),

@@ -30,6 +30,7 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.run import Message, Outcome, RunCard
 from kernelwright.records.task import Task
 from kernelwright.report import html, terminal
+from kernelwright.report.use import Files
 from kernelwright.reward.predictor.experience import read_rows
 from kernelwright.store.cache import EvaluationCache, cache_file
 from kernelwright.store.database import FILE
@@ -85,7 +86,7 @@ class Suppliers:
     """It stands in for the reward of that name."""
     wrap: Callable[[Task, Candidate], str] = model_new.wrap
     """A candidate as a drop-in `ModelNew` module."""
-    render: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Message]], str] = html.render
+    render: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Message], Files], str] = html.render
     """The report's page."""
     present: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Message]], Shown] = terminal.render
     """The same for a terminal, as something that rich prints."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kernelwright.devices import Kind, facts, kind_of, kinds, understood
+from kernelwright.devices import Kind, device_named, facts, kind_of, kinds, sheets, understood
 from kernelwright.errors import MachineError, UsageError
 from kernelwright.execution.cluster import ask_a_gpu_s_node
 from kernelwright.execution.executor import Place
@@ -25,6 +25,12 @@ for attribute in (75, 76):  # compute capability: major, minor
     assert cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, 0) == 0
     print(value.value, end="")
 """
+_ASK_NAME = """
+import ctypes
+cuda, name = ctypes.CDLL("libcuda.so.1"), ctypes.create_string_buffer(200)
+assert cuda.cuInit(0) == 0 and cuda.cuDeviceGetName(name, 200, 0) == 0
+print(name.value.decode(), end="")
+"""
 _ASK_LIMIT_S = 60.0
 
 
@@ -35,11 +41,14 @@ def resolve_target(name: str | None, place: Place | None = None) -> Target:
         UsageError: no such target.
         MachineError: a kind of GPU was asked for and none is here; or the cluster does not answer.
     """
+    device = device_named(name) if name is not None else ""
     if name is not None:
-        name = understood(name)
+        name = str(sheets()[device]["arch"]) if device else understood(name)
         if name not in kinds() and name not in facts():
             timed = ", ".join(kind.name for kind in kinds().values() if kind.timed)
-            raise UsageError(f"target {name!r} must be {timed} or one of {', '.join(facts())}")
+            raise UsageError(
+                f"target {name!r} must be {timed}, one of {', '.join(facts())}, or a device by name: {', '.join(sheets())}"
+            )
     if name == CPU.name:
         return CPU
     here = ask_a_gpu_s_node(place.address, find_gpu) if place and place.name == "ray" else find_gpu()
@@ -49,7 +58,12 @@ def resolve_target(name: str | None, place: Place | None = None) -> Target:
         return CPU
     if name in kinds():
         raise MachineError(_absent(kinds()[name]))
-    return Target(kind=kind_of(name), arch=name, present=name == here)
+    return Target(kind=kind_of(name), arch=name, present=name == here and _is(device), device=device)
+
+
+def _is(device: str) -> bool:
+    """Whether the GPU that is here is that one, where one was named: no times of another one of its architecture are its."""
+    return not device or device_named(_answer(_ASK_NAME) or "") == device
 
 
 def compiled_for(kind: str) -> Target:
@@ -68,9 +82,11 @@ def _absent(kind: Kind) -> str:
 
 def find_gpu() -> str | None:
     """Architecture of the first visible GPU, such as `sm_90`; None without one."""
-    if not any(Path(file).exists() for file in _DEVICE_FILES):
-        return None
-    command = [sys.executable, "-I", "-c", _ASK_DRIVER]
+    return _answer(_ASK_DRIVER) if any(Path(file).exists() for file in _DEVICE_FILES) else None
+
+
+def _answer(script: str) -> str | None:
+    command = [sys.executable, "-I", "-c", script]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=_ASK_LIMIT_S, check=False)
     except subprocess.TimeoutExpired:

@@ -66,7 +66,7 @@ class Evaluate(JobOfCandidate[Evaluation]):
     """Evaluate a candidate."""
 
     kind: Literal["evaluate"] = "evaluate"
-    effort: Literal["search", "final"] = "search"
+    effort: Literal["search", "final", "verify"] = "search"
 
 
 class Build(JobOfCandidate[Evaluation]):

@@ -72,7 +72,7 @@ class Referee:
 
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """See `Evaluator.evaluate`."""
-        how = "final" if effort == "final" else "search"
+        how = "search" if effort == "replay" else effort
         found = await self._of_task(task, Evaluate(task=task.id, candidate=candidate, effort=how))
         self._same_device(task.target, found.device)
         return found

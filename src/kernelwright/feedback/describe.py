@@ -17,6 +17,7 @@ from kernelwright.records.evaluation import (
     Suspect,
     TimedOut,
     Verified,
+    speedup_over_eager,
 )
 from kernelwright.records.feedback import Feedback
 
@@ -62,10 +63,18 @@ def _beside(attempt: Attempt, parent: Attempt | None, best: Attempt | None) -> s
     beside_best, beside_parent = _relative(attempt, best), _relative(attempt, parent)
     if best is None or beside_best is None:
         return "First kernel that was timed."
-    words = f"{beside_best:.2f}x the best so far (attempt {best.number})"
+    words = _against(beside_best, attempt, best, "the best before it")
     if parent is not None and parent.number != best.number and beside_parent is not None:
-        words += f", {beside_parent:.2f}x its parent (attempt {parent.number})"
+        words += ", " + _against(beside_parent, attempt, parent, "its parent")
     return words + "."
+
+
+def _against(ratio: float, attempt: Attempt, other: Attempt, name: str) -> str:
+    """How two attempts compare; intervals that overlap tell nothing."""
+    ours, theirs = speedup_over_eager(attempt.evaluation), speedup_over_eager(other.evaluation)
+    if ours is not None and theirs is not None and ours.low <= theirs.high and theirs.low <= ours.high:
+        return f"not told apart from {name} (attempt {other.number}): their intervals overlap"
+    return f"{ratio:.2f}x {name} (attempt {other.number})"
 
 
 def _relative(attempt: Attempt, other: Attempt | None) -> float | None:

@@ -6,13 +6,16 @@ Ceilings of a real device are measured, and come from the referee.
 from functools import cache
 from math import ceil
 
-from kernelwright.devices import facts
+from kernelwright.devices import device_named, facts, sheets
 from kernelwright.errors import MachineError
 from kernelwright.records.base import Record
 
 
 class Hardware(Record):
-    """One representative device of an architecture. Peaks are dense; None where it has no such unit."""
+    """One device: the representative of its architecture, or another one with a sheet.
+
+    Peaks are dense; None where it has no such unit.
+    """
 
     arch: str
     """Such as `sm_90` or `gfx942`."""
@@ -20,6 +23,10 @@ class Hardware(Record):
     """The kind of device, such as `cuda`."""
     device: str
     """The device that the figures are of."""
+    also: tuple[str, ...] = ()
+    """Other names of it."""
+    can: tuple[str, ...] = ()
+    """What its architecture has beside plain cores, in a few words each."""
     multiprocessors: int
     schedulers: int
     """Of one multiprocessor, each with an equal share of its registers."""
@@ -96,6 +103,12 @@ def hardware(arch: str) -> Hardware:
         return _table()[arch]
     except KeyError:
         raise MachineError(f"unknown architecture {arch!r}: expected one of {', '.join(_table())}") from None
+
+
+def sheet(name: str) -> Hardware | None:
+    """The facts of the very device that a driver or a person calls `name`; None where no sheet has it."""
+    device = device_named(name)
+    return Hardware.model_validate(dict(sheets()[device])) if device else None
 
 
 def resident_blocks(device: Hardware, block: BlockShape) -> int:

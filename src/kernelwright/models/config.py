@@ -17,6 +17,8 @@ from kernelwright.records.chat import ChatRequest
 
 PROVIDERS = ("openai", "anthropic", "huggingface", "replay")
 """The built-in ones; a plug-in's name is one too."""
+SHORT = {"hf": "huggingface"}
+"""Spellings of a provider on a command line."""
 DEFAULT = "default"
 """The role that stands for every role without a model of its own."""
 
@@ -74,16 +76,18 @@ _BARE_ADDRESS = re.compile(r"@(localhost|\[[\da-fA-F:]+\]|[\w.-]+(?=:\d)|[\w-]+(
 
 
 def read_model(text: str) -> ModelConfig:
-    """A model as the command line spells it: `openai:gpt-5`, `openai:qwen@http://localhost:8000/v1`, `replay:runs/x`.
+    """A model as the command line spells it: `openai:gpt-5`, `openai:qwen@http://localhost:8000/v1`, `hf:FOLDER`.
 
     Raises:
         UsageError: the provider is unknown, the name is missing, or the address cannot be used.
     """
-    provider, _, rest = text.partition(":")
+    written, _, rest = text.partition(":")
+    provider = SHORT.get(written, written)
     name, _, url = rest.partition("@http")
     if not name or not is_provider(provider):
+        hint = f" (openai:{text} for OpenAI's)" if text and ":" not in text else ""
         raise UsageError(
-            f"model {text!r} is not PROVIDER:NAME or PROVIDER:NAME@URL, with a provider of {', '.join(provider_names())}"
+            f"model {text!r} is not PROVIDER:NAME or PROVIDER:NAME@URL, with a provider of {', '.join(provider_names())}{hint}"
         )
     if not url and (bare := _BARE_ADDRESS.search(name)) is not None:
         whole = f"{provider}:{name[: bare.start()]}@http://{bare[0][1:]}"

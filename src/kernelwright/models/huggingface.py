@@ -5,9 +5,11 @@ checkpoint. One request runs at a time, in a thread of its own.
 """
 
 import asyncio
+import json
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -23,8 +25,13 @@ from kernelwright.models.openai_wire import Spoken, calls_in, message_json, tool
 from kernelwright.models.wire import dict_in, flattened, folded, parsed
 from kernelwright.records.chat import ChatMessage, ChatReply, ChatRequest, Finish, ToolSpec, Usage
 
+ADAPTER = "adapter_config.json"
+SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
-class _Loaded(NamedTuple):
+
+class Loaded(NamedTuple):
+    """A network with its tokenizer."""
+
     tokenizer: Any
     network: Any
 
@@ -45,7 +52,7 @@ class Checkpoint:
     def __init__(self, config: ModelConfig) -> None:
         self._config = config
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
-        self._loaded: _Loaded | None = None
+        self._loaded: Loaded | None = None
 
     @property
     def name(self) -> str:
@@ -81,14 +88,15 @@ class Checkpoint:
         usage = Usage(prompt=length, completion=len(tokens), reasoning=len(tokenizer(spoken.thought)["input_ids"]))
         return self._reply(spoken, "length" if cut else "stop", usage, monotonic() - started)
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> Loaded:
         if self._loaded is None:
             try:
-                self._loaded = _load(self._config.name)
+                tokenizer, network = load_checkpoint(self._config.name)
+                self._loaded = Loaded(tokenizer, network.to("cuda" if torch.cuda.is_available() else "cpu").eval())
             except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
                 raise ModelError(
                     f"{self.name} cannot be loaded: {error}. It must be a folder with a causal language model as "
-                    "save_pretrained writes it: config.json, weights in safetensors, a tokenizer"
+                    "save_pretrained writes it (with a tokenizer), an adapter over one, or a .gguf file"
                 ) from None
         return self._loaded
 
@@ -132,10 +140,10 @@ def open_model(config: ModelConfig) -> Checkpoint:
     Raises:
         UsageError: there is no such folder.
     """
-    if not (Path(config.name) / "config.json").is_file():
+    if not is_checkpoint(config.name):
         raise UsageError(
-            f"huggingface:{config.name} must be a folder with a config.json, as save_pretrained writes it; "
-            "a model on a hub is fetched beforehand, with `hf download`"
+            f"huggingface:{config.name} must be a folder with a config.json, as save_pretrained writes it, or with an "
+            "adapter, or a .gguf file; a model on a hub is fetched beforehand, with `hf download`"
         )
     return Checkpoint(config)
 
@@ -185,11 +193,33 @@ def _turn(message: ChatMessage) -> dict[str, JsonValue]:
     return turn
 
 
-def _load(folder: str) -> _Loaded:
-    safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **safe)
-    network = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype="auto", use_safetensors=True, **safe)
-    return _Loaded(tokenizer, network.to("cuda" if torch.cuda.is_available() else "cpu").eval())
+def load_checkpoint(where: str, dtype: Any = "auto") -> Loaded:  # noqa: ANN401  torch is not typed here
+    """The network at a path, on the CPU: a checkpoint's folder, an adapter's over a local base, or a GGUF file.
+
+    Raises:
+        OSError, ValueError, KeyError, RuntimeError, ImportError: it is none, or a package is missing.
+    """
+    path = Path(where)
+    if (path / ADAPTER).is_file():
+        base = load_checkpoint(json.loads((path / ADAPTER).read_text())["base_model_name_or_path"], dtype)
+        return base._replace(
+            network=import_module("peft").PeftModel.from_pretrained(base.network, path).merge_and_unload()
+        )
+    if path.suffix == ".gguf":
+        folder, how = path.parent, {**SAFE, "gguf_file": path.name}
+    else:
+        folder, how = path, SAFE
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **how)
+    safely = {} if path.suffix == ".gguf" else {"use_safetensors": True}
+    return Loaded(tokenizer, transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **safely, **how))
+
+
+def is_checkpoint(where: str) -> bool:
+    """Whether a path looks like one that can be loaded."""
+    path = Path(where)
+    return (path.suffix == ".gguf" and path.is_file()) or any(
+        (path / name).is_file() for name in (ADAPTER, "config.json")
+    )
 
 
 def _window(network: Any) -> int:  # noqa: ANN401

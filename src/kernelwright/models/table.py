@@ -5,6 +5,7 @@ knows no role, prompt or budget. To add a provider: write its module with `open_
 of somebody else brings one by an entry point (docs/plugins.md).
 """
 
+import os
 from importlib import import_module
 from typing import Protocol, cast
 
@@ -50,6 +51,12 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 """What an extra of the provider's name installs."""
 
 
+def keep_local() -> None:
+    """Have Hugging Face's libraries ask no hub and send nobody a word; before any of them is imported."""
+    for name in ("HF_HUB_OFFLINE", "HF_HUB_DISABLE_TELEMETRY"):
+        os.environ.setdefault(name, "1")
+
+
 def make_model(config: ModelConfig) -> ChatModel:
     """The model of a configuration; nothing is asked or loaded before its first request.
 
@@ -58,6 +65,7 @@ def make_model(config: ModelConfig) -> ChatModel:
     """
     if config.provider not in MODULES:
         return _from_plugin(config)
+    keep_local()
     try:
         module = import_module(MODULES[config.provider])
     except ModuleNotFoundError as error:

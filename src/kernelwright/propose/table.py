@@ -10,11 +10,12 @@ from typing import cast
 from kernelwright.errors import UsageError
 from kernelwright.plugins import load_plugin, plugin_names
 from kernelwright.propose.author.author import Author
+from kernelwright.propose.graph_writer import GraphWriter
 from kernelwright.propose.llm.render import variants
 from kernelwright.propose.llm.writer import LLM
 from kernelwright.propose.proposer import Proposer
 
-PROPOSERS: Mapping[str, Callable[[], Proposer]] = {"author": Author, "llm": LLM}
+PROPOSERS: Mapping[str, Callable[[], Proposer]] = {"author": Author, "graph": GraphWriter, "llm": LLM}
 VARIED: Mapping[str, Callable[[str], Proposer]] = {"llm": LLM}
 """Those that have variants."""
 

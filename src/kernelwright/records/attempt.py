@@ -10,12 +10,29 @@ from pydantic import Field
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Measured, speedup_over_eager
+from kernelwright.records.measure import Load
+from kernelwright.records.names import LanguageName
 
 Intent = Literal["seed", "repair", "improve", "apply-technique"]
 
 
-ROLES = ("coder", "judge", "reflector", "frontend", "midend", "agent")
+ROLES = ("coder", "judge", "reflector", "frontend", "midend", "agent", "navigator")
 """Whoever may be asked in a run: the writers and the advisers of all strategies."""
+
+
+class WorkedStep(Record):
+    """A step that was measured elsewhere, for the writer to take here: code before and after it, and why."""
+
+    technique: str
+    think: str
+    detail: str = ""
+    language: LanguageName
+    before: str
+    after: str
+    sizes: dict[str, int] = Field(default_factory=dict)
+    """At which its sources were written; those in C++ have them as constants."""
+    effect: str = ""
+    """What it gained where it was measured, in words."""
 
 
 class ProposalRequest(Record):
@@ -36,6 +53,8 @@ class ProposalRequest(Record):
     """The role that is asked first for one step to take; empty: nobody."""
     dialogue: Literal["fresh", "kept"] = "fresh"
     """`kept`: the conversation behind the first parent goes on; `fresh`: nothing of it is remembered."""
+    steps: tuple[WorkedStep, ...] = ()
+    """How the hinted technique was applied elsewhere; of several, the role `navigator` chooses the one to take."""
     look_up: bool = False
     """Whether the tool `search` is asked for techniques before the prompt is written."""
 
@@ -48,6 +67,8 @@ class Proposal(Record):
     """One line for people: what was changed and why."""
     memo: str = ""
     """What the proposer wants to find again on its children; opaque to everybody else."""
+    technique: str = ""
+    """Of several steps the one that was chosen; empty: there was no choice."""
     prompt: str = ""
     """Content hash of the prompt files that asked for it; empty without a model."""
     model: str = ""
@@ -74,6 +95,16 @@ class Cost(Record):
         )
 
 
+class Setting(Record):
+    """One point of a candidate's tunables that was tried."""
+
+    values: dict[str, int]
+    """By the tunable's name."""
+    outcome: str
+    latency_us: float | None = None
+    """None: it has no time."""
+
+
 class Attempt(Record):
     """One proposal and what became of it."""
 
@@ -87,6 +118,8 @@ class Attempt(Record):
     """The attempt whose evaluation this is, when the same candidate was met before."""
     tuned: int = 0
     """Points of the declared tunables that were measured to choose this one."""
+    settings: tuple[Setting, ...] = ()
+    """Those points, where there were several."""
     cost: Cost
 
     @property
@@ -114,9 +147,22 @@ def speedup(attempt: Attempt) -> float:
 
 
 def sure_speedup(attempt: Attempt) -> float:
-    """Lower bound of the speedup over eager; 0.0 for whatever was not measured."""
+    """Lower bound of the speedup over eager; 0.0 for whatever was not measured, or so that nothing can be relied on."""
     ratio = speedup_over_eager(attempt.evaluation)
-    return ratio.low if ratio else 0.0
+    return ratio.sure if ratio else 0.0
+
+
+def is_blurred(attempt: Attempt) -> bool:
+    """Whether it was timed, and its speedup over eager is too uncertain to be claimed, plotted as a best or averaged."""
+    ratio = speedup_over_eager(attempt.evaluation)
+    return ratio is not None and ratio.blurred
+
+
+def busy_load(attempt: Attempt) -> Load | None:
+    """What the machine did beside this attempt's timing, where that makes its figures doubtful."""
+    found = attempt.evaluation
+    load = found.timing.load if isinstance(found, Measured) else None
+    return load if load is not None and load.busy else None
 
 
 def beats_eager(attempt: Attempt, least: float) -> bool:

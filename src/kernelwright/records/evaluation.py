@@ -189,7 +189,10 @@ def speedup_over_eager(evaluation: Evaluation) -> Ratio | None:
 
 
 def merit(evaluation: Evaluation) -> tuple[int, float]:
-    """Orders evaluations: the better outcome first, then the larger lower bound of the speedup over eager."""
+    """Orders evaluations: the better outcome first, then the larger lower bound of the speedup over eager.
+
+    A blurred speedup counts as none: what a busy machine did to it would decide.
+    """
     outcome = "build_failed" if failed_to_build(evaluation) else evaluation.outcome
     speedup = speedup_over_eager(evaluation)
-    return -OUTCOMES.index(outcome), speedup.low if speedup else 0.0
+    return -OUTCOMES.index(outcome), speedup.sure if speedup else 0.0

@@ -77,7 +77,13 @@ class OpGraph(Record):
 
     @property
     def family(self) -> str:
-        """What kind of work this is: the first of FAMILIES that any operation belongs to, or `pointwise`."""
+        """What kind of work this is: the first of FAMILIES that any operation belongs to, or `pointwise`.
+
+        A serial function is one operation, which says its family itself.
+        """
+        said = next((node.op.split(".")[1] for node in self.nodes if node.op.startswith("serial.")), None)
+        if said is not None:
+            return said
         names = {node.op.split(".")[1] for node in self.nodes if node.op.count(".") > 1}
         return next(
             (family for family, marks in FAMILIES.items() if any(map(re.compile(marks).search, names))), "pointwise"

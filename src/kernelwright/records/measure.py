@@ -33,6 +33,11 @@ class Ratio(Record):
         """Whether it is too wide to tell the kernel from another."""
         return self.high > BLURRED * self.low
 
+    @property
+    def sure(self) -> float:
+        """What can be relied on: the lower end, and nothing where the interval is blurred."""
+        return 0.0 if self.blurred else self.low
+
 
 class Versus(Record):
     """The candidate against one named baseline, from paired blocks of one run."""
@@ -70,6 +75,49 @@ class Conditions(Record):
     """Why there are no readings."""
 
 
+OTHERS, STOLEN = 0.05, 0.02
+"""Shares of all cores' time. Beyond them a comparison of times is doubtful: daemons of a quiet machine take less."""
+
+
+class Load(Record):
+    """What else the machine did while it timed. Cores are averages: 0.5 is one core for half of the time."""
+
+    cores: int
+    """Of the machine."""
+    before: float | None = None
+    """Cores that other processes kept busy while the benchmark warmed up; None: nobody could tell."""
+    during: float | None = None
+    """The same during the blocks that count."""
+    stolen: float = 0.0
+    """Share of the cores' time that the hypervisor gave to somebody else, 0 to 1."""
+    waiting: float = 0.0
+    """Threads of others that ran or waited for a core after a block, the median over blocks."""
+    neighbours: int = 0
+    """Other processes on the GPU."""
+    on_device: bool = False
+    """A GPU was timed: what its host's cores do is told, and makes no figure doubtful."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether figures are doubtful for it."""
+        if self.on_device:
+            return self.neighbours > 0
+        return (self.during or 0.0) > OTHERS * self.cores or self.stolen > STOLEN
+
+    @property
+    def words(self) -> str:
+        """What was seen, in one line; empty where nothing was."""
+        parts = [f"{self.neighbours} other {'process' if self.neighbours == 1 else 'processes'} on the GPU"]
+        parts = parts if self.neighbours else []
+        if self.during is not None and self.during > OTHERS * self.cores:
+            before = f", {self.before:.1f} just before" if self.before is not None else ""
+            queue = f", and {self.waiting:.0f} of its threads ran or waited" if self.waiting >= 1 else ""
+            parts.append(f"other work kept {self.during:.1f} of {self.cores} cores busy{before}{queue}")
+        if self.stolen > STOLEN:
+            parts.append(f"the hypervisor took {self.stolen:.0%} of the cores' time")
+        return "; ".join(parts)
+
+
 class Timing(Record):
     """What the clock saw. `latency_us` is the candidate's median call time."""
 
@@ -85,6 +133,8 @@ class Timing(Record):
     """What the same clock says of a kernel that does nothing, where `clock` is `device`. It is part of every sample."""
     conditions: Conditions | None = None
     """Clocks, temperature and power, where `clock` is `device`."""
+    load: Load | None = None
+    """What else the machine did meanwhile; None where it was not looked at."""
     missing: tuple[str, ...] = ()
     """Baselines that were asked for and could not be made, each with the reason."""
     final: bool = False
@@ -134,6 +184,11 @@ class Roofline(Record):
     def fraction(self) -> float:
         """Share of the measured ceiling that was reached."""
         return self.achieved_gbps / self.ceiling_gbps
+
+    @property
+    def ceiling_us(self) -> float:
+        """What one call would take at the measured ceiling."""
+        return self.bytes / self.ceiling_gbps / 1e3
 
 
 class KernelFacts(Record):

@@ -9,8 +9,11 @@ from kernelwright.records.base import Record
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.numerics import NumericsMode
 
-Effort = Literal["search", "final", "replay"]
-"""`replay` judges on seeds that are known already: right or wrong, and no time."""
+Effort = Literal["search", "final", "replay", "verify"]
+"""`replay` judges on seeds that are known already, `verify` on a search's cases: right or wrong, and no time."""
+UNTIMED: tuple[Effort, ...] = ("replay", "verify")
+ON_SHARED_CASES: tuple[Effort, ...] = ("search", "verify")
+"""All candidates of a task meet the same secret cases; the others get cases of their own, whose seeds are then told."""
 
 Defence = Literal[
     "fresh_inputs",
@@ -46,6 +49,7 @@ Defence = Literal[
     "capture",
     "watched",
     "cold_cache",
+    "device_state",
 ]
 """One name a defence; `tests/cheats` and `tests/gpu` switch each off to see its cheat get through."""
 
@@ -57,6 +61,8 @@ class Policy(Record):
     """`strict` refuses to judge where a part of the sandbox is denied."""
     numerics: NumericsMode = "as-is"
     """Under which of PyTorch's precision flags reference, baselines and candidate run."""
+    state: Literal["compare", "ignore"] = "compare"
+    """Whether what a forward writes to its buffers and inputs is compared like its results."""
     seeds: int = Field(default=5, ge=1)
     """Secret seeds that calibrate the tolerance."""
     confidence: float = Field(default=0.99, gt=0.5, lt=1)

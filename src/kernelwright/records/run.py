@@ -26,6 +26,10 @@ class Device(Record):
     """Read bandwidth measured over data larger than the last cache; None when it was not measured."""
     cache_bytes: int = 0
     """Last-level cache."""
+    caches: tuple[int, ...] = ()
+    """Bytes of a CPU's levels of cache, the first level first, on all cores together."""
+    vector_bits: int = 0
+    """Widest vector registers of a CPU; 0: not known, or a GPU."""
 
 
 class Environment(Record):

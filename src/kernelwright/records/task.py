@@ -20,7 +20,7 @@ from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 NOTE_CHARACTERS = 500
 NOTES = 32
 
-MOST_REGISTERS = max(int(row["registers_thread"]) for row in facts().values())
+MOST_REGISTERS = max(int(str(row["registers_thread"])) for row in facts().values())
 """Of one thread, on any architecture."""
 Bytes = Annotated[int, Field(ge=0)]
 
@@ -59,11 +59,18 @@ class Target(Record):
     """`native` on cpu; such as `sm_90` on cuda, `gfx942` on hip."""
     present: bool
     """False: kernels are compiled and interpreted, and no time is claimed."""
+    device: str = ""
+    """The device with a sheet that was asked for by name; empty: whatever has this architecture."""
 
     @property
     def name(self) -> str:
-        """What a person calls it: the kind, or the architecture that is not here."""
-        return self.kind if self.present else self.arch
+        """What a person calls it: the kind, or the device or architecture that is not here."""
+        return self.kind if self.present else self.device or self.arch
+
+    def identity_fields(self) -> dict[str, JsonValue]:
+        """Every field; the device only where one was named."""
+        fields: dict[str, JsonValue] = self.model_dump(mode="json")
+        return fields if self.device else {name: value for name, value in fields.items() if name != "device"}
 
 
 class DeclaredDomain(Record):
@@ -78,7 +85,7 @@ class TaskSource(Record):
     """A task as its author wrote it: text, not yet run."""
 
     name: str
-    format: Literal["kernelbench", "text"]
+    format: Literal["kernelbench", "text", "serial"]
     source: str
     """The reference, complete in itself."""
     domains: tuple[DeclaredDomain, ...] = ()
@@ -88,11 +95,26 @@ class TaskSource(Record):
     host: Words = ""
     """The code around the kernel, as it will be called. Only proposers read it."""
     limits: TaskLimits = TaskLimits()
+    serial: str = ""
+    """Of a serial function, its own text; `source` is the reference that calls it."""
+    sizes: dict[str, int] = Field(default_factory=dict)
+    """Of a serial function, its sizes by name."""
+
+    @property
+    def origin(self) -> str:
+        """The code as it came: the serial function, or else the reference."""
+        return self.serial or self.source
 
     def identity_fields(self) -> dict[str, JsonValue]:
         """Every field but the name. Empty fields are left out, so that a new optional field changes no task's identity."""
         fields: dict[str, JsonValue] = self.model_dump(mode="json", exclude={"name"})
-        empty = {"description": "", "host": "", "limits": TaskLimits().model_dump(mode="json")}
+        empty = {
+            "description": "",
+            "host": "",
+            "limits": TaskLimits().model_dump(mode="json"),
+            "serial": "",
+            "sizes": {},
+        }
         return {name: value for name, value in fields.items() if name not in empty or value != empty[name]}
 
 
@@ -103,6 +125,12 @@ class Workload(Record):
     parameters: tuple[TensorSpec, ...]
     """Parameters and buffers in state_dict order."""
     outputs: tuple[TensorSpec, ...]
+    tree: JsonValue = None
+    """How the inputs are put together for a call (`records/calltree.py`); None: one argument each, in order."""
+    changes: tuple[str, ...] = ()
+    """Inputs and parameters that forward writes to. Every call finds them as they were before the first."""
+    state: tuple[str, ...] = ()
+    """Those of them whose new values are outputs too: the last ones, in this order."""
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:
@@ -139,5 +167,9 @@ class Task(Record):
     @cached_property
     def id(self) -> str:
         """Hash of all fields but the name: a renamed file is the same task."""
-        fields = {**self.model_dump(mode="json"), "source": self.source.identity_fields()}
+        fields = {
+            **self.model_dump(mode="json"),
+            "source": self.source.identity_fields(),
+            "target": self.target.identity_fields(),
+        }
         return identity("task", fields)

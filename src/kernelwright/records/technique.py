@@ -65,7 +65,7 @@ class Technique(Record):
     title: str = Field(min_length=1)
     targets: tuple[KindName, ...] = Field(min_length=1)
     languages: tuple[LanguageName, ...] = Field(min_length=1)
-    """In which it can be written; the example is in one of them."""
+    """In which it can be written; the example is in one of them, where there is one."""
     bottlenecks: tuple[Bottleneck, ...] = Field(min_length=1)
     """What it eases, the likeliest first."""
     when: str = Field(min_length=1)
@@ -73,7 +73,10 @@ class Technique(Record):
     effect: str = Field(min_length=1)
     """What it should change, and by how much."""
     pitfalls: str = Field(min_length=1)
-    example: Example
+    example: Example | None = None
+    """None: the graph of techniques has its examples."""
+    families: tuple[str, ...] = ()
+    """Families of operations that it is for (`records.graph.FAMILIES` and those of serial tasks); empty: any."""
     tags: tuple[str, ...] = ()
     """Other words that people use for it."""
     gains: tuple[Gain, ...] = ()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernelwright.languages import language
-from kernelwright.records.attempt import Attempt, beats_eager, fastest
+from kernelwright.records.attempt import Attempt, beats_eager, busy_load, fastest
 from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Verified
 from kernelwright.records.measure import Verdict, Versus
 from kernelwright.records.run import Outcome, RunCard, least_speedup
@@ -54,6 +54,8 @@ def sentence(versus: Versus) -> str:
     name = words.BASELINE[versus.baseline]
     ratio = versus.speedup
     interval = f"{words.percent(ratio.confidence)} interval {words.times(ratio.low)} to {words.times(ratio.high)}"
+    if ratio.blurred:
+        return f"No figure against {name} can be claimed: {interval}, which is too wide."
     if versus.verdict == "inconclusive":
         return f"Neither faster nor slower than {name} can be claimed: {words.times(ratio.median)}, {interval}."
     return f"{versus.verdict.capitalize()} than {name}: {words.times(ratio.median)}, {interval}."
@@ -66,6 +68,7 @@ def _of_search(best: Attempt, outcome: Outcome | None) -> Headline:
         told = f"{why} What the search saw of it is no result."
         return Headline("failed", "The best kernel did not hold up", told, best)
     told = f"{why} This is a figure of the search, from a short measurement; it was not measured anew and is no result."
+    told += _beside(best)
     return Headline("search", f"Best so far: {_gain(best.evaluation)}", told, best)
 
 
@@ -77,7 +80,7 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
         explanation = (
             f"The best kernel of the search was measured anew against its baselines{blocks}, with fresh "
             "inputs, and every verification case passed against fp64."
-        )
+        ) + _beside(final)
         if _stays(card, final):
             return Headline("final", f"PyTorch stays: {_gain(found)}", f"{explanation} No drop-in was written.", final)
         return Headline("final", _sentence_case(_gain(found)), explanation, final)
@@ -89,6 +92,12 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
         f"Measured anew, it came out {words.outcome(found.outcome)}. No speedup is claimed.",
         final,
     )
+
+
+def _beside(attempt: Attempt) -> str:
+    """What the machine did beside the measurement, where that makes the figures doubtful."""
+    load = busy_load(attempt)
+    return f" This machine was busy meanwhile, so the figures are doubtful: {load.words}." if load is not None else ""
 
 
 def _stays(card: RunCard, best: Attempt) -> bool:
@@ -135,6 +144,8 @@ def _gain(found: Measured) -> str:
     versus = found.timing.against("eager")
     if versus is None:
         return f"{words.microseconds(found.timing.latency_us)} a call, compared with nothing"
+    if versus.speedup.blurred:
+        return f"no figure can be claimed ({words.speedup(versus.speedup)} eager PyTorch)"
     phrase: dict[Verdict, str] = {
         "faster": f"{words.times(versus.speedup.median)} as fast as eager PyTorch",
         "slower": f"slower than eager PyTorch, at {words.times(versus.speedup.median)} its speed",

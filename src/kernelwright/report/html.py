@@ -1,7 +1,7 @@
-"""The HTML report: one file without scripts that needs no network and treats everything it shows as hostile text.
+"""The HTML report: one file that needs no network and treats everything it shows as hostile text.
 
-The page's security policy loads nothing and names its one style sheet by hash. It takes records only; whoever holds the
-store passes them in.
+The page's security policy loads nothing and names its one style sheet and its one script, the copy buttons, by hash;
+without scripts the page is whole but for them. It takes records only; whoever holds the store passes them in.
 """
 
 import base64
@@ -27,6 +27,7 @@ from kernelwright.report.charts.svg import HALF, NARROW, WIDE
 from kernelwright.report.dialogues import dialogues, is_drill
 from kernelwright.report.headline import Headline, headline, sentence
 from kernelwright.report.tally import SOURCE_LIMIT, highlighted, plain, reason, rows
+from kernelwright.report.use import NO_FILES, Files, needs, steps
 from kernelwright.version import __version__
 
 TEXT_LIMIT = 4000
@@ -37,7 +38,11 @@ MESSAGE_LIMIT = 20000
 
 
 def render(
-    card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, messages: Sequence[Message] = ()
+    card: RunCard,
+    attempts: Sequence[Attempt],
+    outcome: Outcome | None,
+    messages: Sequence[Message] = (),
+    files: Files = NO_FILES,
 ) -> str:
     """The whole page; `outcome` is None for a run that has not ended."""
     told = headline(card, attempts, outcome)
@@ -47,6 +52,8 @@ def render(
         card=card,
         run_outcome=outcome,
         told=told,
+        use=steps(files),
+        needs=needs(told.attempt) if told.attempt else "",
         rows=rows(attempts, told.attempt.number if told.attempt else None),
         best=rows([told.attempt], told.attempt.number)[0] if told.attempt else None,
         counts=_outcome_shares(attempts),
@@ -54,6 +61,7 @@ def render(
         timed=bool(tally.staircase(attempts)),
         cost=tally.cost(attempts),
         disabled=tally.disabled(everything),
+        other_work=tally.other_work(everything),
         settings=_settings(card),
         progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
         dialogues=dialogues(messages),
@@ -61,6 +69,30 @@ def render(
         spent_by_role=spending(messages),
         message_limit=MESSAGE_LIMIT,
     )
+
+
+def figures(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> dict[str, str]:
+    """The page's charts as SVG files of their own, by name, for a paper or a slide; those that there are figures for."""
+    told = headline(card, attempts, outcome)
+    charts = {"progress": progress(attempts, _final_ratio(told), WIDE)}
+    if (found := told.measured) is not None:
+        versus = found.timing.versus
+        charts |= {f"speedup-{v.baseline}": ruler(v, versus, HALF) for v in versus}
+        charts["samples"] = samples(found.timing, HALF)
+        charts["roofline"] = roofline(found.roofline, found.timing.latency_us, HALF)
+        charts["errors"] = errors(found.accuracy, WIDE)
+    return {f"{name}.svg": alone(chart) for name, chart in charts.items()}
+
+
+def alone(chart: Markup) -> str:
+    """A chart as a file: with its own colours, light or dark, and the card behind it."""
+    rules = "".join(map(template_text, ("colours.css", "chart.css")))
+    head, body = str(chart).split(">", 1)
+    width, height = head.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
+    size = f'xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
+    paper = '<rect width="100%" height="100%" fill="var(--card)"/>'
+    rules += f".chart {{ width: {width}px; height: {height}px; }}"  # on a page it takes the room that there is
+    return f"{head.replace('<svg', f'<svg {size}', 1)}><style>{rules}</style>{paper}{body}\n"
 
 
 def _final_ratio(told: Headline) -> Ratio | None:
@@ -92,26 +124,42 @@ def _settings(card: RunCard) -> list[tuple[str, str]]:
     return flat
 
 
-def page(template: str, rules: str = "", **shown: object) -> str:
-    """A template as one file, in the style of every page and, after it, `rules`; the policy names them by hash."""
-    rules = style() + rules
-    return (
-        templates()
-        .get_template(template)
-        .render(
-            shown,
-            style=Markup(rules),
-            style_hash=base64.b64encode(hashlib.sha256(rules.encode()).digest()).decode(),
-            version=__version__,
-        )
+def page(template: str, rules: str = "", program: str | None = None, **shown: object) -> str:
+    """A template as one file, in the style of every page and, after it, `rules`; the policy names them by hash.
+
+    `program` is the page's own script; without one it has the copy buttons'.
+    """
+    rules, code = style() + rules, script() if program is None else program
+    body = templates().get_template(template)
+    return body.render(shown, style=Markup(rules), script=Markup(code), policy=policy(rules, code), version=__version__)
+
+
+def policy(style: str, script: str) -> Markup:
+    """A content security policy: nothing is loaded, this style sheet applies, this script runs, and no other."""
+    return Markup(
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
     )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def script() -> str:
+    """The copy buttons."""
+    return template_text("copy.js")
+
+
+def template_text(name: str) -> str:
+    """A file of the templates as it is."""
+    return (files("kernelwright.report") / "templates" / name).read_text("utf-8")
 
 
 @cache
 def style() -> str:
     """The style sheet of every page."""
-    folder = files("kernelwright.report") / "templates"
-    return "".join((folder / name).read_text("utf-8") for name in ("page.css", "parts.css"))
+    return "".join(map(template_text, ("colours.css", "page.css", "parts.css", "chart.css")))
 
 
 @cache
@@ -128,6 +176,7 @@ def templates() -> Environment:
     for word in (
         words.outcome,
         words.times,
+        words.speedup,
         words.microseconds,
         words.seconds,
         words.size,

@@ -14,7 +14,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from kernelwright.languages import language
-from kernelwright.records.attempt import Attempt, Cost, speedup, sure_speedup
+from kernelwright.records.attempt import Attempt, Cost, busy_load, speedup, sure_speedup
 from kernelwright.records.evaluation import (
     OUTCOMES,
     BuildFailed,
@@ -181,6 +181,19 @@ def staircase(attempts: Sequence[Attempt]) -> tuple[Step, ...]:
             best = sure_speedup(attempt)
             steps.append(Step(attempt.number, speedup(attempt)))
     return tuple(steps)
+
+
+def other_work(attempts: Sequence[Attempt]) -> str:
+    """How many of the timed attempts a busy machine makes doubtful, and by what at worst; empty for none."""
+    timed = [a for a in attempts if isinstance(a.evaluation, Measured)]
+    loads = [load for a in timed if (load := busy_load(a)) is not None]
+    if not loads:
+        return ""
+    worst = max(loads, key=lambda load: (load.neighbours, (load.during or 0.0) + load.stolen * load.cores))
+    return (
+        f"This machine was busy while {len(loads)} of {len(timed)} attempts were timed, and their figures are doubtful; "
+        f"at worst, {worst.words}."
+    )
 
 
 def stage_seconds(attempts: Sequence[Attempt]) -> dict[str, float]:

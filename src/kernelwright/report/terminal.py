@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kernelwright.records.attempt import Attempt, speedup
+from kernelwright.records.attempt import Attempt, speedup, sure_speedup
 from kernelwright.records.evaluation import Evaluation, Measured
 from kernelwright.records.measure import BaselineName, Verdict
 from kernelwright.records.run import Message, Outcome, RunCard, Spending, spending
@@ -38,6 +38,8 @@ def render(
     if off:
         parts.append(_text(f"Defences switched off: {', '.join(off)}. No figure here can be trusted.", "bold red"))
     parts += [_text(f"Denied by this host: {part}", "yellow") for part in card.environment.denied]
+    if doubtful := tally.other_work(attempts):
+        parts.append(_text(doubtful, "yellow"))
     if attempts:
         final = told.attempt if told.standing == "final" else None
         parts += [Text(""), _best(attempts, final), Text(""), _sums(attempts)]
@@ -73,7 +75,7 @@ def _best(attempts: Sequence[Attempt], final: Attempt | None) -> Table:
     table.add_column("note", overflow="fold", ratio=1)
     if final is not None:
         table.add_row(*_cells(final, f"final {final.number}"), style="bold")
-    order = sorted(attempts, key=lambda a: (-speedup(a), a.number))
+    order = sorted(attempts, key=lambda a: (-sure_speedup(a), -speedup(a), a.number))
     for attempt in order[:SHOWN]:
         table.add_row(*_cells(attempt, str(attempt.number)))
     return table
@@ -93,7 +95,7 @@ def _cells(attempt: Attempt, name: str) -> list[Text]:
 
 def _against(found: Evaluation, baseline: BaselineName) -> str:
     versus = found.timing.against(baseline) if isinstance(found, Measured) else None
-    return words.times(versus.speedup.median) if versus else ""
+    return words.speedup(versus.speedup) if versus else ""
 
 
 def _sums(attempts: Sequence[Attempt]) -> Text:

@@ -3,6 +3,8 @@
 import math
 import unicodedata
 
+from kernelwright.records.measure import Ratio
+
 OUTCOME_MEANING: dict[str, str] = {
     "measured": "right in every case, and timed",
     "verified": "right, and not timed",
@@ -79,6 +81,11 @@ def line(text: str, limit: int = 160) -> str:
 def times(ratio: float) -> str:
     """A ratio with three significant digits: `3.12×`."""
     return f"{_three(ratio)}×"
+
+
+def speedup(ratio: Ratio) -> str:
+    """The median; of an interval too wide to claim one, the interval: `0.36× to 11.1×`."""
+    return f"{times(ratio.low)} to {times(ratio.high)}" if ratio.blurred else times(ratio.median)
 
 
 def microseconds(value_us: float) -> str:

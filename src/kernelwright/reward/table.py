@@ -23,6 +23,7 @@ from kernelwright.records.evaluation import (
     Verified,
     speedup_over_eager,
 )
+from kernelwright.reward import training
 
 Reward = Callable[[Evaluation, Evaluation | None, Evaluation | None], float]
 """(evaluation, its first parent's, the best before it) to a number; higher is better."""
@@ -102,13 +103,20 @@ def midend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation |
 
 
 REWARDS: dict[str, Reward | ByRole] = {
+    "cuda_agent": training.cuda_agent,
+    "drkernel": training.drkernel,
     "frontend": frontend,
     "frontend_midend": ByRole({"midend": midend}, frontend),
+    "kevin": training.kevin,
     "log_speedup": log_speedup,
     "midend": midend,
+    "regraph": training.regraph,
+    "regraph_seed": training.regraph_seed,
+    "tritonforge": training.tritonforge,
     "tritongym": tritongym,
+    "verified_speedup": training.verified_speedup,
 }
-OF_SPEED = frozenset({"log_speedup", "tritongym"})
+OF_SPEED = frozenset({"log_speedup", "regraph", "regraph_seed", "tritongym"})
 """Those that order right kernels of one task by their speed and nothing else. The others look at roles, parents or a cap."""
 
 

@@ -65,12 +65,14 @@ class FrontendMidend(Serial):
         self._midend = 0
         self._broken: Attempt | None = None
         self._best: Attempt | None = None
+        self._dropped: Attempt | None = None
+        """The last edit that was dropped; it stands beside the best, so that it is not made again."""
         self._fate = ""
 
     def _next(self, number: int) -> ProposalRequest:
         if self._best is not None:
             hint = f"{self._fate} Make it faster; what it computes must stay right."
-            parents = (self._best.number,)
+            parents = (self._best.number, *([self._dropped.number] if self._dropped is not None else []))
             return ProposalRequest(number=number, intent="improve", parents=parents, hint=hint, role=MIDEND)
         if self._broken is None:
             return ProposalRequest(number=number, intent="seed", role=FRONTEND)
@@ -88,6 +90,7 @@ class FrontendMidend(Serial):
 
     def _judge(self, attempt: Attempt) -> None:
         best = self._best
+        self._dropped = attempt if best is not None and self._worse(attempt, best) else None
         if best is None and not works(attempt):
             self._broken = attempt
         elif best is None:
@@ -100,6 +103,9 @@ class FrontendMidend(Serial):
             self._fate = "Dropped: the last edit works, but nothing is timed on this machine."
         else:
             self._fate = f"Dropped: the last edit was no faster. Runtime: {runtime(attempt)}; best: {runtime(best)}."
+
+    def _worse(self, attempt: Attempt, best: Attempt) -> bool:
+        return not works(attempt) or merit(attempt.evaluation) <= merit(best.evaluation)
 
     def finished(self) -> str | None:
         """The target is met, or a share is spent."""

@@ -11,6 +11,7 @@ from kernelwright.records.evaluation import (
     BuildFailed,
     Compiled,
     Crashed,
+    Evaluation,
     Incorrect,
     Refused,
     Suspect,
@@ -74,7 +75,12 @@ def runtime(attempt: Attempt) -> str:
 
 def failure(attempt: Attempt) -> str:
     """Why it does not work, in a clause; empty for what works."""
-    match attempt.evaluation:
+    return failure_of(attempt.evaluation)
+
+
+def failure_of(evaluation: Evaluation) -> str:
+    """Why a kernel does not work, in a clause; empty for what works."""
+    match evaluation:
         case Incorrect(because=because, case=case, evidence=evidence):
             return _short(f"incorrect ({because}, case {case}): {evidence}")
         case Suspect(because=because, evidence=evidence):

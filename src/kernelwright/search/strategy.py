@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue
 from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.feedback import Feedback
+from kernelwright.records.technique_graph import GraphScope
 
 CODER: str = ProposalRequest.model_fields["role"].default
 """The role that writes kernels unless a proposal request names another."""
@@ -26,6 +27,8 @@ class Limits(Record):
     """The run's budget of proposals."""
     target_us: float | None = None
     """Call time that is good enough; None: as fast as possible."""
+    scope: GraphScope | None = None
+    """The graph of techniques and what of it is of use here, for strategies that walk it."""
 
 
 class ExpectedCalls(Record):
@@ -52,6 +55,8 @@ class StrategyConfig(Record, ABC):
     `tritongym:one_shot` stops at the target, so how many attempts it makes depends on what they brought."""
     reads_reward: ClassVar[bool] = False
     """Whether the reward decides where it looks next."""
+    proposer: ClassVar[str] = ""
+    """Who writes for it where neither a model nor a proposer is named; empty: the built-in author."""
 
     name: str
 
@@ -62,6 +67,10 @@ class StrategyConfig(Record, ABC):
     def expected_calls(self, proposals: int) -> tuple[ExpectedCalls, ...]:
         """Who is asked how often if it makes all its trials."""
         return (ExpectedCalls(role=CODER, calls=self.trials(proposals)),)
+
+    def graph_file(self) -> str | None:
+        """The graph of techniques that it walks; empty: the one that comes with the package. None: it walks none."""
+        return None
 
     @abstractmethod
     def make(self, limits: Limits) -> "Strategy":

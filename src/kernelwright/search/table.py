@@ -15,6 +15,7 @@ from kernelwright.search.frontend_midend import FrontendMidendConfig
 from kernelwright.search.fsr import FsrConfig
 from kernelwright.search.independent import BestOfNConfig, DirectConfig
 from kernelwright.search.outside import OutsideConfig
+from kernelwright.search.regraph import ReGraphConfig
 from kernelwright.search.strategy import StrategyConfig
 from kernelwright.search.tritongym import TritonGymConfig
 
@@ -24,6 +25,7 @@ _CONFIGS: tuple[type[StrategyConfig], ...] = (
     CudaForgeConfig,
     TritonGymConfig,
     FrontendMidendConfig,
+    ReGraphConfig,
     BestOfNConfig,
     OutsideConfig,
 )

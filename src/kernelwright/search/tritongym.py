@@ -252,7 +252,8 @@ class Evolutionary(Trials):
         inspirations = sorted(beside, key=people.index)
         place = f"This kernel is number {people.index(parent) + 1} of {len(people)}: {runtime(parent)}."
         hint = f"{self._fate()} {place} Best so far: {runtime(people[0])}. Evolve it."
-        parents = (parent.number, *(a.number for a in inspirations))
+        failed = [self._last] if self._last is not None and not works(self._last) else []
+        parents = (parent.number, *(a.number for a in (*inspirations, *failed)))
         return ProposalRequest(number=number, intent="improve", parents=parents, hint=hint.strip(), look_up=True)
 
     def _fate(self) -> str:

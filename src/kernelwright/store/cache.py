@@ -120,8 +120,10 @@ class EvaluationCache:
 def _may_be_kept(evaluation: Evaluation) -> bool:
     if evaluation.outcome not in KEPT or evaluation.disabled or evaluation.seeds:
         return False
-    versus = evaluation.timing.versus if isinstance(evaluation, Measured) else ()
-    return not any(v.speedup.blurred for v in versus)
+    if not isinstance(evaluation, Measured):
+        return True
+    load = evaluation.timing.load
+    return not any(v.speedup.blurred for v in evaluation.timing.versus) and (load is None or not load.busy)
 
 
 def _opened(file: Path) -> sqlite3.Connection:

@@ -104,6 +104,8 @@ class Database:
         """
         path = folder / FILE
         if not path.is_file():
+            if next(folder.glob(f"*/{FILE}"), None) is not None:
+                raise StoreError(f"{folder} holds runs and is none: `kernelwright runs --run-dir {folder}` lists them")
             raise StoreError(
                 f"there is no run at {folder}: {FILE} is missing. "
                 "Name the folder that `kernelwright optimize` printed as `run`"

@@ -95,13 +95,7 @@ class Lines(Generic[R]):
 
     def read(self) -> list[R]:
         """What was there when the file was opened; lines of other versions and torn ones are left out."""
-        found: list[R] = []
-        for line in self._text.split(b"\n"):
-            try:
-                found.append(self._kind.model_validate_json(line))
-            except ValidationError:
-                continue
-        return found
+        return _records(self._kind, self._text)
 
     def append(self, record: R) -> None:
         """Add one record, for good.
@@ -144,3 +138,18 @@ def open_lines(kind: type[R], file: Path) -> Iterator[Lines[R]]:
         raise StoreError(f"{file} is being written by another process: wait until it ends") from None
     finally:
         os.close(descriptor)
+
+
+def read_lines(kind: type[R], file: Path) -> list[R]:
+    """What a file of lines holds, also while another process writes to it; empty where there is none."""
+    return _records(kind, file.read_bytes()) if file.is_file() else []
+
+
+def _records(kind: type[R], text: bytes) -> list[R]:
+    found: list[R] = []
+    for line in text.split(b"\n"):
+        try:
+            found.append(kind.model_validate_json(line))
+        except ValidationError:
+            continue
+    return found

@@ -44,6 +44,8 @@ def read_receipt(file: Path) -> Receipt:
     """
     document = _document(_text(file), file)
     version = document.get("receipt")
+    if "receipt" not in document:
+        raise ReceiptError(f"{str(file)!r} is no receipt: name a file that --receipt wrote")
     if version != RECEIPT_VERSION:
         raise ReceiptError(
             f"{str(file)!r} is a receipt of version {version!r}, and this version of kernelwright reads version "

@@ -7,12 +7,14 @@ from kernelwright.errors import TaskError
 from kernelwright.records.task import TaskSource
 from kernelwright.tasks.files import split_size
 from kernelwright.tasks.kernelbench import read_kernelbench
+from kernelwright.tasks.serial import SUFFIXES, read_serial
 from kernelwright.tasks.text_task import read_text_task
 
 READERS: dict[str, Callable[[Path], TaskSource]] = {
     ".py": read_kernelbench,
     ".toml": read_text_task,
     ".md": read_text_task,
+    **dict.fromkeys(SUFFIXES, read_serial),
 }
 
 

@@ -182,7 +182,7 @@ def scripted_suppliers(
         evaluator=lambda policy, place, note: evaluator or ScriptedEvaluator(outcomes=("measured",)),
         proposer=lambda name: proposer or ScriptedProposer(),
         wrap=lambda task, candidate: f"# {task.name}\n{candidate.source}",
-        render=lambda card, attempts, outcome, turns: f"<p>{card.id}: {len(attempts)} attempts</p>",
+        render=lambda card, attempts, outcome, turns, files: f"<p>{card.id}: {len(attempts)} attempts</p>",
         present=lambda card, attempts, outcome, turns: f"{card.id}: {len(attempts)} attempts",
         examine=lambda: [Check(name="compiler", status="ok", detail="scripted")],
         cache=lambda: cache,

@@ -20,7 +20,7 @@ def test_a_staircase_begins_with_eager_and_never_falls_below_it():
 
 def test_a_surer_attempt_that_is_slower_does_not_take_the_place_of_the_best():
     fast, sure = made.step(0, 2.0), made.step(1, 1.9)
-    fast = fast.model_copy(update={"eager": fast.eager.model_copy(update={"low": 1.2})})
+    fast = fast.model_copy(update={"eager": fast.eager.model_copy(update={"low": 1.5})})
     found = made.cell(search=(2.0,)).model_copy(update={"steps": (fast, sure)})
     assert stairs(found, lambda n, step: n + 1.0)[1] == pytest.approx([0.0, math.log(2.0)])
 

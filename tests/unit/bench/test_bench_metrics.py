@@ -18,6 +18,8 @@ from kernelwright.bench.metrics import (
     share_of_tasks,
     solved_at,
 )
+from kernelwright.bench.summary import stairs
+from kernelwright.records.measure import Ratio
 
 
 def test_correctness_weighs_tasks_alike_whatever_their_seeds():
@@ -139,3 +141,13 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say():
         found = over_tasks({str(n): [rng.gauss(0.0, 1.0)] for n in range(30)})
         hits += found.low <= 0.0 <= found.high
     assert 0.87 <= hits / 120 <= 1.0
+
+
+def test_a_blurred_figure_is_in_no_mean_no_count_and_no_curve():
+    wide = Ratio(median=9.54, low=0.36, high=11.1, confidence=0.99)
+    sharp, vague = made.cell("a", 2.0), made.cell("b", 2.0, (2.0,)).model_copy(update={"eager": wide})
+    assert mean_speedup([sharp, vague], "eager", "solved", {}).value == pytest.approx(2.0)
+    assert mean_speedup([sharp, vague], "eager", "solved", {}).tasks == 1
+    assert fast_p([sharp, vague], "eager", 1.0).value == 0.5
+    vague = vague.model_copy(update={"steps": (vague.steps[0].model_copy(update={"eager": wide}),)})
+    assert stairs(vague, lambda number, step: number + 1.0) == ([0.0], [0.0])

@@ -52,7 +52,7 @@ def test_it_survives_json():
     ("flags", "words"),
     [
         ({"budget": {"proposals": 0}}, r"budget.proposals: Input should be greater"),
-        ({"sede": 1}, r"sede: Extra inputs"),
+        ({"sede": 1}, r"sede: there is no such setting"),
         ({"strategy": {"name": "magic"}}, r"strategy: .*best_of_n"),
         ({"reward": "gold"}, r"reward: .*must be one of .*log_speedup"),
         ({"target_us": -1.0}, r"target_us"),

@@ -11,6 +11,7 @@ from kernelwright.engine.events import EVENT
 from kernelwright.engine.run import INTERRUPTED, Parts, run
 from kernelwright.errors import ProposeError, StoreError
 from kernelwright.records.attempt import speedup
+from kernelwright.records.measure import Load, Ratio
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import sample_card
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, quality
@@ -236,3 +237,29 @@ def test_cancelling_leaves_the_best_so_far_and_nothing_running(tmp_path):
     assert not ending.outcome.complete
     assert store.outcome() == ending.outcome
     store.close()
+
+
+class Busy(ScriptedEvaluator):
+    """Times beside other work, so that the search's intervals are wide; its finals are sharp."""
+
+    async def evaluate(self, task, candidate, effort="search"):
+        found = await super().evaluate(task, candidate, effort)
+        load, wide = Load(cores=2, during=1.5), Ratio(median=9.0, low=1.0, high=17.6, confidence=0.99)
+        versus = tuple(v.model_copy(update={"speedup": wide}) for v in found.timing.versus)
+        timing = found.timing.model_copy(
+            update={"load": load} if effort == "final" else {"load": load, "versus": versus}
+        )
+        return found.model_copy(update={"timing": timing})
+
+
+def test_a_blurred_attempt_is_no_new_best_and_is_measured_again_all_the_same(play):
+    played = play(Busy(outcomes=("measured",)), **FOUR)
+    assert len(played.attempts) == 4
+    assert played.of("new_best") == []
+    assert played.outcome.final is not None
+
+
+def test_a_busy_machine_is_told_of_once(play):
+    (warned,) = play(Busy(outcomes=("measured",)), **FOUR).of("warned")
+    assert warned.text.startswith("this machine is busy: other work kept 1.5 of 2 cores busy")
+    assert play(ScriptedEvaluator(outcomes=("measured",)), **FOUR).of("warned") == []

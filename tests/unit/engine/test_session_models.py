@@ -26,7 +26,7 @@ def test_a_cells_models_are_closed_once(tmp_path, fails):
         model=lambda config: model,
         cache=lambda: None,
         wrap=lambda task, candidate: candidate.source,
-        render=lambda card, attempts, outcome, messages: "",
+        render=lambda card, attempts, outcome, messages, files: "",
         present=lambda card, attempts, outcome, messages: "",
     )
     config = load_config(

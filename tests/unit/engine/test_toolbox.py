@@ -117,8 +117,10 @@ def test_search_asks_the_library_and_keeps_to_the_limit():
 
 
 def test_search_looks_in_the_knowledge_base_for_the_target():
-    answer, _ = use("search", {"query": "reduce by warp shuffles", "limit": 3}, target=GPU)
-    assert "warp-shuffle-reduction" in [card["name"] for card in answer["cards"]]
+    answer, _ = use("search", {"query": "load sixteen bytes at a time", "limit": 3}, target=GPU)
+    assert answer["cards"][0]["name"] == "vectorised-loads"
+    of_a_sum, _ = use("search", {"query": "reduce by warp shuffles", "limit": 10}, target=GPU)
+    assert "warp-shuffle-reduction" not in [card["name"] for card in of_a_sum["cards"]]  # the task is element-wise
     on_cpu, _ = use("search", {"query": "shared memory tiling of a warp"})
     assert not any("__shared__" in card["text"] for card in on_cpu["cards"])
 

@@ -17,7 +17,7 @@ from kernelwright.evaluate import jobs
 from kernelwright.evaluate.entrypoints import session
 from kernelwright.evaluate.sandbox import warm
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.messages import calls, entrypoints, tools
+from kernelwright.evaluate.sandbox.messages import calls, entrypoints, tasks, tools
 from kernelwright.evaluate.sandbox.messages.base import (
     Answer,
     Done,
@@ -48,8 +48,9 @@ MADE = tools.Made(address=8, nbytes=0)
 HOW = calls.Clocking(clock="each", busy_ns=100, watched=True, off=("cold_cache",))
 CLOCKED = calls.Clocked(ns=7, each_ns=(3, 4), queued_ns=1, beside_ns=2)
 ACTIVITY = tools.Activity(name="k", us=1.5, count=2, grid=(1, 1, 1), block=None, registers=5)
-LOADED = calls.TaskLoaded(
-    inputs=TASK.workload.inputs, parameters=(), outputs=SPECS, mutates_inputs=False, mutates_state=True,
+LOADED = tasks.TaskLoaded(
+    inputs=TASK.workload.inputs, parameters=(), outputs=SPECS, tree={"args": [0], "kwargs": {}},
+    changes=("x",), state=(), grown=False, spread=(0.0, 1e-7),
     random=(True, False), finite=True, init=None, flags={},
 )  # fmt: skip
 SAID = [
@@ -60,9 +61,11 @@ SAID = [
     (calls.RunOnDevice(**WHERE, how=HOW), CLOCKED),
     (calls.Export(narrow=True), calls.Exported(results=RESULTS)),
     (calls.DescribeInputs(offsets=(0,), tensors=SPECS), calls.Described(tensors=(FOUND,))),
-    (calls.LoadTask(source="x = '\U0001f600'", threads=2), LOADED),
+    (tasks.LoadTask(source="x = '\U0001f600'", threads=2), LOADED),
     (calls.ReduceTask(workload=TASK.workload), calls.TaskReduced(workload=TASK.workload, description="", init="[]")),
     (calls.ExportGraph(), calls.GraphExported(graph=TASK.graph)),
+    (tasks.EstimateTask(source=""), tasks.Estimated(nbytes=5 << 30)),
+    (tasks.Widen(inputs=(0, 2)), tasks.Widened(inputs=(2,))),
     (calls.Draw(seed=1 << 62), calls.Described(tensors=(FOUND,))),
     (calls.DrawInto(seed=-1, offsets=(0,)), Done()),
     (calls.DescribeState(), calls.Described(tensors=())),
@@ -78,7 +81,7 @@ SAID = [
         ),
         calls.LibraryLoaded(pool=4096),
     ),
-    (calls.RunPlaced(**WHERE, outs=((1 << 46,), (8,))), calls.Ran(ns=5)),
+    (calls.RunPlaced.of(((0, 64), (64, 0)), ((1 << 46,), (8,))), calls.Ran(ns=5)),
     (calls.LoadInterpreted(starts=(0,), arch="sm_90", **OF_MODEL), Done()),
     (
         calls.LoadModel(

@@ -38,7 +38,7 @@ def test_a_kernel_is_compared_with_the_best_and_its_parent():
     best, parent = sample_attempt(1, speedup=4.0), sample_attempt(2, speedup=2.0)
     found = describe(sample_attempt(3, speedup=3.0), parent, best)
     assert found.speedup_best == pytest.approx(0.75)
-    assert "0.75x the best so far (attempt 1), 1.50x its parent (attempt 2)" in found.words
+    assert "0.75x the best before it (attempt 1), 1.50x its parent (attempt 2)" in found.words
 
 
 def test_a_best_that_was_not_timed_is_no_yardstick():

@@ -84,7 +84,7 @@ def test_nothing_right_is_exit_code_1_and_no_file(kernelwright, task, tmp_path):
     ("arguments", "code", "words"),
     [
         (("optimize", "none.py"), 3, "does not exist"),
-        (("optimize", "abs.py", "--target", "sm_1"), 2, "must be cpu, cuda or one of"),
+        (("optimize", "abs.py", "--target", "sm_1"), 2, "must be cpu, cuda, one of"),
         (("optimize", "abs.py", "--budget", "0"), 2, "budget.proposals"),
         (("optimize", "abs.py", "--strategy", "magic"), 2, "best_of_n"),
         (("optimize", "abs.py", "--config", "none.toml"), 2, "does not exist"),
@@ -150,6 +150,25 @@ def test_a_corrupt_run_says_so(kernelwright, task):
     assert "is corrupt" in said.err
 
 
+def test_a_report_over_several_runs(kernelwright, task, tmp_path):
+    for seed in ("1", "2"):
+        kernelwright("optimize", task, *CPU, "--seed", seed, "--no-cache", "--budget", "2")
+    (tmp_path / "runs" / "broken").mkdir()
+    (tmp_path / "runs" / "broken" / FILE).write_text("no journal")
+    assert kernelwright("report", "runs", "-o", "all.html").out.splitlines()[-1] == "all.html"
+    said = kernelwright("report", *sorted(p for p in (tmp_path / "runs").iterdir() if p.is_dir()))
+    assert said.code == 0
+    assert said.out.splitlines()[-1] == "runs/overview.html"
+    page = (tmp_path / "runs" / "overview.html").read_text()
+    assert "2 runs" in page and "broken" in page
+    first, second = (p for p in (tmp_path / "runs").iterdir() if p.is_dir() and p.name != "broken")
+    assert f'href="{first.name}/report.html"' in page
+    said = kernelwright("report", first, second, "-o", "both.html", "--figures", "figures")
+    assert said.out.splitlines()[-3:] == ["figures/1-abs-eager.svg", "figures/1-abs-compile.svg", "both.html"]
+    assert kernelwright("report", first, "--figures", "one").code == 0
+    assert (tmp_path / "one" / "progress.svg").read_text().startswith("<svg xmlns=")
+
+
 def test_report_is_written_again_where_it_is_wanted(kernelwright, task, tmp_path):
     folder = kernelwright("optimize", task, *CPU, "--json").json["folder"]
     said = kernelwright("report", folder, "-o", "page.html")
@@ -209,10 +228,10 @@ def test_check_measures_anew_and_quick_does_not(kernelwright, task, tmp_path):
 def test_check_takes_the_target_from_the_language(kernelwright, task, tmp_path, monkeypatch):
     monkeypatch.setattr("kernelwright.engine.target.find_gpu", lambda: None)
     (tmp_path / "k.cpp").write_text(KERNEL)
-    (tmp_path / "k.py").write_text("import triton\n\n\nclass ModelNew: ...\n")
+    (tmp_path / "k.py").write_text("import triton\nclass ModelNew: ...\n")
     (tmp_path / "plain.py").write_text("class ModelNew: ...\n")
     assert kernelwright("check", task, "k.cpp", "--json").json["target"]["kind"] == "cpu"
-    assert kernelwright("check", task, "plain.py", "--json").json["target"]["kind"] == "cpu"
+    assert kernelwright("check", task, "plain.py", "--json").json["language"] == "python"
     assert kernelwright("check", task, "k.py", "--json").json["target"]["arch"] == "sm_90"
 
 

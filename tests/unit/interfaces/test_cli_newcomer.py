@@ -45,10 +45,17 @@ class Untouched(ScriptedEvaluator):
         (("optimize", "."), 3, "kernelwright bench ."),
         (("optimize", "."), 3, "kernelwright admit ."),
         (("optimize", "abs.py", "--model", "openai:x@localhost:9"), 2, "openai:x@http://localhost:9"),
+        (("optimize", "abs.py", "--model", "gpt-5"), 2, "openai:gpt-5 for OpenAI's"),
+        (("check", "k.cpp", "abs.py"), 2, "'abs.py' is the task: it comes first"),
+        (("profile", "k.cpp", "abs.py"), 2, "'abs.py' is the task: it comes first"),
+        (("optimize", "abs.py", *CPU, "--config", "key.toml"), 2, "budget.proposal: there is no such setting"),
+        (("verify", "empty.json"), 8, "'empty.json' is no receipt: name a file that --receipt wrote"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_judged(kernelwright, task, tmp_path, arguments, code, words):
     (tmp_path / "k.cpp").write_text(KERNEL)
+    (tmp_path / "key.toml").write_text("[budget]\nproposal = 3\n")
+    (tmp_path / "empty.json").write_text("{}")
     said = kernelwright(*arguments, evaluator=Untouched())
     assert (said.code, said.out) == (code, "")
     assert words in said.err.replace("\n", " ")
@@ -119,7 +126,8 @@ class Fourier(ScriptedEvaluator):
 def test_what_the_author_cannot_write_is_said_before_anything_is_measured(kernelwright, task, tmp_path):
     said = kernelwright("optimize", task, *CPU, "--budget", "2", evaluator=Fourier(), proposer=Author())
     assert said.code == 7
-    assert "cannot write aten.fft_fft.default" in said.err
+    assert "the built-in author cannot write this task" in said.err
+    assert "aten.fft_fft.default" in said.err
     assert f"kernelwright optimize {task} --target cpu --model openai:NAME" in said.err
     assert f"kernelwright mcp --root {tmp_path} --target cpu" in said.err
     assert f"kernelwright check {task} KERNEL --target cpu" in said.err
@@ -138,3 +146,15 @@ def test_a_run_that_cannot_go_on_is_not_told_to(kernelwright, task):
     said = kernelwright("optimize", task, *CPU, proposer=proposer)
     assert said.code == 7
     assert "resume" not in said.err
+
+
+def test_a_folder_of_runs_is_not_taken_for_a_run(kernelwright, task):
+    kernelwright("optimize", task, *CPU, "--budget", "1")
+    said = kernelwright("resume", "runs")
+    assert (said.code, "kernelwright runs --run-dir runs" in said.err) == (5, True)
+
+
+def test_the_help_names_every_exit_code(kernelwright):
+    said = kernelwright("--help").out.replace("\n", " ")
+    for code in (*range(12), 130):
+        assert f" {code} " in said

@@ -85,6 +85,8 @@ def test_what_is_left_is_told_after_two_attempts_and_counted_down(screen, watch)
     assert screen.shown()[0].startswith("1:00 · about 2 min left · attempt 3 of 6")
     watch.at = 100
     assert screen.shown()[0].startswith("1:40 · about 80 s left · attempt 3 of 6")
+    watch.at = 181
+    assert screen.shown()[0].startswith("3:01 · attempt 3 of 6"), "nobody knows any more"
 
 
 def test_of_several_budgets_the_one_that_ends_first_counts(screen, watch):

@@ -3,12 +3,14 @@
 import asyncio
 import json
 
+import peft
 import pytest
+import torch
 from jinja2 import Environment
 
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
-from kernelwright.models.huggingface import prompt_text
+from kernelwright.models.huggingface import is_checkpoint, load_checkpoint, prompt_text
 from kernelwright.models.table import make_model
 from kernelwright.records.chat import ChatMessage, ChatRequest, ToolCall, ToolSpec
 from tiny_checkpoint import write_checkpoint
@@ -144,3 +146,18 @@ def test_a_request_that_is_given_up_ends_its_generation(checkpoint):
             await model.close()
 
     assert asyncio.run(run()).usage.completion == 12
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # peft asks transformers under an old name
+def test_an_adapter_is_merged_into_its_base_and_what_is_none_is_refused(checkpoint, tmp_path):
+    base = load_checkpoint(str(checkpoint))
+    config = peft.LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False)
+    adapted = peft.get_peft_model(base.network, config)
+    adapted.peft_config["default"].base_model_name_or_path = str(checkpoint)
+    adapted.save_pretrained(tmp_path / "adapter")
+    tokens = torch.tensor([[1, 2, 3]])
+    expected = adapted(tokens).logits
+    found = load_checkpoint(str(tmp_path / "adapter"))
+    torch.testing.assert_close(found.network(tokens).logits, expected, atol=1e-4, rtol=1e-4)
+    assert is_checkpoint(str(tmp_path / "adapter"))
+    assert not is_checkpoint(str(tmp_path))

@@ -58,6 +58,8 @@ TASK = Task(
             target_us=4.5,
             notes=("in place",),
         ),
+        serial="void total() {}",
+        sizes={"n": 8},
     ),
     target=Target(kind="cpu", arch="native", present=True),
     workload=Workload(
@@ -153,7 +155,9 @@ def test_every_field_of_a_task_but_its_name_changes_its_id(path):
 
 def test_words_and_limits_that_are_not_there_leave_a_task_what_it_was():
     """Evaluations and receipts from before there were any still hold."""
-    bare = TASK.source.model_copy(update={"description": "", "host": "", "limits": TaskLimits()})
+    bare = TASK.source.model_copy(
+        update={"description": "", "host": "", "limits": TaskLimits(), "serial": "", "sizes": {}}
+    )
     assert bare.identity_fields().keys() == {"format", "source", "domains", "comparators"}
     assert bare.model_copy(update={"limits": TaskLimits(registers=3)}).identity_fields().keys() >= {"limits"}
 

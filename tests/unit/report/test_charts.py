@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import fake_runs as fake
-from kernelwright.records.measure import Accuracy, CaseError, Roofline, Side, Timing
+from kernelwright.records.measure import Accuracy, CaseError, Load, Roofline, Side, Timing
 from kernelwright.report.charts.evaluation import errors, roofline, ruler, samples, share
 from kernelwright.report.charts.run import Share, progress, shares
 from kernelwright.report.charts.svg import NARROW, WIDE, Scale, around
@@ -128,3 +128,19 @@ def test_shares_fill_the_bar():
     root = parsed(shares([Share("a", 1, "k-0", "1 s"), Share("b", 3, "k-1", "3 s")], 400))
     assert [float(r.get("width")) for r in root.iter("rect")] == [98.5, 298.5]
     assert parsed(shares([], 400)).get("aria-label") == "nothing"
+
+
+def test_what_cannot_be_relied_on_is_hollow_and_no_best():
+    run = [
+        fake.attempt(0, fake.blurred(fake.measured(17.6))),
+        fake.attempt(1, fake.beside(fake.measured(1.2), Load(cores=2, during=1.2))),
+        fake.attempt(2, fake.measured(1.4)),
+    ]
+    root = parsed(progress(run, None, WIDE))
+    assert len(kinds(root, "pt")) == 3
+    vague, busy, quiet = (n for n in root.iter() if "o-measured" in (n.get("class") or ""))
+    assert "hollow" in vague.get("class") and "best" not in vague.get("class").split()
+    assert "hollow" in busy.get("class")
+    assert "hollow" not in quiet.get("class") and "best" in quiet.get("class").split()
+    assert "0.36× to 11.1× eager, too uncertain to claim" in str(progress(run, None, WIDE))
+    assert "4.00×" not in str(progress(run, None, WIDE))

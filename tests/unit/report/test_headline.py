@@ -3,6 +3,7 @@
 import pytest
 
 import fake_runs as fake
+from kernelwright.records.measure import Load
 from kernelwright.records.run import Outcome
 from kernelwright.report.headline import headline, sentence
 
@@ -28,6 +29,28 @@ def test_a_slower_kernel_that_was_wanted_is_not_said_to_stay_away():
     run = fake.long_run(3)
     card = fake.card().model_copy(update={"config": {"remeasurement": {"keep_slower": True}}})
     assert headline(card, run, fake.ended(run[0], eager=0.8)).title.startswith("Slower than eager PyTorch")
+
+
+def test_a_blurred_final_is_no_headline():
+    run = fake.long_run(3)
+    best = run[0].model_copy(update={"evaluation": fake.blurred(fake.measured(final=True))})
+    told = headline(fake.card(), run, Outcome(best=0, final=best, stopped="proposals spent"))
+    assert told.title == "PyTorch stays: no figure can be claimed (0.36× to 11.1× eager PyTorch)"
+    assert "4.00×" not in told.title + told.explanation
+    eager = best.evaluation.timing.against("eager")
+    assert sentence(eager).startswith("No figure against eager PyTorch can be claimed: 99 % interval 0.36× to 11.1×")
+
+
+@pytest.mark.parametrize("final", [True, False])
+def test_a_busy_machine_stands_beside_its_figure(final):
+    load = Load(cores=2, during=1.2, stolen=0.3)
+    best = fake.attempt(0, fake.beside(fake.measured(final=final), load))
+    told = headline(fake.card(), [best], Outcome(best=0, final=best if final else None, stopped="proposals spent"))
+    assert (
+        "This machine was busy meanwhile, so the figures are doubtful: other work kept 1.2 of 2 cores"
+        in told.explanation
+    )
+    assert "the hypervisor took 30% of the cores' time" in told.explanation
 
 
 def test_a_search_figure_is_no_result():

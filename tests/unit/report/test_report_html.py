@@ -11,7 +11,8 @@ import fake_runs as fake
 from kernelwright.records.attempt import fastest
 from kernelwright.records.evaluation import OUTCOMES
 from kernelwright.records.run import Outcome
-from kernelwright.report.html import render
+from kernelwright.report.html import render, script
+from kernelwright.report.use import Files
 
 
 class Tags(HTMLParser):
@@ -57,9 +58,10 @@ def page(request):
     return PAGES[request.param]
 
 
-def test_nothing_is_loaded_and_nothing_runs(page):
+def test_nothing_is_loaded_and_nothing_runs_but_the_copy_buttons(page):
     tags = Tags(page).found
-    assert not {"script", "img", "link", "iframe", "object", "embed", "base", "form"} & {t for t, _ in tags}
+    assert page.count("<script") == 1 and f"<script>{script()}</script>" in page
+    assert not {"img", "link", "iframe", "object", "embed", "base", "form"} & {t for t, _ in tags}
     for tag, attributes in tags:
         assert not [a for a in attributes if a.startswith("on") or a in {"src", "srcset", "style"}], tag
         assert attributes.get("href", "#").startswith("#")
@@ -68,10 +70,13 @@ def test_nothing_is_loaded_and_nothing_runs(page):
     assert "@import" not in style
 
 
-def test_the_policy_names_the_style_by_its_hash(page):
-    style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert f"default-src 'none'; style-src 'sha256-{digest}'" in page
+def test_the_policy_names_style_and_script_by_their_hashes(page):
+    digests = []
+    for tag in ("style", "script"):
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.S)
+        digests.append(base64.b64encode(hashlib.sha256(text.encode()).digest()).decode())
+    wanted = "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'"
+    assert wanted.format(*digests) in page
 
 
 def test_it_can_be_encoded_and_stays_small(page):
@@ -143,4 +148,33 @@ def test_what_was_taken_from_the_cache_says_from_which_run():
     taken = fake.measured().model_copy(update={"cached_from": f"20260101-{fake.HOSTILE}"})
     page = render(fake.card(), [fake.attempt(0, taken)], None)
     assert "taken from the search cache: run 20260101-" in Tags(page).text
-    assert "<script" not in page
+    assert page.count("<script") == 1
+
+
+def test_how_to_use_the_kernel():
+    found = fake.attempt(0, fake.measured())
+    where = Files(kernel="my runs/r1/model_new.py", receipt="my runs/r1/receipt.json")
+    text = Tags(render(fake.card(), [found], fake.ended(found), (), where)).text
+    assert "one file that needs PyTorch and a C++ compiler, and not Kernelwright" in text
+    assert "my runs/r1/model_new.py" in text
+    assert "from model_new import ModelNew" in text
+    assert "kernelwright verify 'my runs/r1/receipt.json'" in text
+    assert "Use it" not in Tags(render(fake.card(), [found], fake.ended(found))).text
+
+
+def test_the_final_figure_stands_wherever_the_best_is_shown():
+    run = [fake.attempt(0, fake.measured(4.4)), fake.attempt(1, fake.measured(1.2), (0,))]
+    page = render(fake.card(), run, fake.ended(run[0], eager=2.05, compiled=0.99))
+    rows = re.findall(r'<span class="got">(.*?)</span>', page, re.S)
+    best, other = (" ".join(re.sub(r"<[^>]+>", "", row).split()) for row in rows)
+    assert best == "11.0 ms · 2.05× eager · 0.99× compile in the search 4.40× eager · 1.01× compile"
+    assert other == "18.8 ms · 1.20× eager · 1.01× compile"
+    assert "Measured anew, the best takes 11.0 ms." in Tags(page).text
+
+
+def test_ceiling_and_floor_are_told_apart():
+    found = fake.attempt(0, fake.measured())
+    text = Tags(render(fake.card(), [found], fake.ended(found))).text
+    assert "at the ceiling 6.27 ms, floor 4.18 ms" in text
+    assert "The ceiling is the bandwidth that a plain kernel reached on this device in this run" in text
+    assert "The floor lies below it on purpose" in text

@@ -5,6 +5,7 @@ import io
 from rich.console import Console
 
 import fake_runs as fake
+from kernelwright.records.measure import Load
 from kernelwright.records.run import Outcome
 from kernelwright.report.terminal import SHOWN, render
 
@@ -72,3 +73,17 @@ def test_80_columns_cut_nothing():
     assert "…" not in text
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "lanes=8" in " ".join(text.split())
+
+
+def test_a_busy_machine_and_its_blurred_figures_are_told_and_rank_last():
+    load = Load(cores=2, during=1.2)
+    run = [
+        fake.attempt(0, fake.beside(fake.blurred(fake.measured(17.6)), load), note="vague"),
+        fake.attempt(1, fake.measured(1.2), note="sharp"),
+    ]
+    text = printed(fake.card(), run, fake.ended(run[1], 1.2), width=120)
+    assert "This machine was busy while 1 of 2 attempts were timed" in text
+    assert text.index("sharp") < text.index("vague")
+    (row,) = (line for line in text.splitlines() if "vague" in line)
+    assert "0.36× to 11.1×" in row
+    assert "4.00×" not in text

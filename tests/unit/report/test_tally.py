@@ -5,7 +5,7 @@ import itertools
 import fake_runs as fake
 from kernelwright.records.attempt import fastest
 from kernelwright.records.evaluation import OUTCOMES
-from kernelwright.records.measure import Ratio
+from kernelwright.records.measure import Load, Ratio
 from kernelwright.report import tally
 
 
@@ -31,10 +31,27 @@ def test_staircase_goes_on_with_the_attempts():
 
 
 def test_staircase_takes_the_step_that_the_search_takes():
-    vague, sure = fake.attempt(0, timed(0.5, 3.0, 9.0)), fake.attempt(1, timed(1.9, 2.0, 2.1))
+    vague, sure = fake.attempt(0, timed(1.8, 2.6, 2.65)), fake.attempt(1, timed(1.9, 2.0, 2.1))
     assert fastest([vague, sure]) == sure
-    assert tally.staircase([vague, sure]) == (tally.Step(0, 3.0), tally.Step(1, 2.0))
+    assert tally.staircase([vague, sure]) == (tally.Step(0, 2.6), tally.Step(1, 2.0))
     assert tally.staircase([sure, vague]) == (tally.Step(1, 2.0),)
+
+
+def test_an_interval_wider_than_a_factor_of_one_and_a_half_is_no_plotted_best():
+    blurred, sure = fake.attempt(0, timed(5.0, 9.0, 17.6)), fake.attempt(1, timed(1.9, 2.0, 2.1))
+    assert fastest([blurred, sure]) == sure
+    assert tally.staircase([blurred, sure]) == (tally.Step(1, 2.0),)
+    assert tally.staircase([blurred]) == ()
+
+
+def test_other_work_is_told_of_the_attempts_that_it_makes_doubtful():
+    quiet = fake.attempt(0, fake.measured())
+    busy = fake.attempt(1, fake.beside(fake.measured(), Load(cores=2, before=0.4, during=1.2, waiting=3)))
+    assert tally.other_work([quiet]) == ""
+    assert tally.other_work([quiet, busy]) == (
+        "This machine was busy while 1 of 2 attempts were timed, and their figures are doubtful; at worst, other work kept "
+        "1.2 of 2 cores busy, 0.4 just before, and 3 of its threads ran or waited."
+    )
 
 
 def test_staircase_of_nothing_timed():

@@ -5,6 +5,7 @@ import inspect
 import pytest
 
 import kernelwright.reward.table
+import kernelwright.reward.training
 from kernelwright.errors import UsageError
 from kernelwright.records.evaluation import OUTCOMES, Crashed, TimedOut
 from kernelwright.reward.table import REWARDS, ByRole, find_reward
@@ -70,7 +71,9 @@ def test_the_midend_is_paid_nothing_for_what_it_broke():
 
 
 def test_an_unknown_reward_is_named_with_those_that_there_are():
-    with pytest.raises(UsageError, match="reward 'speed' must be one of frontend, frontend_midend, log_speedup"):
+    with pytest.raises(
+        UsageError, match=r"reward 'speed' must be one of cuda_agent, .*frontend, frontend_midend, .*log_speedup"
+    ):
         find_reward("speed")
 
 
@@ -78,13 +81,24 @@ def test_an_unknown_reward_is_named_with_those_that_there_are():
 def test_no_wrong_kernel_earns_as_much_as_a_right_one(name):
     scores = {o: find_reward(name)(sample_evaluation(o, 2.0), None, None) for o in OUTCOMES}
     wrong = max(scores[o] for o in ("refused", "build_failed", "crashed", "timed_out", "incorrect", "suspect"))
-    assert wrong < scores["compiled"] <= scores["verified"] <= scores["measured"]
+    assert wrong <= scores["compiled"] <= scores["verified"] <= scores["measured"]
+    assert wrong < scores["verified"]
     assert scores["compiled"] < scores["measured"]
+
+
+@pytest.mark.parametrize("name", ["frontend", "log_speedup", "midend", "tritongym"])
+def test_without_its_device_a_search_still_tells_what_builds_from_what_is_wrong(name):
+    """Systems that only train count what was not run as not right; a search on a device that is not here must not."""
+    scores = [find_reward(name)(sample_evaluation(o), None, None) for o in ("incorrect", "compiled")]
+    assert scores[0] < scores[1]
 
 
 def test_the_table_holds_every_reward():
     alone = {name: reward for name, reward in REWARDS.items() if not isinstance(reward, ByRole)}
-    functions = inspect.getmembers(kernelwright.reward.table, inspect.isfunction)
+    functions = [
+        *inspect.getmembers(kernelwright.reward.table, inspect.isfunction),
+        *inspect.getmembers(kernelwright.reward.training, inspect.isfunction),
+    ]
     scoring = {
         name
         for name, function in functions

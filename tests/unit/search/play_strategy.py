@@ -14,8 +14,11 @@ from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Limits
 from kernelwright.search.table import AnyStrategy
 from kernelwright.testing.samples import sample_attempt
+from technique_graphs import cube, scope
 
 CONFIG = TypeAdapter(AnyStrategy)
+SCOPE = scope(cube("alpha"), writer="model")
+"""For strategies that walk a graph: from the serial code to `base`, and on to `alpha`."""
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.json"))
 TRACES = {path.stem: json.loads(path.read_text()) for path in GOLDEN}
 """What each strategy asks after which outcomes, and with which configuration."""
@@ -25,7 +28,7 @@ class Player:
     """One strategy, one expansion at a time, with the engine's ledger."""
 
     def __init__(self, config, **limits):
-        limits = Limits(**({"proposals": 12} | limits))
+        limits = Limits(**({"proposals": 12, "scope": SCOPE} | limits))
         self.strategy = CONFIG.validate_python(config).make(limits)
         self.room = limits.proposals
         self.attempts, self.asked = [], []

@@ -1,7 +1,7 @@
 """Strategies ask and tell as their pages say, and are a function of what they were told."""
 
 import pytest
-from play_strategy import CONFIG, Player, feedback_of
+from play_strategy import CONFIG, SCOPE, Player, feedback_of
 
 from kernelwright.records.attempt import ProposalRequest
 from kernelwright.search.strategy import Limits
@@ -165,7 +165,7 @@ def test_every_strategy_in_the_table_makes_itself_and_says_what_it_needs():
     for name, config in STRATEGIES.items():
         made = config()
         assert made.name == name
-        assert made.make(Limits(proposals=1)).ask(1)
+        assert made.make(Limits(proposals=1, scope=SCOPE)).ask(1)
         assert 1 <= made.trials(7) <= 7
         assert bool(made.expected_calls(7)) == config.listed
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from kernelwright.records.evaluation import EVALUATION, OUTCOMES
+from kernelwright.records.measure import Load
 from kernelwright.store import cache as cache_module
 from kernelwright.store.cache import KEPT, EvaluationCache, Kept, cache_file, judge_digest
 from kernelwright.testing.samples import sample_evaluation, sample_measured
@@ -52,6 +53,14 @@ def test_a_time_that_a_busy_machine_blurred_is_not_kept(cache, low, high, kept):
     blurred = found.timing.against("eager").speedup.model_copy(update={"low": low, "high": high})
     versus = (found.timing.against("eager").model_copy(update={"speedup": blurred}),)
     cache.keep("key", "run", found.model_copy(update={"timing": found.timing.model_copy(update={"versus": versus})}))
+    assert (cache.find("key") is not None) == kept
+
+
+@pytest.mark.parametrize(("during", "kept"), [(0.05, True), (1.0, False)])
+def test_a_time_beside_other_work_is_not_kept(cache, during, kept):
+    found = sample_measured()
+    load = Load(cores=2, during=during)
+    cache.keep("key", "run", found.model_copy(update={"timing": found.timing.model_copy(update={"load": load})}))
     assert (cache.find("key") is not None) == kept
 
 

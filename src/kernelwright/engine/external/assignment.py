@@ -3,8 +3,9 @@
 A language's contract and signature are those of the prompts.
 """
 
-from kernelwright.knowledge.hardware import Hardware, architectures, hardware
+from kernelwright.knowledge.library import rules
 from kernelwright.languages import language, names_for
+from kernelwright.propose.llm.hardware import describe_hardware
 from kernelwright.propose.llm.sections import describe_host
 from kernelwright.records.base import Record
 from kernelwright.records.names import LanguageName
@@ -12,13 +13,9 @@ from kernelwright.records.run import RunCard
 from kernelwright.records.task import TaskLimits
 from kernelwright.records.tensor import Scalar, TensorSpec
 
-RULES = (
-    "A kernel is right if it agrees with an fp64 reference on secret inputs of several kinds (as given, scaled, "
-    "negated, small integers, one huge element, ...), fresh at every look. Time counts only for right kernels, in"
-    " paired blocks beside eager PyTorch and torch.compile. The kernel must do the work itself at every call: "
-    "results that are kept, guessed from earlier inputs or left for later are found and refused. The largest sure"
-    " speedup over eager wins; it is measured again with fresh inputs when the work is submitted, and only that "
-    "figure counts."
+COUNTS = (
+    "Time counts only for right kernels, in paired blocks beside eager PyTorch and torch.compile. The largest sure speedup "
+    "over eager wins; it is measured again with fresh inputs when the work is submitted, and only that figure counts."
 )
 
 
@@ -53,8 +50,9 @@ class Assignment(Record):
     """Of each language, in short, with an example."""
     signature: str = ""
     """Of the function that is called, or the buffers of a launch plan, in the usual language."""
-    hardware: Hardware | None = None
-    rules: str = RULES
+    hardware: str
+    """The device in words, as prompts have it: published and measured figures."""
+    rules: str
 
 
 def assign(card: RunCard, folder: str, trials: int, written: LanguageName | None) -> Assignment:
@@ -79,5 +77,6 @@ def assign(card: RunCard, folder: str, trials: int, written: LanguageName | None
         languages=offered,
         contracts={name: language(name).contract for name in offered},
         signature=describe_host(task, offered[0]).signature,
-        hardware=hardware(task.target.arch) if task.target.arch in architectures() else None,
+        hardware=describe_hardware(task, card.environment).facts,
+        rules=f"{rules()}\n\n{COUNTS}",
     )

@@ -15,7 +15,8 @@ from kernelwright.errors import RefereeError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.feedback.describe import words_of
-from kernelwright.knowledge.library import card_words, search
+from kernelwright.knowledge.library import card_words
+from kernelwright.knowledge.retrieval import Context, search
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
@@ -31,7 +32,7 @@ from kernelwright.records.evaluation import (
 )
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import KernelProfile, Profile
-from kernelwright.records.task import Target, Task
+from kernelwright.records.task import Task
 from kernelwright.records.tools import (
     CompileResult,
     FoundCard,
@@ -49,7 +50,7 @@ from kernelwright.tasks.kernel_file import parse_text
 ANSWERED = ("compile", "verify", "profile", "search")
 """The tools that are answered here."""
 
-Library = Callable[[SearchArguments, Target], Sequence[FoundCard]]
+Library = Callable[[SearchArguments, Context], Sequence[FoundCard]]
 """Looks techniques up; at most as many as asked for, the best match first."""
 
 
@@ -60,9 +61,9 @@ class ToolAnswer(NamedTuple):
     device_s: float = 0.0
 
 
-def technique_cards(asked: SearchArguments, target: Target) -> tuple[FoundCard, ...]:
-    """The knowledge base: cards for the target that the words, or the bottleneck, are about."""
-    found = search(asked.query, target.kind, asked.bottleneck, asked.limit)
+def technique_cards(asked: SearchArguments, where: Context) -> tuple[FoundCard, ...]:
+    """The knowledge base: cards that apply here and that the words, or the bottleneck, are about."""
+    found = search(asked.query, where, asked.bottleneck, asked.limit)
     return tuple(
         FoundCard(name=hit.technique.name, title=hit.technique.title, text=card_words(hit.technique)) for hit in found
     )
@@ -114,7 +115,8 @@ class Toolbox:
 
     def search(self, asked: SearchArguments) -> SearchResult:
         """What the library knows."""
-        return SearchResult(cards=tuple(self._library(asked, self._task.target))[: asked.limit])
+        where = Context(kind=self._task.target.kind, language=self._language, family=self._task.graph.family)
+        return SearchResult(cards=tuple(self._library(asked, where))[: asked.limit])
 
     async def _answer(self, call: ToolCall) -> tuple[Record, float]:
         if call.name not in ANSWERED:

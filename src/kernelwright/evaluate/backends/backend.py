@@ -36,6 +36,8 @@ class Reference:
     Raises:
         TaskError: it does not fit.
     """
+    make_room: Callable[[str, CloseOldest], None] = lambda source, close_oldest: None
+    """Has open tasks give way before the task in this text draws its first input, where it will need the room."""
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ class Host:
     device: Device
     device_lock: DeviceLock = field(default_factory=DeviceLock)
     """Held by whoever uses the device: nothing else may run beside a clock."""
+    in_use: object = None
+    """The session that a candidate is before: the one that gives way to nobody."""
 
     def close(self) -> None:
         """End the warm parent and with it every child."""

@@ -13,13 +13,13 @@ from pathlib import Path
 import torch
 
 from kernelwright.evaluate.entrypoints import numerics, session
-from kernelwright.evaluate.entrypoints.device_clock import publish, the_clock, timed
+from kernelwright.evaluate.entrypoints.device_clock import Left, OneGraph, clocked, publish, the_clock
 from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.triton.binding import Bound, bind
-from kernelwright.evaluate.triton.model import model_of, plain
+from kernelwright.evaluate.triton.model import call, model_of, plain, written
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.tensor import Scalar, TensorSpec
 
@@ -70,7 +70,7 @@ class CudaSide:
     """State of this process."""
 
     def __init__(self) -> None:
-        self._results: list[object] = []
+        self._results: list[tuple[torch.Tensor, ...]] = []
         self._taken: messages.Offsets | None = None
         """Where the parameters lie that it was given last."""
 
@@ -122,7 +122,7 @@ class CudaSide:
 
     def _take(self, offsets: Sequence[int]) -> None:
         """Once, where parameters are constant: nothing that depends on them alone is to be done again."""
-        if self._constant and self._taken == tuple(offsets):
+        if self._constant and self._taken == tuple(offsets) and not self._stateful:
             return
         self._taken = tuple(offsets)
         found = self._parameters(offsets)
@@ -138,7 +138,7 @@ class CudaSide:
 
     def _take_own(self, offsets: Sequence[int]) -> None:
         """The parameters of one call, where it has any."""
-        own = offsets[len(self._workload.tensors) :]
+        own = offsets[len(self._workload.tensors) :] or (self._taken or () if self._stateful else ())
         if own and not self._packs:
             self._take(own)
 
@@ -147,18 +147,46 @@ class CudaSide:
         """Whether it takes other parameters by code of its own, which is part of every call then."""
         return isinstance(self._bound, Bound) and self._bound.told.by_method and not self._constant
 
+    @property
+    def _stateful(self) -> bool:
+        """Whether a call changes parameters that the next one must find as they were; a function is only handed them."""
+        names = {p.name for p in self._workload.parameters}
+        return isinstance(self._bound, Bound) and any(name in names for name in self._workload.changes)
+
+    def _after(self, inputs: Sequence[object]) -> list[torch.Tensor]:
+        """New values of what the last call wrote to, where they are outputs; a function's are among its results."""
+        if not isinstance(self._bound, Bound):
+            return []
+        # Copies of what the next call is given anew.
+        return [t.clone() for t in written(self._bound.own, self._workload, inputs)]
+
     def run(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Call the model once for every list of offsets; results stay on the device until the next run."""
-        calls = [self._arguments(offsets) for offsets in command.calls]
+        if command.how.clock == "replay":
+            return self._replayed(command)
+        calls = [(offsets, self._arguments(offsets)) for offsets in command.calls]
+        if command.how.clock == "capture":
+            with torch.no_grad():
+                self._graph = OneGraph(lambda offsets, inputs: self._called(inputs), calls)
+            return messages.Clocked(ns=0)
         self._results = []
         self._poison(len(calls))
-        prepare = [partial(self._take_own, offsets) for offsets in command.calls]
-        if self._packs and self._workload.parameters:
-            calls = [[o, *c] for o, c in zip(command.calls, calls, strict=True)]
-        function = self._called_anew if self._packs and self._workload.parameters else self._called
+        left = Left(lambda i: self._after(calls[i][-1]))
+        ready = [partial(self._take_own, offsets) for offsets in command.calls]
+        anew = self._packs and bool(self._workload.parameters)
+        function = self._called_anew if anew else lambda offsets, inputs: self._called(inputs)
         with torch.no_grad():
-            self._results, times = timed(function, calls, command.how, prepare)
+            enqueue, prepare = left.around(lambda i: function(*calls[i]), ready, command.how, self._stateful)
+            values, times = clocked(enqueue, len(calls), command.how, prepare)
+            self._results = [(*value, *after) for value, after in zip(values, left.all(len(calls)), strict=True)]  # type: ignore[misc]
         return times
+
+    def _replayed(self, command: messages.RunOnDevice) -> messages.Clocked:
+        """The captured calls once more; without any, an empty question."""
+        if not command.calls:
+            return messages.Clocked(ns=0)
+        self._results = [plain(r) for r in self._graph.results]
+        return self._graph.replay()
 
     def export(self, command: messages.Export) -> messages.Exported:
         """Copy the last results to the outbox."""
@@ -176,18 +204,19 @@ class CudaSide:
         """How much of one call's time on the device is PyTorch's and its libraries'."""
         arguments = self._arguments(command.call)
         with torch.no_grad():
-            return library_share(lambda: self._called(*arguments), "cuda")
+            return library_share(lambda: self._called(arguments), "cuda")
 
-    def _called(self, *arguments: object) -> tuple[torch.Tensor, ...]:
+    def _called(self, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
         """One call. Its results are looked at while its time runs, so that none can be made later."""
-        model = self._bound.model if isinstance(self._bound, Bound) else self._bound
-        return plain(model(*arguments))
+        if isinstance(self._bound, HostFunction):
+            return self._bound(*inputs)
+        return plain(call(self._bound.model, self._workload, inputs))
 
-    def _called_anew(self, offsets: messages.Offsets, *arguments: object) -> tuple[torch.Tensor, ...]:
+    def _called_anew(self, offsets: messages.Offsets, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
         """One call of a model that packs its own weights, these among them."""
         if own := offsets[len(self._workload.tensors) :]:
             self._take(own)
-        return self._called(*arguments)
+        return self._called(inputs)
 
     def _poison(self, calls: int) -> None:
         """Fill memory of the results' sizes with NaN and give it back, checked or not: the next `empty` gets it.
@@ -202,7 +231,11 @@ class CudaSide:
         tensors = iter(
             [self._view.tensor(i, o, s) for (i, o), s in zip(enumerate(offsets), self._workload.tensors, strict=False)]
         )
-        return [i.value if isinstance(i, Scalar) else next(tensors) for i in self._workload.inputs]
+        changes = self._workload.changes
+        return [
+            i.value if isinstance(i, Scalar) else next(tensors).clone() if i.name in changes else next(tensors)
+            for i in self._workload.inputs
+        ]
 
 
 def serve(control: socket.socket) -> None:

@@ -164,6 +164,31 @@ def captured(function: Callable[..., object], calls: Sequence[Sequence[object]])
     return replay
 
 
+class OneGraph:
+    """All calls of a question as one graph: replaying it leaves no time on the host between them."""
+
+    def __init__(self, function: Callable[..., object], calls: Sequence[Sequence[object]]) -> None:
+        self._graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            function(*calls[0])  # libraries make their workspaces for this stream outside the capture
+            torch.cuda.synchronize()
+            self._graph.capture_begin()
+            try:
+                self.results = [function(*arguments) for arguments in calls]
+            finally:
+                self._graph.capture_end()
+        torch.cuda.current_stream().wait_stream(stream)
+        self.replay()
+
+    def replay(self) -> Clocked:
+        """Compute what lies at the calls' places now."""
+        begin = time.perf_counter_ns()
+        self._graph.replay()
+        torch.cuda.synchronize()
+        return Clocked(ns=time.perf_counter_ns() - begin)
+
+
 def _capture(
     function: Callable[..., object], arguments: Sequence[object], pool: object
 ) -> tuple[torch.cuda.CUDAGraph, object]:
@@ -180,6 +205,39 @@ def _capture(
             graph.capture_end()
     torch.cuda.current_stream().wait_stream(stream)
     return graph, results
+
+
+class Left:
+    """What calls leave behind beside their results: looked at before the next call changes it, and outside the clock."""
+
+    def __init__(self, look: Callable[[int], list[torch.Tensor]]) -> None:
+        self._look = look
+        self._seen: dict[int, list[torch.Tensor]] = {}
+
+    def around(
+        self, enqueue: Enqueue, ready: Sequence[Callable[[], None]], how: Clocking, stateful: bool
+    ) -> tuple[Enqueue, Sequence[Callable[[], None]]]:
+        """The calls, and what is done before each: where they are not timed one by one, a stateful one does it itself."""
+        if not stateful:
+            return enqueue, ready
+
+        def before(index: int) -> None:
+            if index:
+                self._seen[index - 1] = self._look(index - 1)
+            ready[index]()
+
+        if how.clock == "each":
+            return enqueue, [lambda i=i: before(i) for i in range(len(ready))]
+
+        def whole(index: int) -> object:
+            before(index)
+            return enqueue(index)
+
+        return whole, ()
+
+    def all(self, calls: int) -> list[list[torch.Tensor]]:
+        """What every call left."""
+        return [self._seen[i] if i in self._seen else self._look(i) for i in range(calls)]
 
 
 _clocks: dict[bool, DeviceClock] = {}

@@ -1,26 +1,22 @@
 """The reference as data: its tensors, and torch.export's graph turned into an OpGraph. Runs inside the reference's process.
 
 The graph stays as exported, not decomposed: `softmax.int` or `layer_norm` say more to an author than the dozen
-operations below them. Assertion nodes are dropped. Domains of values are guessed from two draws with different
-seeds; what an author declares in the task's file comes first.
+operations below them. Assertion nodes are dropped. What a module returns is flattened before it is exported, so that an
+output of the graph is one tensor, in the order of `model.flatten`.
 """
 
+import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
-from typing import TYPE_CHECKING
 
 import torch
 from torch.utils.flop_counter import flop_registry
 
+from kernelwright.evaluate.triton.model import flatten
 from kernelwright.records.graph import Argument, Infinity, Leaf, OpGraph, OpNode, Ref, Value
-from kernelwright.records.tensor import ITEM_BYTES, Domain, Scalar, TensorSpec
-
-if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-LABELS = 16
-"""Most different whole values that floats have which are classes and not numbers."""
+from kernelwright.records.tensor import ITEM_BYTES, Scalar, TensorSpec
 
 _DROPPED = ("_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range_for_size")
 
@@ -37,45 +33,17 @@ def spec_of(name: str, tensor: torch.Tensor) -> TensorSpec:
     return TensorSpec.model_validate({"name": name, "shape": tuple(int(s) for s in tensor.shape), "dtype": dtype})
 
 
-def with_domain(spec: TensorSpec, values: list[torch.Tensor]) -> TensorSpec:
-    """Infer the domain from what was drawn: integers are indices, rows that sum to one probabilities."""
-    update: dict[str, JsonValue] = {"domain": Domain.REAL.value}
-    if spec.dtype == "bool":
-        update = {"domain": Domain.MASK.value}
-    elif not spec.floating:
-        update = {"domain": Domain.INDEX.value, "bound": max(int(v.max()) for v in values) + 1}
-    else:
-        update = {"domain": _domain_of_floats(values).value}
-    return TensorSpec.model_validate({**spec.model_dump(mode="json"), **update})
-
-
-def _domain_of_floats(values: list[torch.Tensor]) -> Domain:
-    not_negative = all(bool((v >= 0).all()) for v in values)
-    sums = [v.double().sum(-1) for v in values if v.dim()]
-    if not_negative and sums and all(bool(((s - 1).abs() < 1e-3).all()) for s in sums):
-        return Domain.PROBABILITY
-    if _few_whole_values(values):
-        return Domain.LABEL
-    return Domain.NON_NEGATIVE if not_negative else Domain.REAL
-
-
-def _few_whole_values(values: list[torch.Tensor]) -> bool:
-    """Whether floats are classes: the same two to sixteen whole numbers in every draw, and each of them often."""
-    found = [v.unique().tolist() for v in values]
-    if not 2 <= len(found[0]) <= LABELS or values[0].numel() < 4 * len(found[0]):
-        return False
-    return all(f == found[0] for f in found) and all(float(x).is_integer() for x in found[0])
-
-
 def graph(
-    model: torch.nn.Module, inputs: Sequence[object], specs: Sequence[TensorSpec | Scalar]
+    model: torch.nn.Module, inputs: tuple[list[object], dict[str, object]], specs: Sequence[TensorSpec | Scalar]
 ) -> tuple[torch.export.ExportedProgram, OpGraph]:
-    """Export `model` on `inputs`, and as data; names are those of the input specs and of the state_dict.
+    """Export `model` on positional and keyword `inputs`, and as data; names are those of the specs and the state_dict.
 
     Raises:
         Exception: whatever torch.export says of data-dependent control flow and the like.
     """
-    exported = torch.export.export(model, tuple(inputs), strict=False)
+    args, kwargs = inputs
+    with _flattened(model):
+        exported = torch.export.export(model, tuple(args), kwargs, strict=False)
     # It would keep the inputs that it was made with, which may be gigabytes.
     exported._example_inputs = None
     names = _placeholder_names(exported, specs)
@@ -89,12 +57,30 @@ def graph(
     )
 
 
+@contextmanager
+def _flattened(model: torch.nn.Module) -> Iterator[None]:
+    """For a while its forward returns plain tensors, as the export and the comparison count them."""
+    own, forward = "forward" in model.__dict__, model.forward
+
+    @functools.wraps(forward)
+    def flat(*args: object, **kwargs: object) -> tuple[torch.Tensor, ...]:
+        return flatten(forward(*args, **kwargs))
+
+    model.forward = flat
+    try:
+        yield
+    finally:
+        del model.forward
+        if own:
+            model.forward = forward
+
+
 def _placeholder_names(exported: torch.export.ExportedProgram, specs: Sequence[TensorSpec | Scalar]) -> dict[str, str]:
     signature = exported.graph_signature
     names = dict(signature.inputs_to_parameters) | dict(signature.inputs_to_buffers)
     users = list(signature.user_inputs)
     placeholders = [n for n in users if isinstance(n, str)]
-    tensors = [s.name for s in specs]
+    tensors = [s.name for s in specs if isinstance(s, TensorSpec)]
     names.update(zip(placeholders, tensors, strict=False))
     return names
 
@@ -186,3 +172,15 @@ class _Watching(torch.fx.Interpreter):  # type: ignore[misc]
         if n.name in self.nodes and isinstance(result, torch.Tensor):
             self.seen[n.name] = result
         return result
+
+
+def tied(model: torch.nn.Module) -> list[tuple[str, str]]:
+    """Names that share all of their memory with an earlier one, as tied weights do."""
+    seen: dict[tuple[int, tuple[int, ...], tuple[int, ...]], str] = {}
+    found = []
+    for name, tensor in model.state_dict().items():
+        place = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride())
+        if tensor.numel() and place in seen:
+            found.append((name, seen[place]))
+        seen.setdefault(place, name)
+    return found

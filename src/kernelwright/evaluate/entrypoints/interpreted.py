@@ -48,12 +48,15 @@ class InterpretedSide:
         self._copies = [t.clone() for t in self._shared(offsets)]
         tensors = iter(self._copies)
         inputs = [i.value if isinstance(i, Scalar) else next(tensors) for i in self._workload.inputs]
-        return Arguments(inputs, {p.name: next(tensors) for p in self._workload.parameters})
+        return Arguments(inputs, {p.name: next(tensors) for p in self._workload.parameters}, self._workload)
 
     def _changed(self, offsets: Offsets) -> str:
         """Names of the inputs and parameters that are not what they were."""
         triples = zip(self._specs, self._copies, self._shared(offsets), strict=True)
-        return ", ".join(repr(s.name) for s, mine, given in triples if not torch.equal(mine, given))
+        allowed = self._workload.changes
+        return ", ".join(
+            repr(s.name) for s, mine, given in triples if s.name not in allowed and not torch.equal(mine, given)
+        )
 
     def _shared(self, offsets: Offsets) -> list[torch.Tensor]:
         return [self._view.tensor(i, o, s) for (i, o), s in zip(enumerate(offsets), self._specs, strict=True)]

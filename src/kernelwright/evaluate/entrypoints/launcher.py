@@ -7,6 +7,7 @@ its context with it. Results go where the grader says, in memory that it poisone
 import os
 import socket
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from cuda.bindings import driver
@@ -14,6 +15,7 @@ from cuda.bindings import driver
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.entrypoints import session
 from kernelwright.evaluate.entrypoints.device_clock import clocked, publish, the_clock
+from kernelwright.evaluate.entrypoints.device_state import DeviceState, finder
 from kernelwright.evaluate.entrypoints.launch_plan import Bound, Places, bind
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView, check
 from kernelwright.evaluate.sandbox.messages import calls as messages
@@ -52,7 +54,8 @@ class LauncherSide:
         self._outbox = CudaView([outbox], [self._outbox_bytes], writable=True)
         self._output_bytes = command.output_bytes
         self._inputs = command.inputs
-        self._modules = [_module(d) for d in command.files[count + 1 :]]
+        self._state = DeviceState(_copy)
+        self._modules = [_module(d, self._state) for d in command.files[count + 1 :]]
         self._faults: list[str] = []
         self._bound = [self._tried_to_bind(p) for p in command.plans]
         self._unaligned = {b.plan.label: b for p in command.unaligned_plans if (b := self._tried_to_bind(p))}
@@ -74,8 +77,20 @@ class LauncherSide:
         """Launch once for every list of offsets; results are in the outbox."""
         stream = torch.cuda.current_stream().cuda_stream
         places = [self._places(*call) for call in zip(command.calls, command.outs, strict=True)]
-        calls = [self._for(p).call(p, command.left_out) for p in places]
-        _, times = clocked(lambda i: calls[i](stream), len(calls), command.how)
+        bound = [self._for(p) for p in places]
+        calls = [b.call(p, command.left_out) for b, p in zip(bound, places, strict=True)]
+
+        def put_back(index: int) -> None:
+            if "device_state" not in command.how.off:
+                self._state.put_back(bound[index].workspaces, stream)
+
+        def enqueue(index: int) -> None:
+            if command.how.clock == "none":
+                put_back(index)
+            calls[index](stream)
+
+        prepare = [partial(put_back, i) for i in range(len(calls))]
+        _, times = clocked(enqueue, len(calls), command.how, prepare)
         return times
 
     def _tried_to_bind(self, plan: LaunchPlan) -> Bound | None:
@@ -125,10 +140,16 @@ class LauncherSide:
         }
 
 
-def _module(descriptor: int) -> object:
+def _module(descriptor: int, state: DeviceState) -> object:
     image = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     os.close(descriptor)
-    return check(driver.cuModuleLoadData(image))
+    module = check(driver.cuModuleLoadData(image))
+    state.keep(image, finder(driver, module))
+    return module
+
+
+def _copy(to: int, source: int, nbytes: int, stream: int) -> None:
+    check(driver.cuMemcpyDtoDAsync(to, source, nbytes, stream))
 
 
 def serve(control: socket.socket) -> None:

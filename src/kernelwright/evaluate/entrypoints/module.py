@@ -12,13 +12,13 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.entrypoints import session
+from kernelwright.evaluate.entrypoints import numerics, session
 from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.binding import bind
-from kernelwright.evaluate.triton.model import model_of, plain
+from kernelwright.evaluate.triton.binding import COPY, bind
+from kernelwright.evaluate.triton.model import call, model_of, plain, written
 from kernelwright.records.tensor import Scalar
 
 CONTIGUOUS, CLONE = torch.Tensor.contiguous, torch.Tensor.clone
@@ -39,6 +39,8 @@ class ModuleSide:
         torch.set_num_threads(command.threads)
         self._view = ArenaView(command.files[0], command.starts, command.private)
         self._workload, self._constant = command.workload, command.constant
+        numerics.take(command.flags)
+        self._source, self._begun = command.candidate.source, numerics.everything()
         if command.headers is not None:
             # Not at the top: it imports torch's builder, which few candidates need.
             from kernelwright.evaluate.python_extension.fast_path import FastPath  # noqa: PLC0415
@@ -47,7 +49,12 @@ class ModuleSide:
         model = model_of(command.candidate, command.init)
         self._first = len(self._workload.tensors)
         self._bound = bind(model, self._parameters([0] * len(self._workload.parameters)))
+        self._stateful = [p.name for p in self._workload.parameters if p.name in self._workload.changes]
         return messages.ModelLoaded(binding=self._bound.told)
+
+    def flags(self, command: messages.TellPrecision) -> messages.Precision:
+        """The flags that the candidate's own code has set."""
+        return messages.Precision(flags=numerics.changed(self._begun, self._source))
 
     def parameters(self, command: messages.TakeParameters) -> Done:
         """Take the parameters at these offsets, or remember that the next call takes them."""
@@ -107,7 +114,18 @@ class ModuleSide:
         """One call, with results as eager's are: dense, and in memory that is no input's."""
         if self._late:
             self._bound.give(self._parameters(self._taken))
-        return [self._own(CONTIGUOUS(t)) for t in plain(self._bound.model(*arguments))]
+        elif self._stateful:
+            self._put_back()
+        results = plain(call(self._bound.model, self._workload, arguments))
+        after = [CLONE(t) for t in written(self._bound.own, self._workload, arguments)]
+        return [*(self._own(CONTIGUOUS(t)) for t in results), *after]
+
+    def _put_back(self) -> None:
+        """What the call before has written to is as it was given."""
+        given = self._parameters(self._taken)
+        for name in self._stateful:
+            if name in self._bound.own:
+                COPY(self._bound.own[name], given[name])
 
     def _own(self, tensor: torch.Tensor) -> torch.Tensor:
         return CLONE(tensor) if self._view.holds(tensor.data_ptr()) else tensor
@@ -122,7 +140,11 @@ class ModuleSide:
     def _arguments(self, offsets: Sequence[int]) -> list[object]:
         placed = zip(enumerate(offsets), self._workload.tensors, strict=False)
         tensors = iter([self._view.tensor(i, o, s) for (i, o), s in placed])
-        return [i.value if isinstance(i, Scalar) else next(tensors) for i in self._workload.inputs]
+        changes = self._workload.changes
+        return [
+            i.value if isinstance(i, Scalar) else CLONE(next(tensors)) if i.name in changes else next(tensors)
+            for i in self._workload.inputs
+        ]
 
 
 def serve(control: socket.socket) -> None:
@@ -136,5 +158,6 @@ def serve(control: socket.socket) -> None:
         messages.RunInTurn: side.in_turn,
         messages.DescribeInputs: side.inputs,
         messages.TellLibraryShare: side.share,
+        messages.TellPrecision: side.flags,
     }
     session.serve(control, handlers)

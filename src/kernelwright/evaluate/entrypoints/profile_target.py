@@ -17,6 +17,7 @@ import torch
 
 from kernelwright.evaluate.sandbox.messages import tools as messages
 from kernelwright.evaluate.triton.binding import loaded
+from kernelwright.evaluate.triton.model import call as called
 from kernelwright.evaluate.triton.model import model_of
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
@@ -76,7 +77,7 @@ def _module(what: messages.ModuleSubject, inputs: list[torch.Tensor], parameters
 
     def call() -> object:
         with torch.no_grad():
-            return model(*arguments)
+            return called(model, workload, arguments)
 
     return call
 

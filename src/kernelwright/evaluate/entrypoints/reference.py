@@ -3,47 +3,49 @@
 The task is untrusted code too. Its process sees seeds and expected results, which no candidate's process does.
 """
 
-import ast
 import copy
 import inspect
 import random
+import secrets
 import socket
 import time
 import traceback
-import types
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from kernelwright.evaluate.entrypoints import export, numerics, session
-from kernelwright.evaluate.entrypoints.export import Watch, spec_of, with_domain
+from kernelwright.evaluate.entrypoints.domains import Evidence, evidence, with_domain, with_signs
+from kernelwright.evaluate.entrypoints.effects import Effects, differences, observe
+from kernelwright.evaluate.entrypoints.export import Watch, spec_of
+from kernelwright.evaluate.entrypoints.slices import sliced_inputs
+from kernelwright.evaluate.entrypoints.task_file import double, executed, init_arguments, literal, module_of
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
+from kernelwright.evaluate.sandbox.messages import tasks
 from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.evaluate.triton.model import flatten
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
+from kernelwright.records import calltree
 from kernelwright.records.tensor import Scalar, TensorSpec
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 Call = Callable[..., object]
 
 
-def tensors_of(value: object) -> list[torch.Tensor]:
-    """The tensors that a forward returned.
+ROUNDINGS = 1e-9
+"""Relative difference of two runs in double precision that an order of adding up can make; randomness makes more."""
 
-    Raises:
-        TypeError: it returned something else.
-    """
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, list | tuple) and value and all(isinstance(v, torch.Tensor) for v in value):
-        return list(value)
-    raise TypeError(f"forward returned a {type(value).__name__}; a tensor or a tuple of tensors can be judged")
-
-
-def double(value: object) -> object:
-    """A floating tensor in double precision; anything else as it is."""
-    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+ASSERTING = frozenset(
+    f"aten.{name}.default" for name in ("binary_cross_entropy", "bernoulli", "multinomial", "poisson", "bernoulli_")
+)
+"""Operations that trap the whole device outside their domain: nothing is tried there."""
 
 
 def cut_to(value: object, spec: TensorSpec | Scalar) -> object:
@@ -53,54 +55,84 @@ def cut_to(value: object, spec: TensorSpec | Scalar) -> object:
     return value if tuple(value.shape) == spec.shape else cut(value, spec)
 
 
-def same(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
-    """Whether two lists of tensors are equal, NaN to NaN."""
-    return len(some) == len(others) and all(_equal(a, b) for a, b in zip(some, others, strict=True))
-
-
-def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    if not one.is_floating_point() or one.shape != other.shape:
-        return bool(torch.equal(one, other))
-    return bool(torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True))
-
-
 class ReferenceSide:
     """State of this process: the module in its variants."""
 
     def __init__(self, device: str = "cpu") -> None:
         self._device = device
-        self._kept: list[object] = []
+        self._kept: list[list[torch.Tensor]] = []
         self._inputs: list[TensorSpec | Scalar] = []
+        self._tree: JsonValue = None
+        self._state: tuple[str, ...] = ()
+        """Entries of the state_dict that forward writes to."""
+        self._written: tuple[int, ...] = ()
+        """Inputs that forward writes to; each call gets copies of them."""
+        self._compared: tuple[int, ...] = ()
+        """Those of them whose new values are outputs."""
+        self._outputs: list[TensorSpec] = []
+        self._rows: tuple[int, ...] = ()
+        """Inputs that can be cut into rows together."""
+        self._taken: tuple[int, ...] = ()
+        """Where the parameters lie that were taken last."""
         self._reduced = False
         self._variants: dict[str, Call] = {}
         self._models: dict[str, torch.nn.Module] = {}
 
-    def load(self, command: messages.LoadTask) -> messages.TaskLoaded:
+    def load(self, command: tasks.LoadTask) -> tasks.TaskLoaded:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(command.threads)
         numerics.begin(command.numerics)
         self._source = command.source
         model = self._build()
-        draws = [self._draw(seed) for seed in (1, 2)]
-        self._inputs = self._describe_inputs(draws)
         self._parameters = self._describe_parameters(model)
-        before = [t.clone() for t in model.state_dict().values()]
-        given = [v.clone() for v in draws[0] if isinstance(v, torch.Tensor)]
-        first, again, other = (self._results(model, d) for d in (draws[0], draws[0], draws[1]))
-        outputs = [spec_of(f"output{i}", t) for i, t in enumerate(first)]
-        kept = [v for v in draws[0] if isinstance(v, torch.Tensor)]
-        after = list(model.state_dict().values())
-        return messages.TaskLoaded(
+        drawn = self._draw(1)
+        specs, seen = self._specs(drawn), [_seen(v) for v in drawn]
+        first = self._observe(model, drawn)
+        self._rows = sliced_inputs(partial(self._called, model), drawn, first.results) if self._may_slice(first) else ()
+        self._state, self._written = first.state, first.inputs
+        del drawn
+        compare = command.state == "compare"
+        self._compares, self._compared = compare, first.untold
+        names = [*first.state, *(specs[i].name for i in first.untold)]
+        values = [*first.results, *first.after] if compare else first.results
+        spread = self._spread(model, values, compare)
+        finite, grown = first.finite, first.grown
+        outputs = self._outputs = self._describe_outputs(values, len(first.results), names)
+        del first, values
+        other = self._draw(2)
+        self._inputs = _with_domains(specs, seen, [_seen(v) for v in other])
+        again = self._observe(model, other)
+        return tasks.TaskLoaded(
             inputs=self._inputs,
             parameters=self._parameters,
             outputs=outputs,
-            mutates_inputs=not same(given, kept),
-            mutates_state=not same(before, after),
-            random=[not same([a], [b]) for a, b in zip(first, again, strict=True)],
-            finite=all(bool(torch.isfinite(t).all()) for t in [*first, *other] if t.is_floating_point()),
-            init=_literal(self._arguments),
+            tree=self._tree,
+            changes=[*self._state, *(specs[i].name for i in self._written)],
+            state=names if compare else (),
+            grown=grown,
+            random=[s is None for s in spread],
+            spread=[s or 0.0 for s in spread],
+            finite=finite and again.finite,
+            scratch_bytes=self._scratch_bytes(),
+            rows_apart=bool(self._rows),
+            init=literal(self._arguments),
+            tied=export.tied(model),
             flags=numerics.told(),
         )
+
+    def estimate(self, command: tasks.EstimateTask) -> tasks.Estimated:
+        """How large the task is, on tensors without memory; some code cannot be run on those."""
+        try:
+            with torch.device("meta"), torch.no_grad():
+                task = executed(command.source)
+                model = module_of(task.Model, init_arguments(task)).to("meta")
+                leaves, tree = calltree.flatten(task.get_inputs(), ())
+                given = [v.to("meta") if isinstance(v, torch.Tensor) else v for _, v in leaves]
+                args, kwargs = calltree.arguments(tree, given)
+                tensors = [*given, *flatten(model(*args, **kwargs)), *model.state_dict().values()]
+        except Exception:  # noqa: BLE001 (the task's own code: then nothing is known)
+            return tasks.Estimated(nbytes=0)
+        return tasks.Estimated(nbytes=sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor)))
 
     def reduce(self, command: messages.ReduceTask) -> messages.TaskReduced:
         """From now on, be the same task on fewer elements, for an interpreter that is slow."""
@@ -110,14 +142,37 @@ class ReferenceSide:
             self._build()
         self._inputs, self._reduced = list(found.workload.inputs), True
         return messages.TaskReduced(
-            workload=found.workload, description=found.description, init=_literal(self._arguments)
+            workload=found.workload, description=found.description, init=literal(self._arguments)
         )
 
     def graph(self, command: messages.ExportGraph) -> messages.GraphExported:
         """The OpGraph, through torch.export."""
-        inputs = self._draw(1)
-        self._exported, graph = export.graph(self._models["eager"], inputs, self._inputs)
-        return messages.GraphExported(graph=graph)
+        inputs = calltree.arguments(self._tree, self._draw(1))
+        self._exported, self._graph = export.graph(self._models["eager"], inputs, self._inputs)
+        return messages.GraphExported(graph=self._graph)
+
+    def widen(self, command: tasks.Widen) -> tasks.Widened:
+        """Which inputs may have signs too: the reference is finite where they and all before them have."""
+        ops = {node.op for node in self._graph.nodes}
+        if ops & ASSERTING:
+            return tasks.Widened(inputs=())
+        found: list[int] = []
+        for i in command.inputs:
+            if all(self._defined((*found, i), factor) for factor in (1.0, 3.0)):
+                found.append(i)
+        return tasks.Widened(inputs=found)
+
+    def _defined(self, signed: Sequence[int], factor: float) -> bool:
+        """Whether the reference is finite on its first inputs with signs by chance, times a factor."""
+        leaves = self._draw(1)
+        for i in signed:
+            leaf = leaves[i]
+            assert isinstance(leaf, torch.Tensor)
+            leaves[i] = with_signs(leaf, factor)
+        try:
+            return self._observe(self._models["eager"], leaves).finite
+        except Exception:  # noqa: BLE001 (the task's own code: it is not defined there, whatever it says)
+            return False
 
     def draw(self, command: messages.Draw) -> messages.Described:
         """Inputs of one seed: where they lie in this process."""
@@ -142,6 +197,7 @@ class ReferenceSide:
         with torch.no_grad():
             for model in self._models.values():
                 self._take(model, command.offsets)
+        self._taken = command.offsets
         return Done()
 
     def prepare(self, command: messages.Prepare) -> messages.Prepared:
@@ -171,7 +227,7 @@ class ReferenceSide:
         try:
             with torch.no_grad():
                 for offsets in windows:
-                    self._variants["freeze"](*self._window(self._view, offsets))
+                    self._called(self._variants["freeze"], self._leaves_of("freeze", offsets))
         except Exception:  # noqa: BLE001 (the task's own code, and the compiler's; told to the grader)
             return messages.Prepared(missing=traceback.format_exc(limit=-1).strip().splitlines()[-1][:300])
         return messages.Prepared()
@@ -181,73 +237,108 @@ class ReferenceSide:
 
         A call that names parameters too takes them first, beside the clock: `beside_ns` says how long that took.
         """
-        calls = [self._window(self._view, offsets) for offsets in command.calls]
-        if command.variant.endswith("fp64"):
-            calls = [[double(a) for a in c] for c in calls]
-        function = self._function(command.variant)
+        variant = command.variant
+        calls = [self._leaves_of(variant, offsets) for offsets in command.calls]
+        function = self._function(variant)
         self._kept = []
         with torch.no_grad():
             begin, beside = time.perf_counter_ns(), 0
-            for offsets, arguments in zip(command.calls, calls, strict=True):
+            for offsets, leaves in zip(command.calls, calls, strict=True):
                 start = time.perf_counter_ns()
-                self._take_own(offsets)
+                self._make_ready(variant, offsets)
                 beside += time.perf_counter_ns() - start
-                self._kept.append(function(*arguments))
+                value = self._called(function, leaves)
+                start = time.perf_counter_ns()
+                self._kept.append([*flatten(value), *self._after(variant, leaves)])
+                beside += time.perf_counter_ns() - start
             inside = time.perf_counter_ns() - begin - beside
         return messages.Ran(ns=inside, beside_ns=beside, results=self._described_results())
 
     def in_turn(self, control: socket.socket, command: messages.RunInTurn) -> messages.RanInTurn:
         """The same for calls that the grader hands over one by one; `idle` computes nothing."""
-        function, idle = self._function(command.variant), command.idle
+        variant, idle = command.variant, command.idle
+        function = self._function(variant)
         self._kept = []
         nothing, beside = torch.zeros(1), 0
 
         def compute(offsets: tuple[int, ...]) -> list[int]:
             nonlocal beside
             start = time.perf_counter_ns()
-            self._take_own(offsets)
+            self._make_ready(variant, offsets)
             beside += time.perf_counter_ns() - start
-            arguments = self._window(self._view, offsets)
-            value = nothing if idle else function(*arguments)
-            self._kept.append(value)
-            return [t.data_ptr() for t in tensors_of(value) if t.numel()]
+            # A candidate copies what it writes to within its time, too.
+            leaves = self._leaves_of(variant, offsets)
+            value = nothing if idle else self._called(function, leaves)
+            start = time.perf_counter_ns()
+            kept = [*flatten(value), *(() if idle else self._after(variant, leaves))]
+            beside += time.perf_counter_ns() - start
+            self._kept.append(kept)
+            return [t.data_ptr() for t in kept if t.numel()]
 
         with torch.no_grad():
             session.in_turn(control, command.count, compute)
         return messages.RanInTurn(beside_ns=beside, results=() if idle else self._described_results())
 
     def _described_results(self) -> list[list[messages.Found]]:
-        results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
-        self._kept.append(results)
-        return [[described(t) for t in r] for r in results]
+        self._kept = [[t.contiguous() for t in call] for call in self._kept]
+        return [[described(t) for t in call] for call in self._kept]
 
-    def _take_own(self, offsets: Sequence[int]) -> None:
-        """The parameters of one call, where it has any: for eager, with which all compiled baselines share them."""
+    def _called(self, function: Call, leaves: Sequence[object]) -> object:
+        args, kwargs = calltree.arguments(self._tree, leaves)
+        return function(*args, **kwargs)
+
+    def _leaves_of(self, variant: str, offsets: Sequence[int]) -> list[object]:
+        """The inputs of one call: in double precision if the variant is, and copies of those that it writes to."""
+        leaves = self._window(self._view, offsets)
+        if variant.endswith("fp64"):
+            leaves = [double(leaf) for leaf in leaves]
+        for i in self._written:
+            leaf = leaves[i]
+            assert isinstance(leaf, torch.Tensor)
+            leaves[i] = leaf.clone()
+        return leaves
+
+    def _make_ready(self, variant: str, offsets: Sequence[int]) -> None:
+        """The parameters of one call; without any of its own, what calls before it changed is put back."""
         if own := offsets[self._first_parameter :]:
+            # All compiled baselines share eager's.
             self._take(self._models["eager"], own)
+        elif self._state and self._taken:
+            self._take(self._module(variant), self._taken, self._state)
 
-    def _take(self, model: torch.nn.Module, offsets: Sequence[int]) -> None:
+    def _after(self, variant: str, leaves: Sequence[object]) -> list[torch.Tensor]:
+        """New values of what the last call wrote to, where they are outputs."""
+        if not self._compares:
+            return []
+        state = self._module(variant).state_dict()
+        inputs = [leaf for i in self._compared if isinstance(leaf := leaves[i], torch.Tensor)]
+        return [*(state[name].detach().clone() for name in self._state), *inputs]
+
+    def _take(self, model: torch.nn.Module, offsets: Sequence[int], names: Sequence[str] = ()) -> None:
+        """Copy the parameters at these offsets into a variant: all of them, or those of these names."""
         state = model.state_dict()
         for i, spec in enumerate(self._parameters):
-            state[spec.name].copy_(self._view.tensor(self._first_parameter + i, offsets[i], spec))
+            if not names or spec.name in names:
+                state[spec.name].copy_(self._view.tensor(self._first_parameter + i, offsets[i], spec))
 
     @property
     def _first_parameter(self) -> int:
         return sum(isinstance(i, TensorSpec) for i in self._inputs)
 
     def _build(self) -> torch.nn.Module:
-        self._task = types.ModuleType("task")
-        exec(compile(self._source, "<task>", "exec"), self._task.__dict__)  # noqa: S102 (a confined child)
+        self._task = executed(self._source)
         _seed(0)
-        self._arguments = list(self._task.get_init_inputs()) if hasattr(self._task, "get_init_inputs") else []
-        model = self._task.Model(*self._arguments)
-        if not isinstance(model, torch.nn.Module):
-            raise TypeError("Model is not a torch.nn.Module")
+        self._arguments = init_arguments(self._task)
+        model = module_of(self._task.Model, self._arguments)
         self._models = {"eager": model.to(self._device)}
         return model
 
     def _function(self, variant: str) -> Call:
         return self._variants[variant] if variant in self._variants else self._models[variant]
+
+    def _module(self, variant: str) -> torch.nn.Module:
+        """Whose parameters a variant reads: compiled baselines have eager's."""
+        return self._models.get(variant, self._models["eager"])
 
     def _window(self, view: ArenaView, offsets: Sequence[int]) -> list[object]:
         tensors = iter(enumerate(offsets))
@@ -263,46 +354,85 @@ class ReferenceSide:
     def _draw(self, seed: int) -> list[object]:
         _seed(seed)
         with torch.device(self._device):
-            drawn = [v.to(self._device) if isinstance(v, torch.Tensor) else v for v in self._task.get_inputs()]
+            drawn = self._task.get_inputs()
+        names = list(inspect.signature(self._models["eager"].forward).parameters)
+        found, self._tree = calltree.flatten(drawn, names)
+        self._names = [name for name, _ in found]
+        leaves = [v.detach().to(self._device) if isinstance(v, torch.Tensor) else v for _, v in found]
         if not self._reduced:
             # Another shape than before is the grader's to refuse.
-            return drawn
-        return [cut_to(v, s) for v, s in zip(drawn, self._inputs, strict=True)]
+            return leaves
+        return [cut_to(v, s) for v, s in zip(leaves, self._inputs, strict=True)]
 
-    def _results(self, model: torch.nn.Module, inputs: list[object]) -> list[torch.Tensor]:
-        with torch.no_grad():
-            return [t.detach().clone() for t in tensors_of(model(*inputs))]
+    def _observe(self, model: torch.nn.Module, leaves: list[object]) -> Effects:
+        return observe(model, lambda: self._called(model, leaves), leaves)
 
-    def _describe_inputs(self, draws: list[list[object]]) -> list[TensorSpec | Scalar]:
-        names = list(inspect.signature(self._models["eager"].forward).parameters)
-        specs: list[TensorSpec | Scalar] = []
-        for i, values in enumerate(zip(*draws, strict=True)):
-            name = names[i] if i < len(names) else f"input{i}"
-            first = values[0]
-            if isinstance(first, torch.Tensor):
-                specs.append(with_domain(spec_of(name, first), [v for v in values if isinstance(v, torch.Tensor)]))
-            elif isinstance(first, bool | int | float):
-                specs.append(Scalar(name=name, value=first))
-            else:
-                raise TypeError(f"input {name!r} is a {type(first).__name__}; tensors and numbers can be judged")
-        return specs
+    def _spread(self, model: torch.nn.Module, first: list[torch.Tensor], compare: bool) -> list[float | None]:
+        """How far a second run on the same inputs is from the first, output by output; None: it is random.
+
+        What differs in single precision by an order of adding up alone does not differ in double precision.
+        """
+        found = differences(first, self._values(model, compare))
+        if not any(found):
+            return list(found)
+        precise = copy.deepcopy(model).double()
+        one, two = (self._values(precise, compare, double) for _ in range(2))
+        rounded = [d <= ROUNDINGS for d in differences(one, two)]
+        kept = [d if isfinite(d) else 0.0 for d in found]
+        return [k if is_noise else None for k, is_noise in zip(kept, rounded, strict=True)]
+
+    def _values(
+        self, model: torch.nn.Module, compare: bool, convert: Callable[[object], object] = lambda v: v
+    ) -> list[torch.Tensor]:
+        """All outputs of a call on the first inputs, drawn again: the last call may have written to them."""
+        leaves = [convert(v) for v in self._draw(1)]
+        # The draw has set the seed: what is random in forward must not come out the same for that.
+        _seed(secrets.randbits(32))
+        effects = self._observe(model, leaves)
+        return [*effects.results, *effects.after] if compare else effects.results
+
+    def _may_slice(self, effects: Effects) -> bool:
+        """Whether slices are worth trying: a CPU has room for the whole, and what is written to has no rows of its own."""
+        return self._device != "cpu" and not effects.state and not effects.inputs
+
+    def _scratch_bytes(self) -> int:
+        """What a call took beside inputs, parameters and results."""
+        return 0
+
+    def _specs(self, leaves: list[object]) -> list[TensorSpec | Scalar]:
+        return [_spec(name, leaf) for name, leaf in zip(self._names, leaves, strict=True)]
+
+    def _describe_outputs(self, values: list[torch.Tensor], results: int, names: list[str]) -> list[TensorSpec]:
+        called = [*(f"output{i}" for i in range(results)), *(f"{name}.after" for name in names)]
+        return [spec_of(name, value) for name, value in zip(called, values, strict=False)]
 
     def _describe_parameters(self, model: torch.nn.Module) -> list[TensorSpec]:
         learned = {name for name, _ in model.named_parameters()}
         specs = []
         for name, tensor in model.state_dict().items():
             spec = spec_of(name, tensor)
-            specs.append(spec if name in learned else with_domain(spec, [tensor]))
+            specs.append(spec if name in learned else with_domain(spec, [evidence(tensor)]))
         return specs
 
 
-def _literal(arguments: list[object]) -> str | None:
-    """The constructor's arguments as Python text; None where they have no literal."""
-    text = repr(arguments)
-    try:
-        return text if ast.literal_eval(text) == arguments else None
-    except (ValueError, SyntaxError):
-        return None
+def _spec(name: str, leaf: object) -> TensorSpec | Scalar:
+    if isinstance(leaf, torch.Tensor):
+        return spec_of(name, leaf)
+    if isinstance(leaf, bool | int | float):
+        return Scalar(name=name, value=leaf)
+    raise TypeError(f"input {name!r} is a {type(leaf).__name__}; tensors, numbers and lists of them can be judged")
+
+
+def _seen(leaf: object) -> Evidence | None:
+    return evidence(leaf) if isinstance(leaf, torch.Tensor) else None
+
+
+def _with_domains(specs: Sequence[TensorSpec | Scalar], *draws: Sequence[Evidence | None]) -> list[TensorSpec | Scalar]:
+    seen = zip(*draws, strict=True)
+    return [
+        with_domain(spec, [e for e in found if e is not None]) if isinstance(spec, TensorSpec) else spec
+        for spec, found in zip(specs, seen, strict=True)
+    ]
 
 
 def _seed(seed: int) -> None:
@@ -314,8 +444,9 @@ def _seed(seed: int) -> None:
 def described_by(side: ReferenceSide) -> session.Handlers:
     """What a reference answers on every device."""
     return {
-        messages.LoadTask: side.load,
+        tasks.LoadTask: side.load,
         messages.ExportGraph: side.graph,
+        tasks.Widen: side.widen,
         messages.TakeParameters: side.parameters,
         messages.Prepare: side.prepare,
     }

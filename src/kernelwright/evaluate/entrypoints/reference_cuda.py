@@ -13,19 +13,32 @@ from functools import partial
 import torch
 
 from kernelwright.evaluate.entrypoints import device_clock, session
-from kernelwright.evaluate.entrypoints.device_clock import Enqueue, clocked, publish
-from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by, double, tensors_of
+from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish
+from kernelwright.evaluate.entrypoints.effects import Effects
+from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by
+from kernelwright.evaluate.entrypoints.slices import run_in_slices
+from kernelwright.evaluate.entrypoints.task_file import double
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
+from kernelwright.evaluate.sandbox.messages import tasks
 from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.evaluate.triton.model import flatten
 from kernelwright.records.tensor import TensorSpec
 
 CACHE_BYTES = 16 << 30
 """What this process may keep of freed device memory between two calls."""
 
+SMALL_BYTES = 2 << 30
+"""Of results in double precision that stay so."""
+UNREAD = ("compile", "compile_max", "graph", "freeze")
+"""Variants whose results nobody asks for."""
+
 
 class CudaReferenceSide(ReferenceSide):
     """State of this process."""
+
+    _scratch = 0
+    _sliced = False
 
     def map_all(self, command: messages.MapDeviceArena) -> Done:
         """Map the arena and the outbox."""
@@ -35,6 +48,19 @@ class CudaReferenceSide(ReferenceSide):
         self._capacity = command.outbox
         self._outbox = CudaView([outbox], [self._capacity], writable=True)
         return Done()
+
+    def _observe(self, model: torch.nn.Module, leaves: list[object]) -> Effects:
+        """As everywhere, and how much memory the call took at most."""
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        effects = super()._observe(model, leaves)
+        results = sum(t.numel() * t.element_size() for t in effects.results)
+        if model is self._models["eager"]:
+            self._scratch = max(self._scratch, torch.cuda.max_memory_allocated() - before - results)
+        return effects
+
+    def _scratch_bytes(self) -> int:
+        return self._scratch
 
     def release(self, command: messages.Release) -> Done:
         """Give memory back to the device: of the last results, and of what refers to itself if `collect` says so."""
@@ -59,18 +85,26 @@ class CudaReferenceSide(ReferenceSide):
     def run_on_device(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Run a variant; results stay on the device until the next run."""
         variant = command.variant
-        calls = [self._window(self._view, offsets) for offsets in command.calls]
-        if variant.endswith("fp64"):
-            calls = [[double(a) for a in c] for c in calls]
+        calls = [self._leaves_of(variant, offsets) for offsets in command.calls]
         self._kept = []
         with torch.no_grad():
-            prepare = [partial(self._take_own, offsets) for offsets in command.calls]
-            self._kept, times = clocked(self._enqueue(variant, calls), len(calls), command.how, prepare)
+            if variant == "fp64":
+                self._kept = [
+                    self._precise(leaves, offsets) for leaves, offsets in zip(calls, command.calls, strict=True)
+                ]
+                return messages.Clocked(ns=0)
+            left = Left(lambda i: self._after(variant, calls[i]))
+            ready = [partial(self._make_ready, variant, offsets) for offsets in command.calls]
+            enqueue, prepare = left.around(self._enqueue(variant, calls), ready, command.how, bool(self._state))
+            values, times = clocked(enqueue, len(calls), command.how, prepare)
+            if variant not in UNREAD:
+                self._kept = [[*flatten(v), *after] for v, after in zip(values, left.all(len(calls)), strict=True)]
         return times
 
     def prepare(self, command: messages.Prepare) -> messages.Prepared:
         """As on the CPU; a baseline that cannot be made is no error of the task's, and says why."""
         variant = command.variant
+        self._sliced = command.sliced if variant == "fp64" else self._sliced
         if variant == "compile_max":
             # Its CUDA graphs would copy every input in, or be captured anew within the clock: inputs move here.
             self._variants[variant] = torch.compile(self._models["eager"], mode="max-autotune-no-cudagraphs")
@@ -78,24 +112,57 @@ class CudaReferenceSide(ReferenceSide):
             return super().prepare(command)
         return self._tried(variant, command.calls)
 
+    def _leaves_of(self, variant: str, offsets: Sequence[int]) -> list[object]:
+        """As everywhere; in slices, only a slice is ever in double precision."""
+        if variant == "fp64" and self._sliced:
+            return self._window(self._view, offsets)
+        return super()._leaves_of(variant, offsets)
+
+    def _precise(self, leaves: list[object], offsets: messages.Offsets) -> list[torch.Tensor]:
+        """One call in double precision: in slices, whole, or on the host where the device has no room for the whole."""
+        model = self._models["fp64"]
+        self._make_ready("fp64", offsets)
+        if self._sliced:
+            return run_in_slices(
+                lambda part: self._called(model, [double(v) for v in part]), leaves, self._rows, self._narrow_results()
+            )
+        try:
+            return [*flatten(self._called(model, leaves)), *self._after("fp64", leaves)]
+        except torch.OutOfMemoryError:
+            torch.cuda.empty_cache()
+        try:
+            found = self._called(model.cpu(), [v.cpu() if isinstance(v, torch.Tensor) else v for v in leaves])
+            return [*(_narrow(t).to(self._device) for t in flatten(found)), *self._after("fp64", leaves)]
+        finally:
+            model.to(self._device)
+
+    def _narrow_results(self) -> list[torch.Tensor]:
+        """Room for all results, floats in single precision where they are many."""
+        small = 8 * sum(o.numel for o in self._outputs) <= SMALL_BYTES
+        precise = torch.float64 if small else torch.float32
+        kinds = [precise if o.floating else getattr(torch, o.dtype) for o in self._outputs]
+        pairs = zip(self._outputs, kinds, strict=True)
+        return [torch.empty(o.shape, dtype=kind, device=self._device) for o, kind in pairs]
+
     def _tried(self, variant: str, windows: Sequence[messages.Offsets]) -> messages.Prepared:
         try:
             with torch.no_grad():
-                calls = [self._window(self._view, w) for w in windows]
-                self._kept, _ = clocked(self._enqueue(variant, calls), 1, messages.Clocking())
+                calls = [self._leaves_of(variant, w) for w in windows]
+                clocked(self._enqueue(variant, calls), 1, messages.Clocking())
         except Exception:  # noqa: BLE001 (the task's own code, and the compiler's; told to the grader)
             return messages.Prepared(missing=traceback.format_exc(limit=-1).strip().splitlines()[-1][:300])
         return messages.Prepared()
 
     def _enqueue(self, variant: str, calls: list[list[object]]) -> Enqueue:
         if variant == "graph":
-            return device_clock.captured(self._models["eager"], calls)
+            model = self._models["eager"]
+            return device_clock.captured(lambda *leaves: self._called(model, leaves), calls)
         function = self._function(variant)
-        return lambda i: function(*calls[i])
+        return lambda i: self._called(function, calls[i])
 
     def export(self, command: messages.Export) -> messages.Exported:
         """Copy the last results to the outbox; `narrow` rounds fp64 to single precision, which takes half the room."""
-        results = [[t.contiguous() for t in tensors_of(value)] for value in self._kept]
+        results = [[t.contiguous() for t in call] for call in self._kept]
         if command.narrow:
             self._kept = []
             results = [[t.float() if t.dtype == torch.float64 else t for t in call] for call in results]
@@ -115,10 +182,15 @@ class CudaReferenceSide(ReferenceSide):
         torch.cuda.synchronize()
 
 
+def _narrow(result: torch.Tensor) -> torch.Tensor:
+    return result.float() if result.dtype == torch.float64 else result
+
+
 def serve(control: socket.socket) -> None:
     """Answer the grader's questions about the reference."""
     side = CudaReferenceSide("cuda")
     computing: session.Handlers = {
+        tasks.EstimateTask: side.estimate,
         messages.DrawInto: side.draw_into,
         messages.PutState: side.put_state,
         messages.MapDeviceArena: side.map_all,

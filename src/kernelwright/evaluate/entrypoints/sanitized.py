@@ -14,7 +14,7 @@ from kernelwright.evaluate.entrypoints.launch_plan import bind
 from kernelwright.evaluate.sandbox.cuda_arena import check
 from kernelwright.evaluate.sandbox.messages.tools import ModelJob, PlanJob, SanitizerJob
 from kernelwright.evaluate.triton.binding import loaded
-from kernelwright.evaluate.triton.model import flatten, model_of
+from kernelwright.evaluate.triton.model import call, flatten, model_of
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 JOB = "job.json"
@@ -58,7 +58,7 @@ def call_model(job: ModelJob) -> None:
     arguments = [i.value if isinstance(i, Scalar) else drawn(i) for i in workload.inputs]
     with torch.no_grad():
         for _ in range(CALLS):
-            flatten(model(*arguments))
+            flatten(call(model, workload, arguments))
             torch.cuda.synchronize()
 
 

@@ -1,10 +1,11 @@
 """Admission: can this task be judged at all, and what is it as data?
 
-A reference is refused if it fails, changes its inputs or its state, is random, is not finite, ignores an input, or is
-met by a trivial answer (zeros, ones, a constant, a slice of an input, the input itself, its mean).
+A reference is refused if it fails, is random beyond dropout, is not finite, ignores an input, or is met by a trivial
+answer (zeros, ones, a constant, a slice of an input, the input itself, its mean) wherever it is defined.
 """
 
 import os
+from collections.abc import Collection
 
 import torch
 
@@ -13,19 +14,26 @@ from kernelwright.evaluate.backends.backend import Backend, CloseOldest
 from kernelwright.evaluate.backends.reference import LIMIT_S
 from kernelwright.evaluate.pipeline import reference_fault
 from kernelwright.evaluate.pipeline.rules import comparators
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
+from kernelwright.evaluate.sandbox.candidate_process import (
+    CandidateProcess,
+    ChildRaisedError,
+    DeviceFullError,
+    TamperedError,
+)
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
-from kernelwright.evaluate.sandbox.messages.calls import ExportGraph, LoadTask, TaskLoaded
+from kernelwright.evaluate.sandbox.messages.calls import ExportGraph
+from kernelwright.evaluate.sandbox.messages.tasks import LoadTask, TaskLoaded, Widen
 from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.verify import compare
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource, Workload
-from kernelwright.records.tensor import TensorSpec
+from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 COPIES = ("clone", "view", "contiguous", "alias", "detach", "reshape", "permute", "transpose", "_to_copy", "to.")
 PROBES = ("zeros", "ones", "a constant", "an input's slice", "the input itself", "an input's mean")
@@ -44,9 +52,10 @@ def open_session(
     reference = backend.reference(policy)
     process = reference.process
     try:
-        task, init = _describe(process, source, target, policy)
+        reference.make_room(source.source, close_oldest)
+        original = _describe(process, source, target, policy)
         job.note("computing the right answers in fp64, for every kind of input")
-        session = reference.open(OriginalTask(task, init, ""), close_oldest)
+        session = reference.open(original, close_oldest)
         if "admission" not in policy.disabled:
             job.note("trying answers that must not pass")
             _refuse_independent(session)
@@ -67,19 +76,26 @@ def open_session(
             f"the reference of {source.name!r} took longer than {LIMIT_S:.0f} s; make its inputs smaller",
             "slow",
         ) from None
-    except TaskError:
+    except (TaskError, DeviceFullError, torch.OutOfMemoryError):
         process.close()
         raise
     return session
 
 
-def _describe(
-    reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy
-) -> tuple[Task, str | None]:
+def _describe(reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy) -> OriginalTask:
     threads = len(os.sched_getaffinity(0))
-    loaded = reference.ask(LoadTask(source=source.source, threads=threads, numerics=policy.numerics))
+    loaded = reference.ask(
+        LoadTask(source=source.source, threads=threads, numerics=policy.numerics, state=policy.state)
+    )
     _refuse_unfit(loaded, source)
-    workload = Workload(inputs=loaded.inputs, parameters=loaded.parameters, outputs=loaded.outputs)
+    workload = Workload(
+        inputs=loaded.inputs,
+        parameters=loaded.parameters,
+        outputs=loaded.outputs,
+        tree=loaded.tree,
+        changes=loaded.changes,
+        state=loaded.state,
+    )
     declared = {d.position: d for d in source.domains}
     inputs = tuple(
         i.model_copy(update={"domain": declared[n].domain, "bound": declared[n].bound or i.bound})
@@ -89,34 +105,38 @@ def _describe(
     )
     job.note("tracing the reference with torch.export")
     graph = reference.ask(ExportGraph()).graph
-    workload = workload.model_copy(update={"inputs": inputs})
-    rules = comparators(source, workload, graph)
+    workload = workload.model_copy(update={"inputs": _widened(reference, inputs, declared)})
+    random = tuple(i for i, differs in enumerate(loaded.random) if differs)
+    rules = comparators(source, workload, graph, random)
     flags = Numerics(mode=policy.numerics, flags=loaded.flags)
     task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
-    return task, loaded.init
+    return OriginalTask(
+        task, loaded.init, "", loaded.spread, loaded.scratch_bytes, loaded.rows_apart, dict(loaded.tied)
+    )
+
+
+def _widened(
+    reference: CandidateProcess, inputs: tuple[TensorSpec | Scalar, ...], declared: Collection[int]
+) -> tuple[TensorSpec | Scalar, ...]:
+    """What was drawn without signs is evidence and no limit: where the reference is defined with them, so are inputs."""
+    tried = [
+        n for n, i in enumerate(inputs)
+        if isinstance(i, TensorSpec) and n not in declared and i.numel and i.domain is Domain.NON_NEGATIVE
+    ]  # fmt: skip
+    found = reference.ask(Widen(inputs=tried)).inputs if tried else ()
+    signed = {n for n in found if n in tried}
+    return tuple(i.model_copy(update={"domain": Domain.REAL}) if n in signed else i for n, i in enumerate(inputs))
 
 
 def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:
     name = source.name
-    if loaded.mutates_inputs:
+    if loaded.grown:
         raise TaskError(
-            f"the reference of {name!r} writes to its inputs: have forward work on a clone of them", "mutates_inputs"
-        )
-    if loaded.mutates_state:
-        raise TaskError(
-            f"the reference of {name!r} changes its own parameters or buffers; call .eval() in __init__",
+            f"the reference of {name!r} adds parameters or buffers in forward: register them in __init__",
             "mutates_state",
         )
     declared = {d.position for d in source.comparators if isinstance(d.comparator, Statistical)}
     random = {i for i, differs in enumerate(loaded.random) if differs}
-    if random - declared:
-        which = ", ".join(f'{i}: "statistical"' for i in sorted(random))
-        raise TaskError(
-            f"the reference of {name!r} is not deterministic: two calls on the same inputs differ. Remove randomness such "
-            f"as dropout in training mode, or declare it, with COMPARATORS = {{{which}}} in the task's file: the output's "
-            "draws are then compared as a distribution.",
-            "random",
-        )
     if declared - random:
         raise TaskError(
             f"COMPARATORS of {name!r} declares output {min(declared - random)} statistical, and two calls on the same "
@@ -131,12 +151,18 @@ def _refuse_independent(session: Session) -> None:
     # The mean of a billion elements hardly moves between two draws, so that every value there is counts: other draws
     # and, where the domain admits them, other input distributions.
     for index, spec in enumerate(session.inputs):
-        others = [c for c in session.cases if c.offsets[index] != session.cases[0].offsets[index]]
+        others = [c for c in session.cases if _other_values(session, index, c)]
         if others and spec.numel and all(_same_with(session, index, case) for case in others):
             raise TaskError(
                 f"the result of {session.task.name!r} does not depend on input {spec.name!r}; remove it",
                 "ignores_input",
             )
+
+
+def _other_values(session: Session, index: int, case: Case) -> bool:
+    """Whether an input has other values than in the first case: position ids and masks may be the same in all of them."""
+    given, other = session.cases[0].offsets[index], session.present(case).offsets[index]
+    return given != other and not torch.equal(session.view(index, given), session.view(index, other))
 
 
 def _same_with(session: Session, index: int, other: Case) -> bool:
@@ -181,22 +207,28 @@ def _answers(session: Session, probe: str, case_number: int) -> bool:
     inputs = [session.view(i, case.offsets[i]) for i, t in enumerate(session.inputs) if t.floating]
     for spec, expected in zip(session.task.workload.outputs, case.expected, strict=True):
         dtype = getattr(torch, spec.dtype)
-        tried = guesses(probe, expected.value, inputs)
+        tried = guesses(probe, expected.value, inputs, dtype)
         if not any(expected.judge([g.to(dtype)] * expected.draws)[1] is None for g in tried):
             return False
     return True
 
 
-def guesses(probe: str, wanted: torch.Tensor, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-    """What a trivial answer could be for one output; none where it has no such form."""
+def guesses(probe: str, wanted: torch.Tensor, inputs: list[torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:
+    """What a trivial answer could be for one output of this dtype; none where it has no such form."""
     if probe == "zeros":
-        return [torch.zeros_like(wanted)]
+        return [wanted.new_zeros(()).expand_as(wanted)]
     if probe == "ones":
-        return [torch.ones_like(wanted)]
+        return [wanted.new_ones(()).expand_as(wanted)]
     if probe == "a constant":
-        return [wanted.double().mean().expand_as(wanted)] if wanted.numel() > 1 else []
+        return [_mean(wanted).to(dtype).expand_as(wanted)] if wanted.numel() > 1 else []
     if probe == "an input's mean":
-        return [x.double().mean().expand_as(wanted) for x in inputs]
+        return [_mean(x).to(dtype).expand_as(wanted) for x in inputs]
     if probe == "the input itself":
         return [x for x in inputs if x.shape == wanted.shape]
     return [x.flatten()[: wanted.numel()].view(wanted.shape) for x in inputs if x.numel() > wanted.numel()]
+
+
+def _mean(values: torch.Tensor) -> torch.Tensor:
+    """In double precision, piece by piece: a copy of all could be too large."""
+    pieces = [piece.double().sum() for piece in values.reshape(-1).split(compare.CHUNK)]
+    return torch.stack(pieces).sum() / values.numel()

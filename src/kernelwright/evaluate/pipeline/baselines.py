@@ -17,6 +17,7 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
 from kernelwright.evaluate.sandbox.messages.calls import Prepare
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.timing import statistics
@@ -57,11 +58,19 @@ def _prepare(session: Session, variant: BaselineName) -> str:
     """
     if variant not in session.prepared and variant != "eager":
         windows = [session.cases[0].offsets[: len(session.inputs)]]
-        prepared = session.reference.ask(Prepare(variant=variant, calls=windows), limit_s=COMPILE_LIMIT_S)
-        if variant == "compile":
-            session.reference.compute(windows, variant, COMPILE_LIMIT_S)
-        session.prepared[variant] = prepared.missing
+        try:
+            prepared = session.reference.ask(Prepare(variant=variant, calls=windows), limit_s=COMPILE_LIMIT_S)
+            if variant == "compile":
+                session.reference.compute(windows, variant, COMPILE_LIMIT_S)
+            session.prepared[variant] = prepared.missing
+        except DeviceFullError as error:
+            leave_out(session, variant, error)
     return session.prepared.get(variant, "")
+
+
+def leave_out(session: Session, variant: str, error: DeviceFullError) -> None:
+    """There is no device memory for a baseline: no later candidate asks for it again."""
+    session.prepared[variant] = f"no device memory for it ({error.part})"
 
 
 def to_time(session: Session, names: Sequence[BaselineName], effort: Effort, clock: Clock) -> list[BaselineName]:

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from kernelwright.evaluate.backends.backend import Backend, Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline.new_best_audit import audited
-from kernelwright.evaluate.pipeline.timing import time_candidate
+from kernelwright.evaluate.pipeline.replayed import bounded
+from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.session.binding import may_be_weaker
@@ -30,6 +31,7 @@ from kernelwright.records.evaluation import (
 )
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.numerics import legible
+from kernelwright.records.policy import ON_SHARED_CASES, UNTIMED
 
 ITS_OWN = BuildFacts(compiler="its own, when it is run", seconds=0.0)
 """Of a candidate whose host code builds or launches in a way that only running it can tell."""
@@ -84,15 +86,17 @@ def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
         session = trial.reopen()
         session.policy = trial.policy
         backend.activate(session)
+        backend.host.in_use = session
         anew = session.weights != trial.weights
         session.weights = trial.weights
-        if anew or trial.effort != "search" or session.seeds.stale:
+        if anew or trial.effort not in ON_SHARED_CASES or session.seeds.stale:
             session.refresh(trial.replayed)
         try:
             yield
         finally:
+            backend.host.in_use = None
             # Only now, with the candidate's process gone.
-            if trial.effort != "search":
+            if trial.effort not in ON_SHARED_CASES:
                 trial.revealed = session.seeds.reveal()
 
 
@@ -116,14 +120,15 @@ def _verify(trial: Trial, loaded: Loaded) -> None:
 
 def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     """Measured, or why its time cannot be believed; a final that was measured is audited as a new best would be."""
-    if trial.effort == "replay":
-        return _verified(trial, loaded, "the receipt's seeds")
+    if trial.effort in UNTIMED:
+        return _verified(trial, loaded, "the receipt's seeds" if trial.effort == "replay" else "the device, untimed")
     with trial.timed("measure"), loaded.timed():
         outcome = time_candidate(trial, clock, loaded)
     outcome = audited(trial, clock, loaded, outcome)
     if isinstance(outcome, Measured):
         outcome = outcome.model_copy(update={"library_share": _library_share(loaded)})
-    return outcome
+    with trial.timed("measure"):
+        return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial))
 
 
 def _library_share(loaded: Loaded) -> float | None:

@@ -96,7 +96,8 @@ def _probe_margin(session: Session, probe: str, case: Case) -> float | None:
     for spec, expected in zip(session.task.workload.outputs, case.expected, strict=True):
         dtype = getattr(torch, spec.dtype)
         tried = [
-            _margin([g.to(dtype)] * expected.draws, expected) for g in admit.guesses(probe, expected.value, inputs)
+            _margin([g.to(dtype)] * expected.draws, expected)
+            for g in admit.guesses(probe, expected.value, inputs, dtype)
         ]
         if not tried:
             return None
@@ -130,11 +131,13 @@ def _quickest_us(session: Session, calls: int) -> float:
 def _range(session: Session) -> list[Checked]:
     found = []
     for number, expected in enumerate(session.cases[0].expected):
-        value = expected.value.double()
-        largest = float(value.abs().max()) if value.numel() else 0.0
+        value = expected.value
+        value = value.to(torch.uint8) if value.dtype == torch.bool else value
+        low, high = (float(v) for v in value.aminmax()) if value.numel() else (0.0, 0.0)
+        largest = max(abs(low), abs(high))
         if value.numel() < 2 or not largest:
             continue
-        spread = float(value.max() - value.min()) / largest
+        spread = (high - low) / largest
         figure = f"spread over {spread:.3g} of the largest magnitude, {largest:.3g}"
         narrow = spread < NARROW_RANGE
         if narrow:

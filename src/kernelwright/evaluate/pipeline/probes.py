@@ -101,7 +101,7 @@ class Scene:
     def case_at(self, offsets: Offsets, name: str) -> Case | None:
         """As `case_with`, and None where the reference is not finite."""
         self.session.forget_parameters()
-        return self.session.case_at(InputDistribution(name, (), lambda x, spec, generator: x), offsets)
+        return self.session.case_at(InputDistribution(name, (), lambda x, spec, generator: None), offsets)
 
 
 def races(scene: Scene) -> str:
@@ -130,7 +130,8 @@ def perturbation(scene: Scene) -> str:
     scene.must_have_outputs()
     session = scene.session
     offsets = session.cases[0].offsets
-    changeable = [i for i, spec in enumerate(session.tensors) if _changeable(spec)]
+    structured = [i for i, s in enumerate(session.structures) if s.how != "mixed"]
+    changeable = [i for i, spec in enumerate(session.tensors) if _changeable(spec) and i not in structured]
     if not changeable:
         raise NotRunError("no input has an element that can change alone")
     before = session.results("eager", offsets)

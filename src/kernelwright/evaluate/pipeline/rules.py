@@ -1,11 +1,13 @@
 """Which comparator each output has: as declared, or inferred from the OpGraph where that is safe.
 
 Positions chosen by argmax, topk, sort and their like are compared by what they pick, and values of an unsorted topk
-come in any order; everything else is calibrated. Randomness is never guessed: it must be declared.
+come in any order; everything else is calibrated. Of randomness, only dropout is recognised: anything else must be declared.
 """
 
+from collections.abc import Collection
+
 from kernelwright.errors import TaskError
-from kernelwright.records.comparator import Calibrated, Comparator, Ties
+from kernelwright.records.comparator import Calibrated, Comparator, Statistical, Ties
 from kernelwright.records.graph import OpGraph, OpNode, Ref
 from kernelwright.records.task import TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
@@ -21,12 +23,18 @@ SAME_PLACES = ("to", "_to_copy", "clone", "contiguous", "alias", "detach", "sque
 FLATTENING = ("argmax", "argmin")
 """Without `dim`, their positions count in the flattened tensor; that of all others is the last."""
 
+DROPPING = ("dropout", "rrelu", "dot_product_attention")
+"""Operations that drop elements by chance: no author of a module that has them means anything else."""
 
-def comparators(source: TaskSource, workload: Workload, graph: OpGraph) -> tuple[Comparator, ...]:
-    """One comparator an output.
+
+def comparators(
+    source: TaskSource, workload: Workload, graph: OpGraph, random: Collection[int] = ()
+) -> tuple[Comparator, ...]:
+    """One comparator an output; `random` outputs differ between two calls on the same inputs.
 
     Raises:
-        TaskError: one is declared for an output that is not there, or picks from what is no input.
+        TaskError: one is declared for an output that is not there, or picks from what is no input; or an output is random,
+            and neither dropout nor the task's author says so.
     """
     declared = {d.position: d.comparator for d in source.comparators}
     known = {t.name for t in (*workload.tensors, *workload.parameters)}
@@ -40,10 +48,30 @@ def comparators(source: TaskSource, workload: Workload, graph: OpGraph) -> tuple
             raise TaskError(
                 f'COMPARATORS of {source.name!r}: "of": {comparator.of!r} is no input or parameter; there are {names}'
             )
+    untold = {i for i in random if not isinstance(declared.get(i), Statistical)}
+    if undropped := {i for i in untold if not _dropped(graph, i)}:
+        which = ", ".join(f'{i}: "statistical"' for i in sorted(undropped))
+        raise TaskError(
+            f"the reference of {source.name!r} is not deterministic: two calls on the same inputs differ by more than an "
+            f"order of adding up. Remove the randomness, or declare it, with COMPARATORS = {{{which}}} in the task's file: "
+            "the output's draws are then compared as a distribution.",
+            "random",
+        )
     return tuple(
-        declared.get(i) or inferred(graph, graph.outputs[i], spec) if i < len(graph.outputs) else Calibrated()
+        Statistical() if i in untold else declared.get(i) or _of_output(graph, i, spec)
         for i, spec in enumerate(workload.outputs)
     )
+
+
+def _of_output(graph: OpGraph, output: int, spec: TensorSpec) -> Comparator:
+    """What is inferred; new values of a task's state are no output of its graph."""
+    return inferred(graph, graph.outputs[output], spec) if output < len(graph.outputs) else Calibrated()
+
+
+def _dropped(graph: OpGraph, output: int) -> bool:
+    """Whether dropout lies behind an output: in training mode it is random on purpose."""
+    nodes = graph.behind(graph.outputs[output]) if output < len(graph.outputs) else graph.nodes
+    return any(word in node.op for node in nodes for word in DROPPING)
 
 
 def inferred(graph: OpGraph, output: str, spec: TensorSpec) -> Comparator:

@@ -3,17 +3,23 @@
 It keeps sessions open, and closes the oldest where there is no room.
 """
 
+import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from kernelwright.errors import MachineError, RefereeError
+import torch
+
+from kernelwright.errors import MachineError, RefereeError, TaskError
 from kernelwright.evaluate.backends.backend import Backend
 from kernelwright.evaluate.backends.host import common_versions
 from kernelwright.evaluate.backends.table import Backends
 from kernelwright.evaluate.pipeline import admit, baselines
 from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate
 from kernelwright.evaluate.pipeline.examine import examine
+from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.session.limits import tightened
 from kernelwright.evaluate.session.session import Session
@@ -22,15 +28,19 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
 from kernelwright.records.measure import BuildFacts
-from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.policy import UNTIMED, Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
+T = TypeVar("T")
+FULL = (DeviceFullError, torch.OutOfMemoryError)
+"""Nobody's fault: the device's memory is full, in a child that the referee trusts or in the referee itself."""
 WHOLE = 1 << 40
 """Bytes that no cache holds."""
-MOST_OPEN = 48
-"""Tasks that stay open: their references share one user's limit on threads (`jail.MOST_THREADS`), and each holds a process."""
+MOST_OPEN = int(os.environ.get("KERNELWRIGHT_OPEN_TASKS", "48"))
+"""Tasks that stay open: their references share one user's limit on threads (`jail.MOST_THREADS`), and each holds a process.
+Several workers on one machine share that limit too, so whoever starts them says how many each may keep."""
 
 
 class EvaluationService:
@@ -64,7 +74,9 @@ class EvaluationService:
                 _must_confine(backend)
             self._note("running the reference in its sandbox")
             self._make_room(backend)
-            session = admit.open_session(backend, source, target, policy, lambda: self._close_oldest(backend))
+            give_way = partial(self._close_oldest, backend)
+            opened = partial(admit.open_session, backend, source, target, policy, give_way)
+            session = self._with_room(backend, opened, source.name)
             task = session.original.task
             if _keeps_baselines(backend, policy):
                 session.known = baselines.load(self._place_of_baselines(task, policy))
@@ -101,7 +113,7 @@ class EvaluationService:
         trial = Trial(task, lambda: self._session(task, policy), candidate, policy, effort)
         self._note_what_takes_long(trial, backend)
         before = dict(trial.session.known)
-        found = evaluate_candidate(trial, backend)
+        found = self._with_room(backend, partial(evaluate_candidate, trial, backend), task.name, task.id)
         if _keeps_baselines(backend, policy) and trial.session.known != before:
             baselines.store(self._place_of_baselines(task, policy), trial.session.known)
         return found
@@ -155,7 +167,7 @@ class EvaluationService:
 
     def _note_what_takes_long(self, trial: Trial, backend: Backend) -> None:
         policy, effort = trial.policy, trial.effort
-        if backend.clock is not None:
+        if backend.clock is not None and effort not in UNTIMED:
             asked = baselines.asked(policy, effort, backend.clock, policy.weights == "constant")
             named = {"compile", "compile_max", "freeze"} & set(
                 baselines.to_time(trial.session, asked, effort, backend.clock)
@@ -165,6 +177,32 @@ class EvaluationService:
         if effort == "final":
             self._note("final: fresh inputs, head to head" if backend.clock is not None else "final: fresh inputs")
 
+    def _with_room(self, backend: Backend, work: Callable[[], T], name: str, task: str = "") -> T:
+        """What `work` gives; where the device's memory is full, once more with all other tasks closed.
+
+        Raises:
+            TaskError: it is full again.
+        """
+        try:
+            return work()
+        except FULL:
+            # Outside of the handler: the traceback holds what is to be freed.
+            pass
+        self._note("the device's memory is full: closing all tasks, and once more")
+        with self._lock:
+            half_done = self._sessions.pop(task, None)
+        if half_done is not None:
+            half_done.close()
+        while self._close_oldest(backend):
+            pass
+        try:
+            return work()
+        except FULL as error:
+            raise TaskError(
+                f"the device has no memory to judge {name!r}, with nothing else open: {error}. Make its inputs smaller.",
+                "too_large",
+            ) from None
+
     def _make_room(self, backend: Backend) -> None:
         """Close the tasks that nobody has asked about for longest, until one more may be open."""
         while len(self._sessions) >= MOST_OPEN and self._close_oldest(backend):
@@ -173,8 +211,8 @@ class EvaluationService:
     def _close_oldest(self, backend: Backend) -> bool:
         """See `CloseOldest`."""
         with self._lock:
-            found = (k for k, s in self._sessions.items() if self.backend(s.task.target) is backend)
-            oldest = next(found, None)
+            mine = {k: s for k, s in self._sessions.items() if self.backend(s.task.target) is backend}
+            oldest = next((k for k, s in mine.items() if s is not backend.host.in_use), None)
             if oldest is None:
                 return False
             session = self._sessions.pop(oldest)

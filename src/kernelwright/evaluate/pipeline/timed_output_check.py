@@ -8,32 +8,32 @@ compared call by call: its features are kept, and the whole benchmark is one pai
 import random
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from statistics import median
+from dataclasses import dataclass, field, replace
 
 import torch
 
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
 from kernelwright.evaluate.sandbox.messages.calls import Found
-from kernelwright.evaluate.session import expectations
+from kernelwright.evaluate.session import expectations, nudge
+from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_form, wrong
 from kernelwright.evaluate.timing.clock import Arm, Calls
-from kernelwright.evaluate.verify import compare, exact, places
+from kernelwright.evaluate.verify import compare, exact, finer, places
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.distributions import AS_GIVEN
 from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.statistical import Pairs
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
-from kernelwright.records.tensor import EPSILON
 
-MOST_LOST = 5e-4
-"""Of a timed sum, relative; a product in TF32 is farther off in the worst of many elements, and leaving out more shows."""
-CANCELLED = 64
-"""Times their usual size that terms of a few-element output may have and yet cancel: both factors of each were replaced, by
-eight times their value."""
 FEW = 1024
-"""Elements of an output whose own median says little of what is usual."""
+"""Elements of an output whose terms may cancel so that all of it is small."""
+EAGERS_NEIGHBOUR = 1 / 16
+"""Ulps of a coarse average, root mean square, within which it is eager's to the last bit in all but a few elements."""
+
+
+class UnfitInputsError(Exception):
+    """Eager is not finite on inputs that the referee made: they say nothing of a candidate."""
 
 
 class TimedResults:
@@ -43,7 +43,7 @@ class TimedResults:
         self._session = session
         self._pairs: dict[int, Pairs] = {}
         self._samples: dict[int, Sample] = {}
-        self._scales: dict[int, float] = {}
+        self._known: tuple[tuple[int, ...], Case] | None = None
         # A secret seed; numbers from the system one by one would take a tenth of a verdict's time.
         self._chance = random.Random(secrets.randbits(256))
 
@@ -75,47 +75,64 @@ class TimedResults:
                 return exact.Identical(wanted).judge([got])[1]
             case Ties():
                 return self._unlike(output, rule, (got, wanted), tuple(where[1]))
-        if expectations.steps(session, output):
-            return exact.Stepped(wanted, 0.0, 2 * self._allowed(output)).judge([got])[1]
-        allowed = session.allowed(output, 0.0) + session.base_error[output]
-        allowed = allowed if session.task.workload.outputs[output].floating else 0.0
-        scale = max(compare.scale_of(wanted), self._usual_scale(output))
-        found = compare.judge(got, compare.Expected(wanted, scale, 0.0, allowed))[1]
-        return self._unlike_truth(output, got, found, where) if found and allowed else found
+        if torch.equal(got, wanted):
+            return None
+        if wanted.is_floating_point() and not compare.all_finite(wanted):
+            raise UnfitInputsError(f"output {output}: eager is not finite")
+        if self._like_eagers(output, got, wanted):
+            return None
+        return self._unlike_truth(output, got, *where)
 
-    def _unlike_truth(
-        self, output: int, got: torch.Tensor, found: Wrong, where: tuple[Parts, Sequence[int]]
-    ) -> Wrong | None:
-        """What `found` says of a result unlike eager's, unless the fp64 reference on these inputs admits it.
+    def _like_eagers(self, output: int, got: torch.Tensor, wanted: torch.Tensor) -> bool:
+        """Whether it is so near to eager's that it is right, whatever eager's own error is; False says nothing."""
+        session, spec = self._session, self._session.task.workload.outputs[output]
+        if not spec.floating or got.shape != wanted.shape:
+            return False
+        allowed, fine = session.allowed(output, 0.0), session.allowed_finer(output, finer.NONE)
+        near = compare.Expected(wanted, compare.scale_of(wanted), 0.0, allowed - session.base_error[output])
+        if compare.judge(got, near)[1] is not None:
+            return False
+        if fine.averaged < float("inf") and not _like_neighbours(got, wanted):
+            return False
+        eagers = session.base_finer[output].local
+        return finer.figures(got, wanted, near.scale).local <= fine.local - eagers
 
-        A replaced element can be larger than all others together. What is added to it one by one may then be lost, an ulp's
-        half each time, which no case shows and an honest serial sum bears; how precise a kernel is, the cases have said.
+    def _unlike_truth(self, output: int, got: torch.Tensor, parts: Parts, offsets: Sequence[int]) -> Wrong | None:
+        """What the reference says of a result unlike eager's, which is held to what a checked one is held to.
+
+        Raises:
+            UnfitInputsError: the reference is not finite on these inputs.
         """
-        parts, offsets = where
-        case = self._session.case_at(AS_GIVEN, tuple(offsets))
-        if case is None:
-            return found
-        truth = case.expected[output]
-        assert isinstance(truth, compare.Expected)
+        truth = self._truth(tuple(offsets)).expected[output]
         flat = truth.value.reshape(-1)
         value = torch.cat([flat[first : first + count] for first, count in parts]).view(got.shape)
-        scale = max(truth.scale, self._usual_scale(output))
-        allowed = max(truth.allowed, self._lost(output))
-        return compare.judge(got, compare.Expected(value, scale, truth.reference_error, allowed))[1]
+        assert isinstance(truth, compare.Expected | exact.Stepped | exact.Unordered)
+        found = replace(truth, value=value).judge([got])[1]
+        if found and isinstance(truth, compare.Expected) and truth.allowed and truth.value.numel() <= FEW:
+            return self._beyond_cancelling(output, got, truth, tuple(offsets))
+        return found
 
-    def _lost(self, output: int) -> float:
-        few = self._session.task.workload.outputs[output].numel <= FEW
-        lost = self._session.reduction(output) * EPSILON["float32"] / 2
-        return min(lost * (CANCELLED if few else 1), MOST_LOST)
+    def _truth(self, offsets: tuple[int, ...]) -> Case:
+        """What is expected on these inputs, asked once for all outputs of a call."""
+        if self._known is None or self._known[0] != offsets:
+            case = self._session.case_at(AS_GIVEN, offsets)
+            if case is None:
+                raise UnfitInputsError("the reference is not finite on timed inputs")
+            self._known = (offsets, case)
+        return self._known[1]
 
-    def _usual_scale(self, output: int) -> float:
-        """The scale of this output in the drawn cases: one element alone, or a few, may happen to be near zero."""
-        spec = self._session.task.workload.outputs[output]
-        if spec.numel > FEW or output in self._scales:
-            return self._scales.get(output, 0.0)
-        drawn = [c.expected[output] for c in self._session.cases if c.distribution == AS_GIVEN.name]
-        self._scales[output] = median([e.scale for e in drawn if isinstance(e, compare.Expected)] or [0.0])
-        return self._scales[output]
+    def forget(self) -> None:
+        """Other inputs lie there from now on."""
+        self._known = None
+
+    def _beyond_cancelling(
+        self, output: int, got: torch.Tensor, truth: compare.Expected, offsets: tuple[int, ...]
+    ) -> Wrong | None:
+        """The same beside what terms that cancel may lose, which the reference tells for these very inputs."""
+        room = nudge.room(self._session, output, offsets, truth.value.double())
+        off = (got.double() - truth.value.double()).abs().to(room.device) - room
+        within = torch.where(off > 0, got.double().to(room.device), truth.value.double())
+        return compare.judge(within, replace(truth, finer=finer.ANY))[1]
 
     def surely_right(self, got: Sequence[Sequence[torch.Tensor]], wanted: Sequence[Sequence[torch.Tensor]]) -> bool:
         """Whether all calls of a round are plainly right, in one go; False says nothing.
@@ -134,10 +151,15 @@ class TimedResults:
             plain and spec.floating and spec.numel and all(g.shape == w.shape for g, w in zip(got, wanted, strict=True))
         ):
             return False
-        allowed = session.allowed(output, 0.0) + session.base_error[output]
+        fine = session.allowed_finer(output, finer.NONE)
+        if fine.averaged < float("inf"):
+            return False
+        # What is this near to eager's is right, whatever eager's own error is.
+        allowed = session.allowed(output, 0.0) - session.base_error[output]
+        local = fine.local - session.base_finer[output].local
         # Calls as rows: a result may be a single number.
         rows = [torch.stack([values.reshape(-1) for values in calls]) for calls in (got, wanted)]
-        return compare.all_within(rows[0], rows[1], allowed)
+        return compare.all_within(rows[0], rows[1], allowed, local)
 
     def finish(self) -> Wrong | None:
         """Why the random outputs of the whole benchmark are refused."""
@@ -154,12 +176,15 @@ class TimedResults:
         self, output: int, rule: Ties, both: tuple[torch.Tensor, torch.Tensor], offsets: tuple[int, ...]
     ) -> Wrong | None:
         got, wanted = both
+        session = self._session
         if torch.equal(got, wanted):
             return None
         if not rule.of:
-            return exact.Unordered(wanted, rule.dim, 0.0, 2 * self._allowed(output)).judge([got])[1]
+            return exact.Unordered(wanted, rule.dim, 0.0, self._allowed(output) + session.base_error[output]).judge(
+                [got]
+            )[1]
         picked, _ = expectations.picked_values(self._session, rule, offsets, (expectations.PLAIN,) * 2)
-        return exact.Tied(wanted, picked, rule, 0.0, 2 * self._allowed(output)).judge([got])[1]
+        return exact.Tied(wanted, picked, rule, 0.0, self._allowed(output) + session.base_error[output]).judge([got])[1]
 
     def _allowed(self, output: int) -> float:
         return max((case.expected[output].allowed for case in self._session.cases), default=0.0)
@@ -227,6 +252,7 @@ class TimedOutputCheck:
         """
         if self.got and self.results.surely_right(self.got, self.wanted):
             self.got = []
+        self.results.forget()
         rows = zip(self.got, self.wanted, self.parts, self.places, strict=False)
         for got, wanted, parts, offsets in rows:
             for i, (g, w) in enumerate(zip(got, wanted, strict=True)):
@@ -244,6 +270,13 @@ class TimedOutputCheck:
         found = self.results.finish()
         if found is not None:
             raise TimedOutputWrongError(found.evidence)
+
+
+def _like_neighbours(got: torch.Tensor, wanted: torch.Tensor) -> bool:
+    """Whether two coarse averages are equal in nearly every bit."""
+    scale = compare.scale_of(wanted)
+    error = compare.error_of(got, wanted, scale)
+    return bool(error.square().mean().sqrt() <= EAGERS_NEIGHBOUR * torch.finfo(got.dtype).eps)
 
 
 def _looked_at(process: CandidateProcess, found: Found, parts: Parts) -> torch.Tensor:

@@ -6,12 +6,20 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
-from kernelwright.evaluate.pipeline.timed_output_check import TimedOutputCheck, TimedOutputWrongError, TimedResults
+from kernelwright.evaluate.pipeline.suitable import affordable, fit_of
+from kernelwright.evaluate.pipeline.timed_output_check import (
+    TimedOutputCheck,
+    TimedOutputWrongError,
+    TimedResults,
+    UnfitInputsError,
+)
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, DeviceFullError, ReferenceRaisedError
+from kernelwright.evaluate.session.cases import Fit
 from kernelwright.evaluate.session.trial import Trial, wrong
 from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
 from kernelwright.evaluate.timing.conditions import Watch
@@ -19,7 +27,7 @@ from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.timing.statistics import Stopping
 from kernelwright.evaluate.verify.distributions import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
-from kernelwright.records.measure import BaselineName, Side, Timing
+from kernelwright.records.measure import BaselineName, Load, Side, Timing
 
 AGAIN = 2
 """Further benchmarks that a suspicion must survive."""
@@ -37,6 +45,7 @@ class Benchmarked:
     names: list[BaselineName]
     """Baselines that are compared with, timed in this benchmark or known from another."""
     missing: tuple[str, ...]
+    load: Load | None
     waiting_us: dict[str, float]
     overhead_us: float
     """What starting a kernel takes: in the quickest process where all can be trusted, else in eager's."""
@@ -49,10 +58,21 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
         as `CandidateProcess.run`.
     """
     try:
-        held = _hold(trial, clock, loaded.process)
+        try:
+            held = _hold_what_fits(trial, clock, loaded.process)
+        except (UnfitInputsError, ReferenceRaisedError):
+            # What the reference cannot bear is no fault of the candidate's: from now on the task draws its inputs itself.
+            trial.session.fit = Fit(drawn=True, challenge=False)
+            held = _hold_what_fits(trial, clock, loaded.process)
         loaded.process.rest()
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
+    except UnfitInputsError as error:
+        raise TaskError(
+            f"{trial.task.name!r} cannot be timed: {error}, on inputs that it drew itself. Have get_inputs return inputs on "
+            "which every result is finite",
+            "not_finite",
+        ) from None
     timing = _timing(trial, clock, held)
     roofline = placed(trial, clock, loaded.process, held.samples, timing)
     if isinstance(roofline, Suspect):
@@ -60,9 +80,21 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
 
 
+def _hold_what_fits(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
+    """The benchmark; a baseline for which the device has no memory is left out, and named as missing."""
+    while True:
+        try:
+            return _hold(trial, clock, process)
+        except DeviceFullError as error:
+            name = error.part.rpartition(" ")[2]
+            if trial.session.prepared.get(name, "it is no baseline"):
+                raise
+            baselines.leave_out(trial.session, name, error)
+
+
 def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     session, policy, effort = trial.session, trial.policy, trial.effort
-    fresh = _fresh(trial)
+    fresh = fresh_inputs(trial)
     session.load_parameters(session.timed_parameters())
     asked = baselines.asked(policy, effort, clock, constant=session.weights != "fresh")
     here = baselines.to_time(session, asked, effort, clock)
@@ -75,6 +107,8 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
         samples = _held(
             trial, clock, benchmark, rule.most, policy.final_seconds if effort == "final" else policy.search_seconds
         )
+        # Before anything else is started: what this does from here on is no part of the benchmark.
+        load = benchmark.watch.load()
         waiting = _waiting_us(benchmark, fresh, samples.calls, output_check) if clock.on_device else {}
         output_check.finish()
     finally:
@@ -83,15 +117,18 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     overhead_us = min(benchmark.overhead_us.values(), default=0.0) or session.reference.overhead_us(
         output_check.places[0]
     )
-    return Benchmarked(samples, rule, benchmark.watch, names, missing, waiting, overhead_us)
+    return Benchmarked(samples, rule, benchmark.watch, names, missing, load, waiting, overhead_us)
 
 
-def _fresh(trial: Trial) -> FreshInputs:
+def fresh_inputs(trial: Trial) -> FreshInputs:
+    """Inputs and parameters of one benchmark, of kinds that suit the task."""
     session, disabled = trial.session, trial.policy.disabled
-    fresh = FreshInputs(session.stocks(), session.view)
+    fresh = FreshInputs(session.stocks(), session.view, session.draw_at)
     fresh.enabled = "fresh_inputs" not in disabled
     fresh.parameters_stay = "random_parameters" in disabled or session.weights != "fresh"
     fresh.bears_huge = any(case.distribution == HUGE.name for case in session.cases)
+    session.fit = session.fit or fit_of(session, fresh)
+    fresh.drawn, fresh.bears_challenge = session.fit.drawn, session.fit.challenge
     return fresh
 
 
@@ -140,10 +177,10 @@ def _benchmark(
 ) -> PairedBenchmark:
     trial, session, on_device = output_check.trial, output_check.trial.session, clock.on_device
 
-    def put(calls: int, there: int) -> Calls:
+    def put(calls: int, there: int, challenge: bool = False) -> Calls:
         """Fresh inputs for these calls, among as many as will lie there."""
         process.ready(calls)
-        output_check.places = secrets.SystemRandom().sample(fresh.windows(there), calls)
+        output_check.places = secrets.SystemRandom().sample(fresh.windows(there, challenge), calls)
         # Each timed call of the reference takes its own parameters.
         session.forget_parameters()
         return output_check.places
@@ -152,17 +189,19 @@ def _benchmark(
         # No more than there are places for.
         return put(calls, min(DECOYS * calls, session.layout.spare))
 
+    drawn_in_time = affordable(session) if fresh.draws else MOST_CALLS
     return PairedBenchmark(
         arms=[
             *(Arm(name, session.reference, name, trusted=on_device) for name in rule.baselines),
             Arm("candidate", process, trusted=trial.tier == 1),
         ],
         fresh=lambda calls: put(calls, calls),
+        challenge=(lambda calls: put(calls, calls, challenge=True)) if fresh.enabled else None,
         among=None if on_device or "one_by_one" in trial.policy.disabled else among,
         after=output_check.look,
         # While the inputs still lie there: some comparators look at them.
         round_over=output_check.compare,
-        most_calls=min(session.most_calls(), session.layout.spare, process.calls_at_once or MOST_CALLS),
+        most_calls=min(session.most_calls(), session.layout.spare, process.calls_at_once or MOST_CALLS, drawn_in_time),
         inside=on_device or "outside_clock" in trial.policy.disabled,
         pace=clock.pace,
         settled=rule.enough,
@@ -191,6 +230,7 @@ def _timing(trial: Trial, clock: Clock, held: Benchmarked) -> Timing:
         call_us=held.waiting_us.get("candidate"),
         launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
+        load=held.load,
         missing=held.missing,
         final=trial.effort == "final",
     )

@@ -111,7 +111,7 @@ def batched(samples: Samples) -> Suspect | None:
     if not samples.in_turn_us:
         return None
     more = _lost_one_by_one(samples)
-    at_once = min(samples.us["candidate"])
+    at_once = min(samples.at_once_us["candidate"])
     if more <= max(MORE_SHARE * at_once, MORE_US):
         return None
     evidence = (
@@ -131,6 +131,6 @@ def _lost_one_by_one(samples: Samples) -> float:
 
 def _lost(samples: Samples, name: str) -> tuple[float, float]:
     """Microseconds that a side loses a call, handing over included: the median of blocks, and by the quietest of each."""
-    blocks = list(zip(samples.in_turn_us[name], samples.us[name], strict=False))
+    blocks = list(zip(samples.in_turn_us[name], samples.at_once_us[name], strict=True))
     in_turn, at_once = zip(*blocks, strict=True)
     return median(one - other for one, other in blocks), min(in_turn) - min(at_once)

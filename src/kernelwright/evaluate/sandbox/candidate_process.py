@@ -6,7 +6,7 @@ time that counts is the grader's own.
 
 import ctypes
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -28,6 +28,10 @@ from kernelwright.evaluate.sandbox.messages.calls import Found, Run, RunInTurn
 GUARD = 4096
 """Bytes of the zone before and behind a result that nobody may write to."""
 GUARD_BYTE = 0xA5
+ERROR = 200
+"""Most characters of an error's name that are kept: it is the child's own word."""
+OUT_OF_MEMORY = ("OutOfMemoryError", "CUDAOutOfMemoryError")
+"""What torch raises where the device's memory is full."""
 LOG = 20000
 """Most characters of a traceback that are kept."""
 
@@ -38,6 +42,18 @@ class ChildRaisedError(Exception):
     def __init__(self, name: str, log: str) -> None:
         super().__init__(f"{name}: {log[-1500:]}")
         self.name, self.log = name, log
+
+
+class ReferenceRaisedError(RefereeError):
+    """An admitted reference raised: what the referee gave it does not suit the task."""
+
+
+class DeviceFullError(Exception):
+    """A trusted side ran out of device memory, and again after what could be freed had been; `part` says at what."""
+
+    def __init__(self, part: str, log: str) -> None:
+        super().__init__(f"{part}: {log.strip().splitlines()[-1] if log.strip() else 'out of memory'}")
+        self.part = part
 
 
 class TamperedError(Exception):
@@ -104,12 +120,16 @@ class CandidateProcess:
         """Whether the device's clock looks for work on other streams; for all sides of a benchmark alike."""
         self.guarded_in_time = True
         """Whether there are guards around results that are timed, and time to look at them."""
+        self.relieve: Callable[[], None] | None = None
+        """Frees what device memory it can, after a question ran out of it; the question is then put once more."""
         self.calls = 0
         """How often it has been asked to compute."""
         self.calls_at_once: int | None = None
         """Calls that one sample may hold at most; None: as many as there is room for."""
         self.before_ns = 0
         """Processor time that it had used when it was ready: for imports and compilers."""
+        self.is_reference = False
+        """Whether it runs the task's own code: its lack of memory is nobody's fault."""
         self.trusted = ""
         """Set for an admitted reference: what it is called when its failure is the referee's own."""
 
@@ -176,12 +196,31 @@ class CandidateProcess:
         self, command: Command[R], limit_s: float | None = None, meanwhile: Meanwhile | None = None
     ) -> tuple[R, Response[R]]:
         try:
+            return self._put_once(command, limit_s, meanwhile)
+        except ChildRaisedError as error:
+            if error.name not in OUT_OF_MEMORY or self.relieve is None:
+                raise
+        self.relieve()
+        try:
+            return self._put_once(command, limit_s, meanwhile)
+        except ChildRaisedError as error:
+            if error.name in OUT_OF_MEMORY and self.is_reference:
+                raise DeviceFullError(f"{command.name} {getattr(command, 'variant', '')}".strip(), error.log) from None
+            raise
+
+    def _put_once(
+        self, command: Command[R], limit_s: float | None, meanwhile: Meanwhile | None
+    ) -> tuple[R, Response[R]]:
+        try:
             response = self.child.ask(command, limit_s or self.limit_s, self.freeze, meanwhile)
             return self._checked(response.answer), response
         except ChildMovedError as error:
             raise TamperedError(str(error)) from None
         except (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, MalformedError) as error:
-            if self.trusted:
+            full = isinstance(error, ChildRaisedError) and error.name in OUT_OF_MEMORY
+            if self.trusted and isinstance(error, ChildRaisedError) and not full:
+                raise ReferenceRaisedError(f"{self.trusted} failed: {error!r} {error.log[-2000:]}") from error
+            if self.trusted and not full:
                 log = getattr(error, "log", "")
                 raise RefereeError(f"{self.trusted} failed: {error!r} {log[-2000:]}") from error
             if isinstance(error, MalformedError):
@@ -237,7 +276,7 @@ class CandidateProcess:
             raise TamperedError(f"answer {answer.serial} came for another question than ours")
         if answer.reply is None:
             assert answer.raised is not None, "an answer has one of them"
-            raise ChildRaisedError(answer.raised.error, answer.raised.log[-LOG:])
+            raise ChildRaisedError(answer.raised.error[:ERROR], answer.raised.log[-LOG:])
         return answer.reply
 
     def _copy(self, pieces: Sequence[tuple[int, int]], into: int) -> None:

@@ -43,6 +43,14 @@ class ChildMovedError(Exception):
     """The child ran while it was frozen: something inside it had it continued."""
 
 
+def signal_name(number: int) -> str:
+    """What the kernel calls a signal; real-time ones are counted from the first that the C library leaves free."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN{number - signal.SIGRTMIN:+d}"
+
+
 @dataclass
 class Response(Generic[R]):
     """An answer, with the time between the question and it, on the grader's clock."""
@@ -233,7 +241,7 @@ class Child:
         if self.code is None:
             return "was killed together with its keeper"
         if os.WIFSIGNALED(self.code):
-            return f"killed by {signal.Signals(os.WTERMSIG(self.code)).name}"
+            return f"killed by {signal_name(os.WTERMSIG(self.code))}"
         if os.WEXITSTATUS(self.code) == kernel.ABORTED:
             return "aborted"
         return f"exited with status {os.WEXITSTATUS(self.code)} before it answered"

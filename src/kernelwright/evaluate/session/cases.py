@@ -1,6 +1,7 @@
 """What a session works on: the task as it was handed in, and its cases before and after it is known what is expected."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.verify.compare import Expectation
@@ -18,6 +19,14 @@ class OriginalTask:
     """The constructor's arguments as Python text, for candidates that are modules themselves."""
     reduction: str
     """How much smaller, in words; empty at full size."""
+    spread: tuple[float, ...] = ()
+    """How far two calls of eager on the same inputs are apart, output by output: it adds up in another order each time."""
+    scratch_bytes: int = 0
+    """Device memory that one call of eager takes beside inputs, parameters and results."""
+    rows_apart: bool = False
+    """A row of the result depends on that row of the inputs alone, so that fp64 can go in slices."""
+    tied: Mapping[str, str] = field(default_factory=dict)
+    """Parameters that are others under a second name: to the first."""
 
     def init_source(self) -> str:
         """A file with nothing of the task but its `get_init_inputs`: a candidate's process may not see the reference."""
@@ -32,6 +41,16 @@ class Case:
     offsets: tuple[int, ...]
     expected: tuple[Expectation, ...]
     exact: bool = False
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Which fresh inputs leave the reference finite."""
+
+    drawn: bool
+    """Only those that the task draws itself."""
+    challenge: bool
+    """Those of which some elements are replaced, too."""
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,19 @@ import torch
 
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.messages.calls import Prepare
+from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.seeds import Seeds
-from kernelwright.evaluate.verify import compare, exact, places, statistical
+from kernelwright.evaluate.verify import compare, exact, finer, places, statistical
 from kernelwright.evaluate.verify.compare import Expectation, Expected
+from kernelwright.evaluate.verify.finer import Finer
 from kernelwright.evaluate.verify.places import Parts
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 Offsets = tuple[int, ...]
+UNTRIED = 1e-4
+"""Share of an integer output that is taken to lie on an edge where there is no memory to try it."""
 PRECISE, PLAIN = "watch fp64", "watch"
 """Variants of the reference that give back inner values."""
 
@@ -48,6 +52,19 @@ class CaseContext(Protocol):
 
     def scan(self, output: int) -> int:
         """Elements of the longest scan that this output depends on."""
+        ...
+
+    def allowed_finer(self, output: int, eagers: Finer) -> Finer:
+        """The same of stretches and averages."""
+        ...
+
+    @property
+    def affords_copies(self) -> bool:
+        """Whether the referee may hold a copy of all inputs for itself."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until what was written is there for another process."""
         ...
 
     def view(self, index: int, offset: int) -> torch.Tensor:
@@ -80,6 +97,8 @@ class Seen:
     error: float
     """Eager's against fp64 in the comparator's unit; zero where the comparator has no use for it."""
     scale: float = 1.0
+    finer: Finer = finer.NONE
+    """What eager shows of stretches and averages."""
     picked: torch.Tensor | None = None
     """The values that positions pick from."""
     sample: statistical.Draws | None = None
@@ -100,9 +119,10 @@ def observe(session: CaseContext, output: int, offsets: Offsets, wanted: torch.T
             picked, error = picked_values(session, rule, offsets)
             return Seen(wanted, error, picked=picked)
     if steps(session, output):
-        return Seen(eager, exact.share_off(eager, wanted))
+        return Seen(eager, max(exact.share_off(eager, wanted), _on_an_edge(session, output, offsets, eager)))
     scale = compare.scale_of(wanted)
-    return Seen(wanted, compare.largest_error(eager, wanted, scale), scale)
+    error = compare.largest_error(eager, wanted, scale)
+    return Seen(wanted, error, scale, finer.figures(eager, wanted, scale))
 
 
 def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expectation:
@@ -120,10 +140,12 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
             allowed = _of_picked(session, output, seen) if rule.of not in _names(session) else 0.0
             return exact.Tied(seen.value, seen.picked, rule, seen.error, allowed)
     if steps(session, output):
-        return exact.Stepped(seen.value, seen.error, _share(session, output, seen))
+        k = _times(session, output)
+        return exact.Stepped(seen.value, seen.error, k * max(session.base_error[output], seen.error), k=k)
     equal = (bitwise and seen.error == 0.0) or not session.task.workload.outputs[output].floating
     allowed = 0.0 if equal else session.allowed(output, seen.error)
-    return Expected(seen.value, seen.scale, seen.error, allowed)
+    fine = finer.ANY if equal else session.allowed_finer(output, seen.finer)
+    return Expected(seen.value, seen.scale, seen.error, allowed, finer=fine)
 
 
 def steps(session: CaseContext, output: int) -> bool:
@@ -178,13 +200,16 @@ def _of_picked(session: CaseContext, output: int, seen: Seen) -> float:
     return 4 * max(seen.error, session.base_error[output]) + floor
 
 
-def _share(session: CaseContext, output: int, seen: Seen) -> float:
-    """Share of an integer output that rounding may move: k times what eager's moves, or what its precision implies."""
+def _times(session: CaseContext, output: int) -> float:
     comparator = session.task.comparator(output)
-    k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
-    epsilons = [EPSILON[t.dtype] for t in session.tensors if t.floating]
-    rounding = exact.rounding_share(seen.value, max(epsilons, default=EPSILON["float32"]))
-    return k * max(session.base_error[output], seen.error) + rounding
+    return comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
+
+
+def _on_an_edge(session: CaseContext, output: int, offsets: Offsets, eager: torch.Tensor) -> float:
+    """Share of an integer output that lies on an edge: where eager's changes with an ulp of its inputs."""
+    if not session.affords_copies:
+        return UNTRIED
+    return exact.share_off(nudge.moved(session, "eager", offsets)[output], eager)
 
 
 def _sample(session: CaseContext, output: int, offsets: Offsets, rule: Statistical) -> statistical.Draws:

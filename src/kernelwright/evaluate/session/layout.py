@@ -26,6 +26,8 @@ class Layout:
     """Places for fresh inputs and parameters, one for each call of a sample."""
     distributions: int
     """Places for inputs of input distributions."""
+    shared: bool = False
+    """These have none of their own: they lie where the first fresh inputs will."""
 
     def draw(self, spec: TensorSpec, number: int) -> int:
         """Where a draw begins."""
@@ -37,6 +39,8 @@ class Layout:
 
     def distribution(self, spec: TensorSpec, number: int) -> int:
         """Where the inputs of an input distribution begin; there is room for a shift by some elements."""
+        if self.shared:
+            return self.place(spec, 0)
         return self.place(spec, self.spare) + number * (line(spec.nbytes) + LINE)
 
     def parameter(self, spec: TensorSpec, number: int) -> int:
@@ -45,6 +49,8 @@ class Layout:
 
     def input_bytes(self, spec: TensorSpec) -> int:
         """Size of an input's segment."""
+        if self.shared:
+            return self.place(spec, self.spare) + LINE
         return self.distribution(spec, self.distributions)
 
     def parameter_bytes(self, spec: TensorSpec) -> int:

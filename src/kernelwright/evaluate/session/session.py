@@ -3,21 +3,33 @@
 Seeds are secret, and drawn again for every session and for every final. Expected results never leave this process.
 """
 
+import secrets
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Protocol
 
 import torch
 
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.candidate_process import (
+    CandidateProcess,
+    ChildRaisedError,
+    DeviceFullError,
+    ReferenceRaisedError,
+)
 from kernelwright.evaluate.sandbox.messages.calls import Prepare, TakeParameters
 from kernelwright.evaluate.session import expectations
-from kernelwright.evaluate.session.cases import Case, Observed, OriginalTask
+from kernelwright.evaluate.session.averages import coarse_averages
+from kernelwright.evaluate.session.cases import Case, Fit, Observed, OriginalTask
 from kernelwright.evaluate.session.layout import SETS, Layout
-from kernelwright.evaluate.session.seeds import Seeds
+from kernelwright.evaluate.session.seeds import SEED_BITS, Seeds
 from kernelwright.evaluate.timing.input_synthesis import Stock
+from kernelwright.evaluate.timing.structure import learnt
 from kernelwright.evaluate.triton.binding import level
-from kernelwright.evaluate.verify import compare, distributions
+from kernelwright.evaluate.verify import compare, distributions, finer
+from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.distributions import AS_GIVEN, InputDistribution
+from kernelwright.evaluate.verify.finer import Finer
 from kernelwright.records.comparator import Calibrated
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
@@ -28,6 +40,10 @@ if TYPE_CHECKING:
     from kernelwright.records.measure import BaselineName, Ratio
 
 
+MOST_PARENTS, PARENT_BYTES = 3, 1 << 30
+"""Secret draws that timed inputs are mixed of, and how much they take together; one in any case."""
+Shown = tuple[float, Finer]
+"""How far eager is from the truth in one output of one draw."""
 Shared = tuple[Sequence[int], Sequence[int]]
 """Where segments start, or their sizes on a device; and descriptors."""
 
@@ -40,6 +56,25 @@ class Memory(Protocol):
     queued: bool
     """Whether work on it is only queued, so that every answer that is waited for has its price."""
     layout: Layout
+    holds: bool
+    """Whether expected results are kept; otherwise they are computed again for each case."""
+    sliced: bool
+    """Whether the fp64 reference goes in slices of rows."""
+    weaker: tuple[str, ...]
+    """What is done without for lack of memory, in words."""
+
+    @property
+    def placed(self) -> str:
+        """Whose inputs lie where all input distributions have one place; empty where each has its own."""
+        ...
+
+    def box(self, item_bytes: int = 0) -> int:
+        """Bytes of an outbox for results, floats of at least `item_bytes`."""
+        ...
+
+    def overwritten(self) -> None:
+        """Fresh inputs are about to be written."""
+        ...
 
     def share(self) -> Shared:
         """What a child needs to map the inputs."""
@@ -59,6 +94,10 @@ class Memory(Protocol):
         Raises:
             ChildRaisedError: it gives other shapes than before.
         """
+        ...
+
+    def drawn(self, seed: int) -> list[torch.Tensor]:
+        """Have the reference draw its inputs, for the referee alone."""
         ...
 
     def initial_parameters(self) -> None:
@@ -125,18 +164,22 @@ class Session:
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
         self.distributions = admitted_regimes(task, policy)
-        self.reference.ask(Prepare(variant="fp64"))
+        self.reference.ask(Prepare(variant="fp64", sliced=memory.sliced))
         self.cases: list[Case] = []
         self.dropped: list[str] = []
         self.weights: Weights = policy.weights
         """Which parameters the cases and the timed calls have."""
         self._loaded: tuple[int, ...] = ()
         self._placed = False
+        self._recomputed: tuple[tuple[int, ...], str, list[torch.Tensor]] | None = None
+        """Where inputs lie, whose they are, and what fp64 says of them: of the case that was looked at last."""
         self.watching: set[str] = set()
         self.eager_s = float("inf")
         """The quickest of eager's calls so far."""
         self.prepared: dict[str, str] = {}
         """Baselines that were asked for: why each one cannot be made, or nothing."""
+        self.fit: Fit | None = None
+        """What fresh inputs this task bears, once that was tried."""
         self.known: dict[BaselineName, Ratio] = {}
         """How many times eager's time each other baseline takes, from the last benchmark in which it was timed."""
         self.refresh()
@@ -148,17 +191,24 @@ class Session:
         self._generator = torch.Generator(self.memory.device).manual_seed(self.seeds.new())
         self._place_parameters()
         self.memory.settle()
-        self.cases, self.dropped = [], []
+        self.cases, self.dropped = [], [f"for lack of memory: {told}" for told in self.memory.weaker]
+        self._recomputed = None
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
-        errors = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.layout.kept)]
+        others = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.layout.kept)]
         drawn = [self._place_draw(i) for i in range(self.layout.kept)]
-        given = [self._observe(AS_GIVEN, self._given(i)) for i in range(self.layout.kept)]
-        errors += [[seen.error for seen in o.outputs] for o in given if not o.fault]
-        self.base_error = [max((e[i] for e in errors), default=0.0) for i in range(len(self.task.workload.outputs))]
+        columns = zip(self.inputs, zip(*drawn, strict=True), strict=True)
+        self.structures = [learnt(_stacked(column, spec), spec) for spec, column in columns]
+        """What the draws of each input have in common."""
+        given = [self._light(self._observe(AS_GIVEN, self._given(i))) for i in range(self.layout.kept)]
+        self._calibrate(others, given)
         self._admit_cases(given)
         for slot, distribution in enumerate(self.distributions):
-            made = self.memory.place_regime(self, slot, distribution, drawn[slot % self.layout.kept])
-            self._admit_cases([self._observe(distribution, (*made, *self.timed_parameters()))])
+            try:
+                made = self.memory.place_regime(self, slot, distribution, drawn[slot % self.layout.kept])
+                self._admit_cases([self._light(self._observe(distribution, (*made, *self.timed_parameters())))])
+            except (torch.OutOfMemoryError, DeviceFullError):
+                self.memory.trim()
+                self.dropped.append(f"{distribution.name}: no device memory for it")
         self.memory.trim()
 
     def present(self, case: Case) -> Case:
@@ -180,6 +230,21 @@ class Session:
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
         return k * worst + compare.floor(spec, self.reduction(output), self.scan(output))
 
+    def allowed_finer(self, output: int, eagers: Finer) -> Finer:
+        """What a candidate's stretches and averages may err (docs/referee.md); anything where they are not looked at."""
+        if "calibrated" in self.policy.disabled or self.scan(output):
+            return finer.ANY
+        spec, comparator = self.task.workload.outputs[output], self.task.comparator(output)
+        k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
+        worst = eagers.or_more(self.base_finer[output])
+        floor = compare.floor(spec, self.reduction(output))
+        found = finer.allowed(spec, worst, k, floor, self.reduction(output))
+        return found if output in self._coarse else Finer(local=found.local)
+
+    def settle(self) -> None:
+        """See `Memory.settle`."""
+        self.memory.settle()
+
     def reduction(self, output: int) -> int:
         """Elements that meet in one element of this output, at most: in the graph's reductions or by size."""
         largest = max((t.numel for t in self.tensors), default=1)
@@ -191,9 +256,35 @@ class Session:
         return compare.longest_scan(self.task.graph, output, self.tensors)
 
     def stocks(self) -> list[Stock]:
-        """What fresh inputs are bred from, and where they may lie: inputs first, then parameters."""
+        """What fresh inputs are made of, and where they may lie: inputs first, then parameters.
+
+        Parents of inputs are new draws from secret seeds, which no candidate meets.
+        """
+        self.memory.overwritten()
         homes = [*(0 for _ in self.inputs), *self.timed_parameters()]
-        return [self._stock(i, spec, home) for i, (spec, home) in enumerate(zip(self.tensors, homes, strict=True))]
+        parents = self._secret_draws()
+        return [
+            self._stock(i, spec, home, parents[i] if i < len(self.inputs) else None)
+            for i, (spec, home) in enumerate(zip(self.tensors, homes, strict=True))
+        ]
+
+    def draw_at(self, offsets: tuple[int, ...]) -> None:
+        """Have the task draw inputs from a new secret seed, at these offsets."""
+        self.memory.draw(secrets.randbits(SEED_BITS), offsets)
+
+    @property
+    def affords_copies(self) -> bool:
+        """Whether the referee may hold a copy of all inputs for itself."""
+        return self.memory.holds and sum(t.nbytes for t in self.inputs) <= PARENT_BYTES
+
+    def _secret_draws(self) -> list[torch.Tensor]:
+        """Draws of every input, (draws, *shape), in the referee's own memory; the checked ones where that is short."""
+        if not self.affords_copies:
+            shapes = [s.model_copy(update={"shape": (self.layout.kept, *s.shape)}) for s in self.inputs]
+            return [self.memory.window(i, 0, shape) for i, shape in enumerate(shapes)]
+        count = max(1, min(MOST_PARENTS, PARENT_BYTES // max(1, sum(t.nbytes for t in self.inputs))))
+        drawn = [self.memory.drawn(secrets.randbits(SEED_BITS)) for _ in range(count)]
+        return [torch.stack(column) for column in zip(*drawn, strict=True)]
 
     def timed_parameters(self) -> tuple[int, ...]:
         """Offsets of the randomised parameters, which the clock uses too."""
@@ -222,13 +313,19 @@ class Session:
 
     # --- where things lie -----------------------------------------------------------------------------------------
 
-    def _stock(self, index: int, spec: TensorSpec, home: int) -> Stock:
-        parameter = index >= len(self.inputs)
-        draws = 1 if parameter else self.layout.kept
-        drawn = self.memory.window(index, home, spec.model_copy(update={"shape": (draws, *spec.shape)}))
+    def _stock(self, index: int, spec: TensorSpec, home: int, parents: torch.Tensor | None) -> Stock:
         numbers, layout = range(self.layout.spare), self.layout
-        places = (layout.parameter(spec, SETS + n) if parameter else layout.place(spec, n) for n in numbers)
-        return Stock(spec, drawn, home, tuple(places), parameter)
+        if parents is not None:
+            places = tuple(layout.place(spec, n) for n in numbers)
+            return Stock(spec, parents, home, places, structure=learnt(parents, spec))
+        drawn = self.memory.window(index, home, spec.model_copy(update={"shape": (1, *spec.shape)}))
+        own = tuple(layout.parameter(spec, SETS + n) for n in numbers)
+        return Stock(spec, drawn, home, own, parameter=True, tied=self._tied(index))
+
+    def _tied(self, index: int) -> int | None:
+        first = self.original.tied.get(self.tensors[index].name) if index >= len(self.inputs) else None
+        names = [p.name for p in self.parameters]
+        return len(self.inputs) + names.index(first) if first is not None else None
 
     def _given(self, draw: int) -> tuple[int, ...]:
         # The first draw meets the parameters as they were initialised, all others meet random ones.
@@ -255,6 +352,10 @@ class Session:
             self._placed = True
         for i, spec in enumerate(self.parameters):
             index = len(self.inputs) + i
+            if (first := self._tied(index)) is not None:
+                place = self.layout.parameter(spec, 1)
+                self.view(index, place).copy_(self.view(first, self.layout.parameter(self.tensors[first], 1)))
+                continue
             initial = self.view(index, 0)
             # As the models were built, but for what would tell nothing of whether it is read (session/binding.py).
             stays = self.weights == "construction" and not level(initial)
@@ -275,7 +376,11 @@ class Session:
         offsets = []
         for i, spec in enumerate(self.inputs):
             offsets.append(starts[i] + distribution.shift * ITEM_BYTES[spec.dtype])
-            self.view(i, offsets[i]).copy_(distributions.apply(distribution, drawn[i], spec, self._generator))
+            into = self.view(i, offsets[i])
+            if distributions.keeps(distribution, self.structures[i].how):
+                distributions.apply(distribution, drawn[i], spec, self._generator, into)
+            else:
+                into.copy_(drawn[i])
         return offsets
 
     # --- what is expected -----------------------------------------------------------------------------------------
@@ -291,22 +396,46 @@ class Session:
     def case_at(self, distribution: InputDistribution, offsets: tuple[int, ...]) -> Case | None:
         """What is expected of what lies at these offsets now; None where the reference is not finite there."""
         observed = self._observe(distribution, offsets)
-        return None if observed.fault else self._case(observed)
+        return None if observed.fault else self._case(observed, held=True)
 
     def forget_parameters(self) -> None:
         """The reference must be given its parameters again: they have changed, or a variant of it is new."""
-        self._loaded = ()
+        self._loaded, self._recomputed = (), None
 
-    def _shown_by_another_seed(self) -> list[float]:
+    def wanted(self, offsets: tuple[int, ...], output: int) -> torch.Tensor:
+        """What fp64 says of the inputs that lie at these offsets now, computed once for one case after another."""
+        known, placed = self._recomputed, self.memory.placed
+        if known is None or known[:2] != (offsets, placed):
+            # Before the next is computed, its memory is free.
+            known = self._recomputed = None
+            known = self._recomputed = (offsets, placed, self.results("fp64", offsets))
+        return known[2][output]
+
+    def _shown_by_another_seed(self) -> list[Shown]:
         self._place_draw(0)
-        return [seen.error for seen in self._observe(AS_GIVEN, self._given(0)).outputs]
+        return _shown(self._observe(AS_GIVEN, self._given(0)))
+
+    def _calibrate(self, others: Sequence[list[Shown]], given: Sequence[Observed]) -> None:
+        """What eager itself errs, at most, over all draws."""
+        shown = [s for s in (*others, *map(_shown, given)) if s]
+        outputs = range(len(self.task.workload.outputs))
+        spread = self.original.spread or (0.0,) * len(outputs)
+        self.base_error = [max((s[i][0] for s in shown), default=0.0) + spread[i] for i in outputs]
+        self.base_finer = [reduce(Finer.or_more, (s[i][1] for s in shown), finer.NONE) for i in outputs]
+        first = next((one for one in given if not one.fault), None)
+        self._coarse = coarse_averages(self, first.offsets, first.outputs) if first else frozenset()
 
     def _observe(self, distribution: InputDistribution, offsets: tuple[int, ...]) -> Observed:
         """What fp64 says of these inputs, and how far eager is from it."""
-        wanted = self.results("fp64", offsets)
+        try:
+            wanted = self.results("fp64", offsets)
+            eager = self.results("eager", offsets) if _finite(wanted) else []
+        except (ChildRaisedError, ReferenceRaisedError) as error:
+            if distribution.name == AS_GIVEN.name:
+                raise
+            return Observed(distribution, offsets, (), f"the reference raises: {str(error).splitlines()[-1][:200]}")
         if not _finite(wanted):
             return Observed(distribution, offsets, (), "the fp64 reference is not finite")
-        eager = self.results("eager", offsets)
         if not _finite(eager):
             return Observed(distribution, offsets, (), "the eager reference is not finite")
         outputs = [
@@ -321,12 +450,45 @@ class Session:
             else:
                 self.cases.append(self._case(one))
 
-    def _case(self, one: Observed) -> Case:
+    def _light(self, one: Observed) -> Observed:
+        """Without the values, where they are computed again."""
+        if self.memory.holds:
+            return one
+        light = (replace(s, value=s.value.new_empty(0)) if self._again(i) else s for i, s in enumerate(one.outputs))
+        return replace(one, outputs=tuple(light))
+
+    def _again(self, output: int) -> bool:
+        """Whether an output's expected values are computed again for each case: those of the calibrated comparison are."""
+        calibrated = isinstance(self.task.comparator(output), Calibrated)
+        return calibrated and not self.memory.holds and not expectations.steps(self, output)
+
+    def _expected(self, one: Observed, output: int, exact: bool) -> Expectation:
+        found = expectations.expect(self, output, one.outputs[output], exact)
+        if not self._again(output) or not isinstance(found, compare.Expected):
+            return found
+        value = partial(self.wanted, one.offsets, output)
+        return compare.Recomputed(value, found.scale, found.reference_error, found.allowed, finer=found.finer)
+
+    def _case(self, one: Observed, held: bool = False) -> Case:
         exact = one.distribution.name == "small integers" and all(
             n.op in distributions.EXACT_OPS for n in self.task.graph.nodes
         )
-        expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in enumerate(one.outputs))
+        outputs = enumerate(one.outputs)
+        if held:
+            expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in outputs)
+        else:
+            expected = tuple(self._expected(one, i, exact) for i, _ in outputs)
         return Case(one.distribution.name, one.offsets, expected, exact)
+
+
+def _stacked(draws: Sequence[torch.Tensor], spec: TensorSpec) -> torch.Tensor:
+    """Some draws of one input as one tensor; where they are large, the first one where it lies."""
+    affordable = PARENT_BYTES // max(1, spec.nbytes)
+    return torch.stack(list(draws[:MOST_PARENTS])) if affordable >= MOST_PARENTS else draws[0][None]
+
+
+def _shown(one: Observed) -> list[Shown]:
+    return [(seen.error, seen.finer) for seen in one.outputs]
 
 
 def _finite(values: Sequence[torch.Tensor]) -> bool:

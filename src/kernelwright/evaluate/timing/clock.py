@@ -22,8 +22,17 @@ SAMPLE_NS = 3_000_000
 """Shortest sample worth timing from outside, where waking a process costs tens of microseconds."""
 MOST_CALLS = 48
 ROUNDS = 3
-HANDED_OVER, MOST_IN_TURN = 8, 16
-"""Blocks that are held once more with calls handed over one by one, and calls of a round there."""
+MOST_IN_TURN = 16
+"""Calls of a round that are handed over one by one."""
+ALONE_NS = 1_000_000
+"""A call that takes as long is a sample by itself: there is nothing to share with others, and waking is a small part of it."""
+MOST_LOOKS, WARM_S, REHEARSAL = 8, 0.5, 0.2
+"""Looks at a side before the first block that counts, in single calls and in blocks; seconds that the former may take, and
+share of a benchmark's seconds that the latter may."""
+AGREES = 0.05
+"""Two looks at a warm side differ by less."""
+IN_TURN, CHALLENGED = 4, 3
+"""Of so many blocks all but one are held once more with calls one by one; one has a challenge among its rounds, by lot."""
 DISAGREES_US = 20.0
 """Microseconds a call that waking and answering may differ by, from one question to the next."""
 LEAST_BUSY_NS, MOST_BUSY_NS = 30_000, 5_000_000
@@ -68,7 +77,9 @@ class Samples:
     cpu_us: dict[str, float]
     """Processor microseconds of one call, all threads together: the median over all rounds, by side."""
     in_turn_us: dict[str, list[float]] = field(default_factory=dict)
-    """Microseconds of one call in the first blocks, by side, where calls were handed over one by one; `idle`: nothing done."""
+    """Microseconds of one call in some blocks, by side, where calls were handed over one by one; `idle`: nothing done."""
+    at_once_us: dict[str, list[float]] = field(default_factory=dict)
+    """The same blocks as samples."""
 
 
 @dataclass
@@ -80,6 +91,7 @@ class _Tally:
     cpu_ns: dict[str, list[int]] = field(init=False)
     quietest: dict[str, Ran] = field(default_factory=dict)
     in_turn_us: dict[str, list[float]] = field(default_factory=dict)
+    at_once_us: dict[str, list[float]] = field(default_factory=dict)
     outside_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -105,6 +117,8 @@ class PairedBenchmark:
     round_over: Callable[[], None]
     among: Callable[[int], Calls] | None = None
     """As `fresh`, with others beside them that look the same and that nobody is told of; None: no calls one by one."""
+    challenge: Callable[[int], Calls] | None = None
+    """As `fresh`, with inputs in which what a candidate may have left out shows; None: there are none."""
     most_calls: int = MOST_CALLS
     """Calls that one sample may hold: their results lie in memory together."""
     inside: bool = False
@@ -117,25 +131,52 @@ class PairedBenchmark:
     """What starting a kernel takes in each side's process; known where every side's word on it can be trusted."""
 
     def calls_per_sample(self) -> int:
-        """Warm every side up, and choose calls so that the fastest side's sample is long enough."""
-        fastest, queued = float("inf"), 0
-        for _ in range(2):
-            calls, queued = self.fresh(1), 0
-            for arm in self.arms:
-                ran = self._run(arm, calls)
-                fastest = min(fastest, self._call_us(ran, 1) * 1000)
-                queued = max(queued, ran.queued_ns)
-            self.round_over()
+        """Warm every side up until two looks agree, and choose calls so that the fastest side's sample is long enough."""
+        looks, begin = [self._look()], time.perf_counter()
+        while len(looks) < 2 or (len(looks) < MOST_LOOKS and not _agree(*looks[-2:])):
+            looks.append(self._look())
+            if len(looks) > 1 and time.perf_counter() - begin > WARM_S:
+                break
+        fastest, queued = min(us for look in looks for us, _ in look.values()) * 1000, self._queued(looks[-1])
         for arm in self.arms:
             arm.process.busy_ns = min(MOST_BUSY_NS, max(LEAST_BUSY_NS, 2 * queued))
+        if fastest >= ALONE_NS and not self.inside:
+            return 1
         return max(1, min(self.most_calls, self.pace.most_calls, round(self.pace.sample_ns / fastest)))
+
+    def _look(self) -> dict[str, tuple[float, int]]:
+        """One call of every side: microseconds, and nanoseconds that the host took to queue it."""
+        calls, found = self.fresh(1), {}
+        for arm in self.arms:
+            ran = self._run(arm, calls)
+            found[arm.name] = (self._call_us(ran, 1), ran.queued_ns)
+        self.round_over()
+        return found
+
+    @staticmethod
+    def _queued(look: dict[str, tuple[float, int]]) -> int:
+        return max(queued for _, queued in look.values())
+
+    def _rehearse(self, count: int, limit_s: float) -> None:
+        """Blocks that do not count, until two of them agree: memory for their results is new to every side at first.
+
+        A module that is loaded, or a setting that is tuned, when it is needed makes an early block several times as slow as
+        all others, and one such block among ten is the end of an interval.
+        """
+        names, begin = [e.name for e in self.arms], time.perf_counter()
+        before: dict[str, tuple[float, int]] | None = None
+        for _ in range(MOST_LOOKS):
+            block = {name: (us, 0) for name, us in self._block(count, _Tally(names)).items()}
+            if (before and _agree(before, block)) or time.perf_counter() - begin > REHEARSAL * limit_s:
+                return
+            before = block
 
     def hold(self, blocks: int, limit_s: float) -> Samples:
         """Time up to `blocks` blocks within about `limit_s` seconds: at least eight, fewer of a kernel of many seconds."""
         count = self.calls_per_sample()
         names = [e.name for e in self.arms]
         if self.pace.rehearsed:
-            self._block(count, _Tally(names))
+            self._rehearse(count, limit_s)
         self._ask_overheads()
         self.watch.begin()
         tally, begin = _Tally(names), time.perf_counter()
@@ -143,17 +184,17 @@ class PairedBenchmark:
             spent_s = max(time.perf_counter() - begin, tally.outside_ns / 1e9)
             if _enough(held, spent_s, limit_s):
                 break
-            best = self._block(count, tally)
+            best = self._block(count, tally, challenged=not held or not secrets.randbelow(CHALLENGED))
             if self.watch.spoiled():
                 continue
             for name, value in best.items():
                 tally.us[name].append(value)
-            if self.among and count > 1 and held < HANDED_OVER:
-                self._in_turn(self.among, min(count, MOST_IN_TURN), tally)
+            if count > 1 and (not held or secrets.randbelow(IN_TURN)):
+                self._in_turn(min(count, MOST_IN_TURN), best, tally)
             if self.settled(tally.us):
                 break
         cpu_us = {name: median(v) / count / 1000 for name, v in tally.cpu_ns.items()}
-        return Samples(tally.us, count, tally.quietest, cpu_us, tally.in_turn_us)
+        return Samples(tally.us, count, tally.quietest, cpu_us, tally.in_turn_us, tally.at_once_us)
 
     def waiting_us(self, calls: int) -> dict[str, float]:
         """Wall microseconds of one call by side, for a program that waits for each result: the median of three rounds.
@@ -189,9 +230,14 @@ class PairedBenchmark:
         """By how much starting a kernel takes longer in a side's process than in the quickest: no merit of its kernel."""
         return self.overhead_us[name] - min(self.overhead_us.values()) if self.overhead_us else 0.0
 
-    def _block(self, count: int, tally: _Tally) -> dict[str, float]:
+    def _block(self, count: int, tally: _Tally, challenged: bool = False) -> dict[str, float]:
+        """The fastest of its rounds, by side; a challenge is one more of them, anywhere, whose time does not count."""
         best = {e.name: float("inf") for e in self.arms}
-        for order in self._orders(self.pace.rounds):
+        orders = self._orders(self.pace.rounds)
+        at = secrets.randbelow(len(orders) + 1) if challenged and self.challenge else -1
+        for number, order in enumerate(orders):
+            if number == at:
+                self._challenge(count, tally)
             calls = self.fresh(count)
             for arm in order:
                 ran = self._run(arm, calls)
@@ -199,13 +245,23 @@ class PairedBenchmark:
                 best[arm.name] = min(best[arm.name], us)
                 tally.add(arm.name, ran)
             self.round_over()
+        if at == len(orders):
+            self._challenge(count, tally)
         return best
 
-    def _in_turn(self, among: Callable[[int], Calls], calls: int, tally: _Tally) -> None:
+    def _challenge(self, count: int, tally: _Tally) -> None:
+        assert self.challenge is not None
+        calls, (order,) = self.challenge(count), self._orders(1)
+        tally.outside_ns += sum(self._run(arm, calls).outside_ns for arm in order)
+        self.round_over()
+
+    def _in_turn(self, calls: int, at_once: dict[str, float], tally: _Tally) -> None:
         """The block once more, with calls handed over one by one; `idle` is what that takes eager's process alone."""
+        if self.among is None:
+            return
         best = dict.fromkeys(("idle", *tally.names), float("inf"))
         for order in self._orders(self.pace.rounds):
-            windows = among(calls)
+            windows = self.among(calls)
             for arm in order:
                 side, variant = arm.process, arm.variant
                 ran = {arm.name: side.run_in_turn(windows, variant)}
@@ -217,6 +273,8 @@ class PairedBenchmark:
             self.round_over()
         for name, value in best.items():
             tally.in_turn_us.setdefault(name, []).append(value)
+        for name, value in at_once.items():
+            tally.at_once_us.setdefault(name, []).append(value)
 
     def _call_us(self, ran: Ran, count: int) -> float:
         """Microseconds of one call of a sample: their median where each was timed, else their mean."""
@@ -232,6 +290,11 @@ class PairedBenchmark:
         ran = arm.process.run(calls, checked=False, variant=arm.variant)
         self.after(arm, ran)
         return ran
+
+
+def _agree(first: dict[str, tuple[float, int]], second: dict[str, tuple[float, int]]) -> bool:
+    """Whether every side took as long as before."""
+    return all(abs(first[name][0] - us) <= AGREES * max(first[name][0], us) for name, (us, _) in second.items())
 
 
 def _enough(blocks: int, spent_s: float, limit_s: float) -> bool:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernelwright.records.measure import Conditions
+from kernelwright.evaluate.timing.load import LoadMeter
+from kernelwright.records.measure import Conditions, Load
 
 CLOCK_DROP = 0.03
 """A multiprocessor clock this share under the benchmark's highest spoils a block."""
@@ -63,6 +64,8 @@ class Watch:
 
     read: Callable[[], Reading | None] | None = None
     note: str = "nothing was read"
+    meter: LoadMeter | None = None
+    """Looks at what else the machine does; None: nobody does."""
     readings: list[Reading] = field(default_factory=list)
     marked: list[int] = field(default_factory=list)
     repeated: int = 0
@@ -73,9 +76,17 @@ class Watch:
     def begin(self) -> None:
         """The first block that counts begins now."""
         self._before = self.read() if self.read else None
+        if self.meter is not None:
+            self.meter.begin()
+
+    def load(self) -> Load | None:
+        """What else the machine did since the benchmark began."""
+        return self.meter.load() if self.meter is not None else None
 
     def spoiled(self) -> bool:
         """Whether the block that has just ended must be measured again; otherwise it counts."""
+        if self.meter is not None:
+            self.meter.look()
         now = self.read() if self.read else None
         if now is None:
             return False
@@ -121,14 +132,24 @@ def watch(uuid: str) -> Watch:
     try:
         import pynvml  # noqa: PLC0415 (optional)
     except ImportError:
-        return Watch(note="NVML is not read: the package nvidia-ml-py is not installed")
+        told = "NVML is not read: the package nvidia-ml-py is not installed"
+        return Watch(note=told, meter=LoadMeter(on_device=True))
     try:
         pynvml.nvmlInit()
         handle = pynvml.nvmlDeviceGetHandleByUUID(uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}")
         _read(pynvml, handle)
     except pynvml.NVMLError as error:
-        return Watch(note=f"NVML does not answer: {error}")
-    return Watch(read=lambda: _read_again(pynvml, handle))
+        return Watch(note=f"NVML does not answer: {error}", meter=LoadMeter(on_device=True))
+    meter = LoadMeter(on_device=True, neighbours=lambda: _processes(pynvml, handle))
+    return Watch(read=lambda: _read_again(pynvml, handle), meter=meter)
+
+
+def _processes(nvml: Any, handle: object) -> list[int]:  # noqa: ANN401 (an untyped module)
+    """Processes that compute on the device, as far as this container may know them."""
+    try:
+        return [int(found.pid) for found in nvml.nvmlDeviceGetComputeRunningProcesses(handle)]
+    except nvml.NVMLError:
+        return []
 
 
 def _read_again(nvml: Any, handle: object) -> Reading | None:  # noqa: ANN401 (an untyped module)

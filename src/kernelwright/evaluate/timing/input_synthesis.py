@@ -1,15 +1,19 @@
 """Fresh inputs for every timed call: contents that nobody has seen, at a place that nobody could foretell.
 
-Each tensor is bred from what was drawn, for each call of each round, in a place that holds nothing else: a result kept for a
-row, a window or an element of an earlier input is of no use, and neither is what was worked out of parameters alone. In
-inputs, some elements are then replaced, strongly: a candidate that recognises inputs by a fingerprint, or that updates its
-last result by the difference of two inputs, is wrong. Every choice comes from the kernel's generator. What was drawn is
-never written to.
+Each tensor is mixed of two parents from secret draws, for each call of each round, in a place that holds nothing else: a
+result kept for a row, a window or an element of an earlier input is of no use, and neither is what was worked out of
+parameters alone. Every choice comes from the kernel's generator. The parents lie in the referee's own memory, and no
+candidate ever meets one.
 
 Each element comes from one of two parents, with operations that keep the tensor's domain. A parent is a window of what
 was drawn; it begins anywhere and wraps around, so that there are two parents even where memory holds only one draw. It
 takes a few megabytes of random bits, whatever the tensor's size is. Windows of these bits begin anywhere too, and their
-number is no multiple of a row, so that no two rows get the same ones.
+number is no multiple of a row, so that no two rows get the same ones. Inputs whose draws have more in common than their domain
+(`structure`) are mixed in their places, or drawn by the task itself from a secret seed.
+
+Timed inputs are of the task's own kind. In a *challenge* some elements are replaced as well, strongly: a candidate that does
+not read them, recognises inputs by a fingerprint or updates its last result by the difference of two inputs is wrong then. A
+challenge comes in the midst of timed calls by the same way, and its time does not count.
 """
 
 import secrets
@@ -18,10 +22,12 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate.timing.structure import NONE, Structure
 from kernelwright.records.tensor import Domain, TensorSpec
 
 POKES = 16
-"""Elements replaced in each input."""
+"""Elements replaced in each input of a challenge."""
+Draw = Callable[[tuple[int, ...]], None]
 View = Callable[[int, int], torch.Tensor]
 Places = list[tuple[int, ...]]
 
@@ -43,19 +49,26 @@ class Stock:
     places: tuple[int, ...]
     """Byte offsets of spare places, one for each call that a sample may hold."""
     parameter: bool = False
+    structure: Structure = NONE
+    tied: int | None = None
+    """The stock, by its number, with which it shares its contents."""
 
     @property
     def constant(self) -> bool:
-        """Whether it stays as it is: a parameter that no factor changes within its domain."""
+        """Whether it stays as it is: a parameter that no factor changes within its domain, or what no draw changes."""
         spec = self.spec
-        return self.parameter and (not spec.floating or spec.domain in (Domain.LABEL, Domain.MASK))
+        fixed = self.parameter and (not spec.floating or spec.domain in (Domain.LABEL, Domain.MASK))
+        return fixed or self.structure.how == "kept"
 
 
 class FreshInputs:
-    """Inputs and parameters for one benchmark; `view` gives a tensor, by its number, at a byte offset."""
+    """Inputs and parameters for one benchmark.
 
-    def __init__(self, stocks: Sequence[Stock], view: View) -> None:
-        self._stocks, self._view = tuple(stocks), view
+    `view` gives a tensor, by its number, at a byte offset; `draw` has the task draw its inputs at these offsets.
+    """
+
+    def __init__(self, stocks: Sequence[Stock], view: View, draw: Draw | None = None) -> None:
+        self._stocks, self._view, self._draw = tuple(stocks), view, draw
         self._generator = torch.Generator()
         self._synthesis = InputSynthesis()
         self.enabled = True
@@ -63,33 +76,64 @@ class FreshInputs:
         """Whether every call has the parameters that were there before the benchmark."""
         self.bears_huge = False
         """Whether a huge element leaves the reference finite, so that a replaced one may be large too."""
+        self.bears_challenge = True
+        """Whether replaced elements leave the reference finite at all."""
+        self.drawn = False
+        """Whether the task draws all inputs: nothing else suits it."""
 
-    def windows(self, calls: int) -> Places:
+    def windows(self, calls: int, challenge: bool = False) -> Places:
         """Byte offsets of every tensor, for each call, parameters last; at most as many calls as there are places."""
         if not self.enabled:
             return [tuple(stock.home for stock in self._stocks)] * calls
         self._generator.manual_seed(secrets.randbits(62))
-        offsets = [self._offsets(i, calls) for i in range(len(self._stocks))]
+        columns = [self._offsets(stock, calls) for stock in self._stocks]
+        windows = [tuple(column[call] for column in columns) for call in range(calls)]
+        for offsets in windows:
+            self._fill(offsets, challenge and self.bears_challenge)
         self._settle()
-        return [tuple(o[call] for o in offsets) for call in range(calls)]
+        return windows
 
-    def _offsets(self, index: int, calls: int) -> Sequence[int]:
-        stock = self._stocks[index]
-        if stock.constant or (stock.parameter and self.parameters_stay):
+    def refill(self, windows: Places) -> None:
+        """Other contents where those of an earlier round lie."""
+        for offsets in windows:
+            self._fill(offsets, challenge=False)
+        self._settle()
+
+    @property
+    def draws(self) -> bool:
+        """Whether the task itself draws an input for every call, which takes its time."""
+        return self._draw is not None and (self.drawn or any(s.structure.how == "drawn" for s in self._stocks))
+
+    def _offsets(self, stock: Stock, calls: int) -> Sequence[int]:
+        if self._stays(stock) and not (self.draws and not stock.parameter):
             return [stock.home] * calls
-        chosen = secrets.SystemRandom().sample(stock.places, calls)
-        for offset in chosen:
-            self._synthesise(stock, self._view(index, offset))
-        return chosen
+        return secrets.SystemRandom().sample(stock.places, calls)
 
-    def _synthesise(self, stock: Stock, child: torch.Tensor) -> None:
+    def _fill(self, offsets: tuple[int, ...], challenge: bool) -> None:
+        if self.draws:
+            assert self._draw is not None
+            self._draw(tuple(o for o, s in zip(offsets, self._stocks, strict=True) if not s.parameter))
+        for index, stock in enumerate(self._stocks):
+            if not self._stays(stock):
+                self._synthesise(index, offsets, challenge)
+
+    def _stays(self, stock: Stock) -> bool:
+        """Whether a call gets what was there before the benchmark."""
+        return stock.constant or (stock.parameter and self.parameters_stay)
+
+    def _synthesise(self, index: int, offsets: tuple[int, ...], challenge: bool) -> None:
+        stock, child = self._stocks[index], self._view(index, offsets[index])
         if not child.numel():
             return
-        if stock.parameter:
+        if stock.tied is not None:
+            child.copy_(self._view(stock.tied, offsets[stock.tied]))
+        elif stock.parameter:
             self._synthesis.vary(child, stock.drawn, stock.spec)
         else:
-            self._synthesis.mix(child, stock.drawn, stock.spec)
-            self._poke(child, stock.spec)
+            if not (self.draws and (self.drawn or stock.structure.how == "drawn")):
+                self._synthesis.mix(child, stock.drawn, stock.spec, stock.structure)
+            if challenge:
+                self._poke(child, stock)
 
     def _settle(self) -> None:
         """On a device the changes are only queued; another process is about to read."""
@@ -98,8 +142,10 @@ class FreshInputs:
 
     # --- what is replaced -----------------------------------------------------------------------------------------
 
-    def _poke(self, child: torch.Tensor, spec: TensorSpec) -> None:
-        flat = child.view(-1)
+    def _poke(self, child: torch.Tensor, stock: Stock) -> None:
+        spec, flat = stock.spec, child.view(-1)
+        if stock.structure.how == "drawn" or (self.drawn and not spec.scalable):
+            return
         where = self._where(spec).to(flat.device)
         flat[where] = self._replaced(flat[where], spec)
 
@@ -137,7 +183,7 @@ class InputSynthesis:
         self._known: dict[tuple[str, torch.dtype, torch.device], torch.Tensor] = {}
         self._bounded: dict[int, bool] = {}
 
-    def mix(self, child: torch.Tensor, drawn: torch.Tensor, spec: TensorSpec) -> None:
+    def mix(self, child: torch.Tensor, drawn: torch.Tensor, spec: TensorSpec, structure: Structure = NONE) -> None:
         """Make a child of two windows of what was drawn: of an input, whose draws are a family.
 
         Elements come from either, by coins, and are all scaled by a factor where the domain bears that. Those of a
@@ -145,6 +191,7 @@ class InputSynthesis:
         """
         ring, into = drawn.reshape(-1), child.view(-1)
         unit = spec.shape[-1] if spec.domain is Domain.PROBABILITY else STEP
+        unit = len(into) if structure.how == "aligned" else unit
         parents = (ring, _begin(ring, unit)), (ring, _begin(ring, unit))
         if spec.domain is Domain.PROBABILITY:
             for part, (first, second, factors) in _parts(into, *parents, self._factors(into)):
@@ -158,7 +205,7 @@ class InputSynthesis:
             for part, (first, second, coins) in _parts(into, *parents, self._coins(into, torch.bool)):
                 torch.where(coins, first, second, out=part)
         if spec.scalable:
-            into *= 0.5 + secrets.randbelow(1 << 20) / (1 << 20)
+            into *= 0.5 + (0.5 if structure.bounded else 1.0) * secrets.randbelow(1 << 20) / (1 << 20)
 
     def vary(self, child: torch.Tensor, given: torch.Tensor, spec: TensorSpec) -> None:
         """Make a child of one tensor in its own order: of a parameter, whose elements have their places.

@@ -28,6 +28,7 @@ from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
 from kernelwright.evaluate.triton.ledger import NotStaticError, TensorTracker
 from kernelwright.evaluate.triton.model import (
     arguments_of,
+    call,
     construct,
     empty,
     load_entry,
@@ -183,5 +184,5 @@ class _Subject:
         ledger.own("input", [a for a in arguments if isinstance(a, torch.Tensor)])
         ledger.own("parameter", list(self.bound.own.values()))
         with pretence, self.tuners.installed(), ledger:
-            result = self.bound.model(*arguments)
+            result = call(self.bound.model, self.workload, arguments)
         return recording.plan(result, self.workload, self.tuners.label())

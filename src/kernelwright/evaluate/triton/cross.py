@@ -23,6 +23,7 @@ from kernelwright.evaluate.triton.fault import Boundary, Fault, FaultKind
 from kernelwright.evaluate.triton.model import (
     Entry,
     arguments_of,
+    call,
     construct,
     empty,
     load_entry,
@@ -85,7 +86,7 @@ def _run(entry: Entry, task: ModuleType, workload: Workload) -> None:
     with CudaPretence():
         model = construct(entry, task)
         loaded(model, {p.name: empty(p) for p in workload.parameters})
-        model(*arguments_of(workload))
+        call(model, workload, arguments_of(workload))
 
 
 def build_facts(launches: Sequence[Call], device: Hardware, seconds: float) -> BuildFacts:

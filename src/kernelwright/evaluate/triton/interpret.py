@@ -32,15 +32,18 @@ from kernelwright.evaluate.triton.builder import PRECISIONS, RepairedBuilder
 from kernelwright.evaluate.triton.device import CudaPretence, absent_gpu
 from kernelwright.evaluate.triton.fault import Boundary, Fault, UnsupportedError
 from kernelwright.evaluate.triton.model import (
+    call,
     construct,
     flatten,
     load_entry,
     load_module,
     private_path,
+    written,
 )
 from kernelwright.evaluate.triton.untyped import Untyped
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.task import Workload
 
 Argument: TypeAlias = "torch.Tensor | bool | int | float"
 
@@ -90,6 +93,8 @@ class Arguments(NamedTuple):
     inputs: Sequence[Argument]
     parameters: Mapping[str, torch.Tensor]
     """In state_dict order."""
+    workload: Workload = Workload(inputs=(), parameters=(), outputs=())
+    """How the inputs are put together, and what forward writes to."""
 
 
 def interpret(
@@ -114,8 +119,9 @@ def interpret(
         entry = load_entry(path, candidate)
         boundary.default = "run"
         model = construct(entry, task)
-        loaded(model, arguments.parameters)
-        outputs = flatten(model(*arguments.inputs))
+        own = loaded(model, arguments.parameters).own
+        workload = arguments.workload
+        outputs = (*flatten(call(model, workload, arguments.inputs)), *written(own, workload, arguments.inputs))
     return boundary.fault or outputs
 
 

@@ -8,11 +8,12 @@ or fake, on any device.
 """
 
 import ast
+import dataclasses
 import importlib.util
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, cast
@@ -21,6 +22,7 @@ import numpy as np
 import torch
 
 from kernelwright.evaluate.triton.fault import BuildError
+from kernelwright.records import calltree
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
@@ -155,7 +157,7 @@ def _number(node: ast.expr) -> int | None:
 
 
 def construct(entry: Entry, task: ModuleType) -> torch.nn.Module:
-    """`entry(*get_init_inputs())` under the seed of the reference, in eval mode.
+    """`entry(*get_init_inputs())` under the seed of the reference, in the mode that it comes in.
 
     Raises:
         BuildError: it makes no torch module.
@@ -165,7 +167,7 @@ def construct(entry: Entry, task: ModuleType) -> torch.nn.Module:
     model = entry(**arguments) if isinstance(arguments, dict) else entry(*arguments)
     if not isinstance(model, torch.nn.Module):
         raise BuildError(f"{getattr(entry, '__name__', 'ModelNew')} is not a torch.nn.Module")
-    return model.eval()
+    return model
 
 
 def seeded(seed: int = 0) -> None:
@@ -198,14 +200,42 @@ def plain(result: object) -> tuple[torch.Tensor, ...]:
     return tensors
 
 
+def call(model: Callable[..., object], workload: Workload, inputs: Sequence[object]) -> object:
+    """What a model returns for these inputs, which are put together as the task's author does."""
+    args, kwargs = calltree.arguments(workload.tree, inputs)
+    return model(*args, **kwargs)
+
+
+def written(own: Mapping[str, torch.Tensor], workload: Workload, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
+    """What forward left in the inputs and parameters whose new values are outputs too; `own` holds a model's tensors.
+
+    What a model lacks is left out, and is an output too few.
+    """
+    given = {i.name: t for i, t in zip(workload.inputs, inputs, strict=False) if isinstance(t, torch.Tensor)}
+    held = {**own, **given}
+    return tuple(held[name].detach() for name in workload.state if name in held)
+
+
 def flatten(result: object) -> tuple[torch.Tensor, ...]:
-    """The tensors that a model returned, in order.
+    """The tensors that a model returned, in order; numbers as tensors of no dimension, and nothing for None.
 
     Raises:
         TypeError: it returned something else as well.
     """
     if isinstance(result, torch.Tensor):
         return (result,)
+    if result is None:
+        return ()
+    if isinstance(result, bool | int | float):
+        # A number that came out of a tensor is no more precise than that was.
+        return (torch.tensor(result, dtype=torch.float32 if isinstance(result, float) else None),)
+    if isinstance(result, Mapping):
+        return flatten(list(result.values()))
+    if dataclasses.is_dataclass(result) and not isinstance(result, type):
+        return flatten([getattr(result, f.name) for f in dataclasses.fields(result)])
     if isinstance(result, Sequence) and not isinstance(result, str):
         return tuple(tensor for part in result for tensor in flatten(part))
-    raise TypeError(f"the model returned {type(result).__name__}, expected tensors")
+    raise TypeError(
+        f"the model returned a {type(result).__name__}; tensors and numbers can be judged, and lists, tuples, dicts and "
+        "dataclasses of them"
+    )

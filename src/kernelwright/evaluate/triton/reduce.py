@@ -8,6 +8,7 @@ tensors that it has.
 
 from collections.abc import Callable, Iterator, Sequence
 from math import isqrt
+from types import ModuleType
 from typing import NamedTuple
 
 import torch
@@ -17,13 +18,16 @@ from kernelwright.evaluate.triton.device import without_values
 from kernelwright.evaluate.triton.fault import Boundary
 from kernelwright.evaluate.triton.model import (
     arguments_of,
+    call,
     construct,
     define,
     flatten,
     integers,
     load_module,
     private_path,
+    written,
 )
+from kernelwright.records import calltree
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Define
 from kernelwright.records.task import Workload
@@ -186,15 +190,23 @@ def _probe(source: str, inputs: Sequence[Input] | None, names: Workload) -> Work
     path = private_path("task")
     with Boundary(path) as boundary, without_values(), torch.no_grad():
         task = load_module(path, source)
-        arguments = list(task.get_inputs()) if inputs is None else _arguments(inputs, names)
+        arguments = _own_inputs(task, names) if inputs is None else _arguments(inputs, names)
         model = construct(task.Model, task)
-        outputs = flatten(model(*arguments))
+        outputs = (*flatten(call(model, names, arguments)), *written(model.state_dict(), names, arguments))
         return Workload(
             inputs=tuple(map(_renewed, names.inputs, arguments)),
             parameters=tuple(map(_renewed_tensor, names.parameters, model.state_dict().values())),
             outputs=tuple(map(_renewed_tensor, names.outputs, outputs)),
+            tree=names.tree,
+            changes=names.changes,
+            state=names.state,
         )
     return None if boundary.fault else names
+
+
+def _own_inputs(task: ModuleType, names: Workload) -> list[torch.Tensor | bool | int | float]:
+    leaves, _ = calltree.flatten(task.get_inputs(), [spec.name for spec in names.inputs])
+    return [value for _, value in leaves if isinstance(value, torch.Tensor | bool | int | float)]
 
 
 def _arguments(inputs: Sequence[Input], names: Workload) -> list[torch.Tensor | bool | int | float]:

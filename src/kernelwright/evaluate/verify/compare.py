@@ -6,13 +6,15 @@ logarithm of the reduction length, and with the root of a scan's: an honest two-
 reference was exact by luck. The other comparisons are in modules of their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log2, sqrt
 from typing import Protocol
 
 import torch
 
+from kernelwright.evaluate.verify import finer
+from kernelwright.evaluate.verify.finer import ANY, Finer
 from kernelwright.records.graph import OpGraph, OpNode, Ref
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
@@ -28,6 +30,8 @@ SCANS = ("cumsum", "cumprod", "logcumsumexp")
 """Operations of which every partial result is a result."""
 SERIAL = 4.0
 """Ulps for the root of a scan's length (`floor` says why)."""
+ONE_BY_ONE = 2048
+"""Elements of a sum that one accumulator may take one after the other; where values repeat, its roundings have one sign."""
 LONGEST_SCAN = 1 << 20
 """Elements of a scan beyond which its floor grows no more: there it is half precision's rounding."""
 
@@ -78,10 +82,35 @@ class Expected:
     reference_error: float
     allowed: float
     draws: int = 1
+    finer: Finer = ANY
+    """What is allowed of stretches and averages."""
 
     def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
         """See `judge` of this module."""
         return judge(got[0], self)
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """As `Expected`, with a value that is computed each time: there is no memory to keep those of all cases."""
+
+    compute: Callable[[], torch.Tensor]
+    """To be called while the inputs of its case are in place."""
+    scale: float
+    reference_error: float
+    allowed: float
+    draws: int = 1
+    finer: Finer = ANY
+
+    @property
+    def value(self) -> torch.Tensor:
+        """A right answer, at full size."""
+        return self.compute()
+
+    def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
+        """See `judge` of this module."""
+        expected = Expected(self.value, self.scale, self.reference_error, self.allowed, finer=self.finer)
+        return judge(got[0], expected)
 
 
 def scale_of(reference: torch.Tensor) -> float:
@@ -97,7 +126,9 @@ def scale_of(reference: torch.Tensor) -> float:
 def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
     """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers.
 
-    A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness.
+    A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness. A tree
+    of partial sums costs the logarithm of its length; to a short sum one accumulator may add every term, each for a quarter
+    of an ulp: beside a large one, small ones that are alike are all rounded the same way.
     A scan over `scan` elements may be done one by one, since each partial result is asked for. Its n roundings, each
     uniform within half an ulp of the running value s, add up like a random walk (Higham and Mary 2019): a deviation of
     0.2 eps sqrt(n) rms(s), five of which are met among many elements; and rms(s) is up to four times what errors are
@@ -105,7 +136,9 @@ def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
     """
     own = EPSILON.get(spec.dtype, 0.0)
     serial = SERIAL * sqrt(min(scan, LONGEST_SCAN))
-    return own * 4 + min(own, EPSILON["float32"]) * max(2 * log2(max(reduction, 1)), serial)
+    short = (reduction - 1) / 4 if reduction <= ONE_BY_ONE else 0.0
+    rounded = max(2 * log2(max(reduction, 1)), short, serial)
+    return own * 4 + min(own, EPSILON["float32"]) * rounded
 
 
 def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:
@@ -156,8 +189,10 @@ def largest_error(got: torch.Tensor, reference: torch.Tensor, scale: float) -> f
     return float(torch.stack([error_of(g, w, scale).max() for g, w in pairs]).max())
 
 
-def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float) -> bool:
+def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float, local: float = float("inf")) -> bool:
     """Whether every row of `got` is within what is allowed of its row of `reference`, each by its own scale.
+
+    `local` is what is allowed of a piece (`finer`).
 
     One answer for all rows, shape (rows, …): on a device each question costs more than the arithmetic.
     """
@@ -181,7 +216,7 @@ def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
         return 0.0, None
     worst = largest_error(got, expected.value, expected.scale)
     if worst <= expected.allowed:
-        return worst, None
+        return worst, _coarse(got, expected)
     if got.dtype.is_floating_point:
         wrong = not_finite(got)
         if wrong:
@@ -193,6 +228,15 @@ def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
         f"(relative error {worst:.3g}, allowed {expected.allowed:.3g})"
     )
     return worst, Wrong("value", evidence, worst)
+
+
+def _coarse(got: torch.Tensor, expected: Expected) -> Wrong | None:
+    """Why a result is refused in which no single error is too large."""
+    if expected.finer == ANY:
+        return None
+    found = finer.figures(got, expected.value, expected.scale)
+    why = finer.told(found, expected.finer)
+    return Wrong("value", why, max(found.local, found.averaged)) if why else None
 
 
 def _off(got: torch.Tensor, expected: Expected) -> tuple[int, int]:

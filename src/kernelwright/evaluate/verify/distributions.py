@@ -11,8 +11,13 @@ import torch
 
 from kernelwright.records.tensor import Domain, TensorSpec
 
-Transform = Callable[[torch.Tensor, TensorSpec, torch.Generator], torch.Tensor]
+Transform = Callable[[torch.Tensor, TensorSpec, torch.Generator], None]
+"""Changes a tensor in its place: there may be no memory for another."""
+PIECE = 1 << 26
+"""Elements that are drawn at a time."""
 
+FEW = 16
+"""Elements of the case "times 0.01" that are made negative where the domain has signs."""
 SCALABLE = (Domain.REAL, Domain.NON_NEGATIVE)
 
 EXACT_OPS = frozenset(
@@ -39,19 +44,30 @@ class InputDistribution:
 
 
 def _scaled(factor: float) -> Transform:
-    return lambda x, spec, generator: x * factor
+    def scale(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
+        if factor != 1.0:
+            x.mul_(factor)
+
+    return scale
 
 
-def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
-    changed = x.clone()
+def _small(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
+    """A few have the other sign: what looks at some elements and takes the rest for like them is wrong."""
+    x.mul_(0.01)
+    if spec.domain is Domain.REAL:
+        where = torch.randint(x.numel(), (FEW,), generator=generator, device=x.device)
+        x.view(-1)[where] = -x.view(-1)[where].abs()
+
+
+def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
     where = int(torch.randint(x.numel(), (1,), generator=generator, device=x.device))
-    changed.view(-1)[where] = 1e4
-    return changed
+    x.view(-1)[where] = 1e4
 
 
-def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
+def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
     low = 0 if spec.domain is Domain.NON_NEGATIVE else -4
-    return torch.randint(low, 5, x.shape, generator=generator, device=x.device, dtype=x.dtype)
+    for piece in x.view(-1).split(PIECE):
+        piece.copy_(torch.randint(low, 5, piece.shape, generator=generator, device=x.device, dtype=torch.int8))
 
 
 AS_GIVEN = InputDistribution("as given", (), _scaled(1.0))
@@ -59,7 +75,7 @@ HUGE = InputDistribution("one huge element", SCALABLE, _huge)
 UNALIGNED = InputDistribution("unaligned pointers", (), _scaled(1.0), shift=1)
 DISTRIBUTIONS = (
     InputDistribution("times 3", SCALABLE, _scaled(3.0)),
-    InputDistribution("times 0.01", SCALABLE, _scaled(0.01)),
+    InputDistribution("times 0.01", SCALABLE, _small),
     InputDistribution("negated", (Domain.REAL,), _scaled(-1.0)),
     HUGE,
     InputDistribution("small integers", SCALABLE, _integers),
@@ -73,12 +89,28 @@ def admitted(inputs: Sequence[TensorSpec]) -> list[InputDistribution]:
 
 
 def apply(
-    distribution: InputDistribution, x: torch.Tensor, spec: TensorSpec, generator: torch.Generator
+    distribution: InputDistribution,
+    x: torch.Tensor,
+    spec: TensorSpec,
+    generator: torch.Generator,
+    into: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """One input under an input distribution."""
-    if not spec.floating or spec.domain not in distribution.domains or not x.numel():
-        return x
-    return distribution.change(x, spec, generator).to(x.dtype)
+    """One input under an input distribution, written to `into`; nothing else takes memory."""
+    changed = torch.empty_like(x, memory_format=torch.contiguous_format) if into is None else into
+    changed.copy_(x)
+    if spec.floating and spec.domain in distribution.domains and x.numel():
+        distribution.change(changed, spec, generator)
+    return changed
+
+
+def keeps(distribution: InputDistribution, how: str) -> bool:
+    """Whether an input distribution leaves an input what it is, whose contents are made as `how` says (`timing/structure.py`).
+
+    A matrix with zeros in their places may be scaled, and no element of it replaced; what is sorted, symmetric or of rows of
+    length one is left as it was drawn.
+    """
+    replaces = distribution.change in (_huge, _integers)
+    return how == "mixed" or (how == "aligned" and not replaces)
 
 
 def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:

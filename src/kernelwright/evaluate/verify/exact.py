@@ -20,8 +20,8 @@ from kernelwright.records.tensor import TensorSpec
 
 FREE = 2
 """Elements on an edge that any output may have."""
-MOST_SHARE = 0.01
-"""Of a result that may be on an edge because of rounding alone."""
+MOST_OF_RARER = 0.25
+"""Of the rarer of True and False: as many may be on an edge, or a few times as many as eager's own."""
 SELECTING = frozenset(
     (
         "clone", "view", "reshape", "permute", "transpose", "contiguous", "flip", "expand", "slice", "select", "squeeze",
@@ -65,6 +65,8 @@ class Stepped:
     reference_error: float
     allowed: float
     draws: int = 1
+    k: float = 4.0
+    """How many times as many as eager's a candidate's may be."""
 
     def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
         """The share of elements that are off, infinite where one is off by more than a step."""
@@ -75,7 +77,7 @@ class Stepped:
         count = int(differs.sum())
         far = differs & ((mine.double() - wanted.double()).abs() > 1)
         share = count / mine.numel()
-        if not bool(far.any()) and count <= FREE + self.allowed * mine.numel():
+        if not bool(far.any()) and count <= FREE + min(self.allowed * mine.numel(), self._rarer(wanted)):
             # What is free of charge counts as nothing, so that error and allowance stay comparable.
             return min(share, self.allowed), None
         where = int((far if bool(far.any()) else differs).to(torch.uint8).argmax())
@@ -86,16 +88,19 @@ class Stepped:
         )
         return float("inf") if bool(far.any()) else share, Wrong("value", evidence, share)
 
+    def _rarer(self, wanted: torch.Tensor) -> float:
+        """Elements that may differ for the sake of the rarer of True and False; any number of integers may."""
+        if wanted.dtype != torch.bool:
+            return float("inf")
+        true = int(wanted.sum())
+        rarer = float(min(true, wanted.numel() - true))
+        eagers: float = self.k * self.reference_error * wanted.numel()
+        return max(MOST_OF_RARER * rarer, eagers)
+
 
 def share_off(got: torch.Tensor, reference: torch.Tensor) -> float:
     """Share of elements that differ."""
     return float((got != reference.to(got.dtype)).double().mean()) if got.numel() else 0.0
-
-
-def rounding_share(value: torch.Tensor, epsilon: float) -> float:
-    """Share of elements that lie on an edge for an arithmetic of this precision, roughly."""
-    magnitude = 0.0 if value.dtype == torch.bool or not value.numel() else float(value.double().abs().median())
-    return min(MOST_SHARE, 16 * epsilon * (1 + magnitude))
 
 
 def rounded(graph: OpGraph, output: str, specs: Sequence[TensorSpec]) -> bool:

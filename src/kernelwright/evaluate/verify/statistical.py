@@ -20,6 +20,7 @@ import torch
 
 from kernelwright.evaluate.verify import places
 from kernelwright.evaluate.verify.compare import Wrong, not_finite
+from kernelwright.evaluate.verify.echoes import ENOUGH, Echoes
 from kernelwright.evaluate.verify.places import STRETCH, Sample
 
 HELD = 8
@@ -241,12 +242,16 @@ class Pairs:
         self._differences: list[torch.Tensor] = []
         self._before: Pair | None = None
         self._kept: list[Pair] = []
+        self._echoes = (Echoes(), Echoes())
+        """Of the candidate's results, and of eager's."""
+        self._middle: float | None = None
 
     def add(self, got: torch.Tensor, wanted: torch.Tensor) -> Wrong | None:
         """Keep a pair of flat results; refused at once is only what is not finite."""
         if got.dtype.is_floating_point and (wrong := not_finite(got)):
             return wrong
         both = (got.flatten().double().cpu(), wanted.flatten().double().cpu())
+        self._listen(*both)
         count = self._sample.count
         mine, theirs = both[0][-count:].clone(), both[1][-count:].clone()
         before = self._before or (mine, theirs)
@@ -258,11 +263,23 @@ class Pairs:
 
     def wrong(self) -> Wrong | None:
         """Why all pairs together are refused."""
+        mine, theirs = (echoes.found for echoes in self._echoes)
+        if mine >= ENOUGH and not theirs:
+            evidence = f"{mine} stretches of its random results come again in other calls, and none of eager's"
+            return Wrong("value", evidence, float(mine))
         if len(self._differences) < LEAST:
             return None
         together = torch.stack([_together(pair, self._sample) for pair in self._kept])
         tests = (torch.stack(self._differences), together)
         return next((w for d in tests if (w := self._tested(d, self._false_alarm / len(tests))) is not None), None)
+
+    def _listen(self, mine: torch.Tensor, theirs: torch.Tensor) -> None:
+        """Events of both: zeros where they happen, else whether a value is above the middle of the first result."""
+        zero = places.zeros_happen(theirs[None])
+        if self._middle is None:
+            self._middle = 0.0 if zero else float(theirs.median())
+        for echoes, values in zip(self._echoes, (mine, theirs), strict=True):
+            echoes.add(values == 0 if zero else values > self._middle)
 
     def _keep(self, mine: torch.Tensor, theirs: torch.Tensor) -> None:
         if len(self._kept) < KEPT:

@@ -24,7 +24,7 @@ def audit(  # noqa: PLR0913  a flag is a parameter
         Path,
         typer.Argument(
             metavar="PATH",
-            help="A JSONL file or a directory of published kernels, in one of the forms that people publish them in.",
+            help="A JSONL file or a directory of published kernels; the page audit.md has every form.",
             show_default=False,
         ),
     ],

@@ -134,11 +134,11 @@ def bench(  # noqa: PLR0913  a flag is a parameter
         "models": {role: one.model_dump(exclude_unset=True) for role, one in model_sets.common.items()},
         "policy": _given(isolation=isolation, numerics=numerics),
     }
-    written = _listed(proposers or ("llm" if model else "author"))
+    written, compared = _compared(proposers or ("llm" if model else "author"), strategies)
     request = api.BenchRequest(
         suite=_suite(tasks, checkout),
         folder=run_dir or Path("bench-runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}",
-        strategies=_compared(strategies, written, direct),
+        strategies=_with_baseline(compared, written) if direct else compared,
         proposers=written,
         rewards=_listed(rewards),
         seeds=_numbers(seeds),
@@ -155,6 +155,13 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     _end(result, request.folder, json=json)
 
 
+def _compared(proposers: str, strategies: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The proposers and the strategies that are compared: all strategies where none is named."""
+    from kernelwright.api import listed
+
+    return _listed(proposers), _listed(strategies) if strategies is not None else listed()
+
+
 def _end(result: "api.BenchResult", folder: Path, *, json: bool) -> None:
     if json:
         print(result.comparison.model_dump_json(indent=1))
@@ -165,13 +172,6 @@ def _end(result: "api.BenchResult", folder: Path, *, json: bool) -> None:
     if not result.comparison.complete:
         ERRORS.print(f"continue with the same command and --run-dir {escape(str(folder))}")
     raise typer.Exit(result.exit_code)
-
-
-def _compared(strategies: str | None, written: tuple[str, ...], direct: bool) -> tuple[str, ...]:
-    from kernelwright import api
-
-    named = _listed(strategies) if strategies is not None else api.listed()
-    return _with_baseline(named, written) if direct else named
 
 
 def _with_baseline(strategies: tuple[str, ...], proposers: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,18 +14,21 @@ if TYPE_CHECKING:
 
 
 Isolation = Annotated[Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")]
-Precision = Annotated[
+Numerics = Annotated[
     Literal["as-is", "strict"], typer.Option(help="PyTorch's precision flags: its defaults, or fp32 without TF32.")
+]
+Execution = Annotated[
+    Literal["local", "ray"], typer.Option(help="Where to judge the kernel: on this machine or on a Ray cluster.")
+]
+RayAddress = Annotated[
+    str | None, typer.Option(help="Address of the Ray cluster's head. Default: RAY_ADDRESS, or a new cluster here.")
 ]
 LibraryCalls = Annotated[
     Literal["report", "forbid"], typer.Option(help="forbid: refuse what leaves the work to PyTorch. On a GPU.")
 ]
-Weights = Annotated[
+WeightsKind = Annotated[
     Literal["fresh", "constant"],
     typer.Option(help="constant: parameters stay, as in inference, and may be packed. fresh: as in training."),
-]
-Execution = Annotated[
-    Literal["local", "ray"], typer.Option(help="Where to judge the kernel: on this machine or on a Ray cluster.")
 ]
 
 
@@ -44,13 +47,11 @@ def check(  # noqa: PLR0913  a flag is a parameter
     ] = None,
     workspace_bytes: Annotated[int, typer.Option(min=0, help="Bytes of scratch memory that the kernel gets.")] = 0,
     isolation: Isolation = "auto",
-    numerics: Precision = "as-is",
+    numerics: Numerics = "as-is",
     execution: Execution = "local",
-    ray_address: Annotated[
-        str | None, typer.Option(help="Address of the Ray cluster's head. Default: RAY_ADDRESS, or a new cluster here.")
-    ] = None,
+    ray_address: RayAddress = None,
     library_calls: LibraryCalls = "report",
-    weights: Weights = "fresh",
+    weights: WeightsKind = "fresh",
     quick: Annotated[bool, typer.Option("--quick", help="Measure only as long as a search does.")] = False,
     receipt: Annotated[Path | None, typer.Option(help="Write the verdict's receipt to this file.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,

@@ -90,5 +90,10 @@ def _show(result: OptimizeResult, output: Path | None) -> None:
 
 def file_line(what: str, path: Path) -> Text:
     """A line with a path, which is a link on a terminal that knows links."""
+    return Text.assemble(f"{what} ", linked(path), no_wrap=True, overflow="ignore")
+
+
+def linked(path: Path) -> Text:
+    """A path that is a link on a terminal that knows links."""
     link = Style(link=path.absolute().as_uri())
-    return Text.assemble(f"{what} ", (plain(str(path)), link), no_wrap=True, overflow="ignore")
+    return Text(plain(str(path)), style=link, no_wrap=True, overflow="ignore")

@@ -71,10 +71,11 @@ class Pace:
         self._done = 0
 
     def left_s(self) -> float | None:
-        """Seconds, counted down since the last attempt; None while nobody can know."""
+        """Seconds, counted down since the last attempt; None while nobody can know, or where it was too little."""
         if self._began is None or self._done < CERTAIN:
             return None
-        return max(0.0, (self._at - self._began) * self._left - (self._now() - self._at))
+        left = (self._at - self._began) * self._left - (self._now() - self._at)
+        return left if left >= 1 else None
 
 
 def clock(seconds: float) -> str:

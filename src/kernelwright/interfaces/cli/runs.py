@@ -45,22 +45,40 @@ def _line(found: "api.RunSummary | api.UnreadableRun") -> str:
 
 def report(
     context: typer.Context,
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN…", help="A run's folder; several, or a folder of runs.", show_default=False),
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The HTML file to write. Default: report.html in the run's folder."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The HTML file to write. Default: report.html in the run's folder; of several runs, overview.html in "
+            "the folder that holds them.",
+        ),
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Write the charts as SVG files into this folder.", show_default=False)
     ] = None,
 ) -> None:
-    """Print a run's summary and write its report as one HTML file.
+    """Print a run's summary and write its report as one HTML file; of several runs, compare them.
 
-    Prints the file's path last.
+    Prints the files' paths last.
     """
     from kernelwright import api
+    from kernelwright.interfaces.cli.ending import linked
 
-    suppliers = suppliers_of(context)
-    file = api.report(run, output, suppliers)
-    OUTPUT.print(api.present(run, suppliers))
-    print(file)
+    found = api.runs_at(runs)
+    if len(found) == 1:
+        suppliers = suppliers_of(context)
+        file, shown = api.report(found[0], output, suppliers), api.present(found[0], suppliers)
+    else:
+        file, shown = api.overview(found, output)
+    OUTPUT.print(shown)
+    for chart in api.figures(found, figures) if figures is not None else ():
+        OUTPUT.print(linked(chart))
+    OUTPUT.print(linked(file))
 
 
 def resume(

@@ -25,7 +25,7 @@ from kernelwright.api import (
     Warned,
 )
 from kernelwright.interfaces.cli.live_line import LiveLine, Pace
-from kernelwright.interfaces.cli.words import duration, gain, plain, short, speedups
+from kernelwright.interfaces.cli.words import duration, gain, plain, short, speedups, times
 from kernelwright.records.attempt import Cost
 
 
@@ -123,8 +123,8 @@ def _told(result: CellResult) -> str:
         return f"not solved in {len(result.steps)} attempts"
     if result.eager is None:
         return "right, not timed"
-    compiled = f", {result.compile.median:.2f}x torch.compile" if result.compile else ""
-    return f"{result.eager.median:.2f}x eager{compiled}"
+    compiled = f", {times(result.compile)} torch.compile" if result.compile else ""
+    return f"{times(result.eager)} eager{compiled}"
 
 
 _STYLES = {"measured": "green", "verified": "green", "compiled": "cyan", "suspect": "magenta"}

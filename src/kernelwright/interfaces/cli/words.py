@@ -26,7 +26,12 @@ def plain(text: str) -> str:
 
 def speedups(versus: "Sequence[Versus]") -> str:
     """Such as `2.91x eager, 1.02x torch.compile`."""
-    return ", ".join(map(_times, versus))
+    return ", ".join(f"{times(v.speedup)} {_NAMES[v.baseline]}" for v in versus)
+
+
+def times(found: "Ratio") -> str:
+    """Such as `2.91x`; of an interval too wide to claim a figure, the interval: `0.36x to 11.10x`."""
+    return f"{found.low:.2f}x to {found.high:.2f}x" if found.blurred else f"{found.median:.2f}x"
 
 
 def short(versus: "Sequence[Versus]") -> str:
@@ -36,12 +41,9 @@ def short(versus: "Sequence[Versus]") -> str:
 
 def gain(versus: "Sequence[Versus]") -> str:
     """Such as `: 2.91x eager (2.85 to 2.98), 1.02x torch.compile (0.99 to 1.04)`; empty for what was not timed."""
-    told = (f"{_times(v)} ({v.speedup.low:.2f} to {v.speedup.high:.2f})" for v in versus)
+    ends = (f" ({v.speedup.low:.2f} to {v.speedup.high:.2f})" if not v.speedup.blurred else "" for v in versus)
+    told = (f"{speedups([v])}{interval}" for v, interval in zip(versus, ends, strict=True))
     return f": {', '.join(told)}" if versus else ""
-
-
-def _times(one: "Versus") -> str:
-    return f"{one.speedup.median:.2f}x {_NAMES[one.baseline]}"
 
 
 def duration(seconds: float) -> str:
@@ -55,6 +57,8 @@ def ratio(found: "Ratio | None", verdict: "Verdict | None") -> str:
     """Such as `2.91x (2.85 to 2.98, faster)`; a dash where there is no figure."""
     if found is None:
         return "-"
+    if found.blurred:
+        return f"no figure can be claimed ({times(found)})"
     return f"{found.median:.2f}x ({found.low:.2f} to {found.high:.2f}, {verdict})"
 
 
@@ -96,6 +100,8 @@ def figure_lines(figures: "Figures") -> list[str]:
     ]
     if figures.speedup_freeze is not None:
         lines.append(f"  … folding       {ratio(figures.speedup_freeze, figures.verdict_freeze)}")
+    if figures.load is not None and figures.load.busy:
+        lines.append(f"busy machine      {figures.load.words}; the figures are doubtful")
     if figures.roofline is not None:
         lines.append(f"bandwidth         {figures.roofline:.0%} of what this device was measured to reach")
     return lines

@@ -12,7 +12,8 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound, meta
+from jinja2 import BaseLoader, BytecodeCache, Environment, StrictUndefined, TemplateError, TemplateNotFound, meta
+from jinja2.bccache import Bucket
 
 from kernelwright.errors import ProposeError, UsageError
 from kernelwright.languages import languages
@@ -32,9 +33,9 @@ def fenced(text: str, tag: str = "") -> str:
     return f"{fence}{tag}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
 
 
-def inline(text: str) -> str:
+def inline(text: str, characters: int = LONGEST_NAME) -> str:
     """The text as one line without backticks, to stand within a sentence."""
-    return _UNSAFE.sub(" ", text).strip()[:LONGEST_NAME]
+    return _UNSAFE.sub(" ", text).strip()[:characters]
 
 
 LINES, CHARACTERS = 150, 12_000
@@ -140,9 +141,31 @@ class _Loader(BaseLoader):
         return text, None, None
 
 
+class _Compiled(BytecodeCache):
+    """Prompt files as they were compiled, in memory, by their text: a trainer renders thousands of prompts."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if (known := self._known.get(bucket.key + bucket.checksum)) is not None:
+            bucket.bytecode_from_string(known)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._known[bucket.key + bucket.checksum] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
+
+
 def _environment(loader: _Loader | None) -> Environment:
     environment = Environment(
-        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+        loader=loader,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        bytecode_cache=_COMPILED,
     )
     environment.filters.update(fenced=fenced, inline=inline)
     return environment

@@ -7,26 +7,25 @@ import json
 import re
 from dataclasses import dataclass
 
-from kernelwright.devices import kinds
 from kernelwright.feedback.bottleneck import diagnose
-from kernelwright.knowledge.hardware import Hardware, architectures, hardware
-from kernelwright.knowledge.library import card_words, techniques
+from kernelwright.knowledge.library import card_words, rules, techniques
 from kernelwright.languages import Language, language
+from kernelwright.propose.llm.hardware import describe_hardware
 from kernelwright.propose.llm.render import Value, clip, last_lines
 from kernelwright.propose.proposer import Brief
-from kernelwright.records.attempt import Attempt, sure_speedup
+from kernelwright.records.attempt import Attempt, Setting, WorkedStep, sure_speedup
 from kernelwright.records.base import Record
 from kernelwright.records.comparator import Calibrated, Comparator, Exact, Statistical
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, TimedOut
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
-from kernelwright.records.task import Task, TaskLimits
+from kernelwright.records.task import Task
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 from kernelwright.records.tools import FoundCard
 
-EDGE_GBPS = 400.0
-"""Devices with less memory bandwidth than this are told to be small ones."""
+MOST_SETTINGS = 16
+"""Settings of tunables that are shown."""
 MOST_PAST = 5
 """Earlier attempts that are shown, as GEAK does."""
 _FIGURE = re.compile(r'\b([A-Za-z_]\w*)"?\s*:\s*(?:\[\s*)?-?\d')
@@ -51,22 +50,9 @@ class HostWords(Record):
     code: str = ""
 
 
-class HardwareWords(Record):
-    """What is known of the device."""
-
-    facts: str
-    limits: str = ""
-
-
 def describe_task(task: Task) -> TaskWords:
     """The task's own words."""
     return TaskWords(name=task.name, description=task.source.description, workload=_workload(task))
-
-
-def _limits(limits: TaskLimits) -> list[str]:
-    """The author's limits, a line each; `library_calls` and the like under their own names."""
-    named = limits.model_dump(mode="json", exclude={"notes"}, exclude_defaults=True)
-    return [*(f"{name.replace('_', ' ')}: {value}" for name, value in named.items()), *limits.notes]
 
 
 def describe_host(task: Task, name: LanguageName) -> HostWords:
@@ -74,16 +60,6 @@ def describe_host(task: Task, name: LanguageName) -> HostWords:
     written = language(name)
     signature = {"module": _nothing, "plan": _buffers, "function": _signature}[written.form](task, written)
     return HostWords(calling=written.calling, signature=signature, code=task.source.host)
-
-
-def describe_hardware(task: Task, parents: tuple[Attempt, ...]) -> HardwareWords:
-    """Facts of the target; on cpu what earlier measurements told of it."""
-    limits = "\n".join(_limits(task.source.limits))
-    if not kinds()[task.target.kind].gpu:
-        return HardwareWords(facts="\n".join(_cpu(parents)), limits=limits)
-    if task.target.arch in architectures():
-        return HardwareWords(facts="\n".join(_published(hardware(task.target.arch))), limits=limits)
-    return HardwareWords(facts=f"architecture: {task.target.arch}; nothing more is known of it", limits=limits)
 
 
 def _workload(task: Task) -> str:
@@ -139,34 +115,6 @@ def _buffers(task: Task, written: Language) -> str:
     return "\n".join(rows)
 
 
-def _cpu(parents: tuple[Attempt, ...]) -> list[str]:
-    lines = [
-        "CPU, this machine's own; compiled with -O3 -march=native -fopenmp; all cores are the kernel's while it is timed"
-    ]
-    measured = [p.evaluation for p in parents if isinstance(p.evaluation, Measured)]
-    if measured:
-        lines.append(f"measured read bandwidth: {measured[0].roofline.ceiling_gbps:.1f} GB/s")
-        lines.append(f"least possible time of one call: {measured[0].roofline.floor_us:.2f} us")
-    return lines
-
-
-def _published(facts: Hardware) -> list[str]:
-    size = "edge" if facts.bandwidth_gbps < EDGE_GBPS else "workstation or server"
-    peaks = {"fp32": facts.fp32_tflops, "tf32": facts.tf32_tflops, "bf16": facts.bf16_tflops}
-    told = ", ".join(f"{name} {value:g}" for name, value in peaks.items() if value is not None)
-    words = kinds()[facts.kind].words
-    return [
-        f"architecture: {facts.arch}, such as {facts.device} ({size}); published figures",
-        f"multiprocessors: {facts.multiprocessors}",
-        f"resident on one multiprocessor: at most {facts.warps} warps, {facts.blocks} blocks",
-        f"registers of one multiprocessor: {facts.registers}, at most {facts.registers_thread} for a thread",
-        f"shared memory: {facts.shared_bytes} bytes a multiprocessor, at most {facts.shared_bytes_block} for a block",
-        f"memory bandwidth: {facts.bandwidth_gbps:g} GB/s; last-level cache: {facts.cache_bytes} bytes",
-        f"peak, 10^12 operations a second: {told}",
-        *([words] if words else []),
-    ]
-
-
 class Shown(Record):
     """A candidate as a prompt shows it."""
 
@@ -190,11 +138,22 @@ class ProfileWords(Record):
     tier: str = ""
 
 
+class AdviceWords(Record):
+    """What the adviser said."""
+
+    steps: tuple[tuple[str, str], ...] = ()
+    """A judge's fields, by name."""
+    text: str = ""
+    """A reflection, where there are no fields."""
+
+
 class TechniqueWords(Record):
     """A technique by name, with its card where it is known."""
 
     name: str
     card: str = ""
+    step: str = ""
+    """How it was applied elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -224,8 +183,13 @@ def known(facts: Facts) -> dict[str, Value]:
         "task": describe_task(brief.task),
         "host": describe_host(brief.task, facts.language),
         "reference": brief.task.source.source,
-        "hardware": describe_hardware(brief.task, brief.parents if brief.feedback else ()),
+        "hardware": describe_hardware(brief.task, brief.environment),
     }
+
+
+def judged(facts: Facts) -> dict[str, Value]:
+    """How kernels are judged, and the figures that the run has so far."""
+    return {"rules": None if facts.kept else rules(), "figures": _figures(facts) or None}
 
 
 def evidence(facts: Facts) -> dict[str, Value]:
@@ -251,13 +215,54 @@ def past(facts: Facts) -> dict[str, Value]:
         "history": _history(facts.brief),
         "technique": _technique(facts.brief),
         "cards": facts.cards or None,
-        "advice": facts.advice or None,
+        "advice": _advice(facts.advice),
     }
+
+
+def _advice(advice: str) -> AdviceWords | None:
+    if not advice.startswith("{"):
+        return AdviceWords(text=advice) if advice else None
+    told: dict[str, str | list[str]] = json.loads(advice)
+    return AdviceWords(steps=tuple((name.replace("_", " "), _joined(text)) for name, text in told.items() if text))
+
+
+def _joined(text: str | list[str]) -> str:
+    return text if isinstance(text, str) else ", ".join(text)
+
+
+def _figures(facts: Facts) -> tuple[str, ...]:
+    """What kernels are held against, and what the first parent's tunables measured."""
+    found = facts.brief.run.yardstick
+    lines = []
+    if found is not None:
+        lines += [f"{name}: {time:.2f} us a call" for name, time in found.times_us.items()]
+        lines.append(f"no honest kernel takes less than {found.floor_us:.2f} us a call")
+    if found is not None and found.strictest is not None and found.strictest.allowed > 0:
+        case = found.strictest
+        lines.append(
+            f"largest relative error against fp64 that is allowed, in the strictest case ({case.distribution}): "
+            f"{case.allowed:.2g}; the reference itself errs by {case.reference_error:.2g}"
+        )
+    return (*lines, *_swept(facts.brief))
+
+
+def _swept(brief: Brief) -> tuple[str, ...]:
+    """The settings of the first parent that were tried, the fastest first."""
+    if not brief.parents or not brief.feedback:
+        return ()
+    settings = sorted(brief.parents[0].settings, key=lambda s: (s.latency_us is None, s.latency_us or 0.0))
+    return tuple(_setting(setting) for setting in settings[:MOST_SETTINGS])
+
+
+def _setting(setting: Setting) -> str:
+    values = ", ".join(f"{name} = {value}" for name, value in setting.values.items()) or "as it stands"
+    found = setting.outcome if setting.latency_us is None else f"{setting.latency_us:.2f} us"
+    return f"candidate with {values}: {found}"
 
 
 def values(facts: Facts, contract: str) -> dict[str, Value]:
     """What the prompt of a writer or an agent shows. With advice, the adviser has read the profile for it."""
-    shown = {**known(facts), "contract": contract, "language": facts.language}
+    shown = {**known(facts), **judged(facts), "contract": contract, "language": facts.language}
     if facts.brief.proposal_request.intent == "seed":
         return shown
     return {**shown, **evidence(facts), **past(facts), **({"profile": None} if facts.advice else {})}
@@ -349,8 +354,23 @@ def _technique(brief: Brief) -> TechniqueWords | None:
     proposal_request = brief.proposal_request
     if proposal_request.intent != "apply-technique" or not proposal_request.hint:
         return None
+    if proposal_request.steps:
+        return TechniqueWords(name=proposal_request.hint, step=_step_words(proposal_request.steps[0]))
     card = next((card_words(known) for known in techniques() if known.name == proposal_request.hint), "")
     return TechniqueWords(name=proposal_request.hint, card=card)
+
+
+def _step_words(step: WorkedStep) -> str:
+    """A worked step as a model reads it."""
+    fence = language(step.language).fence
+    parts = [
+        f"Why: {step.think}",
+        f"How: {step.detail}" if step.detail else "",
+        f"Measured: {step.effect}" if step.effect else "",
+        f"Before:\n\n```{fence}\n{clip(step.before).strip()}\n```",
+        f"After:\n\n```{fence}\n{clip(step.after).strip()}\n```",
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def _hint(brief: Brief) -> str | None:

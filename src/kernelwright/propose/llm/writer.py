@@ -15,6 +15,8 @@ from kernelwright.propose.gateway import NoRoom
 from kernelwright.propose.llm.advice import advise
 from kernelwright.propose.llm.agent import run_agent
 from kernelwright.propose.llm.dialogue import Dialogue, ask_twice, behind, opening, shortened
+from kernelwright.propose.llm.navigator import ROLE as NAVIGATOR
+from kernelwright.propose.llm.navigator import chosen, taking
 from kernelwright.propose.llm.parse import Kernel, NoKernel, empty, parse
 from kernelwright.propose.llm.render import STANDARD, Prompts, Rendered
 from kernelwright.propose.llm.sections import Facts, values
@@ -78,7 +80,11 @@ class LLM:
         return [proposal for proposal in made if isinstance(proposal, Proposal)]
 
     async def _one(self, brief: Brief, sibling: int) -> Proposal | None:
-        return await write(self._prompts, Dialogue(brief, sibling))
+        if brief.proposal_request.adviser != NAVIGATOR:
+            return await write(self._prompts, Dialogue(brief, sibling))
+        step = await chosen(brief, sibling)
+        found = await write(self._prompts, Dialogue(taking(brief, step), sibling))
+        return found.model_copy(update={"technique": step.technique}) if found is not None else None
 
 
 def language_of(brief: Brief) -> LanguageName:

@@ -21,24 +21,30 @@ def roofline(found: Roofline, latency_us: float, width: int) -> Markup:
     """Two bars. A small kernel that lives in cache may pass the ceiling of main memory; the bar says so."""
     full = max(found.ceiling_gbps, found.achieved_gbps) * 1.02
     speed = Scale(0, full, SIDE, width - SIDE)
-    time = Scale(0, max(latency_us, found.floor_us) * 1.02, SIDE, width - SIDE)
+    time = Scale(0, max(latency_us, found.floor_us, found.ceiling_us) * 1.02, SIDE, width - SIDE)
     parts = [
         svg.text(SIDE, 14, f"{found.achieved_gbps:,.1f} GB/s reached", "label"),
         svg.text(width - SIDE, 14, f"ceiling {found.ceiling_gbps:,.1f}", "tick", "end"),
         *_bar(speed, 22, found.achieved_gbps, found.ceiling_gbps),
         svg.text(SIDE, 84, f"{words.microseconds(latency_us)} a call", "label"),
-        svg.text(width - SIDE, 84, f"floor {words.microseconds(found.floor_us)}", "tick", "end"),
+        svg.text(
+            width - SIDE, 84, f"at the ceiling {_us(found.ceiling_us)}, floor {_us(found.floor_us)}", "tick", "end"
+        ),
         *_bar(time, 92, latency_us, found.floor_us),
+        svg.rule(time(found.ceiling_us), 88, time(found.ceiling_us), 118, "mark"),
     ]
     return svg.frame(width, HEIGHT, describe_roofline(found, latency_us), parts)
+
+
+_us = words.microseconds
 
 
 def describe_roofline(found: Roofline, latency_us: float) -> str:
     """The chart in words."""
     return (
         f"{found.achieved_gbps:.1f} GB/s reached of {found.ceiling_gbps:.1f} GB/s measured on this device, "
-        f"{words.percent(found.fraction)}. One call takes {words.microseconds(latency_us)}; "
-        f"the physical floor is {words.microseconds(found.floor_us)}."
+        f"{words.percent(found.fraction)}. One call takes {_us(latency_us)}, and at the ceiling would take "
+        f"{_us(found.ceiling_us)}; below the floor of {_us(found.floor_us)} no time is believed."
     )
 
 

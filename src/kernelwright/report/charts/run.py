@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from kernelwright.records.attempt import Attempt, speedup
-from kernelwright.records.evaluation import Measured
+from kernelwright.records.attempt import Attempt, busy_load, is_blurred, speedup
+from kernelwright.records.evaluation import Measured, speedup_over_eager
 from kernelwright.records.measure import Ratio
 from kernelwright.report import tally, words
 from kernelwright.report.charts import svg
@@ -92,12 +92,14 @@ def _stairs(axes: _Axes, steps: Sequence[tally.Step], right: float) -> Markup:
 
 def _point(axes: _Axes, attempt: Attempt, best: bool) -> Markup:
     note = words.line(attempt.proposal.note, 90)
-    title = f"attempt {attempt.number}: {words.times(speedup(attempt))} eager. {note}"
+    ratio = speedup_over_eager(attempt.evaluation)
+    doubt = ", too uncertain to claim" if is_blurred(attempt) else ", on a busy machine" if busy_load(attempt) else ""
+    title = f"attempt {attempt.number}: {words.speedup(ratio) if ratio else 'never'} eager{doubt}. {note}"
     mark = svg.dot(
         axes.x(attempt.number),
         axes.y(speedup(attempt)),
         axes.radius,
-        "pt o-measured" + (" best" if best else ""),
+        "pt o-measured" + (" best" if best else "") + (" hollow" if doubt else ""),
         title,
     )
     return _link(attempt, mark)

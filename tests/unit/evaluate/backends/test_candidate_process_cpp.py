@@ -33,9 +33,10 @@ class Pooled:
         reply = RanInTurn()
         if isinstance(command, LoadLibrary):
             self.memory = mmap.mmap(-1, command.pool_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=self.access)
+            self.outputs = command.outputs
             reply = LibraryLoaded(pool=address_of(self.memory) if self.access & mmap.PROT_WRITE else 4096)
         elif isinstance(command, RunPlaced):
-            self.work(command.outs)
+            self.work([row[-self.outputs :] for row in command.rows])
             reply = placed.Ran(ns=1000)
         return Response(Answer(serial=self.serial, reply=reply), 5000, 4000)
 
@@ -72,8 +73,8 @@ def test_a_question_does_not_say_whether_anybody_will_look():
     side = loaded(Pooled())
     side.run([(0,)], checked=True)
     side.run([(0,)], checked=False)
-    assert [q.model_dump(exclude={"outs"}) for q in side.child.questions[1:]] == [
-        {"kind": "run_placed", "calls": ((0,),)}
+    assert [q.model_dump(exclude={"numbers"}) for q in side.child.questions[1:]] == [
+        {"kind": "run_placed", "count": 1}
     ] * 2
 
 

@@ -3,13 +3,14 @@
 import pytest
 import torch
 
-from kernelwright.evaluate.entrypoints.export import spec_of, with_domain
+from kernelwright.evaluate.entrypoints.domains import evidence, with_domain
+from kernelwright.evaluate.entrypoints.export import spec_of
 from kernelwright.records.tensor import Domain
 
 
 def found(draw):
     values = [draw(torch.Generator().manual_seed(seed)) for seed in (1, 2)]
-    return with_domain(spec_of("x", values[0]), values)
+    return with_domain(spec_of("x", values[0]), [evidence(v) for v in values])
 
 
 SIZE = (40, 8)

@@ -68,10 +68,9 @@ def test_what_a_trivial_answer_meets_is_refused(opened, expression, inputs, reas
         ("x + y + torch.rand(8, 16)", "", "not deterministic"),
         ("x / (y - y)", "", "NaN or infinity"),
         ("x + y + missing", "", "NameError: name 'missing'"),
-        ("x + y", "x.add_(1)", "writes to its inputs"),
         ("x + y", "import os; os._exit(3)", "exited with status 3"),
         ("'text'", "", "returned a str"),
-        ("x + y", "self.register_buffer('steps', torch.zeros(1))", "changes its own parameters or buffers"),
+        ("x + y", "self.register_buffer('steps', torch.zeros(1))", "adds parameters or buffers in forward"),
     ],
 )
 def test_a_reference_that_cannot_be_judged_is_refused(opened, expression, more, reason):

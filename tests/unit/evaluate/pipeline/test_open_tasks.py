@@ -33,7 +33,7 @@ def made(monkeypatch):
     opened = []
 
     class Backend:
-        clock, host = None, type("Host", (), {"device_lock": threading.RLock()})()
+        clock, host = None, type("Host", (), {"device_lock": threading.RLock(), "in_use": None})()
 
     def open_session(backend, source, target, policy, close_oldest):
         task = type("Known", (), {"id": source.name, "target": target})()

@@ -5,7 +5,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from kernelwright.evaluate.pipeline.timed_output_check import TimedResults
+from kernelwright.evaluate.pipeline.timed_output_check import TimedResults, UnfitInputsError
+from kernelwright.evaluate.session.cases import Case
+from kernelwright.evaluate.verify.compare import Expected
+from kernelwright.evaluate.verify.finer import ANY, NONE
 from kernelwright.evaluate.verify.places import STRIPE, STRIPES
 from kernelwright.records.comparator import Calibrated, Statistical, Ties
 from kernelwright.records.policy import Policy
@@ -22,7 +25,7 @@ def one_thread():
     torch.set_num_threads(threads)
 
 
-def results(rule, dtype="float32"):
+def results(rule, dtype="float32", truth=None):
     spec = TensorSpec(name="out", shape=(ROWS, WIDTH), dtype=dtype)
     graph = SimpleNamespace(outputs=())
     task = SimpleNamespace(
@@ -31,7 +34,8 @@ def results(rule, dtype="float32"):
     session = SimpleNamespace(
         task=task, policy=Policy(), memory=SimpleNamespace(queued=False),
         allowed=lambda output, error: 1e-6, base_error=[1e-7], cases=[],
-        case_at=lambda distribution, offsets: None,
+        allowed_finer=lambda output, eagers: ANY, base_finer=[NONE],
+        case_at=lambda distribution, offsets: truth,
     )  # fmt: skip
     return TimedResults(session)
 
@@ -61,13 +65,31 @@ def test_random_results_are_looked_at_in_stripes_and_in_places_that_stay():
 
 @pytest.mark.parametrize("missing", [slice(0, ROWS // 20), slice(-ROWS // 20, None)], ids=["begin", "end"])
 def test_a_twentieth_that_is_left_out_at_an_edge_is_always_seen(missing):
-    looks, wanted = results(Calibrated()), torch.randn(ROWS, WIDTH)
-    got = wanted.clone()
+    wanted = torch.randn(ROWS, WIDTH)
+    truth = Case("as given", (), (Expected(wanted.double(), 1.0, 1e-7, 1e-6),))
+    looks, got = results(Calibrated(), truth=truth), wanted.clone()
     got[missing] = 0
     for _ in range(4):
         parts = looks.parts(0)
         assert looks.wrong(0, taken(wanted, parts), taken(wanted, parts), (parts, ())) is None
         assert looks.wrong(0, taken(got, parts), taken(wanted, parts), (parts, ())).because == "value"
+
+
+def test_a_timed_result_is_held_to_what_a_checked_one_is():
+    wanted = torch.randn(ROWS, WIDTH)
+    truth = Case("as given", (), (Expected(wanted.double(), 1.0, 1e-7, 1e-6),))
+    looks = results(Calibrated(), truth=truth)
+    parts = looks.parts(0)
+    for off, refused in ((5e-7, False), (1e-5, True)):
+        got = taken(wanted * (1 + off), parts)
+        assert (looks.wrong(0, got, taken(wanted, parts), (parts, ())) is not None) == refused
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_where_eager_is_not_finite_nothing_is_said_of_the_candidate(value):
+    looks, parts = results(Calibrated()), ((0, 10),)
+    with pytest.raises(UnfitInputsError):
+        looks.wrong(0, torch.ones(10), torch.full((10,), value), (parts, ()))
 
 
 def test_one_random_row_for_all_is_seen_when_the_contest_is_over():

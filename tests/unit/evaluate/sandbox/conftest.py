@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.messages.calls import LoadTask
+from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
 
 MARK = "the child says "
 

@@ -14,7 +14,7 @@ from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.sandbox import wire
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.messages.calls import LoadTask
+from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
 from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spawn import Warm
 

@@ -5,7 +5,7 @@ import pytest
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.child import ChildGoneError
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.messages.calls import LoadTask
+from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
 from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spawn import PrewarmedPool
 from kernelwright.execution import job

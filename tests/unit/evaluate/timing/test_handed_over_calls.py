@@ -4,7 +4,7 @@ import pytest
 
 from kernelwright.evaluate.pipeline.timing_sanity import MORE_SHARE, MORE_US, batched
 from kernelwright.evaluate.sandbox.candidate_process import Ran
-from kernelwright.evaluate.timing.clock import HANDED_OVER, MOST_IN_TURN, ROUNDS, Arm, PairedBenchmark
+from kernelwright.evaluate.timing.clock import MOST_IN_TURN, ROUNDS, Arm, PairedBenchmark
 
 HANDING = 60_000
 """Nanoseconds that handing over one call takes here."""
@@ -38,16 +38,19 @@ def benchmark(eager, candidate, **more):
     )
 
 
-def test_the_first_blocks_are_held_once_more_on_other_inputs_for_every_side():
+def test_blocks_are_held_once_more_by_lot_on_other_inputs_for_every_side():
     eager, candidate = Side(500_000), Side(100_000)
-    samples = benchmark(eager, candidate).hold(HANDED_OVER + 5, 1e9)
+    samples = benchmark(eager, candidate).hold(60, 1e9)
+    held = len(samples.in_turn_us["idle"])
+    assert 30 < held < 60, "most of them, wherever they are"
     assert {name: len(v) for name, v in samples.in_turn_us.items()} == dict.fromkeys(
-        ("idle", "eager", "candidate"), HANDED_OVER
+        ("idle", "eager", "candidate"), held
     )
-    assert samples.in_turn_us["candidate"] == pytest.approx([160.0] * HANDED_OVER)
-    assert samples.in_turn_us["idle"] == pytest.approx([60.0] * HANDED_OVER)
+    assert samples.in_turn_us["candidate"] == pytest.approx([160.0] * held)
+    assert samples.in_turn_us["idle"] == pytest.approx([60.0] * held)
+    assert samples.at_once_us["candidate"] == pytest.approx([100.0] * held)
     assert eager.met == candidate.met
-    assert len(eager.met) == eager.idle == HANDED_OVER * ROUNDS
+    assert len(eager.met) == eager.idle == held * ROUNDS
     assert {len(calls) for calls in eager.met} == {min(samples.calls, MOST_IN_TURN)}
     assert len({call for calls in eager.met for call in calls}) == sum(map(len, eager.met))
 
@@ -63,8 +66,8 @@ def test_it_is_left_out_where_there_is_nothing_to_see(why):
 @pytest.mark.parametrize(
     ("us", "more", "caught"),
     [
-        (1000, MORE_SHARE * 1000 - 1, False),
-        (1000, MORE_SHARE * 1000 + 1, True),
+        (900, MORE_SHARE * 900 - 1, False),
+        (900, MORE_SHARE * 900 + 1, True),
         (20, MORE_US - 1, False),
         (20, MORE_US + 1, True),
         (200, -50, False),

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from kernelwright.evaluate.sandbox.candidate_process import Ran
-from kernelwright.evaluate.timing.clock import MOST_CALLS, ROUNDS, SAMPLE_NS, Arm, PairedBenchmark
+from kernelwright.evaluate.timing.clock import ALONE_NS, MOST_CALLS, ROUNDS, SAMPLE_NS, Arm, PairedBenchmark
 
 WARMING_ROUNDS = 2
 NAMES = ("eager", "compile", "candidate")
@@ -103,6 +103,23 @@ def test_results_are_looked_at_before_the_next_side_runs_and_inputs_live_for_a_r
     assert turns == list(range(1, len(turns) + 1))
 
 
+def test_a_challenge_comes_among_the_rounds_of_some_blocks_and_its_time_does_not_count():
+    on = stage(candidate=lambda turn: 2_000_000)
+    challenges = []
+
+    def challenge(calls):
+        challenges.append(len(on.rounds()))
+        on.log.append("fresh challenge")
+        return [(next(on.tokens),) for _ in range(calls)]
+
+    on.benchmark.challenge = challenge
+    samples = on.benchmark.hold(60, 1e9)
+    assert len(challenges) >= 5
+    assert len(on.rounds()) == 60 * ROUNDS + len(challenges)
+    assert {at % ROUNDS for at in challenges} != {0}, "nobody can tell which round it is"
+    assert samples.us["candidate"] == pytest.approx([2000.0] * 60)
+
+
 def test_a_sample_is_the_smallest_of_its_three_rounds():
     spoiled = (30_000_000, 10_000_000, 20_000_000)
 
@@ -120,7 +137,8 @@ def test_a_sample_is_the_smallest_of_its_three_rounds():
     [
         (SAMPLE_NS * 10, 1),
         (SAMPLE_NS, 1),
-        (SAMPLE_NS // 3, 3),
+        (ALONE_NS, 1),
+        (SAMPLE_NS // 4, 4),
         (SAMPLE_NS // 20, 20),
         (SAMPLE_NS // 4000, MOST_CALLS),
         (1, MOST_CALLS),

@@ -52,10 +52,13 @@ def test_long_calls_are_few_and_short_ones_many(ns, calls):
     assert benchmark(OnDevice(lambda turn, call: ns), OnDevice(lambda turn, call: ns)).hold(4, 1e9).calls == calls
 
 
-def test_a_block_is_one_round_and_the_first_one_is_a_rehearsal():
-    slow_at_first = OnDevice(lambda turn, call: 50_000_000 if turn == WARMING else 1_000_000)
+@pytest.mark.parametrize("slow", [1, 3])
+def test_a_block_is_one_round_and_the_first_ones_are_rehearsals_until_two_agree(slow):
+    slow_at_first = OnDevice(
+        lambda turn, call: (5 + turn) * 10**7 if turn < WARMING + slow and turn >= WARMING else 10**6
+    )
     samples = benchmark(OnDevice(), slow_at_first).hold(5, 1e9)
-    assert slow_at_first.turns == WARMING + 1 + 5
+    assert slow_at_first.turns == WARMING + slow + 2 + 5
     assert samples.us["candidate"] == pytest.approx([1000.0] * 5)
 
 
@@ -70,11 +73,11 @@ def test_spoiled_blocks_are_measured_again_for_both_sides():
     readings = iter(
         [Reading(1980, 3201, 40, 300.0)] * 2 + [Reading(1500, 3201, 40, 300.0)] + [Reading(1980, 3201, 40, 300.0)] * 9
     )
-    arms = (OnDevice(lambda turn, call: 9_000_000 if turn == WARMING + 2 else 1_000_000), OnDevice())
+    arms = (OnDevice(lambda turn, call: 9_000_000 if turn == WARMING + 3 else 1_000_000), OnDevice())
     watch = Watch(read=lambda: next(readings))
     samples = benchmark(*arms, watch=watch).hold(6, 1e9)
     assert samples.us["eager"] == pytest.approx([1000.0] * 6), "the spoiled one is gone"
-    assert [s.turns for s in arms] == [WARMING + 1 + 7] * 2
+    assert [s.turns for s in arms] == [WARMING + 2 + 7] * 2
     assert watch.conditions().repeated == 1
 
 
@@ -82,7 +85,7 @@ def test_a_device_that_is_always_throttled_does_not_go_on_for_ever():
     watch = Watch(read=lambda: Reading(1980, 3201, 90, 700.0, 0x4))
     arms = OnDevice(), OnDevice()
     assert len(benchmark(*arms, watch=watch).hold(6, 1e9).us["eager"]) == 6
-    assert arms[0].turns == WARMING + 1 + 6 + MOST_REPEATS
+    assert arms[0].turns == WARMING + 2 + 6 + MOST_REPEATS
     assert watch.effect_times > 1
 
 

@@ -420,7 +420,7 @@ DYNAMIC = {
     "dtype": (("out = torch.empty_like(x, dtype=torch.float16)", LAUNCH, "return out"), "returns float16[512, 512]"),
     "host": (("out = torch.empty(512, 512)", LAUNCH, "return out"), "in the host's memory"),
     "nothing": ((EMPTY, "return out"), "launches no kernel"),
-    "number": ((EMPTY, LAUNCH, "return 3"), "expected tensors"),
+    "number": ((EMPTY, LAUNCH, "return 3"), "returns int64[]"),
     "address": ((EMPTY, LAUNCH.replace("out, x.numel()", "out, x.data_ptr()"), "return out"), "tensors lie elsewhere"),
     "stream": ((EMPTY, "torch.cuda.Stream()", LAUNCH, "return out"), "there is no GPU in this process"),
     "swallowed": (

@@ -73,7 +73,7 @@ def test_parameters_by_name_and_by_order(run):
     for name in ("weight", "scale.gamma"):
         assert torch.equal(run(PARAMETERS, x, parameters={name: w}, task=task)[0], x * w)
     fault = run(ADD, x, x, parameters={"gamma": torch.randn(6)}, task=task)
-    assert isinstance(fault, Fault)
+    assert fault.kind == "build"
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,16 @@ def test_probabilities_indices_and_masks_stay_as_drawn(distribution, x, kind):
 
 def test_scaling_and_negation_do_what_they_say():
     x = drawn(Domain.REAL)
-    for name, factor in (("times 3", 3), ("times 0.01", 0.01), ("negated", -1)):
+    for name, factor in (("times 3", 3), ("negated", -1)):
         assert torch.equal(apply(BY_NAME[name], x, spec(), seeded()), x * factor)
+
+
+@pytest.mark.parametrize("domain", [Domain.REAL, Domain.NON_NEGATIVE])
+def test_where_there_are_signs_a_few_small_elements_have_the_other(domain):
+    x = torch.rand(100, 100, generator=seeded(7))
+    changed = apply(BY_NAME["times 0.01"], x, spec(domain, shape=(100, 100)), seeded())
+    assert torch.equal(changed.abs(), x * 0.01)
+    assert (0 < int((changed < 0).sum()) <= 16) == (domain is Domain.REAL)
 
 
 def test_one_element_is_huge_and_the_others_are_as_drawn():

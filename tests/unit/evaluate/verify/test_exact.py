@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kernelwright.evaluate.verify.exact import Identical, Stepped, rounded, rounding_share, share_off
+from kernelwright.evaluate.verify.exact import Identical, Stepped, rounded, share_off
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
 from kernelwright.records.tensor import TensorSpec
 
@@ -70,9 +70,15 @@ def test_masks_are_steps_of_one():
     assert share_off(got, value) == 0.03
 
 
-def test_the_share_on_an_edge_grows_with_the_magnitude_and_is_bounded():
-    small, large = (torch.full((9,), v) for v in (1, 1_000_000_000))
-    assert rounding_share(small, 2.0**-23) < rounding_share(large, 2.0**-23) == 0.01
+@pytest.mark.parametrize("rare", [False, True])
+def test_most_of_the_rarer_of_true_and_false_must_be_right(rare):
+    value = torch.full((10_000,), not rare)
+    value[:150] = rare
+    rule = Stepped(value, 0.001, 0.02)
+    some, none = value.clone(), torch.full_like(value, not rare)
+    some[:30] = not rare
+    assert rule.judge([some])[1] is None
+    assert rule.judge([none])[1].because == "value"
 
 
 def graph(*operations):

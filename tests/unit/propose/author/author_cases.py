@@ -81,6 +81,12 @@ def _spec(name, tensor):
     return TensorSpec(name=name, shape=tuple(tensor.shape), dtype=_dtype(tensor), domain=domain)
 
 
+def _results(n):
+    found = n.meta.get("val")
+    tensors = found if isinstance(found, list | tuple) else [found]
+    return tuple(_spec(n.name, t) for t in tensors if isinstance(t, torch.Tensor))
+
+
 def _graph(program):
     signature = program.graph_signature
     real = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
@@ -103,7 +109,7 @@ def _graph(program):
             named = [a.name for a in n.target._schema.arguments]
             op, pairs = str(n.target), [*zip(named, n.args, strict=False), *n.kwargs.items()]
         arguments = tuple(Argument(name=a, value=value(v)) for a, v in pairs)
-        return OpNode(name=n.name, op=op, arguments=arguments, result=(), bytes=0, flops=0)
+        return OpNode(name=n.name, op=op, arguments=arguments, result=_results(n), bytes=0, flops=0)
 
     calls = [n for n in program.graph.nodes if n.op == "call_function"]
     names = [n.name for n in program.graph.nodes if n.op == "placeholder" and n.name not in real]

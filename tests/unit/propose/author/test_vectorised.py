@@ -16,10 +16,7 @@ from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.cpp import cpp_default
 from kernelwright.propose.author.source.cpp import write_cpp
 
-JUSTIFIED = {
-    "sin_default": "the C library's: no vector code of ours is right for every argument",
-    "cos_default": "as sin",
-}
+JUSTIFIED: dict[str, str] = {}
 """Loops that are not vector code, and why."""
 
 

@@ -22,8 +22,8 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 REWRITE = os.environ.get("REWRITE_SNAPSHOTS") == "1"
 """With this the golden texts are written anew: read the difference before it is committed."""
 ORDER = [
-    "Task", "Host context", "Reference", "Hardware", "Candidate", "Compiler log", "Mismatch", "Profile",
-    "History", "Technique", "Techniques", "Advice", "Instruction", "Reply",
+    "Task", "Host context", "Reference", "Hardware", "How it is judged", "Figures", "Candidate", "Compiler log", "Mismatch",
+    "Profile", "History", "Technique", "Techniques", "Advice", "Instruction", "Reply",
 ]  # fmt: skip
 ADVISED = '{"bottleneck": "memory", "method": "vector loads", "plan": "float4"}'
 WRITERS = [
@@ -211,7 +211,7 @@ def test_a_hostile_candidate_stays_data(facts, brief, attempt):
     task = brief(parent, attempt(2, source=HOSTILE), intent="repair", hint=HOSTILE)
     made = Prompts().render("coder-repair", values(Facts(task, "cpp", advice=HOSTILE), CODE))
     assert made.user.count(HOSTILE) == 4
-    assert headings(made.user)[4:] == ["Candidate", "Mismatch", "History", "Advice", "Instruction", "Reply"]
+    assert headings(made.user)[5:] == ["Candidate", "Mismatch", "History", "Advice", "Instruction", "Reply"]
 
 
 def test_a_long_log_is_cut_and_says_so(brief, attempt):
@@ -255,4 +255,6 @@ def test_every_part_is_used(facts):
         used |= Prompts().render("coder-seed", shown(facts("coder-seed", language))).files.keys()
     folder = files("kernelwright.propose.llm").joinpath("prompts")
     assert {f"parts/{file.name}" for file in folder.joinpath("parts").iterdir()} <= used
-    assert {file.name for file in folder.iterdir() if file.is_file()} - used == {"again.md", "again-tools.md"}
+    assert {file.name for file in folder.iterdir() if file.is_file()} - used == {
+        "again.md", "again-tools.md", "navigator-apply-technique.md", "graph-reason.md", "graph-relabel.md",
+    }  # fmt: skip

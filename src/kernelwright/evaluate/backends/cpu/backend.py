@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,7 +57,15 @@ def open_host() -> Host:
 
 def host_of(warm: Warm, cores: int) -> Host:
     """This machine's CPU with a warm parent that has been started."""
-    return Host(warm, Device(kind="cpu", name=_cpu_name(), cores=cores, cache_bytes=_last_cache()))
+    device = Device(
+        kind="cpu",
+        name=_cpu_name(),
+        cores=cores,
+        cache_bytes=_last_cache(),
+        caches=tuple(level.holds for level in levels() if level.name != "memory"),
+        vector_bits=_vector_bits(),
+    )
+    return Host(warm, device)
 
 
 class CpuBackend:
@@ -170,6 +179,16 @@ def _cpu_name() -> str:
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _vector_bits() -> int:
+    try:
+        flags = set(re.findall(r"[a-z0-9_]+", Path("/proc/cpuinfo").read_text()))
+    except OSError:
+        return 0
+    return next(
+        (bits for flag, bits in (("avx512f", 512), ("avx2", 256), ("sse2", 128), ("asimd", 128)) if flag in flags), 0
+    )
 
 
 def _last_cache() -> int:

@@ -1,7 +1,9 @@
 """The clock for candidates on this machine's cores: the grader's own, outside their process; and the limits of the cores.
 
-Ceilings are read bandwidths by cache level. The floor asks what the compulsory bytes cost at 1.5 times the bandwidth measured
-on the smallest level of cache that holds them; faster than that, a kernel did not read its inputs.
+Ceilings are read bandwidths by cache level. The floor asks what the compulsory bytes cost: what the caches may hold, since the
+grader has just written it, at a rate that no core's loads exceed, and the rest at 1.5 times the bandwidth measured on main
+memory; faster than that, a kernel did not read its inputs. A bandwidth of a cache is not asked: measured on a busy machine it
+would refuse honest kernels.
 """
 
 import os
@@ -22,6 +24,7 @@ from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.timing.clock import OUTSIDE
 from kernelwright.evaluate.timing.conditions import Watch
+from kernelwright.evaluate.timing.load import LoadMeter
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.tensor import TensorSpec
@@ -30,6 +33,8 @@ MARGIN = 1.5
 FLOPS_PER_CYCLE = 64
 HERTZ = 5.5e9
 """Generous for any core sold so far: two 16-lane fused multiply-adds a cycle."""
+LOADED_PER_CYCLE = 128
+"""Bytes that a core loads from its nearest cache, at most: two full lines a cycle."""
 
 PROBE = """\
 #include <cstddef>
@@ -97,9 +102,10 @@ def probe(level: Level) -> Candidate:
                      "-fno-trapping-math"), defines=defines)  # fmt: skip
 
 
-def floor_us(size: int, flops: int, gbps: float, cores: int) -> float:
-    """Microseconds that no honest kernel can undercut."""
-    memory = size / (MARGIN * gbps * 1e3)
+def floor_us(size: int, flops: int, gbps: float, cores: int, cached: int = 0) -> float:
+    """Microseconds that no honest kernel can undercut; `gbps` is main memory's, and `cached` what the caches hold."""
+    beyond = max(0, size - cached)
+    memory = beyond / (MARGIN * gbps * 1e3) + (size - beyond) / (cores * HERTZ * LOADED_PER_CYCLE) * 1e6
     arithmetic = flops / (cores * HERTZ * FLOPS_PER_CYCLE) * 1e6
     return max(memory, arithmetic)
 
@@ -131,11 +137,12 @@ class CpuClock:
 
     def floor_us(self, size: int, flops: int) -> float:
         """See `Clock.floor_us`."""
-        return floor_us(size, flops, self.ceiling_gbps(size), self._host.device.cores)
+        cached = sum(level.holds for level in levels()[-2:-1])
+        return floor_us(size, flops, self.ceiling_gbps(size), self._host.device.cores, cached)
 
     def watch(self) -> Watch:
-        """A CPU is not watched."""
-        return Watch()
+        """A CPU has no clocks that could be read for sure; what else it does is looked at."""
+        return Watch(meter=LoadMeter())
 
     def _measure(self, level: Level) -> float:
         candidate = probe(level)

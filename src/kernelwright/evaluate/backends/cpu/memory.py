@@ -28,6 +28,8 @@ class HostMemory:
     """Implements `Memory`."""
 
     device, queued = "cpu", False
+    holds, sliced, placed = True, False, ""
+    weaker: tuple[str, ...] = ()
 
     def __init__(self, task: Task, reference: CandidateProcess, policy: Policy) -> None:
         self._task, self._reference = task, reference
@@ -56,11 +58,15 @@ class HostMemory:
 
     def draw(self, seed: int, offsets: Sequence[int]) -> None:
         """See `Memory.draw`."""
+        for i, (spec, values) in enumerate(zip(self._inputs, self.drawn(seed), strict=True)):
+            self.window(i, offsets[i], spec).copy_(values)
+
+    def drawn(self, seed: int) -> list[torch.Tensor]:
+        """See `Memory.drawn`."""
         found = self._reference.ask(Draw(seed=seed)).tensors
         if [f.shape for f in found] != [t.shape for t in self._inputs]:
             raise ChildRaisedError("ShapesChange", "get_inputs returned other shapes than before")
-        for i, (spec, result) in enumerate(zip(self._inputs, found, strict=True)):
-            self.window(i, offsets[i], spec).copy_(self._reference.read(result))
+        return [self._reference.read(result) for result in found]
 
     def initial_parameters(self) -> None:
         """See `Memory.initial_parameters`."""
@@ -75,6 +81,13 @@ class HostMemory:
         return fill.fill(distribution, [self.layout.distribution(s, slot) for s in self._inputs], drawn)
 
     def present(self, fill: Fill, case: Case) -> None:
+        """Every case has a place of its own."""
+
+    def box(self, item_bytes: int = 0) -> int:
+        """Results stay in the children's memory."""
+        return 0
+
+    def overwritten(self) -> None:
         """Every case has a place of its own."""
 
     def forget(self) -> None:

@@ -24,6 +24,7 @@ from kernelwright.evaluate.sandbox.messages.calls import (
     RunInTurn,
     TakeParameters,
     TellLibraryShare,
+    TellPrecision,
 )
 from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
@@ -142,6 +143,7 @@ def loaded_module(trial: Trial, host: Host, instruments: Callable[[], Instrument
             again=lambda case: _process(trial, host, private=True)[0],
             instruments=instruments,
             guarded=False,
+            flags=lambda: process.ask(TellPrecision()).flags,
             library_share=lambda: process.library_share(trial.session.cases[0].offsets),
         )
     finally:
@@ -165,6 +167,7 @@ def _process(trial: Trial, host: Host, private: bool = False) -> tuple[ModulePro
         headers=made,
         private=private,
         constant=constant,
+        flags=session.task.numerics.flags,
         files=descriptors,
     )
     try:

@@ -91,7 +91,7 @@ class CppCandidateProcess(CandidateProcess):
         self.calls += len(calls)
         results = self.placed(calls)
         outs = [[found.address for found in call] for call in results]
-        ran, response = self._put(RunPlaced(calls=calls, outs=outs))
+        ran, response = self._put(RunPlaced.of(calls, outs))
         self.must_own(results)
         return Ran(results, response.outside_ns, max(1, ran.ns), response.cpu_ns)
 

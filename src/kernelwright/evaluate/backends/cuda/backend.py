@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.backends.backend import CloseOldest, Prepared, Reference
 from kernelwright.evaluate.backends.cuda.clock import CudaClock
+from kernelwright.evaluate.backends.cuda.footprint import BESIDE, EAGER_TIMES
 from kernelwright.evaluate.backends.cuda.loading import loaded_model, loaded_plan
 from kernelwright.evaluate.backends.cuda.machine import CudaMachine
 from kernelwright.evaluate.backends.cuda.memory import DeviceMemory, rest
@@ -20,6 +22,7 @@ from kernelwright.evaluate.backends.cuda.versions import driver_versions, toolki
 from kernelwright.evaluate.backends.host import Host, common_versions
 from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
 from kernelwright.evaluate.languages.artifact import Library, Program
+from kernelwright.evaluate.sandbox.messages.tasks import EstimateTask
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import OriginalTask
 from kernelwright.evaluate.session.session import Session
@@ -86,13 +89,24 @@ class CudaBackend:
     def reference(self, policy: Policy) -> Reference:
         """See `Backend.reference`."""
         process = CudaCandidateProcess(self.host.warm.spawn("reference_cuda", reference_jail(REFERENCE_BYTES)), LIMIT_S)
+        process.is_reference = True
 
         def opened(original: OriginalTask, close_oldest: CloseOldest) -> Session:
-            task = original.task
-            memory = DeviceMemory(task, process, policy, lambda nbytes: self._make_room(nbytes, close_oldest))
-            return Session(original, task, process, policy, memory)
+            memory = DeviceMemory(original, process, policy, lambda nbytes: self._make_room(nbytes, close_oldest))
+            try:
+                return Session(original, original.task, process, policy, memory)
+            except BaseException:
+                # Nobody else knows of it.
+                memory.close()
+                raise
 
-        return Reference(process, opened)
+        def make_room(source: str, close_oldest: CloseOldest) -> None:
+            total = torch.cuda.mem_get_info()[1]
+            process.relieve = partial(self._make_room, total, close_oldest)
+            eager = process.ask(EstimateTask(source=source)).nbytes
+            self._make_room(min(total, EAGER_TIMES * eager + BESIDE) if eager else total // 2, close_oldest)
+
+        return Reference(process, opened, make_room)
 
     def activate(self, session: Session) -> None:
         """It is this task's turn: the reference of the one before keeps no memory for a next call."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_plan
 from kernelwright.evaluate.backends.cuda.machine import CudaMachine
-from kernelwright.evaluate.backends.cuda.memory import limit_s, outbox_size
+from kernelwright.evaluate.backends.cuda.memory import limit_s
 from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess, PlanCandidateProcess
 from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.languages.cuda.compilers import architecture
@@ -59,7 +59,7 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
         process.off = trial.policy.disabled
     try:
         with trial.timed("load"):
-            process.load(program, session.share(), len(session.inputs))
+            process.load(program, session.share(), len(session.inputs), box=session.memory.box())
         with trial.timed("verify"):
             facts = _chosen(trial, process, program)
         yield Loaded(
@@ -200,7 +200,7 @@ def _load(
 ) -> ModelLoaded:
     session, workload = trial.session, trial.session.task.workload
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
-    outbox = process.open_outbox(max(outbox_size(workload.outputs), copies))
+    outbox = process.open_outbox(max(session.memory.box(), copies))
     sizes, descriptors = session.share()
     extension = None
     if BUILDERS[trial.candidate.language].EXTENSION:

@@ -12,7 +12,9 @@ from kernelwright.knowledge.hardware import Hardware, hardware
 
 LAUNCHER_JAIL = Jail(directory="/", memory_bytes=1 << 40)
 """No program is started there: the code arrives compiled."""
-GPU_JAIL = Jail(directory="/", may_execute=True, memory_bytes=1 << 40, tmpfs_bytes=1 << 30)
+USER = {"USER": "kernelwright"}
+"""What torch.compile inside a candidate names its cache by; its real user has no name."""
+GPU_JAIL = Jail(directory="/", may_execute=True, memory_bytes=1 << 40, tmpfs_bytes=1 << 30, environment=USER)
 
 
 class CudaMachine:

@@ -9,21 +9,22 @@ from dataclasses import dataclass
 
 import torch
 
-from kernelwright.evaluate.backends.cuda.footprint import OUTBOX, Footprint, fit, wide
+from kernelwright.evaluate.backends.cuda.footprint import OUTBOX, Footprint, Need, fit, wide
 from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.messages.calls import DrawInto, MapDeviceArena, PutState, Release
-from kernelwright.evaluate.session.cases import Case
+from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.expectations import watched_bytes
 from kernelwright.evaluate.session.layout import Layout
 from kernelwright.evaluate.session.session import Fill, Session, Shared, admitted_regimes
 from kernelwright.evaluate.timing.clock import MOST_CALLS, SAMPLE_NS
 from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import Task
-from kernelwright.records.tensor import TensorSpec
+from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
+MIN_BOX = 64 << 20
+"""Room for results that is not worth saving."""
 ENDING_S = 3.0
 """How long a kernel that traps may take to be told of, in seconds: the driver tidies up first."""
 
@@ -43,21 +44,23 @@ class DeviceMemory:
     device, queued = "cuda", True
 
     def __init__(
-        self, task: Task, reference: CudaCandidateProcess, policy: Policy, room: Callable[[int], None]
+        self, original: OriginalTask, reference: CudaCandidateProcess, policy: Policy, room: Callable[[int], None]
     ) -> None:
+        task = original.task
         self._task, self._reference = task, reference
         self._inputs, self._parameters = task.workload.tensors, task.workload.parameters
         self._recipes: dict[str, Recipe] = {}
         self._placed_distribution = ""
-        self.footprint = _footprint(task, reference, policy, room)
+        self.footprint = _footprint(original, reference, policy, room)
         """What it takes of the device, fixed when it is opened."""
-        self.layout = Layout(self.footprint.kept, self.footprint.spare, distributions=1)
+        self.layout = Layout(self.footprint.kept, self.footprint.spare, 1, self.footprint.shared)
+        self.holds, self.sliced, self.weaker = self.footprint.held, self.footprint.sliced, self.footprint.weaker
         layout = self.layout
         capacities = [*map(layout.input_bytes, self._inputs), *map(layout.parameter_bytes, self._parameters)]
         self._arena = CudaArena(capacities)
         is_wide = wide(task.workload.outputs)
         reference.narrow = not is_wide
-        box = max(outbox_size(task.workload.outputs, 8 if is_wide else 4), watched_bytes(task))
+        box = max(self.box(8 if is_wide else 4), watched_bytes(task))
         outbox = reference.open_outbox(box)
         sizes, descriptors = self.share()
         reference.ask(MapDeviceArena(sizes=sizes, outbox=reference.outbox_bytes, files=(*descriptors, outbox)))
@@ -73,11 +76,31 @@ class DeviceMemory:
     def most_calls(self) -> int:
         """Calls whose results fit the smallest outbox together."""
         outputs = self._task.workload.outputs
-        return max(1, min(MOST_CALLS, outbox_size(outputs) // sum(o.nbytes + 3 * 4096 for o in outputs)))
+        return max(1, min(MOST_CALLS, self.box() // sum(o.nbytes + 3 * 4096 for o in outputs)))
+
+    def box(self, item_bytes: int = 0) -> int:
+        """See `Memory.box`."""
+        return outbox_size(self._task.workload.outputs, item_bytes, self.footprint.box)
+
+    def overwritten(self) -> None:
+        """See `Memory.overwritten`."""
+        if self.layout.shared:
+            self._placed_distribution = ""
+
+    @property
+    def placed(self) -> str:
+        """See `Memory.placed`."""
+        return self._placed_distribution
 
     def draw(self, seed: int, offsets: Sequence[int]) -> None:
         """See `Memory.draw`."""
         self._reference.ask(DrawInto(seed=seed, offsets=offsets))
+
+    def drawn(self, seed: int) -> list[torch.Tensor]:
+        """See `Memory.drawn`: by way of the first spare place, which is written anew before each call."""
+        offsets = [self.layout.place(spec, 0) for spec in self._inputs]
+        self.draw(seed, offsets)
+        return [self.window(i, o, s).clone() for i, (o, s) in enumerate(zip(offsets, self._inputs, strict=True))]
 
     def initial_parameters(self) -> None:
         """See `Memory.initial_parameters`."""
@@ -120,13 +143,15 @@ class DeviceMemory:
         return made
 
 
-def _footprint(task: Task, reference: CudaCandidateProcess, policy: Policy, room: Callable[[int], None]) -> Footprint:
+def _footprint(
+    original: OriginalTask, reference: CudaCandidateProcess, policy: Policy, room: Callable[[int], None]
+) -> Footprint:
     rest(reference, collect=True)
-    workload, distributions, seeds = task.workload, len(admitted_regimes(task, policy)), policy.seeds
-    total = torch.cuda.mem_get_info()[1]
-    room(fit(workload, distributions, seeds, total).nbytes)
-    free = torch.cuda.mem_get_info()[0]
-    return fit(workload, distributions, seeds, free)
+    task = original.task
+    count = len(admitted_regimes(task, policy))
+    need = Need(task.workload, count, policy.seeds, original.scratch_bytes, original.rows_apart)
+    room(fit(need, torch.cuda.mem_get_info()[1]).nbytes)
+    return fit(need, torch.cuda.mem_get_info()[0])
 
 
 def rest(reference: CandidateProcess, collect: bool = False) -> None:
@@ -134,11 +159,11 @@ def rest(reference: CandidateProcess, collect: bool = False) -> None:
     reference.ask(Release(collect=collect))
 
 
-def outbox_size(outputs: Sequence[TensorSpec], item_bytes: int = 4) -> int:
-    """Room for one call's results at this many bytes an element, and for a sample's calls where that is not much."""
-    one = sum(item_bytes * o.numel + 4096 for o in outputs)
-    sample = MOST_CALLS * sum(o.nbytes + 4096 for o in outputs)
-    return max(one, min(OUTBOX, sample))
+def outbox_size(outputs: Sequence[TensorSpec], item_bytes: int = 0, most: int = OUTBOX) -> int:
+    """Room for one call's results, floats at this many bytes at least, and for a sample's calls up to `most` bytes."""
+    one = sum(max(item_bytes if o.floating else 0, ITEM_BYTES[o.dtype]) * o.numel + 4096 for o in outputs)
+    sample = MOST_CALLS * sum(o.nbytes + 3 * 4096 for o in outputs)
+    return max(one, min(max(most, MIN_BOX), sample))
 
 
 def limit_s(session: Session) -> float:

@@ -82,6 +82,26 @@ class CudaCandidateProcess(CandidateProcess):
         """As a program calls that needs every result: the device is waited for after each call, the L2 is warm."""
         return self._ran(calls, False, variant, "waiting")
 
+    def capture(self, calls: Sequence[Sequence[int]]) -> None:
+        """Make one graph of these calls, with the parameters that it was given last.
+
+        Raises:
+            ChildRaisedError: they cannot be captured.
+            as `ask`.
+        """
+        self.ask(RunOnDevice(calls=calls, how=Clocking(clock="capture")))
+
+    def replay(self, calls: Sequence[Sequence[int]]) -> Ran:
+        """The captured calls on what lies at their places now; no calls: what an empty question takes.
+
+        Raises:
+            as `ask`.
+        """
+        self.calls += len(calls)
+        _, response = self._put(RunOnDevice(calls=calls, how=Clocking(clock="replay")))
+        results = self._results(len(calls), "") if calls else ()
+        return Ran(results, response.outside_ns, 1, response.cpu_ns)
+
     def overhead_us(self, offsets: Sequence[int], calls: int = OVERHEAD_CALLS) -> float:
         """What its clock says of a kernel that does nothing, in microseconds: the mean of the middle half of its calls.
 
@@ -177,6 +197,7 @@ class PlanCandidateProcess(CudaCandidateProcess):
         arena: tuple[Sequence[int], Sequence[int]],
         inputs: int,
         private: Sequence[TensorSpec] = (),
+        box: int = OUTBOX,
     ) -> ProgramLoaded:
         """Hand over the arena (sizes and descriptors of its segments) and the program.
 
@@ -186,7 +207,7 @@ class PlanCandidateProcess(CudaCandidateProcess):
             as `ask`; ChildRaisedError: none of its plans can be launched on this device.
         """
         copies = sum(t.nbytes + LINE for t in private)
-        outbox = self.open_outbox(max(self.room(self._outputs, 1 if private else MOST_CALLS), copies))
+        outbox = self.open_outbox(max(self.room(self._outputs, 1 if private else MOST_CALLS, box), copies))
         modules = [_sealed(m) for m in program.modules]
         sizes, descriptors = arena
         command = LoadProgram(
@@ -209,10 +230,10 @@ class PlanCandidateProcess(CudaCandidateProcess):
         """Kernels read them where they lie."""
 
     @staticmethod
-    def room(outputs: Sequence[TensorSpec], calls: int) -> int:
-        """Bytes for one call's results, and for as many more as are affordable."""
+    def room(outputs: Sequence[TensorSpec], calls: int, box: int = OUTBOX) -> int:
+        """Bytes for one call's results, and for as many more as are affordable, up to `box`."""
         one = sum(_slot(o) for o in outputs)
-        return max(one, min(OUTBOX, calls * one))
+        return max(one, min(box, calls * one))
 
     def most_calls(self) -> int:
         """Calls whose results fit together."""

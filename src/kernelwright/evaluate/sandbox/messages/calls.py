@@ -1,19 +1,21 @@
 """What processes that compute are asked: the reference, candidates, the launcher."""
 
+import struct
+from collections.abc import Sequence
 from math import prod
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool
 
-from kernelwright.evaluate.sandbox.messages.base import Address, Command, Done, Many, Reply, Text, Whole
+from kernelwright.evaluate.sandbox.messages.base import Address, Command, Count, Done, Many, Reply, Text, Whole
 from kernelwright.records.base import Record
 from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.launch import LaunchPlan
-from kernelwright.records.numerics import Flags, NumericsMode
+from kernelwright.records.numerics import Flags
 from kernelwright.records.task import Workload
-from kernelwright.records.tensor import ITEM_BYTES, Scalar, TensorSpec
+from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 Told = dict[Text, StrictBool | Text]
 """Flags, by name."""
@@ -86,9 +88,9 @@ class RanInTurn(Reply):
 class Clocking(Record):
     """How calls on a device are timed."""
 
-    clock: Literal["none", "each", "waiting", "overhead"] = "none"
+    clock: Literal["none", "each", "waiting", "overhead", "capture", "replay"] = "none"
     """`each` call by itself, `waiting` for the device after every call; `overhead`: as `each`, of a kernel that does
-    nothing."""
+    nothing. `capture`: all calls become one CUDA graph, and `replay` runs the last one, whatever calls it is given."""
     busy_ns: int = 0
     """How long the device is kept busy before a call."""
     watched: bool = False
@@ -164,32 +166,6 @@ class DescribeInputs(Command[Described]):
 
 
 # --- the reference ---------------------------------------------------------------------------------------------------
-
-
-class TaskLoaded(Reply):
-    """The task as data, without its graph."""
-
-    inputs: Many[TensorSpec | Scalar]
-    parameters: Many[TensorSpec]
-    outputs: Many[TensorSpec]
-    mutates_inputs: bool
-    mutates_state: bool
-    random: Many[bool]
-    """Of each output: whether two calls on the same inputs differ."""
-    finite: bool
-    init: Text | None
-    """The constructor's arguments as Python text; None where they have no literal."""
-    flags: Told
-    """As the task's own code left them."""
-
-
-class LoadTask(Command[TaskLoaded]):
-    """Run the task's file, build the model and describe it."""
-
-    kind: Literal["load_task"] = "load_task"
-    source: str
-    threads: int
-    numerics: NumericsMode = "as-is"
 
 
 class TaskReduced(Reply):
@@ -278,6 +254,8 @@ class Prepare(Command[Prepared]):
     calls: tuple[Offsets, ...] = ()
     """Windows on which a baseline is tried."""
     nodes: tuple[str, ...] = ()
+    sliced: bool = False
+    """`fp64` goes in slices of rows."""
 
 
 class Precision(Reply):
@@ -325,11 +303,28 @@ class LoadLibrary(Command[LibraryLoaded]):
 
 
 class RunPlaced(Command[Ran]):
-    """As `Run`, with results at the addresses in `outs`."""
+    """As `Run`, with results at given addresses.
+
+    What the child's side of it takes is part of a call's time, and in the candidate's reach: it must be worth no cheat's
+    while. So the numbers travel as they lie in memory, and nothing is read of them but their count.
+    """
 
     kind: Literal["run_placed"] = "run_placed"
-    calls: tuple[Offsets, ...]
-    outs: tuple[tuple[int, ...], ...]
+    count: Count
+    numbers: str
+    """Signed 64-bit numbers in hexadecimal digits: of each call the offsets, then the addresses of its results."""
+
+    @classmethod
+    def of(cls, calls: Sequence[Sequence[int]], outs: Sequence[Sequence[int]]) -> "RunPlaced":
+        """The calls at these offsets, with results at these addresses."""
+        numbers = [n for offsets, places in zip(calls, outs, strict=True) for n in (*offsets, *places)]
+        return cls(count=len(calls), numbers=struct.pack(f"<{len(numbers)}q", *numbers).hex())
+
+    @property
+    def rows(self) -> list[tuple[int, ...]]:
+        """The numbers of each call."""
+        data = bytes.fromhex(self.numbers)
+        return list(struct.iter_unpack(f"<{len(data) // 8 // self.count}q", data))
 
 
 class LoadInterpreted(Command[Done]):
@@ -386,6 +381,8 @@ class LoadModule(Command[ModelLoaded]):
     headers: str | None = None
     """Folder of torch's precompiled headers, for a candidate that builds an extension when it is imported."""
     private: bool = False
+    flags: Flags = Field(default={})
+    """What fp32 arithmetic depends on, as the reference has it."""
     constant: bool = False
 
 

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.messages import calls, tools
+from kernelwright.evaluate.sandbox.messages import calls, tasks, tools
 from kernelwright.evaluate.sandbox.messages.base import Command, Question, refused
 from kernelwright.records.base import Record
 
 AnyCommand = Command[Any]
-REFERENCE = (calls.LoadTask, calls.ExportGraph, calls.TakeParameters, calls.Prepare)
+REFERENCE = (tasks.LoadTask, calls.ExportGraph, tasks.Widen, calls.TakeParameters, calls.Prepare)
 ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
     "reference": (
         *REFERENCE,
@@ -25,6 +25,7 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
     ),
     "reference_cuda": (
         *REFERENCE,
+        tasks.EstimateTask,
         calls.DrawInto,
         calls.PutState,
         calls.MapDeviceArena,
@@ -41,6 +42,7 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
         calls.RunInTurn,
         calls.DescribeInputs,
         calls.TellLibraryShare,
+        calls.TellPrecision,
     ),
     "interpreted": (calls.LoadInterpreted, calls.Run),
     "cuda": (

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from math import prod
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.author.plan.expr import At, Call, Combine, Const, Count, Expr, Kind, Load, Reduce
+from kernelwright.propose.author.plan.expr import At, Call, Combine, Const, Count, Expr, Index, Kind, Load, Reduce
+from kernelwright.propose.author.plan.positions import flattened, quotient, remainder
 from kernelwright.records.graph import Infinity, OpNode, Ref
 from kernelwright.records.graph import Value as Literal
 from kernelwright.records.tensor import TensorSpec
@@ -55,15 +56,40 @@ class Axes:
         left, right = self.resolve(left), self.resolve(right)
         if left == right:
             return
+        if self.size(left) != self.size(right):
+            raise ProposeError(f"dimensions of {self.size(left)} and {self.size(right)} elements that should be one")
         if len(left) == 1 and left[0] not in right:
             self._bound[left[0]] = right
         elif len(right) == 1 and right[0] not in left:
             self._bound[right[0]] = left
-        elif [self.size((a,)) for a in left] == [self.size((b,)) for b in right]:
-            for a, b in zip(left, right, strict=True):
-                self.unify((a,), (b,))
         else:
-            raise ProposeError("two views of one tensor split it in ways that do not line up")
+            self._refine(list(left), list(right))
+
+    def _refine(self, left: list[int], right: list[int]) -> None:
+        """Split what is longer until both dimensions have axes of the same lengths."""
+        while left and right:
+            a, b = left.pop(0), right.pop(0)
+            if self._size[a] > self._size[b]:
+                a, rest = self.split(a, self._size[a] // self._size[b])
+                left.insert(0, rest)
+            elif self._size[b] > self._size[a]:
+                b, rest = self.split(b, self._size[b] // self._size[a])
+                right.insert(0, rest)
+            if self._size[a] != self._size[b]:
+                raise ProposeError("two views of one tensor split it in ways that do not line up")
+            self.unify((a,), (b,))
+
+    def split(self, axis: int, inner: int) -> tuple[int, int]:
+        """An axis as two, of which the second has `inner` elements.
+
+        Raises:
+            ProposeError: they do not divide it.
+        """
+        if self._size[axis] % inner:
+            raise ProposeError("a view that splits an axis unevenly")
+        pair = (self._new(self._size[axis] // inner), self._new(inner))
+        self._bound[axis] = pair
+        return pair
 
     def broadcast(self, *shapes: Shape) -> Shape:
         """The common shape of operands, lined up from the right; unifies what meets."""
@@ -81,16 +107,22 @@ class Axes:
         """The same elements in the same order under other sizes.
 
         Raises:
-            ProposeError: a dimension would have to be split.
+            ProposeError: an axis would have to be split unevenly.
         """
         left = [axis for dim in shape for axis in self.resolve(dim)]
         out: list[Dim] = []
         for size in self._complete(left, sizes):
             dim: list[int] = []
-            while prod(self._size[a] for a in dim) < size and left:
-                dim.append(left.pop(0))
-            if prod(self._size[a] for a in dim) != size:
-                raise ProposeError("a view that splits an axis")
+            missing = size
+            while missing > 1 and left:
+                axis = left.pop(0)
+                if self._size[axis] > missing:
+                    axis, rest = self.split(axis, self._size[axis] // missing)
+                    left.insert(0, rest)
+                if missing % self._size[axis]:
+                    raise ProposeError("a view that splits an axis unevenly")
+                missing //= self._size[axis]
+                dim.append(axis)
             out.append(tuple(dim))
         return tuple(out)
 
@@ -103,6 +135,8 @@ class Axes:
 
 BOOLEAN = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not"})
 """Calls whose result is a truth value."""
+WHOLE = frozenset({"add", "sub", "mul", "max", "min", "neg", "abs", "quotient", "remainder"})
+"""Calls that give integers for integers."""
 
 
 @dataclass(frozen=True)
@@ -140,17 +174,81 @@ class Builder:
         return Value(Const(float(operand), kind), ())
 
     def call(self, op: str, *operands: Operand) -> Value:
-        """A pointwise operation with broadcasting. Arithmetic turns integers and truths into floats."""
-        values = [self.value(o) for o in operands]
-        shape = self.axes.broadcast(*(v.shape for v in values))
+        """A pointwise operation with broadcasting. Arithmetic keeps integers, and turns truths into floats."""
+        values, shape = self.aligned([self.value(o) for o in operands])
         exprs = [v.expr for v in values]
         if op == "where":
             exprs[1:] = _alike(exprs[1:])
             return Value(Call(op, tuple(exprs), exprs[1].kind), shape)
         if op in ("and", "or", "not"):
             return Value(Call(op, tuple(exprs), "bool"), shape)
+        if op in WHOLE and all(e.kind == "int" for e in exprs):
+            return Value(Call(op, tuple(exprs), "int"), shape)
         exprs = _alike(exprs) if op in BOOLEAN else [as_float(e) for e in exprs]
         return Value(Call(op, tuple(exprs), "bool" if op in BOOLEAN else "float"), shape)
+
+    def aligned(self, values: Sequence[Value]) -> tuple[list[Value], Shape]:
+        """The operands of a pointwise operation, and its shape.
+
+        One of two that run over the same axes in different places, as a tensor and its transpose do, is given axes of
+        its own; so is one that would come to run over an axis that another one reduces.
+        """
+        out: list[Value] = []
+        places: dict[int, tuple[int, int]] = {}
+        for value in values:
+            here = dict(self._places(value.shape))
+            if len(here) < len(self._places(value.shape)) or any(places.get(a, p) != p for a, p in here.items()):
+                value = self.renamed(value)
+                here = dict(self._places(value.shape))
+            places |= here
+            out.append(value)
+        out = self._uncaptured(out)
+        return out, self.axes.broadcast(*(v.shape for v in out))
+
+    def _uncaptured(self, values: list[Value]) -> list[Value]:
+        for number, value in enumerate(values):
+            mine = {place: axis for axis, place in self._places(value.shape)}
+            for other in values:
+                bound = self.axes.resolve(tuple(other.expr.bound)) if other.expr.bound else ()
+                theirs = {place: axis for axis, place in self._places(other.shape)}
+                if any(axis in bound and theirs.get(place, axis) != axis for place, axis in mine.items()):
+                    values[number] = self.renamed(value)
+        return values
+
+    def _places(self, shape: Shape) -> list[tuple[int, tuple[int, int]]]:
+        """Each axis with its dimension, counted from the last, and its stride there."""
+        found: list[tuple[int, tuple[int, int]]] = []
+        for place, dim in enumerate(reversed(shape)):
+            stride = 1
+            for axis in reversed(self.axes.resolve(dim)):
+                found.append((axis, (place, stride)))
+                stride *= self.axes.size((axis,))
+        return found
+
+    def renamed(self, value: Value) -> Value:
+        """The same tensor over axes of its own."""
+        out = value
+        for place, dim in enumerate(value.shape):
+            if dim:
+                new = self.axes.fresh([self.axes.size(dim)])[0]
+                out = self.pick(out, place, self.position(new), new)
+        return out
+
+    def position(self, dim: Dim) -> Expr:
+        """Where along a dimension an element lies."""
+        return flattened([Index(axis) for axis in dim], [self.axes.size((axis,)) for axis in dim])
+
+    def pick(self, value: Value, dim: int, index: Expr, new: Dim, inside: Expr | None = None) -> Value:
+        """`value` along `dim` at a position that is an expression over `new` axes, among others; read where `inside`."""
+        dim %= len(value.shape)
+        expr = value.expr
+        axes = self.axes.resolve(value.shape[dim])
+        for number, axis in enumerate(reversed(axes)):
+            size = self.axes.size((axis,))
+            digit = index if number == len(axes) - 1 else remainder(index, size)
+            expr = At(expr, digit, axis, inside)
+            index = quotient(index, size)
+        return Value(expr, (*value.shape[:dim], new, *value.shape[dim + 1 :]))
 
     def reduce(self, op: Combine, value: Value, dims: Sequence[int] | None, keep: bool) -> Value:
         """A reduction over dimensions; None or none at all means all of them."""
@@ -158,8 +256,8 @@ class Builder:
         chosen = {d % rank for d in dims} if dims else set(range(rank))
         over = tuple(axis for d in sorted(chosen) for axis in value.shape[d])
         shape = tuple(() if d in chosen else dim for d, dim in enumerate(value.shape) if keep or d not in chosen)
-        expr = as_float(value.expr)
-        return Value(Reduce(op, expr, over) if over else expr, shape)
+        expr = value.expr if value.expr.kind == "int" else as_float(value.expr)
+        return Value(Reduce(op, expr, over, expr.kind) if over else expr, shape)
 
     def count(self, value: Value, dims: Sequence[int] | None) -> Value:
         """How many elements `reduce` over the same dimensions takes in."""
@@ -173,18 +271,25 @@ class Builder:
         return self.call("div", self.reduce("sum", value, dims, keep), self.count(value, dims))
 
     def at(self, value: Value, dim: int, index: Value) -> Value:
-        """`value[..., index, ...]` along `dim`, where the index has size one along it.
+        """`value` along `dim` at positions that are data; the other dimensions of the two line up.
 
         Raises:
-            ProposeError: a gather of more than one element of each row.
+            ProposeError: their ranks differ.
         """
         dim %= len(value.shape)
         axis = self.axes.resolve(value.shape[dim])
-        if len(axis) != 1 or index.shape[dim]:
-            raise ProposeError("a gather of several elements of a row")
-        rest = (*value.shape[:dim], (), *value.shape[dim + 1 :])
-        shape = self.axes.broadcast(rest, index.shape)
-        return Value(At(value.expr, index.expr, axis[0]), shape)
+        if len(index.shape) != len(value.shape):
+            raise ProposeError("a gather by an index of another rank")
+        if len(axis) == 1 and not index.shape[dim]:
+            rest = (*value.shape[:dim], (), *value.shape[dim + 1 :])
+            return Value(At(value.expr, index.expr, axis[0]), self.axes.broadcast(rest, index.shape))
+        if set(axis) & set(self.axes.resolve(index.shape[dim])):
+            value = self.renamed(value)
+        for place, wanted in enumerate(index.shape):
+            if place != dim and wanted and self.axes.size(wanted) != self.axes.size(value.shape[place]):
+                value = self.pick(value, place, self.position(wanted), wanted)
+        picked = self.pick(value, dim, index.expr, index.shape[dim])
+        return Value(picked.expr, self.axes.broadcast(picked.shape, index.shape))
 
     def reshaped(self, value: Value, shape: Sequence[Dim]) -> Value:
         """The same expression as a tensor of another shape."""
@@ -210,13 +315,12 @@ def _alike(exprs: list[Expr]) -> list[Expr]:
 def _kind(spec: TensorSpec) -> Kind:
     if spec.dtype in ("float32", "float16", "bfloat16"):
         return "float"
-    if spec.dtype in ("int64", "int32"):
-        return "int"
     if spec.dtype == "bool":
         return "bool"
+    if spec.dtype != "float64":
+        return "int"
     raise ProposeError(
-        f"{spec.name!r} is {spec.dtype}: the author writes float32, float16 and bfloat16 data,"
-        " int64 and int32 labels, and bool masks"
+        f"{spec.name!r} is {spec.dtype}: the author writes float32, float16 and bfloat16 data, integers, and bool masks"
     )
 
 

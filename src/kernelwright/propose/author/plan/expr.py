@@ -6,7 +6,7 @@ numbered as they come; a finished plan has two of them, `ROW` and `COL`. ATen, C
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -40,6 +40,12 @@ class Expr:
     def axes(self) -> frozenset[int]:
         """Axes that the value varies along."""
         return frozenset().union(*(child.axes for child in self.children))
+
+    @cached_property
+    def bound(self) -> frozenset[int]:
+        """Axes that something under it is reduced over, or that positions replace."""
+        own = self.over if isinstance(self, Reduce) else (self.axis,) if isinstance(self, At) else ()
+        return frozenset().union(own, *(child.bound for child in self.children))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expr) and other.key == self.key
@@ -114,16 +120,17 @@ class Call(Expr):
         return self.op
 
 
-Combine = Literal["sum", "max", "min"]
+Combine = Literal["sum", "max", "min", "prod"]
 
 
 @dataclass(frozen=True, eq=False)
 class Reduce(Expr):
-    """A sum, maximum or minimum over axes."""
+    """A sum, product, maximum or minimum over axes."""
 
     op: Combine
     arg: Expr
     over: tuple[int, ...]
+    kind: Kind = "float"
 
     @property
     def children(self) -> tuple[Expr, ...]:
@@ -141,17 +148,81 @@ class Reduce(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class Scan(Expr):
+    """Running sums, products or extrema along one axis, the element itself included."""
+
+    op: Combine
+    arg: Expr
+    axis: int
+    reverse: bool = False
+    wide: bool = False
+    """Whether it is carried in double."""
+    kind: Kind = "float"
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The expression that is scanned."""
+        return (self.arg,)
+
+    @property
+    def _own(self) -> str:
+        return f"{self.op}{self.axis}{self.reverse}{self.wide}"
+
+
+@dataclass(frozen=True, eq=False)
+class Index(Expr):
+    """The position along an axis."""
+
+    axis: int
+    kind: Kind = "int"
+
+    @property
+    def _own(self) -> str:
+        return str(self.axis)
+
+    @cached_property
+    def axes(self) -> frozenset[int]:
+        """The axis itself."""
+        return frozenset((self.axis,))
+
+
+@dataclass(frozen=True, eq=False)
+class Element(Expr):
+    """One element of a dense tensor at positions that are expressions; zero where `inside` does not hold."""
+
+    name: str
+    sizes: tuple[int, ...]
+    """Extents that the positions count in, slowest first; their product is the tensor's number of elements."""
+    index: tuple[Expr, ...]
+    kind: Kind = "float"
+    inside: Expr | None = None
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The positions, and the condition if there is one."""
+        return self.index if self.inside is None else (*self.index, self.inside)
+
+    @property
+    def _own(self) -> str:
+        return f"{self.name}{self.sizes}{self.inside is not None}"
+
+
+@dataclass(frozen=True, eq=False)
 class At(Expr):
-    """`arg` at position `index` of one axis. Only while a graph is read: a plan holds indexed loads."""
+    """`arg` at position `index` of one axis. Only while a graph is read: a plan holds indexed loads.
+
+    Where `inside` does not hold nothing is read, and the value means nothing.
+    """
 
     arg: Expr
     index: Expr
     axis: int
+    inside: Expr | None = None
 
     @property
     def children(self) -> tuple[Expr, ...]:
-        """The expression and its index."""
-        return (self.arg, self.index)
+        """The expression, its index, and the condition if there is one."""
+        return (self.arg, self.index) if self.inside is None else (self.arg, self.index, self.inside)
 
     @property
     def _own(self) -> str:
@@ -165,7 +236,8 @@ class At(Expr):
     @cached_property
     def axes(self) -> frozenset[int]:
         """The operand's axes without the indexed one, and the index's."""
-        return (self.arg.axes - {self.axis}) | self.index.axes
+        own = (self.arg.axes - {self.axis}) | self.index.axes
+        return own if self.inside is None else own | self.inside.axes
 
 
 def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
@@ -174,11 +246,16 @@ def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
         case Call():
             return Call(expr.op, children, expr.kind)
         case Reduce():
-            return Reduce(expr.op, children[0], expr.over)
+            return Reduce(expr.op, children[0], expr.over, expr.kind)
+        case Scan():
+            return replace(expr, arg=children[0])
+        case Element():
+            count = len(expr.index)
+            return replace(expr, index=children[:count], inside=children[count] if expr.inside else None)
         case Load() if children:
             return Load(expr.name, expr.along, expr.kind, children[0])
         case At():
-            return At(children[0], children[1], expr.axis)
+            return replace(expr, arg=children[0], index=children[1], inside=children[2] if expr.inside else None)
     return expr
 
 

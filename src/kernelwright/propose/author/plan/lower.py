@@ -5,107 +5,29 @@ An operation that the author cannot write is named in the error.
 
 import keyword
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.author.plan.builder import Arguments, Axes, Builder, Result, Rule, Value, as_float
-from kernelwright.propose.author.plan.expr import COL, ROW, At, Call, Count, Expr, Load, Reduce, transform, walk
-from kernelwright.propose.author.plan.operations import LOSSES, POINTWISE, REDUCTIONS
+from kernelwright.propose.author.plan.builder import Axes, Value
+from kernelwright.propose.author.plan.expr import (
+    COL,
+    ROW,
+    At,
+    Call,
+    Count,
+    Expr,
+    Index,
+    Load,
+    Reduce,
+    Scan,
+    transform,
+    walk,
+)
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor
-from kernelwright.records.graph import OpGraph, OpNode, Ref
-from kernelwright.records.graph import Value as Literal
+from kernelwright.propose.author.plan.read import Reading, live, read
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
-
-
-def _same(b: Builder, a: Arguments) -> Value:
-    name = "self" if a.raw("self") is not None else "input"
-    return a.tensor(name)
-
-
-def _dropout(b: Builder, a: Arguments) -> Value:
-    if a.flag("train", default=True) and a.number("p", 0.5):
-        raise ProposeError("dropout in training mode, which is random")
-    return a.tensor("input")
-
-
-def _cast(b: Builder, a: Arguments) -> Value:
-    """Intermediate roundings to half precision are left out: they only lose accuracy."""
-    x = a.tensor("self")
-    wanted = a.raw("dtype")
-    if wanted in (None, "float32", "float16", "bfloat16"):
-        return x if wanted is None else Value(as_float(x.expr), x.shape)
-    if wanted in ("int64", "int32", "bool") and x.expr.kind in ("int", "bool"):
-        return x
-    raise ProposeError(f"a cast from {x.expr.kind} to {wanted}")
-
-
-def _view(b: Builder, a: Arguments) -> Value:
-    x = a.tensor("self")
-    sizes = a.dims("size") or a.dims("shape") or ()
-    return b.reshaped(x, b.axes.view(x.shape, sizes))
-
-
-def _flatten(b: Builder, a: Arguments) -> Value:
-    x = a.tensor("self")
-    rank = len(x.shape)
-    start, end = int(a.number("start_dim", 0)) % rank, int(a.number("end_dim", -1)) % rank
-    merged = tuple(axis for dim in x.shape[start : end + 1] for axis in dim)
-    return b.reshaped(x, (*x.shape[:start], merged, *x.shape[end + 1 :]))
-
-
-def _unsqueeze(b: Builder, a: Arguments) -> Value:
-    x = a.tensor("self")
-    at = int(a.number("dim", 0)) % (len(x.shape) + 1)
-    return b.reshaped(x, (*x.shape[:at], (), *x.shape[at:]))
-
-
-def _squeeze(b: Builder, a: Arguments) -> Value:
-    x = a.tensor("self")
-    dims = a.dims("dim")
-    chosen = range(len(x.shape)) if dims is None else [d % len(x.shape) for d in dims]
-    return b.reshaped(x, [dim for d, dim in enumerate(x.shape) if dim or d not in chosen])
-
-
-def _expand(b: Builder, a: Arguments) -> Value:
-    x = a.tensor("self")
-    sizes = a.dims("size") or ()
-    shape = ((),) * (len(sizes) - len(x.shape)) + x.shape
-    wide = [dim or b.axes.fresh([1 if n < 0 else n])[0] for dim, n in zip(shape, sizes, strict=True)]
-    return b.reshaped(x, wide)
-
-
-def _broadcast(b: Builder, a: Arguments) -> Result:
-    values = a.tensors("tensors")
-    shape = b.axes.broadcast(*(v.shape for v in values))
-    return tuple(Value(v.expr, shape) for v in values)
-
-
-def _item(b: Builder, a: Arguments) -> Value:
-    """`results[position]`, the one operation that takes a tuple."""
-    results: Result = a.results()
-    at = next(v.value for v in a.node.arguments if isinstance(v.value, int))
-    found = results[at] if isinstance(results, tuple) else results
-    if found is None:
-        raise ProposeError(f"result {at} of an operation with several")
-    return found
-
-
-VIEWS: dict[str, Rule] = {
-    **{f"aten.{n}.default": _same for n in ("alias", "clone", "contiguous", "detach", "lift_fresh_copy")},
-    "aten.dropout.default": _dropout,
-    "aten._to_copy.default": _cast, "aten.to.dtype": _cast, "aten.to.dtype_layout": _cast,
-    "aten.view.default": _view, "aten.reshape.default": _view, "aten._unsafe_view.default": _view,
-    "aten.flatten.using_ints": _flatten, "aten.unsqueeze.default": _unsqueeze,
-    "aten.squeeze.default": _squeeze, "aten.squeeze.dim": _squeeze, "aten.squeeze.dims": _squeeze,
-    "aten.expand.default": _expand, "aten.broadcast_tensors.default": _broadcast,
-    **dict.fromkeys(("getitem", "operator.getitem", "_operator.getitem", "builtins.getitem"), _item),
-}  # fmt: skip
-
-
-OPERATIONS: dict[str, Callable[[Builder, Arguments], Result]] = {**POINTWISE, **VIEWS, **REDUCTIONS, **LOSSES}
-"""Every operation that the author reads, by overload name."""
 
 
 def lower(task: Task) -> Plan:
@@ -114,54 +36,24 @@ def lower(task: Task) -> Plan:
     Raises:
         ProposeError: an operation, a dtype or a pattern of axes that the author does not write.
     """
-    nodes = live(task.graph)
-    unknown = sorted({n.op for n in nodes} - OPERATIONS.keys())
-    if unknown:
-        raise ProposeError(
-            f"{task.name!r}: the built-in author cannot write {', '.join(unknown)}; it writes pointwise"
-            " chains, full reductions and reductions over the last axis. Use a language model for this task."
-        )
-    builder = Builder()
-    specs = (*task.workload.tensors, *task.workload.parameters)
-    values: dict[str, Result] = {spec.name: builder.tensor(spec) for spec in specs}
-    for node in nodes:
-        values[node.name] = _apply(builder, node, values)
-    results = [_single(values[name], name) for name in task.graph.outputs]
-    _check_outputs(builder.axes, results, task.workload.outputs)
+    return rows_of(task, read(task))
+
+
+def rows_of(task: Task, reading: Reading) -> Plan:
+    """The plan of a graph that was read.
+
+    Raises:
+        ProposeError: as `lower`.
+    """
+    names = ", ".join(dict.fromkeys(n.op for n in live(task.graph)))
     try:
-        return _Finish(task, builder.axes, results).plan()
+        if reading.stored:
+            first = reading.stored[0]
+            raise ProposeError(f"{first.node.op} ({first.node.name}): {first.why}")
+        _check_outputs(reading.builder.axes, reading.results, task.workload.outputs)
+        return _Finish(task, reading.builder.axes, reading.results).plan()
     except ProposeError as error:
-        names = ", ".join(dict.fromkeys(n.op for n in nodes))
         raise ProposeError(f"{task.name!r} ({names}): {error}, which the built-in author cannot write") from error
-
-
-def live(graph: OpGraph) -> list[OpNode]:
-    """The operations that an output depends on, in order."""
-    wanted = set(graph.outputs)
-    kept: list[OpNode] = []
-    for node in reversed(graph.nodes):
-        if node.name in wanted:
-            kept.append(node)
-            wanted |= {ref.ref for argument in node.arguments for ref in _refs(argument.value)}
-    return kept[::-1]
-
-
-def _refs(value: Literal) -> list[Ref]:
-    items = value if isinstance(value, tuple) else (value,)
-    return [item for item in items if isinstance(item, Ref)]
-
-
-def _apply(builder: Builder, node: OpNode, values: dict[str, Result]) -> Result:
-    try:
-        return OPERATIONS[node.op](builder, Arguments(node, values))
-    except ProposeError as error:
-        raise ProposeError(f"{node.op} ({node.name}): {error}") from error
-
-
-def _single(result: Result, name: str) -> Value:
-    if isinstance(result, Value):
-        return result
-    raise ProposeError(f"output {name!r} is several results at once")
 
 
 def _check_outputs(axes: Axes, results: list[Value], specs: tuple[TensorSpec, ...]) -> None:
@@ -242,10 +134,10 @@ class _Finish:
                     return Count(axes(node.over))
                 case Reduce():
                     return _nested(Reduce(node.op, node.arg, axes(node.over)))
-                case At() if axes((node.axis,)) == (COL,):
-                    return _indexed(node.arg, node.index)
                 case At():
-                    raise ProposeError("a gather along other than the last axis")
+                    return _picked(node, axes((node.axis,)))
+                case Index() | Scan():
+                    raise ProposeError("an element that depends on its position")
             return node
 
         return transform(root, change)
@@ -267,6 +159,12 @@ class _Finish:
             along = (ROW, COL) if flat and along else along
             identifier = "out" if len(specs) == 1 else f"out{at}"
             yield Output(Tensor(spec.name, identifier, spec.shape, spec.dtype, along), expr)
+
+
+def _picked(node: At, axis: tuple[int, ...]) -> Expr:
+    if axis != (COL,) or node.inside is not None or any(isinstance(n, Index) for n in walk(node.index)):
+        raise ProposeError("a gather along other than the last axis")
+    return _indexed(node.arg, node.index)
 
 
 def _nested(node: Reduce) -> Expr:
@@ -292,14 +190,31 @@ def _indexed(arg: Expr, index: Expr) -> Expr:
     raise ProposeError("a gather of a gather")
 
 
+def _check_operation(node: Expr) -> None:
+    if isinstance(node, Reduce) and (node.op == "prod" or node.kind != "float"):
+        raise ProposeError(f"a reduction by {node.op} of {node.kind} elements")
+    if isinstance(node, Call) and node.kind == "int" and node.op != "where":
+        raise ProposeError(f"{node.op} of {node.kind} elements")
+
+
+DTYPES = frozenset({"float32", "float16", "bfloat16", "int64", "int32", "bool"})
+
+
 def _check(plan: Plan) -> None:
     """Refuse what needs a second sweep over all rows, or a reduction across rows of each column."""
     for node in plan.nodes:
+        _check_operation(node)
         if isinstance(node, Reduce) and node.over == (ROW,) and COL in node.axes:
             raise ProposeError("a reduction over leading axes that keeps the last one")
         inner = any(isinstance(n, Reduce) and n.over == (ROW,) for n in walk(*node.children))
         if inner and (node.axes or isinstance(node, Reduce)):
             raise ProposeError("an element that needs a reduction over all rows first")
+    _check_tensors(plan)
+
+
+def _check_tensors(plan: Plan) -> None:
+    if any(t.along and t.dtype not in DTYPES for t in plan.arguments):
+        raise ProposeError("integers of less than 32 bits")
     if not any(len(t.along) == 2 for t in plan.arguments):
         raise ProposeError("no input runs over all elements")
     for output in plan.outputs:

@@ -1,14 +1,14 @@
-"""PyTorch's operations as expressions: pointwise ones, reductions, norms and losses.
+"""PyTorch's operations as expressions: pointwise ones, reductions and norms over trailing axes.
 
 One function or one table line for each ATen overload.
 """
 
-from collections.abc import Callable, Sequence
-from math import inf
+from collections.abc import Sequence
+from math import inf, log
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Operand, Result, Rule, Value
-from kernelwright.propose.author.plan.expr import Combine, Const
+from kernelwright.propose.author.plan.expr import Combine, Const, Kind
 
 Dims = Sequence[int] | None
 
@@ -16,7 +16,7 @@ UNARY = {
     "abs": "abs", "ceil": "ceil", "cos": "cos", "erf": "erf", "exp": "exp", "expm1": "expm1",
     "floor": "floor", "log": "log", "log1p": "log1p", "logical_not": "not", "neg": "neg",
     "reciprocal": "reciprocal", "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sin": "sin", "sqrt": "sqrt",
-    "tanh": "tanh",
+    "tanh": "tanh", "round": "round",
 }  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 BINARY = {
@@ -184,10 +184,85 @@ def _literal(b: Builder, a: Arguments) -> Value:
     return Value(b.value(number).expr, shape)
 
 
+def _filled(number: float) -> Rule:
+    def rule(b: Builder, a: Arguments) -> Value:
+        dtype = str(a.raw("dtype") or "float32")
+        kind: Kind = "bool" if dtype == "bool" else "int" if "int" in dtype else "float"
+        return Value(Const(number, kind), b.axes.fresh(a.dims("size") or ()))
+
+    return rule
+
+
+def _sign(b: Builder, a: Arguments) -> Value:
+    x = a.tensor("self")
+    return b.call(
+        "where", b.call("gt", x, 0.0), 1.0, b.call("where", b.call("lt", x, 0.0), -1.0, b.call("mul", x, 0.0))
+    )
+
+
+def _floor_divide(b: Builder, a: Arguments) -> Value:
+    x, y, mode = a.operand("self"), a.operand("other"), a.raw("rounding_mode")
+    quotient = b.call("div", x, y)
+    if mode is None:
+        return quotient
+    if not isinstance(x, Value) or x.expr.kind != "float":
+        raise ProposeError("a whole division of integers")
+    if mode == "floor":
+        return b.call("floor", quotient)
+    return b.call("where", b.call("lt", quotient, 0.0), b.call("ceil", quotient), b.call("floor", quotient))
+
+
+def _threshold(b: Builder, a: Arguments) -> Value:
+    x = a.tensor("self")
+    return b.call("where", b.call("gt", x, a.number("threshold", 0)), x, a.number("value", 0))
+
+
+def _softshrink(b: Builder, a: Arguments) -> Value:
+    x, edge = a.tensor("self"), a.number("lambd", 0.5)
+    beyond = b.call("where", b.call("lt", x, -edge), b.call("add", x, edge), b.call("mul", x, 0.0))
+    return b.call("where", b.call("gt", x, edge), b.call("sub", x, edge), beyond)
+
+
+def _hardshrink(b: Builder, a: Arguments) -> Value:
+    x, edge = a.tensor("self"), a.number("lambd", 0.5)
+    return b.call("where", b.call("le", b.call("abs", x), edge), 0.0, x)
+
+
+def _lerp(b: Builder, a: Arguments) -> Value:
+    x, end = a.tensor("self"), a.tensor("end")
+    return b.call("add", x, b.call("mul", a.operand("weight"), b.call("sub", end, x)))
+
+
+def _of_base(factor: float) -> Rule:
+    return lambda b, a: b.call("mul", b.call("log", a.tensor("self")), factor)
+
+
+def _power_of(b: Builder, a: Arguments) -> Value:
+    base = a.number("self", 1)
+    if base <= 0:
+        raise ProposeError(f"a power of {base}")
+    return b.call("exp", b.call("mul", a.tensor("exponent"), log(base)))
+
+
+def _inverted(b: Builder, a: Arguments) -> Value:
+    x = a.tensor("self")
+    if x.expr.kind != "bool":
+        raise ProposeError("the bits of an integer")
+    return b.call("not", x)
+
+
+def _tangent(b: Builder, a: Arguments) -> Value:
+    x = a.tensor("self")
+    return b.call("div", b.call("sin", x), b.call("cos", x))
+
+
 def _like(number: float | None) -> Rule:
     def rule(b: Builder, a: Arguments) -> Value:
-        literal = b.value(a.operand("fill_value")).expr if number is None else Const(number)
-        return Value(literal, a.tensor("self").shape)
+        x = a.tensor("self")
+        if number is None:
+            return Value(b.value(a.operand("fill_value")).expr, x.shape)
+        whole = x.expr.kind == "int" and a.raw("dtype") is None
+        return Value(Const(number, "int" if whole else "float"), x.shape)
 
     return rule
 
@@ -217,16 +292,21 @@ POINTWISE: dict[str, Rule] = {
     "aten.addcmul.default": _addcmul, "aten.addcdiv.default": _addcdiv,
     "aten.scalar_tensor.default": _literal, "aten.full.default": _literal,
     "aten.full_like.default": _like(None),
+    "aten.zeros.default": _filled(0.0), "aten.ones.default": _filled(1.0),
+    "aten.sign.default": _sign, "aten.div.Tensor_mode": _floor_divide, "aten.div.Scalar_mode": _floor_divide,
+    "aten.threshold.default": _threshold, "aten.softshrink.default": _softshrink,
+    "aten.hardshrink.default": _hardshrink,
+    "aten.lerp.Scalar": _lerp, "aten.lerp.Tensor": _lerp, "aten.log2.default": _of_base(1 / log(2)),
+    "aten.log10.default": _of_base(1 / log(10)), "aten.pow.Scalar": _power_of, "aten.tan.default": _tangent,
+    "aten.exp2.default": lambda b, a: b.call("exp", b.call("mul", a.tensor("self"), log(2))),
+    "aten.bitwise_not.default": _inverted,
+    "aten.isnan.default": lambda b, a: b.call("ne", a.tensor("self"), a.tensor("self")),
     "aten.zeros_like.default": _like(0.0), "aten.ones_like.default": _like(1.0),
 }  # fmt: skip
 
 
 def _reduction(op: Combine) -> Rule:
     return lambda b, a: b.reduce(op, a.tensor("self"), a.dims("dim"), a.flag("keepdim"))
-
-
-def _extreme_of_dim(op: Combine) -> Rule:
-    return lambda b, a: (b.reduce(op, a.tensor("self"), a.dims("dim"), a.flag("keepdim")), None)
 
 
 def _mean(b: Builder, a: Arguments) -> Value:
@@ -339,7 +419,6 @@ REDUCTIONS: dict[str, Rule] = {
     "aten.sum.default": _reduction("sum"), "aten.sum.dim_IntList": _reduction("sum"),
     "aten.amax.default": _reduction("max"), "aten.amin.default": _reduction("min"),
     "aten.max.default": _reduction("max"), "aten.min.default": _reduction("min"),
-    "aten.max.dim": _extreme_of_dim("max"), "aten.min.dim": _extreme_of_dim("min"),
     "aten.mean.default": _mean, "aten.mean.dim": _mean,
     "aten.var.default": _var, "aten.var.dim": _var, "aten.var.correction": _var,
     "aten.std.default": _std, "aten.std.dim": _std, "aten.std.correction": _std,
@@ -356,120 +435,4 @@ REDUCTIONS: dict[str, Rule] = {
     "aten.linalg_vector_norm.default": _vector_norm,
     "aten.norm.Scalar": _norm, "aten.norm.ScalarOpt_dim": _norm,
     "aten.gather.default": _gather,
-}  # fmt: skip
-
-
-Term = Callable[[Builder, Value, Value, Arguments], Value]
-NONE, MEAN = 0, 1
-"""ATen's codes of a loss's reduction; 2 is the sum."""
-
-
-def _loss(term: Term) -> Rule:
-    def rule(b: Builder, a: Arguments) -> Value:
-        if a.raw("weight") is not None or a.raw("pos_weight") is not None:
-            raise ProposeError(f"{a.node.op} with weights")
-        return _reduced(b, term(b, a.tensor("self"), a.tensor("target"), a), a)
-
-    return rule
-
-
-def _reduced(b: Builder, terms: Value, a: Arguments) -> Value:
-    code = a.number("reduction", MEAN)
-    if code == NONE:
-        return terms
-    total = b.reduce("sum", terms, None, keep=False)
-    return b.call("div", total, b.count(terms, None)) if code == MEAN else total
-
-
-def _difference(b: Builder, x: Value, y: Value) -> Value:
-    return b.call("abs", b.call("sub", x, y))
-
-
-def _squared(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
-    return power(b, b.call("sub", x, y), 2)
-
-
-def _absolute(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
-    return _difference(b, x, y)
-
-
-def _huber(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
-    delta, d = a.number("delta", 1), _difference(b, x, y)
-    inner = b.call("mul", 0.5, power(b, d, 2))
-    outer = b.value(scaled(b, b.call("sub", d, 0.5 * delta), delta))
-    return b.call("where", b.call("lt", d, delta), inner, outer)
-
-
-def _smooth_l1(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
-    beta, d = a.number("beta", 1), _difference(b, x, y)
-    if beta == 0:
-        return d
-    inner = b.call("mul", 0.5 / beta, power(b, d, 2))
-    return b.call("where", b.call("lt", d, beta), inner, b.call("sub", d, 0.5 * beta))
-
-
-def _kl(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
-    if a.flag("log_target"):
-        return b.call("mul", b.call("exp", y), b.call("sub", y, x))
-    positive = b.call("gt", y, 0.0)
-    log = b.call("log", b.call("where", positive, y, 1.0))
-    return b.call("sub", b.call("mul", y, log), b.call("mul", y, x))
-
-
-def _binary_entropy(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
-    yes = b.call("max", b.call("log", x), -100.0)
-    no = b.call("max", b.call("log1p", b.call("neg", x)), -100.0)
-    return b.call("neg", b.call("add", b.call("mul", y, yes), b.call("mul", b.call("sub", 1.0, y), no)))
-
-
-def _binary_logits(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
-    return b.call("sub", softplus(b, x), b.call("mul", x, y))
-
-
-def _soft_margin(b: Builder, x: Value, y: Value, a: Arguments) -> Value:
-    return softplus(b, b.call("neg", b.call("mul", x, y)))
-
-
-def _nll(b: Builder, log_probability: Value, a: Arguments) -> Value:
-    """Rows whose label is `ignore_index` count for nothing, in the sum and in the mean."""
-    if a.raw("weight") is not None:
-        raise ProposeError(f"{a.node.op} with class weights")
-    target, rank = a.tensor("target"), len(log_probability.shape)
-    if target.expr.kind != "int" or rank > 2:
-        raise ProposeError(f"{a.node.op} with class probabilities or more than two dimensions")
-    index = b.reshaped(target, (*target.shape, ()))
-    picked = b.at(log_probability, -1, index)
-    score = b.call("neg", b.reshaped(picked, picked.shape[:-1]))
-    counts = b.call("ne", target, int(a.number("ignore_index", -100)))
-    terms = b.call("where", counts, score, 0.0)
-    code = a.number("reduction", MEAN)
-    if code == NONE:
-        return terms
-    total = b.reduce("sum", terms, None, keep=False)
-    return b.call("div", total, b.reduce("sum", counts, None, keep=False)) if code == MEAN else total
-
-
-def _cross_entropy(b: Builder, a: Arguments) -> Value:
-    if a.number("label_smoothing", 0):
-        raise ProposeError(f"{a.node.op} with label smoothing")
-    return _nll(b, log_softmax(b, a.tensor("self"), (-1,)), a)
-
-
-def _nll_loss(b: Builder, a: Arguments) -> Value:
-    return _nll(b, a.tensor("self"), a)
-
-
-LOSSES: dict[str, Rule] = {
-    "aten.mse_loss.default": _loss(_squared),
-    "aten.l1_loss.default": _loss(_absolute),
-    "aten.huber_loss.default": _loss(_huber),
-    "aten.smooth_l1_loss.default": _loss(_smooth_l1),
-    "aten.kl_div.default": _loss(_kl),
-    "aten.binary_cross_entropy.default": _loss(_binary_entropy),
-    "aten.binary_cross_entropy_with_logits.default": _loss(_binary_logits),
-    "aten.soft_margin_loss.default": _loss(_soft_margin),
-    "aten.cross_entropy_loss.default": _cross_entropy,
-    "aten.nll_loss.default": _nll_loss,
-    "aten.nll_loss_nd.default": _nll_loss,
-    "aten.nll_loss_forward.default": lambda b, a: (_nll_loss(b, a), None),
 }  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from kernelwright.propose.author.plan.expr import COL, ROW, Call, Expr, Load, Reduce, transform, walk
+from kernelwright.propose.author.plan.expr import COL, ROW, Call, Element, Expr, Load, Reduce, transform, walk
 from kernelwright.records.tensor import Domain, DType
 
 HEAVY = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf", "sin", "cos"})
@@ -136,7 +136,7 @@ class Plan:
         """Names of the pointwise operations in use."""
         return frozenset(n.op for n in self.nodes if isinstance(n, Call))
 
-    def argument(self, load: Load) -> Tensor:
+    def argument(self, load: Load | Element) -> Tensor:
         """The tensor that a load reads."""
         return next(t for t in self.arguments if t.name == load.name)
 

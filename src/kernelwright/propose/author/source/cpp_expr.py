@@ -15,16 +15,18 @@ PATTERNS: dict[str, str] = {
     "reciprocal": "1.0f / {0}", "rsqrt": "1.0f / std::sqrt({0})", "float": "static_cast<float>({0})",
     "max": "fast::max({0}, {1})", "min": "fast::min({0}, {1})", "where": "fast::where({0}, {1}, {2})",
     "eq": "{0} == {1}", "ne": "{0} != {1}", "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}",
-    "ge": "{0} >= {1}", "and": "{0} && {1}", "or": "{0} || {1}", "not": "!{0}",
-} | {op: f"std::{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos")}  # fmt: skip
-FAST = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf"})
+    "ge": "{0} >= {1}", "and": "{0} && {1}", "or": "{0} || {1}", "not": "!{0}", "quotient": "{0} / {1}",
+    "remainder": "{0} % {1}", "int": "static_cast<std::int64_t>({0})", "round": "std::rint({0})",
+} | {op: f"std::{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil")}  # fmt: skip
+FAST = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf", "sin", "cos"})
 """Calls with a vectorisable version of our own."""
 LIBRARY = FAST - {"sigmoid", "normal_cdf"}
 """Those that the C library has too: it serves where there is one value and not a loop of them."""
 TYPES = {"float": "float", "int": "std::int64_t", "bool": "bool"}
 MEMORY: dict[DType, str] = {
     "float32": "float", "float16": "std::uint16_t", "bfloat16": "std::uint16_t", "int64": "std::int64_t",
-    "int32": "std::int32_t", "bool": "std::uint8_t",
+    "int32": "std::int32_t", "int16": "std::int16_t", "int8": "std::int8_t", "uint8": "std::uint8_t",
+    "bool": "std::uint8_t",
 }  # fmt: skip
 """The type of an element behind a pointer. g++ has no vectors of `_Float16` or `bool` beside vectors of float."""
 NARROW: frozenset[DType] = frozenset({"float16", "bfloat16"})
@@ -54,6 +56,8 @@ class CppScope(Scope):
             return "true" if node.value else "false"
         if node.kind == "int":
             return str(int(node.value))
+        if math.isnan(node.value):
+            return "NAN"
         if math.isinf(node.value):
             return "INFINITY" if node.value > 0 else "-INFINITY"
         return repr(float(node.value)) + "f" * (not self.double)
@@ -81,6 +85,8 @@ class CppScope(Scope):
         if node.op in FAST:
             space = "std" if self.index is None and node.op in LIBRARY else "fast"
             return f"{space}::{node.op}({operands[0]})"
+        if node.op in ("max", "min") and not any(isinstance(arg, Const) for arg in node.args):
+            return f"fast::{node.op}imum({', '.join(operands)})"
         return PATTERNS[node.op].format(*operands)
 
 

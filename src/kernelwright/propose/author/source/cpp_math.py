@@ -38,6 +38,50 @@ inline auto min(A a, B b) {
 """,
 )
 
+MAXIMUM = Function(
+    "maximum",
+    """\
+// The larger one, or a NaN if either is one.
+template <typename A, typename B>
+inline auto maximum(A a, B b) {
+  return a < b || b != b ? b : a;
+}
+""",
+)
+
+MINIMUM = Function(
+    "minimum",
+    """\
+template <typename A, typename B>
+inline auto minimum(A a, B b) {
+  return b < a || b != b ? b : a;
+}
+""",
+)
+
+SINE = Function(
+    "sin",
+    """\
+#if defined(__x86_64__) && defined(__GLIBC__)
+// The C library has vectors of it, which g++ calls only where it is told of them.
+extern "C" __attribute__((__simd__("notinbranch"))) float sinf(float) noexcept;
+#endif
+inline float sin(float x) { return sinf(x); }
+""",
+    headers=("cmath",),
+)
+
+COSINE = Function(
+    "cos",
+    """\
+#if defined(__x86_64__) && defined(__GLIBC__)
+extern "C" __attribute__((__simd__("notinbranch"))) float cosf(float) noexcept;
+#endif
+inline float cos(float x) { return cosf(x); }
+""",
+    headers=("cmath",),
+)
+
 WHERE = Function(
     "where",
     """\
@@ -332,8 +376,8 @@ inline void stream_line(Line* to, const Line* from) { _mm_stream_si128(to, _mm_l
 )
 
 EVERY = (
-    MAX, MIN, WHERE, BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL, NORMAL_CDF, ERF, BFLOAT16,
-    FLOAT16, AT, LINE, STREAM,
+    MAX, MIN, MAXIMUM, MINIMUM, SINE, COSINE, WHERE, BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL,
+    NORMAL_CDF, ERF, BFLOAT16, FLOAT16, AT, LINE, STREAM,
 )  # fmt: skip
 FUNCTIONS = {function.name: function for function in EVERY}
 

@@ -7,10 +7,10 @@ how it spells a leaf, an operation and a declaration.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
-from kernelwright.propose.author.plan.expr import COL, Call, Const, Count, Expr, Load, Reduce
-from kernelwright.propose.author.plan.plan import Plan, Tensor
+from kernelwright.propose.author.plan.expr import COL, Call, Const, Count, Element, Expr, Load, Reduce
+from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.source.writer import Writer
 
 LONGEST = 52
@@ -47,17 +47,31 @@ class Names:
         return Names(set(self.taken), self.values | dict(known or {}))
 
 
+class Frame(Protocol):
+    """What a block of code belongs to: a plan of rows, or a part of a program."""
+
+    @property
+    def flat(self) -> bool:
+        """Whether all elements are alike, so that no row shares anything."""
+        ...
+
+    def argument(self, node: Load | Element, /) -> Tensor:
+        """The tensor that a load reads."""
+        ...
+
+
 @dataclass
 class Scope:
     """One block of code in which expressions are written."""
 
-    plan: Plan
+    plan: Frame
     writer: Writer
     names: Names
     uses: Counter[str] = field(default_factory=Counter)
 
     BINDING: ClassVar[dict[str, int]] = {
-        "add": 2, "sub": 2, "mul": 3, "div": 3, "reciprocal": 3, "neg": 4, "where": 0, "and": 0, "or": 0,
+        "add": 2, "sub": 2, "mul": 3, "div": 3, "reciprocal": 3, "quotient": 3, "remainder": 3,
+        "neg": 4, "where": 0, "and": 0, "or": 0,
         "not": 4, "eq": 1, "ne": 1, "lt": 1, "le": 1, "gt": 1, "ge": 1,
     }  # fmt: skip
     """How tightly an operation's text holds together; anything else is a call."""
@@ -117,6 +131,10 @@ class Scope:
         """One element, or one tile, of a tensor."""
         raise NotImplementedError
 
+    def element(self, node: Element) -> str:
+        """What lies at positions that are expressions."""
+        raise NotImplementedError
+
     def operation(self, node: Call, operands: Sequence[str]) -> str:
         """A pointwise operation on operands that are wrapped already."""
         raise NotImplementedError
@@ -146,18 +164,20 @@ class Scope:
             case Load():
                 index = None if node.at is None else self._text(node.at)
                 text = self.load(node, self.plan.argument(node), index)
+            case Element():
+                text = self.element(node)
             case Call():
                 text = self._call(node)
             case _:
                 raise AssertionError(f"{node} is not computed yet")
-        named = self.uses[node.key] > 1 or (isinstance(node, Load) and not self.INLINE_LOADS)
+        named = self.uses[node.key] > 1 or (isinstance(node, Load | Element) and not self.INLINE_LOADS)
         return self.name(node, text) if named else text
 
     def _call(self, node: Call) -> str:
         texts = [self._text(arg) for arg in node.args]
         if sum(map(len, texts)) > LONGEST:
             texts = [
-                self.name(arg, text) if isinstance(arg, Call | Load) else text
+                self.name(arg, text) if isinstance(arg, Call | Load | Element) else text
                 for arg, text in zip(node.args, texts, strict=True)
             ]
         pairs = enumerate(zip(node.args, texts, strict=True))
@@ -179,6 +199,10 @@ class Scope:
         match node:
             case Load():
                 return f"{self.plan.argument(node).identifier}_value"
+            case Element():
+                return f"{self.plan.argument(node).identifier}_value"
+            case Call(kind="int"):
+                return "position"
             case Call(op="div", args=(Reduce(), Count())):
                 return "mean"
             case Call(op="mul", args=(a, b)) if a == b:

@@ -21,12 +21,26 @@ PATTERNS: dict[str, str] = {
     "max": "tl.maximum({0}, {1})", "min": "tl.minimum({0}, {1})", "where": "tl.where({0}, {1}, {2})",
     "eq": "{0} == {1}", "ne": "{0} != {1}", "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}",
     "ge": "{0} >= {1}", "and": "{0} & {1}", "or": "{0} | {1}", "not": "~{0}",
+    "quotient": "{0} // {1}", "remainder": "{0} % {1}", "int": "{0}.to(tl.int64)", "round": "_round({0})",
     "normal_cdf": "0.5 * (1.0 + tl.erf({0} * 0.7071067811865476))", "sigmoid": "tl.sigmoid({0})",
     "expm1": "_expm1({0})", "log1p": "_log1p({0})", "tanh": "_tanh({0})",
     **{op: f"tl.{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos", "exp", "log", "erf")},
 }  # fmt: skip
 
 HELPERS: dict[str, str] = {
+    "_multiply": '''\
+@triton.jit
+def _multiply(left, right):
+    """What a product is reduced by."""
+    return left * right
+''',
+    "_round": '''\
+@triton.jit
+def _round(x):
+    """To the nearest whole number, to even ones from the middle: beyond 2 ** 23 there are no others."""
+    shifted = (tl.abs(x) + 8388608.0) - 8388608.0
+    return tl.where(tl.abs(x) < 8388608.0, tl.where(x < 0.0, -shifted, shifted), x)
+''',
     "_expm1": '''\
 @triton.jit
 def _expm1(x):
@@ -67,7 +81,11 @@ class TritonScope(Scope):
     """Further arguments of a load of elements, such as an eviction policy."""
 
     BINDING = Scope.BINDING | {"normal_cdf": 3, "rsqrt": 3, "where": 9}
-    GRIP = {op: grip for op, grip in Scope.GRIP.items() if op != "where"} | {"normal_cdf": 3, "float": 5}
+    GRIP = {op: grip for op, grip in Scope.GRIP.items() if op != "where"} | {
+        "normal_cdf": 3,
+        "float": 5,
+        "int": 5,
+    }
     INLINE_LOADS = False
 
     def fetch(self, roots: Sequence[Expr]) -> None:
@@ -90,6 +108,8 @@ class TritonScope(Scope):
             return str(bool(node.value))
         if node.kind == "int":
             return str(int(node.value))
+        if math.isnan(node.value):
+            return 'float("nan")'
         if math.isinf(node.value):
             return 'float("inf")' if node.value > 0 else '-float("inf")'
         return repr(float(node.value))
@@ -131,6 +151,8 @@ class TritonScope(Scope):
         """An operator or a call. A division by a constant is a product, as in PyTorch on a GPU."""
         if node.op == "div" and isinstance(divisor := node.args[1], Const) and divisor.value:
             return PATTERNS["mul"].format(operands[0], repr(1.0 / divisor.value))
+        if node.op in ("max", "min") and node.kind == "float":
+            return f"tl.{node.op}imum({', '.join(operands)}, propagate_nan=tl.PropagateNan.ALL)"
         return PATTERNS[node.op].format(*operands)
 
 

@@ -1,0 +1,255 @@
+"""Holds the referee against `tasks/field`: `python benchmarks/field.py --out FILE.jsonl [--seconds 540]`.
+
+Every task is admitted by one referee process, one after another, and a program equal to the task's own is judged
+(`class ModelNew(Model)`); `--steps compile` judges torch.compile's kernels. A line is written as soon as it is known, and the
+same command goes on where the last one ended, within `--seconds`. Beside the time stands the peak of the device's memory and
+what eager alone needs, measured here. The table says what is left. Exit code 0: nothing is left, and all is well.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from pydantic import JsonValue
+
+from kernelwright.engine.target import resolve_target
+from kernelwright.errors import KernelwrightError, TaskError
+from kernelwright.evaluate.referee import Referee
+from kernelwright.records.base import identity
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Evaluation, is_right, speedup_over_eager
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target, Task, TaskSource
+from kernelwright.tasks.files import with_size
+from kernelwright.tasks.kernelbench import read_kernelbench
+
+FIELD = Path(__file__).parents[1] / "tasks" / "field"
+KERNELS = {
+    "copy": "\n\nclass ModelNew(Model):\n    pass\n",
+    "compile": "\n\nclass ModelNew(Model):\n"
+    "    def __init__(self, *arguments):\n        super().__init__(*arguments)\n"
+    "        self.compiled = torch.compile(super().forward)\n\n"
+    "    def forward(self, *arguments):\n        return self.compiled(*arguments)\n",
+}
+"""One right kernel each: what is written behind the task's own text."""
+STEPS = ("admit", *KERNELS)
+POLICY = Policy(baselines=("eager",), final_baselines=(), search_seconds=2.0)
+LOOK_S = 0.02
+Line = dict[str, JsonValue]
+
+
+class Memory:
+    """The device's memory, as its driver tells it to any process; all zero where there is no device."""
+
+    def __init__(self, target: Target) -> None:
+        self._torch = None
+        if target.kind == "cuda":
+            import torch  # noqa: PLC0415 (a CPU pass needs none here)
+
+            self._torch = torch
+
+    def used_gb(self) -> float:
+        """What all processes hold now."""
+        if self._torch is None:
+            return 0.0
+        free, total = self._torch.cuda.mem_get_info()
+        return float(total - free) / 1e9
+
+    @contextmanager
+    def peak(self) -> Iterator[Callable[[], float]]:
+        """The most that all processes hold meanwhile, in GB."""
+        seen, over = [self.used_gb()], threading.Event()
+
+        def look() -> None:
+            while self._torch is not None and not over.wait(LOOK_S):
+                seen.append(self.used_gb())
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        try:
+            yield lambda: max(seen)
+        finally:
+            over.set()
+            thread.join()
+
+    def eager_gb(self, source: str) -> float | None:
+        """What one call of the task's own program needs: inputs, parameters, results and scratch."""
+        torch = self._torch
+        if torch is None:
+            return None
+        torch.cuda.reset_peak_memory_stats()
+        try:
+            namespace: dict[str, object] = {}
+            exec(compile(source, "<task>", "exec"), namespace)  # noqa: S102 (tasks of our own)
+            with torch.device("cuda"), torch.no_grad():
+                model, inputs = namespace["Model"](), namespace["get_inputs"]()  # type: ignore[operator]
+                results = model(*inputs)
+            torch.cuda.synchronize()
+            del results, inputs, model
+        except torch.OutOfMemoryError:
+            return None
+        finally:
+            found = torch.cuda.max_memory_allocated() / 1e9
+            torch.cuda.empty_cache()
+        return float(found)
+
+
+class Pass:
+    """One pass over the tasks, until the time is over."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.steps = arguments.steps.split(",")
+        self.target = resolve_target(arguments.target)
+        self.out, self.end = Path(arguments.out), time.monotonic() + arguments.seconds
+        files = sorted(p for p in FIELD.rglob("*.py") if arguments.only in str(p))
+        self.sources = [(p.parent.name, read_kernelbench(with_size(p, arguments.size))) for p in files]
+        self.memory, self.referee = Memory(self.target), Referee(POLICY)
+        self.lines: dict[str, Line] = {}
+        self.machine: Line = {}
+
+    async def run(self) -> None:
+        """Do what is not known yet."""
+        try:
+            environment = await self.referee.environment(self.target)
+            self.machine = {"device": environment.device.name, "versions": dict(environment.versions)}
+            self.lines = self._known()
+            for family, source in self.sources:
+                if time.monotonic() > self.end:
+                    break
+                await self._task(family, source)
+        finally:
+            await self.referee.close()
+
+    async def _task(self, family: str, source: TaskSource) -> None:
+        missing = [step for step in self.steps if self.key(source, step) not in self.lines]
+        if not missing:
+            return
+        task = await self._admitted(family, source, "admit" in missing)
+        for step in missing:
+            if step != "admit" and task is not None and time.monotonic() < self.end:
+                await self._judged(family, task, step)
+
+    async def _admitted(self, family: str, source: TaskSource, told: bool) -> Task | None:
+        line: Line = {"fit": True, "eager_gb": self.memory.eager_gb(source.source) if told else None}
+        line["before_gb"], start, task = self.memory.used_gb(), time.monotonic(), None
+        with self.memory.peak() as peak:
+            try:
+                task = await self.referee.admit(source, self.target)
+            except TaskError as error:
+                line |= {"fit": False, "why": f"{error.reason}: {error}"}
+            except KernelwrightError as error:
+                line |= {"fit": False, "why": f"broken: {error}"}
+        if told:
+            self._write(family, source, "admit", {**line, "peak_gb": peak(), "seconds": time.monotonic() - start})
+        return task
+
+    async def _judged(self, family: str, task: Task, step: str) -> None:
+        candidate = Candidate(language="python", source=task.source.source + KERNELS[step])
+        line: Line = {}
+        start = time.monotonic()
+        with self.memory.peak() as peak:
+            try:
+                line = told(await self.referee.evaluate(task, candidate, "search"))
+            except KernelwrightError as error:
+                line = {"outcome": "broken", "right": False, "why": str(error)[-600:]}
+        self._write(family, task.source, step, {**line, "peak_gb": peak(), "seconds": time.monotonic() - start})
+
+    def key(self, source: TaskSource, step: str) -> str:
+        """What a line is known by: the task's text, the step and the machine."""
+        return identity("field", {"source": source.identity_fields(), "step": step, **self.machine})
+
+    def _known(self) -> dict[str, Line]:
+        lines = map(json.loads, self.out.read_text().splitlines()) if self.out.exists() else ()
+        return {line["key"]: line for line in lines}
+
+    def _write(self, family: str, source: TaskSource, step: str, line: Line) -> None:
+        key = self.key(source, step)
+        whole: Line = {"key": key, "task": source.name, "family": family, "step": step, **self.machine, **line}
+        self.lines[key] = whole
+        self.out.parent.mkdir(parents=True, exist_ok=True)
+        with self.out.open("a") as file:
+            file.write(json.dumps(whole) + "\n")
+
+    def table(self) -> tuple[str, bool]:
+        """A row for each step and family, then what is not as it should be and how much is left; whether all is well."""
+        rows = [
+            f"{'step':8} {'family':10} {'done':>9} {'well':>5} {'median s':>9} {'worst s':>8} {'memory / eager':>15}"
+        ]
+        wrong: list[str] = []
+        left = 0
+        for step in self.steps:
+            for family in dict.fromkeys(f for f, _ in self.sources):
+                sources = [s for f, s in self.sources if f == family]
+                found = [x for s in sources if (x := self.lines.get(self.key(s, step)))]
+                left += len(sources) - len(found)
+                rows += [_row(step, family, len(sources), found)] if found else []
+                wrong += [f"{x['task']}: {step}: {_why(x)}"[:200] for x in found if not _well(x)]
+        rows += wrong
+        rows.append(f"{left} steps left of {len(self.sources) * len(self.steps)}")
+        return "\n".join(rows) + "\n", not left and not wrong
+
+
+def told(found: Evaluation) -> Line:
+    """One verdict in figures."""
+    line: Line = {"outcome": found.outcome, "right": is_right(found), "device_s": found.total_seconds}
+    if (ratio := speedup_over_eager(found)) is not None:
+        line |= {"speedup": ratio.median, "low": ratio.low, "high": ratio.high}
+        line["verdict"] = next(v.verdict for v in found.timing.versus)  # type: ignore[union-attr]
+    for name in ("evidence", "because", "reason", "log"):
+        if text := getattr(found, name, ""):
+            line[name] = str(text)[-600:]
+    return line
+
+
+def _well(line: Line) -> bool:
+    if line["step"] == "admit":
+        return bool(line["fit"])
+    return bool(line["right"]) and (line["step"] != "copy" or line.get("verdict", "inconclusive") == "inconclusive")
+
+
+def _why(line: Line) -> str:
+    return " ".join(
+        str(line[name])
+        for name in ("why", "outcome", "verdict", "speedup", "because", "evidence", "reason", "log")
+        if name in line
+    )
+
+
+def _row(step: str, family: str, count: int, found: list[Line]) -> str:
+    seconds = [float(str(line["seconds"])) for line in found]
+    times = [float(str(x["peak_gb"])) / float(str(x["eager_gb"])) for x in found if x.get("eager_gb")]
+    memory = f"{median(times):.1f}, worst {max(times):.1f}" if times else "-"
+    well = sum(map(_well, found))
+    return f"{step:8} {family:10} {len(found):4}/{count:<4} {well:5} {median(seconds):9.1f} {max(seconds):8.1f} {memory:>15}"
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", required=True, help="JSONL that is continued")
+    parser.add_argument("--target", default="cuda")
+    parser.add_argument("--size", default="full", choices=("full", "small"))
+    parser.add_argument("--steps", default="admit,copy", help=f"of {', '.join(STEPS)}")
+    parser.add_argument("--only", default="", help="tasks whose path contains this")
+    parser.add_argument("--seconds", type=float, default=540.0)
+    return parser.parse_args()
+
+
+def main() -> int:
+    """One pass, and the table."""
+    one = Pass(parsed())
+    asyncio.run(one.run())
+    table, well = one.table()
+    sys.stdout.write(table)
+    return int(not well)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,255 @@
+"""Judges every state of the written trajectories, and builds the graph of techniques from them.
+
+`python benchmarks/graph_trajectories.py judge --target cuda|cpu|sm_90 --out FILE.jsonl [--seconds S] [--only TASK …]` has the
+referee compile, verify and time each code once, in its task, and appends a line as soon as one is judged. What is in the
+file already is not judged again, so the same command goes on where it was cut; a file of another device is left alone. It
+ends by itself after `--seconds`, and says what is left. `graph FILE.jsonl …` merges all trajectories whose steps were judged
+into the package's graph, and writes `benchmarks/results/graph-DEVICE.json` with what each state was measured to do.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from pydantic import Field
+
+from kernelwright.engine.graph_build import family_of, from_cards, judged_of
+from kernelwright.engine.target import resolve_target
+from kernelwright.errors import TaskError
+from kernelwright.evaluate.entrypoints.serial import SerialFunction
+from kernelwright.evaluate.referee import Referee
+from kernelwright.knowledge.graph.file import SHIPPED, graph_text
+from kernelwright.knowledge.graph.merge import merged, united
+from kernelwright.knowledge.graph.stats import stats
+from kernelwright.knowledge.graph.switched import State, Switched, read_switched, trajectories
+from kernelwright.records.base import Record
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target, TaskSource
+from kernelwright.records.technique_graph import Judged, TechniqueGraph, code_id
+from kernelwright.store.files import Lines, open_lines, write_whole
+from kernelwright.tasks.files import with_size
+from kernelwright.tasks.kernel_file import parse_kernel
+from kernelwright.tasks.table import read_task
+
+TASKS = Path(__file__).parent.parent / "tasks" / "serial"
+RESULTS = Path(__file__).parent / "results"
+POLICY = Policy(baselines=("eager",), final_baselines=(), search_blocks=6, search_seconds=0.4, seeds=3)
+SMALL = "small"
+"""The workload that every serial task has beside its own sizes."""
+TOGETHER = 3
+"""Codes in flight: two are built while one is timed."""
+
+
+class Row(Record):
+    """One state of one task, judged."""
+
+    task: str
+    language: str
+    state: State
+    code: str
+    """Its hash."""
+    judged: Judged
+    sizes: dict[str, int] = Field(default_factory=dict)
+    serial_us: float | None = None
+    """The serial function alone, on one core of the host, without copies to and from a device."""
+    seconds: float
+    device: str
+    """Where it was judged."""
+
+
+class Family(NamedTuple):
+    """One switched source, in its task."""
+
+    file: Path
+    task: TaskSource
+    source: Switched
+
+    @property
+    def kind(self) -> str:
+        """What its codes are for."""
+        return "cpu" if self.file.suffix == ".cpp" else "cuda"
+
+
+def families(only: Sequence[str] = (), workload: str = "") -> Iterator[Family]:
+    """Every switched source, those of one task together, in its task at a workload's sizes."""
+    for file in sorted((TASKS / "steps").iterdir(), key=lambda f: (f.stem, (".cu", ".py", ".cpp").index(f.suffix))):
+        if not only or file.stem in only:
+            yield Family(file, read_task(with_size(TASKS / f"{file.stem}.cpp", workload)), read_switched(file))
+
+
+async def judge(target: Target, file: Path, seconds: float, wanted: Sequence[Family]) -> int:
+    """Judge what is not in the file yet; the number of codes that are left."""
+    referee, last = Referee(POLICY), time.monotonic() + seconds
+    device = (await referee.environment(target)).device.name if target.present else target.arch
+    left = 0
+    try:
+        with open_lines(Row, file) as lines:
+            known = [(row.code, row.sizes) for row in lines.read() if row.device == device]
+            for family in wanted:
+                if (family.kind == "cpu") != (target.kind == "cpu"):
+                    continue
+                states = {code_id(code): (state, code) for state, code in _codes(family)}
+                fresh = {key: value for key, value in states.items() if (key, family.task.sizes) not in known}
+                left += await _family(referee, target, family, fresh, Sink(lines, device, last)) if fresh else 0
+    finally:
+        await referee.close()
+    print(f"{left} codes are left" if left else "every code is judged", flush=True)  # noqa: T201
+    return left
+
+
+def _codes(family: Family) -> Iterator[tuple[State, str]]:
+    return ((state, family.source.code(state, family.task.sizes)) for state in family.source.states)
+
+
+class Sink(NamedTuple):
+    """Where rows go, and until when."""
+
+    lines: "Lines[Row]"
+    device: str
+    last: float
+
+
+async def _family(
+    referee: Referee, target: Target, family: Family, wanted: dict[str, tuple[State, str]], sink: Sink
+) -> int:
+    """Judge one task's codes; how many time did not suffice for."""
+    if time.monotonic() > sink.last:
+        return len(wanted)
+    try:
+        task = await referee.admit(family.task, target)
+    except TaskError as error:
+        print(f"{family.file.name}: not admitted: {error}", flush=True)  # noqa: T201
+        return len(wanted)
+    serial_us, room, left = _serial_us(family.task.source) if target.present else None, asyncio.Semaphore(TOGETHER), 0
+
+    async def one(state: State, code: str) -> None:
+        nonlocal left
+        async with room:
+            if time.monotonic() > sink.last:
+                left += 1
+                return
+            began = time.monotonic()
+            candidate = next(parse_kernel(code, family.file.suffix).points())
+            found = await referee.evaluate(task, candidate)
+            row = Row(
+                task=task.name, language=candidate.language, state=state, code=code_id(code), judged=judged_of(found),
+                sizes=family.task.sizes,
+                serial_us=serial_us, seconds=time.monotonic() - began, device=sink.device,
+            )  # fmt: skip
+            sink.lines.append(row)
+            print(_line(family, row), flush=True)  # noqa: T201
+
+    await asyncio.gather(*(one(*value) for value in wanted.values()))
+    return left
+
+
+@cache
+def _serial_us(reference: str) -> float:
+    """The best of three calls on the host, in a process that is our own: the tasks here are."""
+    module: dict[str, object] = {}
+    exec(compile(reference, "<task>", "exec"), module)  # noqa: S102
+    function = module["FUNCTION"]
+    assert isinstance(function, SerialFunction)
+    inputs, best = function.inputs(), float("inf")
+    for _ in range(3):
+        began = time.perf_counter()
+        function(*inputs)
+        best = min(best, time.perf_counter() - began)
+    return best * 1e6
+
+
+def _line(family: Family, row: Row) -> str:
+    time_us = f"{row.judged.latency_us:12.2f} us" if row.judged.latency_us is not None else f"{row.judged.outcome:>15}"
+    return f"{family.file.name:24}{' '.join(row.state[1:]) or 'base':32}{time_us}  {row.judged.evidence[:80]}"
+
+
+def build(files: Sequence[Path], untimed: bool) -> int:
+    """Merge every judged trajectory into the package's graph, and write down what was measured."""
+    rows = [row for file in files for row in _read(file)]
+    if untimed:  # a clock that disagrees on a busy machine says nothing of the kernel
+        rows = [_untimed(row) for row in rows if row.judged.outcome != "suspect"]
+    graphs = [from_cards()]
+    for device in dict.fromkeys(row.device for row in rows):
+        here = [row for row in rows if row.device == device]
+        graphs.append(_of_device(here))
+        if not untimed:
+            _write_results(device, here)
+    graph = united(graphs)
+    write_whole(SHIPPED, graph_text(graph))
+    print(stats(graph).model_dump_json(indent=1))  # noqa: T201
+    return 0
+
+
+def _untimed(row: Row) -> Row:
+    """What is right stays right; times of a machine that was busy with other work are nobody's evidence."""
+    outcome = "verified" if row.judged.outcome == "measured" else row.judged.outcome
+    right = row.judged.right
+    update = {
+        "speedup": None,
+        "device": "",
+        "latency_us": None,
+        "outcome": "verified" if right else outcome,
+        "right": right,
+    }
+    return row.model_copy(update={"judged": row.judged.model_copy(update=update)})
+
+
+def _read(file: Path) -> list[Row]:
+    with open_lines(Row, file) as lines:
+        return lines.read()
+
+
+def _of_device(rows: Sequence[Row]) -> TechniqueGraph:
+    """The trajectories of every source, at the sizes of the task, or else of its workload `small`."""
+    graph, merged_already = TechniqueGraph(), set()
+    for family in (family for workload in ("", SMALL) for family in families(workload=workload)):
+        judged = {
+            row.code: row.judged for row in rows if row.sizes == family.task.sizes and row.task == family.task.name
+        }
+        if family.file in merged_already or not judged:
+            continue
+        for way in trajectories(
+            family.source, family.task.serial, family_of(family.task), family.kind, family.task.sizes
+        ):
+            if all(code_id(step.code) in judged for step in way.steps):
+                graph = merged(graph, way, judged)
+                merged_already.add(family.file)
+    return graph
+
+
+def _write_results(device: str, rows: Sequence[Row]) -> None:
+    word = "-".join(device.lower().replace("(r)", "").split())
+    table = {"device": device, "torch": torch.__version__, "rows": [row.model_dump(mode="json") for row in rows]}
+    write_whole(RESULTS / f"graph-{word}.json", json.dumps(table, indent=1) + "\n")
+
+
+def main() -> int:
+    """Read the command line and do it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    judging = verbs.add_parser("judge")
+    judging.add_argument("--target", default="cuda")
+    judging.add_argument("--out", type=Path, required=True)
+    judging.add_argument("--seconds", type=float, default=420.0)
+    judging.add_argument("--only", nargs="*", default=[])
+    judging.add_argument("--workload", default="", help="sizes that every task lists under this name, such as small")
+    growing = verbs.add_parser("graph")
+    growing.add_argument("files", nargs="*", type=Path)
+    growing.add_argument("--untimed", action="store_true", help="of a busy machine: right or wrong, and no gains")
+    given = parser.parse_args()
+    if given.verb == "graph":
+        return build(given.files, given.untimed)
+    wanted = list(families(given.only, given.workload))
+    asyncio.run(judge(resolve_target(given.target), given.out, given.seconds, wanted))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

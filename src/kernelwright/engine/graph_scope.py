@@ -1,0 +1,64 @@
+"""What of the graph of techniques is of use in one run: its task, its device, and who writes."""
+
+from kernelwright.engine.config import RunConfig
+from kernelwright.errors import StoreError
+from kernelwright.knowledge.graph.file import graph_of
+from kernelwright.languages import names_for
+from kernelwright.propose.graph_writer import MASTERED
+from kernelwright.records.run import Environment
+from kernelwright.records.task import Task
+from kernelwright.records.technique_graph import START, GraphScope, TechniqueGraph, code_id
+
+
+def graph_id(config: RunConfig) -> str:
+    """The graph that the run's strategy walks, by its content; empty where it walks none.
+
+    Raises:
+        UsageError: the graph's file cannot be taken.
+    """
+    file = config.strategy.graph_file()
+    return "" if file is None else graph_of(file).id
+
+
+def scope_of(task: Task, here: Environment, config: RunConfig) -> GraphScope | None:
+    """The scope of a run; None where its strategy walks no graph.
+
+    Raises:
+        UsageError: the graph's file cannot be taken.
+        StoreError: it is not the graph that the run began with.
+    """
+    file = config.strategy.graph_file()
+    if file is None:
+        return None
+    graph = graph_of(file)
+    if config.graph_id and graph.id != config.graph_id:
+        raise StoreError(
+            f"the graph {file or 'of the package'} has changed since the run began ({config.graph_id} then, {graph.id} now): "
+            "put the old one back, or start a new run"
+        )
+    return _scope(task, here, config, graph)
+
+
+def _scope(task: Task, here: Environment, config: RunConfig, graph: TechniqueGraph) -> GraphScope:
+    languages = (config.language,) if config.language else names_for(task.target.kind)
+    counted = {name: _first_steps(graph, task, name) for name in languages}
+    language = max(languages, key=lambda name: counted[name])
+    by_model, begun = config.proposer.startswith("llm"), counted[language] > 0 or bool(task.source.serial)
+    return GraphScope(
+        graph=graph,
+        root=task.source.origin if begun else "",
+        kind=task.target.kind,
+        language=language,
+        family=task.graph.family,
+        device=here.device.name if task.target.present else "",
+        sizes=task.source.sizes,
+        writer="model" if by_model else "examples" if begun else "author",
+        authored=tuple(MASTERED.get(language, ())),
+    )
+
+
+def _first_steps(graph: TechniqueGraph, task: Task, language: str) -> int:
+    """How many examples begin with this very code and are for its device."""
+    origin = code_id(task.source.origin)
+    steps = (e for edge in graph.out(START) for e in (*edge.examples, *edge.counter))
+    return sum(e.before == origin and (e.kind, e.language) == (task.target.kind, language) for e in steps)

@@ -1,0 +1,32 @@
+"""How far two tensors are apart, in a child that knows no tolerance: relative to their own size, piece by piece."""
+
+import torch
+
+PIECE = 1 << 25
+"""Elements that are compared at a time: their copies in double precision are several times as large."""
+SAMPLED = 1 << 16
+
+
+def real(values: torch.Tensor) -> torch.Tensor:
+    """Complex numbers as pairs of real ones, along a last dimension more; anything else as it is."""
+    return torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
+
+
+def finite(values: torch.Tensor) -> bool:
+    """Whether no element is NaN or infinite."""
+    return all(bool(torch.isfinite(piece).all()) for piece in real(values).reshape(-1).split(PIECE))
+
+
+def apart(some: torch.Tensor, other: torch.Tensor) -> float:
+    """The largest difference of two tensors of one shape, relative to an element and the median magnitude together."""
+    one, two = (real(t).reshape(-1) for t in (some, other))
+    if not len(one):
+        return 0.0
+    sample = two[:: max(1, len(two) // SAMPLED)].double().abs()
+    scale = max(float(sample.median()), float(sample.square().mean().sqrt()) * 1e-3, 1e-30)
+    pairs = zip(one.split(PIECE), two.split(PIECE), strict=True)
+    return max(float(_errors(a.double(), b.double(), scale).max()) for a, b in pairs)
+
+
+def _errors(some: torch.Tensor, other: torch.Tensor, scale: float) -> torch.Tensor:
+    return ((some - other).abs() / (other.abs() + scale)).nan_to_num_(nan=float("inf"))

@@ -1,0 +1,155 @@
+"""A tier-two candidate's time on a GPU, bounded from outside: its calls as one graph, replayed on the grader's clock.
+
+The device's events that time a call lie in the candidate's process, and it can record them anew. What it cannot do is return
+right results of inputs that come into being after the capture sooner than its work takes. So as many calls as there are places
+for become one CUDA graph, which leaves no host work between them; their inputs are written anew; the graph is replayed, and
+the grader's clock over that question, less an empty one, is an upper bound of what a call takes with warm caches. Events that
+tell of less than that have not timed the call. Where the calls cannot be captured, the bound is that of a loop of them, which
+its host code is part of: then there is no verdict that it does not bear out.
+
+The last questions to a candidate: a capture that fails may leave its process in any state.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from kernelwright.evaluate.backends.backend import Loaded
+from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.pipeline.timed_output_check import (
+    TimedOutputCheck,
+    TimedOutputWrongError,
+    TimedResults,
+    UnfitInputsError,
+)
+from kernelwright.evaluate.sandbox.candidate_process import (
+    CandidateProcess,
+    ChildRaisedError,
+    DeviceFullError,
+    Ran,
+    ReferenceRaisedError,
+    TamperedError,
+)
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.evaluate.timing.clock import Arm, Calls
+from kernelwright.evaluate.timing.input_synthesis import FreshInputs
+from kernelwright.records.evaluation import Evaluation, Measured, Suspect
+
+ROUNDS = 3
+SHARE, EACH_US, QUESTION_US = 0.1, 5.0, 60.0
+"""Of its time, and microseconds of a call and of a question, by which the clock outside may exceed the events: a graph's
+launch, its nodes' gaps, and a question that takes longer than an empty one."""
+NOT_CAPTURED = (
+    OutcomeReached, ChildRaisedError, ChildGoneError, ChildSlowError, DeviceFullError, ReferenceRaisedError, TamperedError,
+    TimedOutputWrongError, UnfitInputsError,
+)  # fmt: skip
+"""What a capture may come to: host code that waits, decides by values or keeps a graph of its own is no cheat's yet."""
+
+
+@runtime_checkable
+class Replayable(Protocol):
+    """A process whose calls can become a graph."""
+
+    def capture(self, calls: Calls) -> None:
+        """Make one graph of these calls, with the parameters that it was given last."""
+        ...
+
+    def replay(self, calls: Calls) -> Ran:
+        """The captured calls on what lies at their places now; no calls: what an empty question takes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Microseconds of a call, at most, and how that is known."""
+
+    us: float
+    calls: int
+    captured: bool
+
+
+def bounded(
+    trial: Trial, clock: Clock, loaded: Loaded, outcome: Evaluation, fresh: Callable[[], FreshInputs]
+) -> Evaluation:
+    """The outcome of a measured tier-two candidate on a GPU, if the clock outside bears it out; any other as it is."""
+    process = loaded.process
+    asked = clock.on_device and trial.tier == 2 and "outside_clock" not in trial.policy.disabled
+    if not (asked and isinstance(outcome, Measured) and isinstance(process, Replayable)):
+        return outcome
+    try:
+        return borne_out(outcome, _bound(trial, process, fresh()))
+    except NOT_CAPTURED as error:
+        told = f"bound from outside: none could be taken ({type(error).__name__})"
+        return _unsettled(outcome, told, float("inf"))
+    finally:
+        trial.session.forget_parameters()
+
+
+def borne_out(outcome: Measured, bound: Bound) -> Evaluation:
+    """The outcome beside a bound: suspect where captured calls take longer than events say, unsettled where a loop does."""
+    latency_us = outcome.timing.latency_us
+    allowed_us = (1 + SHARE) * latency_us + EACH_US + QUESTION_US / bound.calls
+    if bound.us <= allowed_us:
+        return outcome
+    if not bound.captured:
+        return _unsettled(outcome, f"bound from outside: {bound.us:.1f} us a call, host work included", bound.us)
+    evidence = (
+        f"its events say {latency_us:.1f} us a call; {bound.calls} calls as one graph, on inputs that came after it, take "
+        f"{bound.us:.1f} us each by the clock outside"
+    )
+    return Suspect(because="clock_disagrees", evidence=evidence)
+
+
+def _unsettled(outcome: Measured, told: str, bound_us: float) -> Measured:
+    """No baseline is beaten that would not be if a call took as long as the bound."""
+    timing = outcome.timing
+    ratio = bound_us / timing.latency_us
+    versus = tuple(
+        v.model_copy(update={"verdict": "inconclusive"}) if v.verdict == "faster" and v.speedup.low < ratio else v
+        for v in timing.versus
+    )
+    missing = (*timing.missing, told)
+    return outcome.model_copy(update={"timing": timing.model_copy(update={"versus": versus, "missing": missing})})
+
+
+def _bound(trial: Trial, process: CandidateProcess, fresh: FreshInputs) -> Bound:
+    assert isinstance(process, Replayable)
+    session = trial.session
+    fresh.parameters_stay = True
+    places = fresh.windows(max(1, min(session.most_calls(), session.layout.spare)))
+    process.take_parameters(session.timed_parameters())
+    session.load_parameters(session.timed_parameters())
+    check = TimedOutputCheck(trial, session.reference, TimedResults(session))
+    inputs = [offsets[: len(session.inputs)] for offsets in places]
+    try:
+        process.capture(inputs)
+        return Bound(_quickest_us(check, process, fresh, places, process.replay), len(places), captured=True)
+    except ChildRaisedError:
+
+        def loop(calls: Calls) -> Ran:
+            return process.run(calls, checked=True)
+
+        return Bound(_quickest_us(check, process, fresh, places, loop), len(places), captured=False)
+
+
+def _quickest_us(
+    check: TimedOutputCheck,
+    process: CandidateProcess,
+    fresh: FreshInputs,
+    places: Calls,
+    compute: Callable[[Calls], Ran],
+) -> float:
+    """Microseconds of one call at the quickest of some rounds, each on inputs of its own and with results that are right."""
+    assert isinstance(process, Replayable)
+    session, found = check.trial.session, []
+    inputs = [offsets[: len(session.inputs)] for offsets in places]
+    for _ in range(ROUNDS):
+        fresh.refill(places)
+        check.places = places
+        check.look(Arm("eager", session.reference), session.reference.run(inputs, checked=True, variant="eager"))
+        ran = compute(inputs)
+        check.look(Arm("candidate", process), ran)
+        check.compare()
+        found.append(ran.outside_ns - process.replay([]).outside_ns)
+    return max(0.0, min(found)) / len(places) / 1000

@@ -1,0 +1,85 @@
+"""How far a result moves where its inputs move by rounding: room that is computed and not a constant.
+
+A kernel is backward stable if its result is the exact one of inputs that differ by a few ulps from those it was given
+(Higham, Accuracy and Stability of Numerical Algorithms, 1.5). Where terms cancel, or a value lies on the edge of a step, that
+is far more than a few ulps of the result, for the best of kernels. So the reference is asked what it gives there.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import torch
+
+from kernelwright.records.tensor import EPSILON, TensorSpec
+
+Offsets = tuple[int, ...]
+ROOM = 4.0
+"""Times what inputs that move by an ulp of single precision change in a result: so much may be lost where terms cancel."""
+TRIES = 2
+
+
+class Nudgeable(Protocol):
+    """What is needed of a session."""
+
+    @property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """Inputs and parameters."""
+        ...
+
+    def view(self, index: int, offset: int) -> torch.Tensor:
+        """The window of a tensor."""
+        ...
+
+    def results(self, variant: str, offsets: Offsets) -> list[torch.Tensor]:
+        """What a variant of the reference computes."""
+        ...
+
+    def forget_parameters(self) -> None:
+        """The reference must be given its parameters again."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until what was written is there for another process."""
+        ...
+
+
+def moved(session: Nudgeable, variant: str, offsets: Offsets, epsilon: float | None = None) -> list[torch.Tensor]:
+    """Results where every floating element of inputs and parameters is an ulp larger or smaller.
+
+    `epsilon` is that ulp, relative; None: each tensor's own.
+    """
+    with _nudged(session, offsets, epsilon):
+        return session.results(variant, offsets)
+
+
+def room(session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor) -> torch.Tensor:
+    """Absolute error that cancellation explains, element by element of an output whose fp64 result is `value`."""
+    found = torch.zeros_like(value)
+    for _ in range(TRIES):
+        there = moved(session, "fp64", offsets, EPSILON["float32"])[output]
+        found = torch.maximum(found, (there.double() - value).abs())
+    return ROOM * found
+
+
+@contextmanager
+def _nudged(session: Nudgeable, offsets: Offsets, epsilon: float | None) -> Iterator[None]:
+    kept: dict[int, torch.Tensor] = {}
+    for index, (spec, offset) in enumerate(zip(session.tensors, offsets, strict=True)):
+        if spec.floating and spec.numel:
+            window = session.view(index, offset)
+            kept[index] = window.clone()
+            signs = torch.randint(0, 2, window.shape, device=window.device, dtype=torch.int8).mul_(2).sub_(1)
+            window += window * signs.to(window.dtype) * (epsilon or EPSILON[spec.dtype])
+    _told(session)
+    try:
+        yield
+    finally:
+        for index, before in kept.items():
+            session.view(index, offsets[index]).copy_(before)
+        _told(session)
+
+
+def _told(session: Nudgeable) -> None:
+    session.settle()
+    session.forget_parameters()

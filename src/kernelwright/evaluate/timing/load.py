@@ -1,0 +1,142 @@
+"""What else the machine does while it times: other processes, the hypervisor, neighbours on the GPU.
+
+The kernel's own counters are read, `/proc/stat` and the times of this process and its descendants, whose work is the
+benchmark itself and is taken off. The run queue is looked at after each block, when all sides are frozen: whoever is
+still runnable is somebody else. Nothing is ever changed.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from kernelwright.records.measure import Load
+
+PROC = Path("/proc")
+TICKS = os.sysconf("SC_CLK_TCK")
+LEAST_S = 0.05
+"""A window shorter than this has too few ticks of the kernel's clock to tell anything."""
+_IDLE, _IOWAIT, _STEAL = 3, 4, 7
+_COUNTED = 8
+"""Fields of `cpu` in /proc/stat; guests' time is part of the users'."""
+
+
+class Times(NamedTuple):
+    """Seconds of processor time since the machine started, at one moment."""
+
+    at: float
+    busy: float
+    """Of all cores, whoever used them; without what was stolen."""
+    stolen: float
+    own: float
+    """Of this process and its descendants."""
+
+
+@dataclass
+class LoadMeter:
+    """Opened before a benchmark warms up; `begin` at its first block that counts, `look` after each block."""
+
+    cores: int = field(default_factory=lambda: os.cpu_count() or 1)
+    on_device: bool = False
+    """A GPU is timed: what the processors do matters little, and who else is on the device much."""
+    neighbours: Callable[[], Iterable[int]] = tuple
+    """Processes on the device, by their numbers."""
+    _opened: Times | None = field(init=False)
+    _began: Times | None = field(init=False, default=None)
+    _queue: list[int] = field(init=False, default_factory=list)
+    _seen: set[int] = field(init=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._opened = read_times()
+
+    def begin(self) -> None:
+        """The first block that counts begins now."""
+        self._began = read_times()
+
+    def look(self) -> None:
+        """A block is over, and every side is frozen."""
+        waiting = runnable()
+        if waiting is not None:
+            self._queue.append(waiting)
+
+    def load(self) -> Load | None:
+        """What was seen until now; None where the kernel tells nothing."""
+        now = read_times()
+        if now is None or self._began is None:
+            return None
+        during = _share(self._began, now)
+        before = _share(self._opened, self._began) if self._opened is not None else None
+        own = descendants()
+        return Load(
+            cores=self.cores,
+            before=before.others if before else None,
+            during=during.others if during else None,
+            stolen=during.stolen / self.cores if during else 0.0,
+            waiting=median(self._queue) if self._queue else 0.0,
+            neighbours=len({pid for pid in self.neighbours() if pid not in own and (PROC / str(pid)).exists()}),
+            on_device=self.on_device,
+        )
+
+
+class _Share(NamedTuple):
+    """Cores, on average."""
+
+    others: float
+    stolen: float
+
+
+def _share(then: Times, now: Times) -> _Share | None:
+    seconds = now.at - then.at
+    if seconds < LEAST_S:
+        return None
+    others = (now.busy - then.busy) - (now.own - then.own)
+    return _Share(max(0.0, others / seconds), max(0.0, (now.stolen - then.stolen) / seconds))
+
+
+def read_times() -> Times | None:
+    """The counters now; None where there is no such file, as outside Linux."""
+    try:
+        line = (PROC / "stat").read_text(encoding="ascii").splitlines()[0]
+        ticks = [int(word) for word in line.split()[1 : 1 + _COUNTED]]
+        busy = sum(ticks) - ticks[_IDLE] - ticks[_IOWAIT] - ticks[_STEAL]
+        return Times(time.monotonic(), busy / TICKS, ticks[_STEAL] / TICKS, sum(descendants().values()))
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def descendants() -> dict[int, float]:
+    """This process and all below it, each with its seconds of processor time and those of its children that ended."""
+    times: dict[int, float] = {}
+    children: dict[int, list[int]] = {}
+    for entry in PROC.iterdir():
+        if entry.name.isdigit() and (found := _process(entry)) is not None:
+            times[int(entry.name)] = found[1]
+            children.setdefault(found[0], []).append(int(entry.name))
+    own, todo = {}, [os.getpid()]
+    while todo:
+        pid = todo.pop()
+        if pid in times:
+            own[pid] = times[pid]
+            todo += children.get(pid, [])
+    return own
+
+
+def _process(entry: Path) -> tuple[int, float] | None:
+    """The parent of a process, and its seconds; None where it has just ended."""
+    try:
+        # Its name may hold spaces and brackets.
+        words = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return int(words[1]), sum(int(word) for word in words[11:15]) / TICKS
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def runnable() -> int | None:
+    """How many threads of the machine run or wait for a core, without the one that asks."""
+    try:
+        return max(0, int((PROC / "loadavg").read_text(encoding="ascii").split()[3].partition("/")[0]) - 1)
+    except (OSError, ValueError, IndexError):
+        return None

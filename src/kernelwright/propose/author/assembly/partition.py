@@ -1,0 +1,358 @@
+"""Which operations become one kernel, and which stay as they were.
+
+Each result is one expression over everything before it. The families are asked in turn. One takes the expression as it is,
+or names parts that must be stored first; these become kernels of their own, and the expression reads their buffers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.families.family import Family, Match
+from kernelwright.propose.author.families.strided.plan import stride
+from kernelwright.propose.author.plan.builder import Arguments, Value
+from kernelwright.propose.author.plan.expr import (
+    Call,
+    Const,
+    Element,
+    Expr,
+    Index,
+    Reduce,
+    Scan,
+    rebuild,
+    transform,
+    walk,
+)
+from kernelwright.propose.author.plan.lower import identifiers
+from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.plan.positions import flattened, plus, times, within
+from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step, heavies
+from kernelwright.propose.author.plan.read import Reading, Stored
+from kernelwright.propose.author.plan.settle import Settler
+from kernelwright.records.task import Task
+from kernelwright.records.tensor import DType, TensorSpec
+
+MOST_KERNELS = 24
+"""Kernels of one program: beyond that launches cost more than fusion gains."""
+SHARES = 512
+"""Into how many parts a long reduction is cut, at most."""
+SHARE = 4096
+"""Elements of such a part, at least, where they lie together."""
+FEW_DENSE, FEW_APART = 256, 1 << 16
+"""Results that leave a device empty: where a program makes one of them, and where each thread does."""
+AT_ONCE = 1 << 18
+"""Threads that a device runs at once."""
+SCATTERS = ("aten.scatter_add_.default", "aten.scatter_add.default")
+Families = Sequence[Family]
+
+
+def partition(task: Task, reading: Reading, families: Families) -> Program:
+    """The task as a program.
+
+    Raises:
+        ProposeError: a part that no family has and that cannot stay as it was.
+    """
+    return _Partition(task, reading, families).program()
+
+
+@dataclass
+class _Partition:
+    task: Task
+    reading: Reading
+    families: Families
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    buffers: list[Tensor] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    stored: dict[str, Element] = field(default_factory=dict)
+
+    def program(self) -> Program:
+        workload = self.task.workload
+        specs = (*workload.tensors, *workload.parameters)
+        self.settler = Settler(self.reading.builder.axes)
+        names = identifiers([s.name for s in specs])
+        arguments = tuple(_tensor(spec, name) for spec, name in zip(specs, names, strict=True))
+        self.tensors = {t.name: t for t in arguments}
+        self.taken = {t.identifier for t in arguments} | {"out"}
+        many = len(workload.outputs) > 1
+        outputs = tuple(_tensor(s, f"out{n}" if many else "out") for n, s in enumerate(workload.outputs))
+        for kept in self.reading.stored:
+            self._keep(kept)
+        roots = [self._root(value, tensor) for value, tensor in zip(self.reading.results, outputs, strict=True)]
+        for place, root in enumerate(roots):
+            whole = self._kept_whole(root)
+            if whole is not None and whole not in outputs:
+                self.buffers = [buffer for buffer in self.buffers if buffer != whole]
+                outputs = (*outputs[:place], whole, *outputs[place + 1 :])
+            else:
+                self._emit(root)
+        if not any(isinstance(step, Kernel) for step in self.steps):
+            raise ProposeError(f"{self.task.name!r}: {_nothing(self.steps)}")
+        name = identifiers([self.task.name])[0]
+        return Program(name, arguments, outputs, tuple(self.buffers), tuple(_together(self.steps, self.families)))
+
+    def _kept_whole(self, root: Root) -> Tensor | None:
+        """The result of a step that is this very output."""
+        given = {t.name for t in self.task.workload.tensors} | {p.name for p in self.task.workload.parameters}
+        match root.expr:
+            case Element(name=name, index=index, inside=None) if index == tuple(Index(a) for a in root.axes):
+                found = self.tensors[name]
+                same = found.shape == root.tensor.shape and found.dtype == root.tensor.dtype
+                return found if same and name not in given else None
+        return None
+
+    def _root(self, value: Value, tensor: Tensor) -> Root:
+        expr = self.settler.settle(value.expr)
+        axes = self.reading.builder.axes.resolve(tuple(a for dim in value.shape for a in dim))
+        shape = tuple(self.reading.builder.axes.size(dim) for dim in value.shape)
+        if len(set(axes)) < len(axes) or shape != tensor.shape:
+            raise ProposeError(f"output {tensor.name!r} of shape {list(tensor.shape)} takes a diagonal")
+        return Root(tensor, axes, expr)
+
+    # Operations that stay.
+
+    def _keep(self, kept: Stored) -> None:
+        if self._scattered(kept):
+            return
+        inputs = {name: self._whole(value, name) for name, value in kept.inputs}
+        results = []
+        for spec in kept.results:
+            tensor = _tensor(spec, self._fresh(spec.name))
+            self.tensors[spec.name] = tensor
+            results.append(tensor)
+        self.steps.append(Kept(kept.node, inputs, tuple(results), kept.why))
+
+    def _scattered(self, kept: Stored) -> bool:
+        """Whether the operation adds to places of an empty tensor, as a kernel of ours does."""
+        if kept.node.op not in SCATTERS:
+            return False
+        given = Arguments(kept.node, dict(kept.inputs))
+        target, index, source = (given.tensor(name) for name in ("self", "index", "src"))
+        if not isinstance(target.expr, Const) or target.expr.value:
+            return False
+        builder, dim = self.reading.builder, int(given.number("dim", 0)) % len(index.shape)
+        sizes = [builder.axes.size(d) for d in index.shape]
+        if sizes != [builder.axes.size(d) for d in source.shape]:
+            return False
+        (index, source), shape = builder.aligned([index, source])
+        place, value = self.settler.settle(index.expr), self.settler.settle(source.expr)
+        (spec,) = kept.results
+        tensor = _tensor(spec, self._fresh(spec.name))
+        axes = builder.axes.resolve(tuple(a for d in shape for a in d))
+        index_of = [self.settler.settle(builder.position(d)) for d in shape]
+        index_of[dim] = place
+        scatter = Scatter(flattened(index_of, spec.shape), within(place, spec.shape[dim], self.settler.size))
+        root = Root(tensor, axes, value, scatter)
+        self.buffers.append(tensor)
+        self._emit(root)
+        self.tensors[spec.name] = tensor
+        return True
+
+    def _whole(self, value: Value, name: str) -> Tensor:
+        """The value as a tensor in memory: the very tensor that it is, or a buffer."""
+        axes = self.reading.builder.axes
+        shape = tuple(axes.size(dim) for dim in value.shape)
+        if name in self.tensors:
+            return self.tensors[name]
+        dtype = {"float": self._float(), "int": "int64", "bool": "bool"}[value.expr.kind]
+        spec = TensorSpec(name=name, shape=shape, dtype=self._dtype_of(name, dtype))
+        tensor = _tensor(spec, self._fresh(name))
+        self.buffers.append(tensor)
+        self._emit(self._root(value, tensor))
+        self.tensors[name] = tensor
+        return tensor
+
+    def _dtype_of(self, name: str, default: str) -> DType:
+        """What the graph says that a node's result is."""
+        node = next((n for n in self.task.graph.nodes if n.name == name and n.result), None)
+        return node.result[0].dtype if node else default  # type: ignore[return-value]
+
+    def _float(self) -> DType:
+        """What results that kernels leave for others are stored as."""
+        dtypes = {t.dtype for t in (*self.task.workload.tensors, *self.task.workload.outputs) if t.floating}
+        return dtypes.pop() if len(dtypes) == 1 else "float32"
+
+    # Kernels.
+
+    def _emit(self, root: Root) -> None:
+        """The kernels that make a root, the last of them its own."""
+        for _ in range(MOST_KERNELS):
+            if len(self.steps) > MOST_KERNELS:
+                break
+            root = replace(root, expr=self._split(root))
+            part = Part((root,), {a: self.settler.size(a) for a in _every_axis(root)}, dict(self.tensors))
+            family, match = self._asked(part)
+            if match.plan is not None:
+                self.steps.append(Kernel(family.name, part, match.plan))
+                return
+            if root.expr in match.store:
+                raise ProposeError(f"{self.task.name!r}: {family.name} neither makes {root.expr!r:.200} nor says how")
+            changed = {node.key: self._store(node, root.axes) for node in match.store}
+            root = replace(root, expr=_replaced(root.expr, changed))
+        raise ProposeError(f"{self.task.name!r}: more than {MOST_KERNELS} kernels, one after the other")
+
+    def _asked(self, part: Part) -> tuple[Family, Match]:
+        for family in self.families:
+            match = family.match(part)
+            if match is not None:
+                return family, match
+        raise ProposeError(f"{self.task.name!r}: no family of kernels has {part.roots[0].expr!r:.200}")
+
+    def _store(self, node: Expr, order: Sequence[int]) -> Expr:
+        """A buffer with the expression's value, as it is read."""
+        if node.key in self.stored:
+            return self.stored[node.key]
+        axes = (*(a for a in order if a in node.axes), *sorted(node.axes - set(order)))
+        sizes = tuple(self.settler.size(a) for a in axes)
+        name = self._fresh("part")
+        narrow = len(axes) > 1 and not isinstance(node, Reduce)
+        dtype: DType = {"float": self._float() if narrow else "float32", "int": "int64", "bool": "bool"}[node.kind]
+        tensor = Tensor(name, name, sizes, dtype, (0,) * bool(axes))
+        self.buffers.append(tensor)
+        self._emit(Root(tensor, axes, node))
+        self.tensors[name] = tensor
+        element = Element(name, sizes, tuple(Index(a) for a in axes), node.kind)
+        self.stored[node.key] = element
+        return element
+
+    def _split(self, root: Root) -> Expr:
+        """The root with every long reduction of few rows cut into shares."""
+        ready = [h for h in heavies(root.expr) if isinstance(h, Reduce) and h.op != "prod" and not heavies(h.arg)]
+        changed = {h.key: self._shared_out(h, [a for a in root.axes if a in h.axes]) for h in ready}
+        return _replaced(root.expr, changed)
+
+    def _shared_out(self, node: Reduce, axes: Sequence[int]) -> Expr:
+        """A long reduction of few rows as one over the shares of many programs, which are stored first."""
+        rows = prod(self.settler.size(axis) for axis in axes)
+        axis = max(node.over, key=self.settler.size)
+        length = self.settler.size(axis)
+        every = prod(self.settler.size(a) for a in node.over)
+        sizes = {a: self.settler.size(a) for a in (*axes, *node.over)}
+        dense = self._dense(node, sizes)
+        most, least = (FEW_DENSE, SHARE) if dense else (FEW_APART, SHARE // 8)
+        shares = min(SHARES, every // least, length, AT_ONCE // rows)
+        if rows >= most or shares < 2:
+            return node
+        each = -(-length // shares)
+        share, inner = (self.settler.axes.fresh([n])[0] for n in (-(-length // each), each))
+        if not share or not inner:
+            return node
+        at = plus(times(Index(share[0]), each), Index(inner[0]))
+        inside = within(at, length, self.settler.size)
+        arg = _unsettled(node.arg, axis, at, inside)
+        if inside is not None:
+            start = {"sum": 0.0, "max": float("-inf"), "min": float("inf")}[node.op]
+            empty = Const(start if node.kind == "float" else float(2**31 - 1), node.kind)
+            arg = Call("where", (inside, arg, empty), node.kind)
+        over = tuple(inner[0] if a == axis else a for a in node.over)
+        partial = self._store(Reduce(node.op, arg, over, node.kind), (*axes, *share))
+        return Reduce(node.op, partial, share, node.kind)
+
+    def _dense(self, node: Reduce, sizes: Mapping[int, int]) -> bool:
+        """Whether what is reduced lies together, so that the threads of one program share a row."""
+        reads = [n for n in walk(node.arg) if isinstance(n, Element)]
+        apart = len({n.name for n in reads}) > 1 or len(reads) > 1
+        product = apart and isinstance(node.arg, Call) and node.arg.op == "mul"
+        return not product and any(stride(e, a, sizes) == 1 for e in reads for a in node.over if a in e.axes)
+
+    def _fresh(self, wanted: str) -> str:
+        plain = identifiers([wanted])[0]
+        name, at = plain, 2
+        while name in self.taken:
+            name, at = f"{plain}{at}", at + 1
+        self.taken.add(name)
+        return name
+
+
+def _unsettled(expr: Expr, axis: int, at: Expr, inside: Expr | None) -> Expr:
+    """A settled expression with another position along an axis; elements are read where `inside`."""
+
+    def change(node: Expr) -> Expr:
+        if isinstance(node, Index) and node.axis == axis:
+            return at
+        return node
+
+    moved = transform(expr, change)
+    if inside is None:
+        return moved
+
+    def guard(node: Expr) -> Expr:
+        if isinstance(node, Element) and inside.axes <= node.axes:
+            both = inside if node.inside is None else Call("and", (node.inside, inside), "bool")
+            return replace(node, inside=both)
+        return node
+
+    return transform(moved, guard)
+
+
+def _replaced(expr: Expr, changed: Mapping[str, Expr]) -> Expr:
+    """The expression with buffers in place of what was stored, from the outside in."""
+    done: dict[str, Expr] = {}
+
+    def visit(node: Expr) -> Expr:
+        if node.key in changed:
+            return changed[node.key]
+        if node.key not in done:
+            children = tuple(visit(child) for child in node.children)
+            same = all(a is b for a, b in zip(children, node.children, strict=True))
+            done[node.key] = node if same else rebuild(node, children)
+        return done[node.key]
+
+    return visit(expr)
+
+
+def _every_axis(root: Root) -> set[int]:
+    from_nodes: set[int] = set(root.axes)
+    for node in walk(root.expr, *root.places):
+        match node:
+            case Index():
+                from_nodes.add(node.axis)
+            case Reduce():
+                from_nodes |= set(node.over)
+            case Scan():
+                from_nodes.add(node.axis)
+    return from_nodes
+
+
+def _together(steps: Sequence[Step], families: Families) -> list[Step]:
+    """Neighbouring kernels of one family that it can make at once, as one."""
+    out: list[Step] = []
+    for step in steps:
+        last = out[-1] if out else None
+        if isinstance(step, Kernel) and isinstance(last, Kernel) and last.family == step.family:
+            both = _united(last, step, families)
+            if both is not None:
+                out[-1] = both
+                continue
+        out.append(step)
+    return out
+
+
+def _scatters(kernel: Kernel) -> bool:
+    return any(root.scatter is not None for root in kernel.part.roots)
+
+
+def _united(first: Kernel, second: Kernel, families: Families) -> Kernel | None:
+    """One kernel for both, where neither needs the other and the family takes them so."""
+    wrote = {t.name for t in first.part.writes}
+    if _scatters(first) or _scatters(second):
+        return None
+    if any(t.name in wrote for t in second.part.reads):
+        return None
+    tensors = {**second.part.tensors, **first.part.tensors}
+    roots = (*first.part.roots, *second.part.roots)
+    if not {h.key for h in first.part.heavies} & {h.key for h in second.part.heavies}:
+        return None
+    family = next(f for f in families if f.name == second.family)
+    part = Part(roots, {**first.part.sizes, **second.part.sizes}, tensors)
+    match = family.match(part)
+    return Kernel(family.name, part, match.plan) if match is not None and match.plan is not None else None
+
+
+def _nothing(steps: Sequence[Step]) -> str:
+    named = ", ".join(dict.fromkeys(f"{s.node.op} ({s.why})" for s in steps if isinstance(s, Kept)))
+    return f"the built-in author has no kernel for {named}: PyTorch would do all of it. Use a language model for this task."
+
+
+def _tensor(spec: TensorSpec, identifier: str) -> Tensor:
+    return Tensor(spec.name, identifier, spec.shape, spec.dtype, (0,) * bool(spec.shape), spec.domain)

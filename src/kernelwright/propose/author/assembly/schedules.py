@@ -1,0 +1,66 @@
+"""One schedule for a whole program: the fields of its kernels' schedules, each with the number of its kernel."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from pydantic import create_model
+
+from kernelwright.propose.author.families.family import Family
+from kernelwright.propose.author.plan.program import Kernel, Program
+from kernelwright.propose.author.schedule.space import Option, Space
+from kernelwright.records.base import Record
+
+
+class Schedules:
+    """The schedules of one program."""
+
+    def __init__(self, program: Program, families: Sequence[Family]) -> None:
+        self.program = program
+        self._families = {f.name: f for f in families}
+        self._prefixes = [f"k{n}_" for n in range(len(program.kernels))] if len(program.kernels) > 1 else [""]
+
+    @cached_property
+    def record(self) -> type[Record]:
+        """The record that has every field."""
+        fields: dict[str, Any] = {}
+        for prefix, kernel in self._pairs():
+            start = self.family(kernel).default(kernel.plan)
+            for name, info in type(start).model_fields.items():
+                fields[prefix + name] = (info.annotation, getattr(start, name))
+        made: type[Record] = create_model("ProgramSchedule", __base__=Record, **fields)
+        return made
+
+    @property
+    def default(self) -> Record:
+        """Where a person would start."""
+        return self.record.model_validate({})
+
+    def space(self) -> Space[Record]:
+        """The options of all kernels."""
+        options = [
+            Option(prefix + option.name, option.values, option.eases)
+            for prefix, kernel in self._pairs()
+            for option in self.family(kernel).space(kernel.plan)
+        ]
+        return Space(self.record, tuple(options))
+
+    def of(self, schedule: Record, number: int) -> Record:
+        """The schedule of one kernel."""
+        prefix, kernel = self._pairs()[number]
+        record = self.family(kernel).schedule
+        return record.model_validate({name: getattr(schedule, prefix + name) for name in record.model_fields})
+
+    def cost(self, schedule: Record) -> float:
+        """Estimated microseconds of the program's kernels."""
+        return sum(
+            self.family(kernel).cost(kernel.plan, self.of(schedule, number))
+            for number, kernel in enumerate(self.program.kernels)
+        )
+
+    def family(self, kernel: Kernel) -> Family:
+        """Who made a kernel."""
+        return self._families[kernel.family]
+
+    def _pairs(self) -> list[tuple[str, Kernel]]:
+        return list(zip(self._prefixes, self.program.kernels, strict=True))

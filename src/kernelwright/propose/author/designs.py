@@ -1,0 +1,132 @@
+"""What the author can write for a task in one language: a space of schedules, where to start in it, and how to write one.
+
+Rows of dense data have writers of their own. Whatever else a graph is made of is partitioned among the families of kernels.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.assembly.cpp_program import write_program as write_loops
+from kernelwright.propose.author.assembly.module import write_program
+from kernelwright.propose.author.assembly.partition import partition
+from kernelwright.propose.author.assembly.schedules import Schedules
+from kernelwright.propose.author.families.strided.plan import FEW, TOO_LONG
+from kernelwright.propose.author.families.table import CPP, TRITON
+from kernelwright.propose.author.plan.lower import rows_of
+from kernelwright.propose.author.plan.plan import Plan
+from kernelwright.propose.author.plan.program import Program
+from kernelwright.propose.author.plan.read import read
+from kernelwright.propose.author.schedule.cpp import cpp_default, cpp_space
+from kernelwright.propose.author.schedule.space import Space
+from kernelwright.propose.author.schedule.triton import triton_default, triton_space
+from kernelwright.propose.author.source.cpp import write_cpp
+from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.task import Task
+
+DOUBLES = 4096
+"""Pairs of changes that are estimated."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """One way to do a task, with its freedoms."""
+
+    space: Space[Any]
+    default: Any
+    """The schedule that a person would start with."""
+    write: Callable[[Any], Candidate]
+    program: Program | None = None
+    """The kernels and what stays as it was; None where one kernel for rows of dense data does everything."""
+    cost: Callable[[Any], float] | None = None
+    """Estimated microseconds; None: nobody estimates."""
+
+    def tries(self, count: int) -> list[Any]:
+        """The default, and then what differs from it in one or two options, the cheapest by estimate first."""
+        start = self.default
+        single = [self.space.turned(start, move) for move in self.space.moves(start)]
+        if self.cost is None:
+            return self._different([start, *single], count)
+        double = [self.space.turned(schedule, move) for schedule in single for move in self.space.moves(schedule)]
+        ranked = sorted([*single, *double[:DOUBLES]], key=self.cost)
+        return self._different([start, *ranked], count)
+
+    def _different(self, schedules: list[Any], count: int) -> list[Any]:
+        """The first ones of which no two make the same kernel."""
+        found: dict[str, Any] = {}
+        for schedule in schedules:
+            if len(found) == count:
+                break
+            found.setdefault(self.write(schedule).id, schedule)
+        return list(found.values())
+
+
+def triton_design(task: Task) -> Design:
+    """Triton for a task.
+
+    Raises:
+        ProposeError: nothing of it is the author's to write.
+    """
+    reading = read(task)
+    try:
+        plan = rows_of(task, reading)
+    except ProposeError:
+        return _program(task)
+    if not _long_rows(plan):
+        return Design(triton_space(plan), triton_default(plan), lambda s: write_triton(task, plan, s))
+    return _program(task)
+
+
+def _long_rows(plan: Plan) -> bool:
+    """Whether a row is too much for one program, and rows too few for the device."""
+    return not plan.flat and bool(plan.passes) and plan.rows < FEW and plan.cols > TOO_LONG
+
+
+def _program(task: Task) -> Design:
+    program = partition(task, read(task), TRITON)
+    schedules = Schedules(program, TRITON)
+    space = schedules.space() if task.target.present else _interpreted(schedules.space())
+
+    def write(schedule: Any) -> Candidate:  # noqa: ANN401  the record is made for the program
+        return write_program(task, program, TRITON, schedule)
+
+    return Design(space, schedules.default, write, program, schedules.cost)
+
+
+def _interpreted(space: Space[Any]) -> Space[Any]:
+    """What Triton's interpreter knows too: it has no products in several bfloat16 numbers."""
+    options = [replace(o, values=tuple(v for v in o.values if not str(v).startswith("bf16"))) for o in space.options]
+    return Space(space.record, tuple(options))
+
+
+def cpp_design(task: Task) -> Design:
+    """C++ for a task.
+
+    Raises:
+        ProposeError: it is not the author's to write.
+    """
+    reading = read(task)
+    try:
+        plan = rows_of(task, reading)
+    except ProposeError as error:
+        return _loops(task, error)
+    return Design(cpp_space(plan), cpp_default(plan), lambda s: write_cpp(plan, s))
+
+
+def _loops(task: Task, refusal: ProposeError) -> Design:
+    try:
+        program = partition(task, read(task), CPP)
+        schedules = Schedules(program, CPP)
+        found = Design(
+            schedules.space(), schedules.default, lambda s: write_loops(program, schedules, s), program, schedules.cost
+        )
+        found.write(found.default)
+    except ProposeError as error:
+        raise ProposeError(f"{error}; as rows of dense data: {refusal}") from error
+    return found
+
+
+DESIGNS: dict[str, Callable[[Task], Design]] = {"cpp": cpp_design, "triton": triton_design}
+"""By language."""

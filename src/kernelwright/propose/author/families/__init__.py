@@ -1,0 +1,1 @@
+"""Families of kernels: a folder each, and a row each in `table`."""

@@ -1,0 +1,1 @@
+"""Attention without its matrix of scores."""

@@ -1,0 +1,105 @@
+"""Attention: softmax of scores, times values, where the scores are a product themselves.
+
+A program keeps a block of queries and walks over the keys: the softmax is carried on from block to block, so that the scores
+are never stored (Dao et al. 2022, FlashAttention, algorithm 1; Milakov and Gimelshein 2018, online softmax). Whatever is done
+to the scores in between, such as a scale, a mask by position or a bias, is computed on the way.
+"""
+
+from dataclasses import dataclass
+
+from kernelwright.propose.author.families.family import Match
+from kernelwright.propose.author.families.product.plan import factors
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, walk
+from kernelwright.propose.author.plan.program import Part, Root, heavies
+
+WIDEST = 256
+"""Features of a head that a program can keep."""
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Attention over [batch, queries, keys] with what is made of the result before it is stored."""
+
+    part: Part
+    node: Reduce
+    """The sum over keys."""
+    scores: Expr
+    product: Reduce
+    """Queries with keys, inside the scores."""
+    queries: Expr
+    keys: Expr
+    values: Expr
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    """Of queries."""
+    span: tuple[int, ...]
+    """Of keys."""
+    features: tuple[int, ...]
+    columns: tuple[int, ...]
+    """Of values."""
+
+    @property
+    def root(self) -> Root:
+        """What is stored."""
+        return self.part.roots[0]
+
+    @property
+    def number(self) -> str:
+        """What the factors are multiplied as."""
+        reads = [n for f in (self.queries, self.keys, self.values) for n in walk(f) if isinstance(n, Element)]
+        dtypes = {self.part.argument(n).dtype for n in reads} & {"float32", "float16", "bfloat16"}
+        return dtypes.pop() if len(dtypes) == 1 else "float32"
+
+
+def matched(part: Part) -> Match | None:
+    """The part as attention."""
+    if len(part.roots) > 1 or len(part.heavies) != 1:
+        return None
+    (node,) = part.heavies
+    pair = factors(part, node)
+    if pair is None or not isinstance(node, Reduce):
+        return None
+    found = [(scores, other) for w, other in (pair, pair[::-1]) if (scores := _scores(w, node.over)) is not None]
+    if not found:
+        return None
+    scores, values = found[0]
+    inner = [n for n in heavies(scores) if factors(part, n)]
+    if len(inner) != 1 or len(heavies(scores)) != 1 or heavies(values):
+        return None
+    product = inner[0]
+    both = factors(part, product)
+    if both is None or not isinstance(product, Reduce) or any(heavies(f) for f in both):
+        return None
+    keys, queries = sorted(both, key=lambda f: not set(node.over) <= f.axes)
+    return _planned(part, node, product, (scores, queries, keys, values))
+
+
+def _planned(part: Part, node: Reduce, product: Reduce, exprs: tuple[Expr, Expr, Expr, Expr]) -> Match | None:
+    scores, queries, keys, values = exprs
+    order = part.roots[0].axes
+    span, features = node.over, product.over
+
+    def along(axes: frozenset[int]) -> tuple[int, ...]:
+        return tuple(a for a in order if a in axes)
+
+    columns = along(values.axes - scores.axes)
+    rows = along(queries.axes - keys.axes - values.axes)
+    batch = along(frozenset(order) - set(rows) - set(columns))
+    sides = set(rows) | set(columns) | set(batch)
+    fits = part.count(features) <= WIDEST and part.count(columns) <= WIDEST
+    shaped = sides == set(order) == set(node.axes) and len(columns) == 1 and bool(rows)
+    if not fits or not shaped or set(features) & (scores.axes | set(span)) or not set(span) <= keys.axes & values.axes:
+        return None
+    return Match(Attention(part, node, scores, product, queries, keys, values, batch, rows, span, features, columns))
+
+
+def _scores(weights: Expr, span: tuple[int, ...]) -> Expr | None:
+    """x, where the weights are exp(x - max x) / sum exp(x - max x) over the keys."""
+    match weights:
+        case Call(
+            op="div", args=(Call(op="exp", args=(Call(op="sub", args=(x, Reduce(op="max") as top)),)) as e, total)
+        ):
+            whole = Reduce("sum", e, top.over)
+            if set(top.over) == set(span) and top.arg == x and total == whole:
+                return x
+    return None

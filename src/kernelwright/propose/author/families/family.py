@@ -1,0 +1,47 @@
+"""What a family of kernels is: it matches a part of a graph, plans it, and has a schedule, a cost and a writer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kernelwright.propose.author.plan.expr import Expr
+from kernelwright.propose.author.plan.program import Part
+from kernelwright.propose.author.schedule.space import Option
+from kernelwright.records.base import Record
+
+Plan = Any
+"""A family's own record; only the family looks into it."""
+
+
+class Match(NamedTuple):
+    """A family's answer to a part: its plan, or what would have to be stored first."""
+
+    plan: Plan | None
+    store: Sequence[Expr] = ()
+
+
+class Text(NamedTuple):
+    """A kernel as source, and how it is launched."""
+
+    kernel: str
+    launch: Sequence[str]
+    """Lines of the function that runs the program; the tensors' identifiers are at hand."""
+    constants: Mapping[str, int]
+    """Numbers at the head of the file, which can be tuned."""
+    helpers: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Family:
+    """One row of the table."""
+
+    name: str
+    match: Callable[[Part], Match | None]
+    """None: the part is not of this family."""
+    schedule: type[Record]
+    default: Callable[[Plan], Record]
+    space: Callable[[Plan], Sequence[Option]]
+    cost: Callable[[Plan, Any], float]
+    """Estimated microseconds of a kernel on its device."""
+    write: Callable[[Plan, Any, str, str], Text]
+    """The kernel under a name, with a prefix for its constants."""

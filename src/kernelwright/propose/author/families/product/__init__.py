@@ -1,0 +1,1 @@
+"""Products of matrices and what are such in disguise, as tiles on the tensor cores."""

@@ -1,0 +1,25 @@
+"""What a product costs: its multiplications at the rate of the units that do them, or its bytes, whichever takes longer."""
+
+import math
+
+from kernelwright.propose.author.families.product.plan import Product
+from kernelwright.propose.author.families.product.schedule import PROGRAMS, ProductSchedule
+
+FLOPS_US = {"ieee": 45e6, "tf32x3": 90e6, "bf16x6": 105e6, "bf16x3": 180e6, "half": 600e6}
+"""Floating-point operations in a microsecond that tiles reach on a large device."""
+BYTES_US = 4.0e6
+LAUNCH_US = 2.5
+
+
+def product_cost(plan: Product, schedule: ProductSchedule) -> float:
+    """Estimated microseconds on a large device."""
+    batch, rows, columns, depth = plan.extents
+    down, across = -(-rows // schedule.block_m), -(-columns // schedule.block_n)
+    tiles = batch * down * across
+    waves = -(-tiles // PROGRAMS) * PROGRAMS / tiles
+    done = 2.0 * tiles * schedule.block_m * schedule.block_n * depth
+    rate = FLOPS_US[schedule.precision if plan.precise else "half"]
+    rate *= min(1.0, math.sqrt(schedule.block_m * schedule.block_n) / 128)
+    item = 4 if plan.precise else 2
+    moved = item * depth * tiles * (schedule.block_m + schedule.block_n) / 4 + item * batch * rows * columns
+    return LAUNCH_US + max(done / rate * min(waves, 8.0), moved / BYTES_US)

@@ -1,0 +1,114 @@
+"""Products of matrices: sums of products in which each factor has axes that the other has not.
+
+Convolutions are such products too: their windows are a matrix whose elements are read where they lie (implicit GEMM).
+Reductions inside a factor, and costly functions in it, are stored first; everything else of it is computed as it is read.
+"""
+
+from dataclasses import dataclass
+
+from kernelwright.propose.author.families.family import Match
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, walk
+from kernelwright.propose.author.plan.plan import HEAVY, Tensor
+from kernelwright.propose.author.plan.program import Part, Root, heavies
+
+LEAST = 8
+"""Extent of a product's side that a tile is worth."""
+WORTH = 1 << 15
+"""Multiplications of one."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product [batch, rows, columns] with what is made of it before it is stored."""
+
+    part: Part
+    node: Reduce
+    """The sum of products."""
+    left: Expr
+    right: Expr
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    depth: tuple[int, ...]
+
+    @property
+    def root(self) -> Root:
+        """What is stored."""
+        return self.part.roots[0]
+
+    @property
+    def extents(self) -> tuple[int, int, int, int]:
+        """Elements of batch, rows, columns and depth."""
+        count = self.part.count
+        return count(self.batch), count(self.rows), count(self.columns), count(self.depth)
+
+    @property
+    def precise(self) -> bool:
+        """Whether a factor has more digits than half precision."""
+        return any(t.dtype not in ("float16", "bfloat16") for t in self.factors)
+
+    @property
+    def factors(self) -> list[Tensor]:
+        """Floating tensors that the factors are read from."""
+        read = [self.part.argument(e) for f in (self.left, self.right) for e in walk(f) if isinstance(e, Element)]
+        return [t for t in read if t.dtype in ("float32", "float16", "bfloat16")]
+
+    @property
+    def number(self) -> str:
+        """What the factors are multiplied as."""
+        return "float32" if self.precise else self.factors[0].dtype
+
+
+def factors(part: Part, node: Expr) -> tuple[Expr, Expr] | None:
+    """The factors of a product that is worth tiles; None for anything else."""
+    match node:
+        case Reduce(op="sum", kind="float", arg=Call(op="mul", args=(left, right))):
+            over = set(node.over)
+            if not over <= left.axes & right.axes:
+                return None
+            sides = [tuple(f.axes - g.axes) for f, g in ((left, right), (right, left))]
+            rows, columns, depth = part.count(sides[0]), part.count(sides[1]), part.count(node.over)
+            worth = min(rows, columns, depth) >= LEAST and rows * columns * depth >= WORTH
+            return (left, right) if worth else None
+    return None
+
+
+def matched(part: Part) -> Match | None:
+    """The part as one product, or what must be stored for it to be one."""
+    found = part.heavies
+    products = [node for node in found if factors(part, node)]
+    if not products or len(part.roots) > 1:
+        return None
+    root, node = part.roots[0], products[0]
+    pair = factors(part, node)
+    if pair is None or not isinstance(node, Reduce):
+        return None
+    store = _first(part, node, pair)
+    return Match(None, store) if store else Match(_plan(part, root, node, *pair))
+
+
+def _first(part: Part, node: Reduce, pair: tuple[Expr, Expr]) -> list[Expr]:
+    """What must be stored before the product and all that becomes of it are one kernel."""
+    others = [other for other in part.heavies if other is not node]
+    if any(node in walk(other) for other in others):
+        return [node]
+    inside = [factor for factor in pair if _stored_first(factor)]
+    apart: list[Expr] = [node] if node.axes != set(part.roots[0].axes) else []
+    return others or inside or apart
+
+
+def _plan(part: Part, root: Root, node: Reduce, left: Expr, right: Expr) -> Product:
+    if root.axes and root.axes[-1] in left.axes - right.axes:
+        left, right = right, left
+
+    def along(axes: frozenset[int]) -> tuple[int, ...]:
+        return tuple(a for a in root.axes if a in axes)
+
+    batch = along((left.axes & right.axes) - set(node.over))
+    rows, columns = along(left.axes - right.axes), along(right.axes - left.axes)
+    return Product(part, node, left, right, batch, rows, columns, node.over)
+
+
+def _stored_first(factor: Expr) -> bool:
+    """Whether a factor would be computed too often if it were computed as it is read."""
+    return bool(heavies(factor)) or any(isinstance(n, Call) and n.op in HEAVY for n in walk(factor))

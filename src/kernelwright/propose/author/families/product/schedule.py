@@ -1,0 +1,68 @@
+"""The schedule of a product in tiles, and its space."""
+
+from typing import Literal
+
+from kernelwright.propose.author.families.product.plan import Product
+from kernelwright.propose.author.schedule.space import Option
+from kernelwright.records.base import Record
+
+PROGRAMS = 132
+"""Tiles that a large device works on at once."""
+SHARED_BYTES = 200 * 1024
+"""Shared memory that the loads under way may take."""
+Precision = Literal["tf32x3", "bf16x6", "bf16x3", "ieee"]
+
+
+class ProductSchedule(Record):
+    """Degrees of freedom; none but `precision` changes a digit."""
+
+    block_m: int = 64
+    """Rows of a tile. Powers of two, as the others."""
+    block_n: int = 64
+    block_k: int = 32
+    group: int = 8
+    """Tiles above one another that programs take in turn, so that they meet in the cache."""
+    stages: int = 3
+    warps: int = 4
+    precision: Precision = "tf32x3"
+    """How float32 is multiplied: in three or six products of narrower numbers on the tensor cores, or as it is. The
+    three-fold TF32 keeps what float32 has (Ootomo and Yokota 2022)."""
+
+
+def product_default(plan: Product) -> ProductSchedule:
+    """The largest tiles that leave no part of a device empty."""
+    batch, rows, columns, depth = plan.extents
+    m, n = _side(rows), _side(columns)
+    while m * n > 1024 and batch * -(-rows // m) * -(-columns // n) < PROGRAMS:
+        m, n = (m // 2, n) if m >= n else (m, n // 2)
+    k = min(32 if plan.precise else 64, max(16, 1 << (depth - 1).bit_length()))
+    return ProductSchedule(
+        block_m=m, block_n=n, block_k=k, warps=8 if m * n >= 128 * 128 else 4, stages=3 if plan.precise else 4
+    )
+
+
+def _side(extent: int) -> int:
+    return min(128, max(16, 1 << (extent - 1).bit_length()))
+
+
+def product_space(plan: Product) -> list[Option]:
+    """The options that mean something for this plan."""
+    _, rows, columns, _ = plan.extents
+    sides = (16, 32, 64, 128, 256)
+    options = [
+        Option("block_m", tuple(s for s in sides if s <= max(16, 2 * rows)), "compute"),
+        Option("block_n", tuple(s for s in sides if s <= max(16, 2 * columns)), "compute"),
+        Option("block_k", (16, 32, 64, 128), "memory"),
+        Option("group", (1, 4, 8, 16), "memory"),
+        Option("stages", (1, 2, 3, 4, 5), "memory"),
+        Option("warps", (4, 8, 16), "latency"),
+    ]
+    if plan.precise:
+        options.append(Option("precision", ("tf32x3", "bf16x6", "bf16x3", "ieee"), "compute"))
+    return options
+
+
+def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
+    """As many stages as shared memory has room for."""
+    each = (schedule.block_m + schedule.block_n) * schedule.block_k * (4 if plan.precise else 2)
+    return max(1, min(schedule.stages, SHARED_BYTES // each))

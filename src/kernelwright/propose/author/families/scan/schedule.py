@@ -1,0 +1,36 @@
+"""The schedule of a scan, and its space."""
+
+from kernelwright.propose.author.families.scan.plan import Scanned
+from kernelwright.propose.author.schedule.space import Option
+from kernelwright.records.base import Record
+
+WHOLE_LIMIT = 8192
+"""Longest block that one program holds."""
+TILE = 2048
+
+
+class ScanSchedule(Record):
+    """Degrees of freedom; none changes the result beyond rounding."""
+
+    rows: int = 1
+    """Rows that a program takes. A power of two."""
+    block: int = 1024
+    """Elements of a row that are scanned at once. A power of two."""
+    warps: int = 4
+
+
+def scan_default(plan: Scanned) -> ScanSchedule:
+    """Whole rows where they fit."""
+    block = min(WHOLE_LIMIT, 1 << (plan.length - 1).bit_length())
+    rows = min(max(1, TILE // block), 1 << max(0, plan.row_count - 1).bit_length())
+    return ScanSchedule(rows=rows, block=block, warps=8 if rows * block >= 4096 else 4)
+
+
+def scan_space(plan: Scanned) -> list[Option]:
+    """The options that mean something for this plan."""
+    blocks = tuple(b for b in (256, 512, 1024, 2048, 4096, 8192) if b < 2 * plan.length) or (256,)
+    return [
+        Option("rows", (1, 2, 4, 8, 16), "latency"),
+        Option("block", blocks, "memory"),
+        Option("warps", (2, 4, 8, 16), "latency"),
+    ]

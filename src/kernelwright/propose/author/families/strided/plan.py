@@ -1,0 +1,227 @@
+"""The plan of a kernel over any axes: which axes its rows run over, which its columns, and what is reduced over them.
+
+A tile is [rows, columns]. Columns are what is reduced, or, in a kernel that only moves data, the axis along which the result
+is dense while an operand is dense along another.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+from kernelwright.propose.author.families.family import Match
+from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, transform, walk
+from kernelwright.propose.author.plan.positions import evaluated, flattened
+from kernelwright.propose.author.plan.program import Part, Root
+
+LONG = 4096
+"""Elements of a row from which on few rows leave a device empty."""
+FEW = 256
+"""Rows that are too few for a device."""
+TOO_LONG = 1 << 17
+"""Elements of a row that is read once for each pass, by many kernels rather than one."""
+
+
+@dataclass(frozen=True)
+class Strided:
+    """A kernel over any axes."""
+
+    part: Part
+    rows: tuple[int, ...]
+    """Slowest first; the last one is where neighbouring rows lie together, if they do."""
+    columns: tuple[int, ...]
+    reduced: bool
+    """Whether columns are reduced."""
+
+    @property
+    def row_count(self) -> int:
+        """Rows in all."""
+        return self.part.count(self.rows)
+
+    @property
+    def column_count(self) -> int:
+        """Elements of a row."""
+        return self.part.count(self.columns)
+
+    @cached_property
+    def passes(self) -> tuple[tuple[Reduce, ...], ...]:
+        """Reductions over the columns, grouped: each needs only what earlier groups gave."""
+        depth: dict[str, int] = {}
+        groups: list[list[Reduce]] = []
+        for node in self.part.nodes:
+            below = max((depth[child.key] for child in node.children), default=0)
+            depth[node.key] = below
+            if isinstance(node, Reduce):
+                depth[node.key] = below + 1
+                groups += [[]] * (len(groups) <= below)
+                groups[below] = [*groups[below], node]
+        return tuple(tuple(group) for group in groups)
+
+    @property
+    def wide(self) -> tuple[Root, ...]:
+        """Results with an element for each column."""
+        return tuple(r for r in self.part.roots if set(self.columns) & set(r.axes))
+
+    @property
+    def narrow(self) -> tuple[Root, ...]:
+        """Results with an element for each row."""
+        return tuple(r for r in self.part.roots if not set(self.columns) & set(r.axes))
+
+    def along_columns(self, node: Expr) -> bool:
+        """Whether a value differs between columns."""
+        return bool(node.axes & set(self.columns))
+
+    @cached_property
+    def dense_columns(self) -> bool:
+        """Whether neighbouring columns lie together in the largest tensor that has columns, and neighbouring rows do not.
+
+        Where both do, as in a window that slides, threads side by side make results side by side.
+        """
+        if not self.columns:
+            return False
+        wide = [e for e in self.part.elements if self.along_columns(e)]
+        wide.sort(key=lambda e: -prod(e.sizes))
+        largest = wide[0] if wide else None
+        if largest is None:
+            return True
+        slides = bool(self.rows) and stride(largest, self.rows[-1], self.part.sizes) == 1
+        return not slides and stride(largest, self.columns[-1], self.part.sizes) == 1
+
+
+def stride(element: Element, axis: int, sizes: Mapping[int, int]) -> int | None:
+    """Elements between neighbours along an axis; None where the data decides."""
+    offset = flattened(element.index, element.sizes)
+    first, second = (evaluated(offset, {axis: at}) for at in (0, 1))
+    return None if first is None or second is None or sizes[axis] < 2 else second - first
+
+
+def merged(part: Part, groups: Sequence[tuple[int, ...]]) -> tuple[Part, list[tuple[int, ...]]]:
+    """Neighbouring axes that every tensor has together become one, group by group."""
+    out = [list(group) for group in groups]
+    for group in out:
+        at = 0
+        while at + 1 < len(group):
+            slow, fast = group[at], group[at + 1]
+            if _together(part, slow, fast):
+                part = _joined(part, slow, fast)
+                del group[at + 1]
+            else:
+                at += 1
+    return part, [tuple(group) for group in out]
+
+
+def _together(part: Part, slow: int, fast: int) -> bool:
+    """Whether `fast` follows `slow` wherever either is, and both are nothing but positions of tensors."""
+    pair = (Index(slow), Index(fast))
+    if not all(_adjacent(root.axes, slow, fast) for root in part.roots):
+        return False
+    return all(_keeps_together(node, slow, fast, pair) for node in part.nodes)
+
+
+def _keeps_together(node: Expr, slow: int, fast: int, pair: tuple[Expr, Expr]) -> bool:
+    match node:
+        case Element():
+            return _adjacent(node.index, *pair)
+        case Reduce():
+            return (slow in node.over) == (fast in node.over)
+    return pair[0] not in node.children and pair[1] not in node.children
+
+
+def _adjacent(items: Sequence[object], first: object, second: object) -> bool:
+    places = [n for n, item in enumerate(items) if item == first]
+    after = [n for n, item in enumerate(items) if item == second]
+    return after == [n + 1 for n in places] and len(places) < 2
+
+
+def _joined(part: Part, slow: int, fast: int) -> Part:
+    """`slow` runs over both."""
+    sizes = dict(part.sizes)
+    sizes[slow] *= sizes.pop(fast)
+
+    def change(node: Expr) -> Expr:
+        if isinstance(node, Element) and Index(fast) in node.index:
+            at = node.index.index(Index(fast))
+            index = (*node.index[:at], *node.index[at + 1 :])
+            extents = (*node.sizes[: at - 1], node.sizes[at - 1] * node.sizes[at], *node.sizes[at + 1 :])
+            return replace(node, index=index, sizes=extents)
+        if isinstance(node, Reduce) and fast in node.over:
+            return replace(node, over=tuple(a for a in node.over if a != fast))
+        return node
+
+    roots = tuple(
+        replace(r, axes=tuple(a for a in r.axes if a != fast), expr=transform(r.expr, change)) for r in part.roots
+    )
+    return replace(part, roots=roots, sizes=sizes)
+
+
+def dense_axis(part: Part, axes: Sequence[int]) -> int | None:
+    """The axis along which most of what is read lies together."""
+    weights: dict[int, int] = {}
+    for element in part.elements:
+        for axis in axes:
+            if axis in element.axes and stride(element, axis, part.sizes) == 1:
+                weights[axis] = weights.get(axis, 0) + prod(element.sizes)
+    return max(weights, key=lambda axis: weights[axis], default=None)
+
+
+def matched(part: Part) -> Match:
+    """The part as a kernel over any axes, or what must be stored first."""
+    found = part.heavies
+    if not found:
+        return Match(_moving(part))
+    reductions = [h for h in found if isinstance(h, Reduce)]
+    if len(reductions) < len(found):
+        return Match(None, [h for h in found if not isinstance(h, Reduce)])
+    over = _columns(part, reductions)
+    store = [r for r in reductions if set(r.over) != set(over)] or _nested_elsewhere(reductions, over)
+    rows = _rows(part, over)
+    store = store or [r for r in reductions if r.axes != set(rows)]
+    if store and not (len(part.roots) == 1 and store == [part.roots[0].expr]):
+        return Match(None, store)
+    lonely = part.count(rows) < FEW and part.count(over) >= LONG and part.count(over) * part.count(rows) > 1 << 16
+    wide = any(set(over) & set(r.axes) for r in part.roots)
+    if wide and (lonely or part.count(over) > TOO_LONG):
+        return Match(None, _deepest(reductions))
+    if lonely and _deepest(reductions) != reductions:
+        return Match(None, [r for r in _deepest(reductions) if r not in reductions])
+    joined, (rows, over) = merged(part, [rows, over])
+    return Match(Strided(joined, rows, over, reduced=True))
+
+
+def _columns(part: Part, reductions: Sequence[Reduce]) -> tuple[int, ...]:
+    """What the reductions run over; those that a result runs over as well come first."""
+
+    def shared(r: Reduce) -> int:
+        return len(set(r.over) & set(part.roots[0].axes))
+
+    return max(reductions, key=lambda r: (shared(r), part.count(r.over))).over
+
+
+def _rows(part: Part, over: Sequence[int]) -> tuple[int, ...]:
+    longest = max((root.axes for root in part.roots), key=len)
+    return tuple(axis for axis in longest if axis not in over)
+
+
+def _nested_elsewhere(reductions: Sequence[Reduce], over: Sequence[int]) -> list[Expr]:
+    """Reductions inside others that run over other axes."""
+    inner = [n for r in reductions for n in walk(r.arg) if isinstance(n, Reduce)]
+    return [n for n in inner if set(n.over) != set(over)]
+
+
+def _deepest(reductions: Sequence[Reduce]) -> list[Reduce]:
+    """Those that contain no other."""
+    every = {n.key: n for r in reductions for n in walk(r) if isinstance(n, Reduce)}
+    return [n for n in every.values() if not any(isinstance(m, Reduce) for m in walk(n.arg))]
+
+
+def _moving(part: Part) -> Strided:
+    """A kernel that reduces nothing; with columns where results and operands are dense along different axes."""
+    if any(root.scatter for root in part.roots):
+        return Strided(part, part.roots[0].axes, (), reduced=False)
+    axes = max((root.axes for root in part.roots), key=len)
+    part, (axes,) = merged(part, [axes])
+    source = dense_axis(part, axes)
+    if len(axes) < 2 or source is None or source == axes[-1] or part.sizes[source] < 8 or part.sizes[axes[-1]] < 8:
+        return Strided(part, axes, (), reduced=False)
+    rows = (*(a for a in axes[:-1] if a != source), source)
+    return Strided(part, rows, (axes[-1],), reduced=False)

@@ -1,0 +1,80 @@
+"""The schedule of a Triton kernel over any axes, and its space."""
+
+from typing import Literal
+
+from kernelwright.propose.author.families.strided.plan import Strided
+from kernelwright.propose.author.schedule.space import Option
+from kernelwright.records.base import Record
+
+WHOLE_LIMIT = 32768
+"""Longest row, in elements, that one program holds at once."""
+STEPS_LIMIT = 1024
+"""Longest row that is walked element by element."""
+UNROLLED = 16
+"""Steps that are written out."""
+TILE = 1024
+"""Elements of a tile that keeps enough loads under way."""
+LANES = 32
+MOST_WARPS = 16
+
+
+class StridedSchedule(Record):
+    """Degrees of freedom; none changes the result."""
+
+    rows: int = 1
+    """Rows that a program takes. A power of two."""
+    block: int = 1
+    """Columns of a tile. A power of two."""
+    warps: int = 4
+    passes: Literal["whole", "blocks", "steps"] = "steps"
+    """A row at once, or in blocks, or one column after the other, every thread at rows of its own."""
+
+
+def strided_default(plan: Strided) -> StridedSchedule:
+    """Where a person would start: tiles along what lies together in memory, whole rows where they fit."""
+    if not plan.columns:
+        return StridedSchedule(rows=_within(plan.row_count, TILE))
+    if not plan.reduced:
+        side = 32 if min(plan.part.sizes[plan.rows[-1]], plan.part.sizes[plan.columns[-1]]) < 64 else 64
+        return StridedSchedule(rows=side, block=side, passes="whole", warps=8 if side == 64 else 4)
+    columns = plan.column_count
+    if not plan.wide and (columns <= 2 * UNROLLED or (columns <= STEPS_LIMIT and not plan.dense_columns)):
+        return StridedSchedule(rows=_within(plan.row_count, 128 if plan.row_count < 1 << 16 else 256))
+    block = 1 << (columns - 1).bit_length()
+    if plan.dense_columns:
+        whole = block <= WHOLE_LIMIT
+        block = block if whole else 4096
+        rows = _within(plan.row_count, max(1, TILE // block))
+        return StridedSchedule(
+            rows=rows, block=block, passes="whole" if whole else "blocks", warps=_warps(rows * block)
+        )
+    if plan.wide and block <= 512:
+        rows = _within(plan.row_count, max(16, 8192 // block))
+        return StridedSchedule(rows=rows, block=block, passes="whole", warps=_warps(rows * block))
+    return StridedSchedule(rows=_within(plan.row_count, 64), block=min(block, 32), passes="blocks", warps=4)
+
+
+def _within(count: int, most: int) -> int:
+    """The power of two that holds all, or the most."""
+    return min(most, 1 << max(0, count - 1).bit_length())
+
+
+def _warps(tile: int) -> int:
+    return max(4, min(MOST_WARPS, tile // (LANES * 16)))
+
+
+def strided_space(plan: Strided) -> list[Option]:
+    """The options that mean something for this plan."""
+    options = [Option("warps", (2, 4, 8, 16), "latency")]
+    if not plan.columns:
+        return [Option("rows", (256, 512, 1024, 2048, 4096), "memory"), *options]
+    if not plan.reduced:
+        sides = (16, 32, 64, 128)
+        return [Option("rows", sides, "memory"), Option("block", sides, "memory"), *options]
+    whole = ("whole",) * (plan.column_count <= WHOLE_LIMIT)
+    steps = ("steps",) * (not plan.wide and plan.column_count <= STEPS_LIMIT)
+    rows = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+    options.append(Option("rows", rows, "latency"))
+    options.append(Option("block", (8, 16, 32, 64, 256, 1024, 2048, 4096, 8192), "memory"))
+    options.append(Option("passes", (*whole, "blocks", *steps), "memory"))
+    return options

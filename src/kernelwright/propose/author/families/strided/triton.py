@@ -1,0 +1,210 @@
+"""A kernel over any axes in Triton: a tile is [rows, columns], and what varies along one only has size one in the other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelwright.propose.author.families.family import Text
+from kernelwright.propose.author.families.strided.plan import Strided
+from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule
+from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, walk
+from kernelwright.propose.author.source.scope import Names
+from kernelwright.propose.author.source.tile import Group, TileScope, helpers_in, large, split_position
+from kernelwright.propose.author.source.triton_kernel import HELPERS, START
+from kernelwright.propose.author.source.writer import Writer
+
+JOIN = {"sum": "{0} += {1}", "max": "{0} = tl.maximum({0}, {1})", "min": "{0} = tl.minimum({0}, {1})",
+        "prod": "{0} *= {1}"}  # fmt: skip
+STARTS = START | {"prod": "1.0"}
+WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod": "1"}
+"""Of integers."""
+WORDS = frozenset({"row", "column", "tile", "start", "lanes", "inside", "exists", "share", *HELPERS})
+
+
+def write_triton(plan: Strided, schedule: StridedSchedule, name: str, prefix: str) -> Text:
+    """The kernel under a name."""
+    kernel = _Kernel(plan, schedule)
+    text = kernel.text(name)
+    constants = {f"{prefix}ROWS": schedule.rows} | ({f"{prefix}BLOCK": schedule.block} if kernel.blocked else {})
+    return Text(text, kernel.launch(name, prefix), constants | {f"{prefix}WARPS": schedule.warps}, helpers_in(text))
+
+
+@dataclass
+class _Kernel:
+    plan: Strided
+    schedule: StridedSchedule
+
+    def __post_init__(self) -> None:
+        part = self.plan.part
+        self.part = part
+        self.writer = Writer("    ")
+        self.names = Names({*WORDS, *(t.identifier for t in (*part.reads, *part.writes))})
+        self.steps = self.plan.reduced and self.schedule.passes == "steps"
+        self.blocked = bool(self.plan.columns) and not self.steps
+        whole = self.schedule.rows
+        self.rows = Group(self.plan.rows, "row", "inside" if self.plan.row_count % whole else "")
+        exact = self.steps or not self.plan.columns or self.plan.column_count % self.schedule.block == 0
+        self.columns = Group(self.plan.columns, "column", "" if exact else "exists")
+        self.wanted: list[Expr] = [e for r in part.roots for e in (r.expr, *r.places)]
+        self.wanted += [Index(a) for r in part.roots for a in r.axes if r.axes != self.plan.rows]
+
+    def launch(self, name: str, prefix: str) -> list[str]:
+        pointers = ", ".join(t.identifier for t in (*self.part.reads, *self.part.writes))
+        tiles = f"triton.cdiv({self.plan.row_count}, {prefix}ROWS)"
+        sizes = f"ROWS={prefix}ROWS"
+        if self.blocked:
+            sizes += f", BLOCK={prefix}BLOCK"
+        if self.blocked and not self.plan.reduced:
+            tiles += f" * triton.cdiv({self.plan.column_count}, {prefix}BLOCK)"
+        return [f"{name}[({tiles},)]({pointers}, {sizes}, num_warps={prefix}WARPS)"]
+
+    def text(self, name: str) -> str:
+        w = self.writer
+        w.line("@triton.jit")
+        with w.block(f"def {name}(", "):"):
+            for tensor in (*self.part.reads, *self.part.writes):
+                w.line(f"{tensor.identifier}_ptr,")
+            w.line("ROWS: tl.constexpr,")
+            if self.blocked:
+                w.line("BLOCK: tl.constexpr,")
+        with w.block('    """' + self._idea() + '"""'):
+            self._place()
+            if not self.plan.reduced:
+                self._store(self._scope())
+            elif self.steps or self.schedule.passes == "blocks":
+                self._passes()
+            else:
+                self._whole()
+        return w.text()
+
+    def _idea(self) -> str:
+        if not self.plan.columns:
+            return "One program makes ROWS elements."
+        if not self.plan.reduced:
+            return "One program moves a tile of ROWS by BLOCK elements."
+        if self.steps:
+            return f"One program makes ROWS results, each of {self.plan.column_count} elements."
+        whole = self.schedule.passes == "whole"
+        return (
+            "One program holds ROWS whole rows."
+            if whole
+            else "One program takes ROWS rows, in blocks of BLOCK columns."
+        )
+
+    def _scope(self, names: Names | None = None) -> TileScope:
+        return TileScope(self.part, self.writer, names or self.names, groups=(self.rows, self.columns))
+
+    def _place(self) -> None:
+        w, wide = self.writer, large(self.part)
+        cast = "tl.cast({}, tl.int64)" if wide else "{}"
+        program = cast.format("tl.program_id(0)")
+        if self.blocked and not self.plan.reduced:
+            w.line(f"tile = {program}")
+            across = -(-self.plan.column_count // self.schedule.block)
+            w.line(f"across = tl.cdiv({self.plan.column_count}, BLOCK)") if across > 1 else None
+            column = "tile % across * BLOCK + " if across > 1 else ""
+            program = "tile // across" if across > 1 else "tile"
+            w.line(f"column = {column}tl.arange(0, BLOCK)[None, :]")
+        w.line(f"row = {program} * ROWS + tl.arange(0, ROWS)[:, None]")
+        if self.rows.mask:
+            w.line(f"inside = row < {self.plan.row_count}")
+        split_position(w, self.names, self.rows, self.part.sizes, self.wanted)
+        if self.blocked and (not self.plan.reduced or self.schedule.passes == "whole"):
+            if self.plan.reduced:
+                w.line("column = tl.arange(0, BLOCK)[None, :]")
+            self._columns(self.names)
+
+    def _columns(self, names: Names) -> None:
+        if self.columns.mask:
+            self.writer.line(f"exists = column < {self.plan.column_count}")
+        split_position(self.writer, names, self.columns, self.part.sizes, self.wanted)
+
+    def _store(self, scope: TileScope, wide: bool = True, narrow: bool = True) -> None:
+        if wide and narrow:
+            scope.fetch([r.expr for r in self.part.roots])
+        for root in (*(self.plan.wide if wide else ()), *(self.plan.narrow if narrow else ())):
+            scope.store(root, self.part.sizes)
+
+    # A row at once.
+
+    def _whole(self) -> None:
+        scope = self._scope()
+        ends = [r.expr for r in self.part.roots]
+        scope.fetch(ends)
+        for group in self.plan.passes:
+            texts = scope.write([r.arg for r in group], later=ends)
+            for r, text in zip(group, texts, strict=True):
+                self._combined(r, self._masked(r, text))
+        self._store(scope)
+
+    def _masked(self, r: Reduce, text: str) -> str:
+        """The tile with what does not exist left out."""
+        along = self.plan.along_columns(r.arg)
+        if not self.columns.mask and along:
+            return text
+        condition = self.columns.mask or "column >= 0"
+        return f"tl.where({condition}, {text}, {_start(r)})"
+
+    def _combined(self, r: Reduce, text: str) -> None:
+        name = self.names.fresh(f"row_{r.op}")
+        self.writer.line(f"{name} = {reduced(r, text)}")
+        self.names.values[r.key] = name
+
+    # A row in parts.
+
+    def _passes(self) -> None:
+        self._scope().fetch([r.expr for r in self.part.roots if not self._waits_for_columns(r.expr)])
+        for group in self.plan.passes:
+            self._pass(group)
+        if self.plan.wide:
+            with self.writer.block(f"for start in tl.range(0, {self.plan.column_count}, BLOCK):"):
+                names = self._block()
+                scope = self._scope(names)
+                scope.fetch([r.expr for r in self.plan.wide])
+                self._store(scope, narrow=False)
+        self._store(self._scope(), wide=False)
+
+    def _waits_for_columns(self, expr: Expr) -> bool:
+        return any(self.plan.along_columns(n) for n in walk(expr) if isinstance(n, Element))
+
+    def _pass(self, group: Sequence[Reduce]) -> None:
+        w = self.writer
+        shape = "[ROWS, 1]" if self.steps else "[ROWS, BLOCK]"
+        sums = [self.names.fresh(f"row_{r.op}" if self.steps else f"lanes_{r.op}") for r in group]
+        for r, name in zip(group, sums, strict=True):
+            w.line(f"{name} = tl.full({shape}, {_start(r)}, {'tl.int64' if r.kind == 'int' else 'tl.float32'})")
+        with w.block(self._loop()):
+            scope = self._scope(self._block())
+            scope.fetch([r.arg for r in group])
+            texts = scope.write([r.arg for r in group])
+            for r, name, text in zip(group, sums, texts, strict=True):
+                term = text if self.steps else self._masked(r, text)
+                w.line(JOIN[r.op].format(name, term))
+        for r, name in zip(group, sums, strict=True):
+            if self.steps:
+                self.names.values[r.key] = name
+            else:
+                self._combined(r, name)
+
+    def _loop(self) -> str:
+        count = self.plan.column_count
+        if not self.steps:
+            return f"for start in tl.range(0, {count}, BLOCK):"
+        return f"for column in tl.{'static_range' if count <= UNROLLED else 'range'}({count}):"
+
+    def _block(self) -> Names:
+        names = self.names.inner()
+        if not self.steps:
+            self.writer.line("column = start + tl.arange(0, BLOCK)[None, :]")
+        self._columns(names)
+        return names
+
+
+def _start(r: Reduce) -> str:
+    return WHOLE_STARTS[r.op] if r.kind == "int" else STARTS[r.op]
+
+
+def reduced(r: Reduce, text: str, axis: int = 1) -> str:
+    """A tile's reduction along an axis that stays with size one."""
+    if r.op == "prod":
+        return f"tl.reduce({text}, {axis}, _multiply, keep_dims=True)"
+    return f"tl.{r.op}({text}, axis={axis}, keep_dims=True)"

@@ -1,0 +1,151 @@
+"""A program: kernels and calls that remain, in order, with the buffers between them."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+from kernelwright.propose.author.plan.expr import Element, Expr, Load, Reduce, Scan, walk
+from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.records.graph import OpNode
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Where the elements of a root are added, instead of being stored one beside the other."""
+
+    offset: Expr
+    inside: Expr | None
+    """What must hold for an element to be added."""
+
+
+@dataclass(frozen=True)
+class Root:
+    """What one kernel stores to one tensor: an expression over axes, which lie in memory in this order."""
+
+    tensor: Tensor
+    axes: tuple[int, ...]
+    expr: Expr
+    scatter: Scatter | None = None
+
+    @property
+    def places(self) -> tuple[Expr, ...]:
+        """Expressions that say where its elements go."""
+        if self.scatter is None:
+            return ()
+        inside = () if self.scatter.inside is None else (self.scatter.inside,)
+        return (self.scatter.offset, *inside)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What becomes one kernel."""
+
+    roots: tuple[Root, ...]
+    sizes: dict[int, int]
+    """Elements along each axis."""
+    tensors: dict[str, Tensor]
+    """Every tensor that may be read, by name."""
+
+    flat = True
+    """No row shares anything: positions say what does."""
+
+    @cached_property
+    def nodes(self) -> list[Expr]:
+        """Every distinct expression, children first."""
+        return walk(*(e for root in self.roots for e in (root.expr, *root.places)))
+
+    @cached_property
+    def elements(self) -> list[Element]:
+        """Every distinct read."""
+        return [node for node in self.nodes if isinstance(node, Element)]
+
+    @cached_property
+    def reads(self) -> list[Tensor]:
+        """Tensors that are read, in the order of the program's."""
+        names = {element.name for element in self.elements}
+        return [tensor for name, tensor in self.tensors.items() if name in names]
+
+    @property
+    def writes(self) -> list[Tensor]:
+        """Tensors that are stored to."""
+        return [root.tensor for root in self.roots]
+
+    @cached_property
+    def heavies(self) -> list[Expr]:
+        """Reductions and scans that no other one contains."""
+        return heavies(*(root.expr for root in self.roots))
+
+    def argument(self, element: Load | Element) -> Tensor:
+        """The tensor that an element is read from."""
+        return self.tensors[element.name]
+
+    def count(self, axes: tuple[int, ...]) -> int:
+        """Elements along several axes."""
+        return prod(self.sizes[axis] for axis in axes)
+
+    def of(self, *roots: Root) -> "Part":
+        """A part of the same program."""
+        return replace(self, roots=roots)
+
+
+def heavies(*roots: Expr) -> list[Expr]:
+    """Reductions and scans that no other one under the roots contains, each once."""
+    found: dict[str, Expr] = {}
+    seen: set[str] = set()
+    todo = list(roots)
+    while todo:
+        node = todo.pop()
+        if node.key in seen:
+            continue
+        seen.add(node.key)
+        if isinstance(node, Reduce | Scan):
+            found[node.key] = node
+        else:
+            todo += node.children
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A part in the hands of a family."""
+
+    family: str
+    part: Part
+    plan: object
+    """What the family made of it."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A call of PyTorch that stays as it was."""
+
+    node: OpNode
+    inputs: dict[str, Tensor]
+    """By the name that the node knows them under."""
+    results: tuple[Tensor, ...]
+    why: str
+
+
+Step = Kernel | Kept
+
+
+@dataclass(frozen=True)
+class Program:
+    """Everything that one call does."""
+
+    name: str
+    arguments: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    buffers: tuple[Tensor, ...]
+    """What kernels leave for others."""
+    steps: tuple[Step, ...]
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The steps that are ours."""
+        return [step for step in self.steps if isinstance(step, Kernel)]
+
+    @property
+    def kept(self) -> list[Kept]:
+        """The steps that are PyTorch's."""
+        return [step for step in self.steps if isinstance(step, Kept)]

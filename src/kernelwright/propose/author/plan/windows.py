@@ -1,0 +1,254 @@
+"""PyTorch's operations on sliding windows: poolings, convolutions, and windows laid out as columns.
+
+A window is an axis of its own: position = place * stride + step * dilation - padding. A pooling reduces over the windows'
+axes, a convolution sums products over them and the channels.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.plan.builder import Arguments, Builder, Dim, Result, Rule, Value, as_float
+from kernelwright.propose.author.plan.expr import Call, Const, Expr
+from kernelwright.propose.author.plan.positions import every, plus, quotient, remainder, times, whole, within
+
+
+@dataclass(frozen=True)
+class Window:
+    """How a window slides along one dimension."""
+
+    size: int
+    stride: int = 1
+    padding: int = 0
+    dilation: int = 1
+    ceil: bool = False
+    after: int | None = None
+    """Padding behind the data where it differs from that before it."""
+
+    @property
+    def reach(self) -> int:
+        """Elements from the first to the last of a window."""
+        return self.dilation * (self.size - 1) + 1
+
+    def places(self, length: int) -> int:
+        """How many windows there are."""
+        after = self.padding if self.after is None else self.after
+        room = length + self.padding + after - self.reach
+        count = -(-room // self.stride) if self.ceil else room // self.stride
+        if self.ceil and count * self.stride >= length + self.padding:
+            count -= 1
+        return count + 1
+
+
+def slid(b: Builder, x: Value, windows: Sequence[Window], fill: float) -> Value:
+    """The last dimensions as windows: their places, and then the steps within them; `fill` outside the data."""
+    first = len(x.shape) - len(windows)
+    steps: list[Dim] = []
+    conditions: list[Expr | None] = []
+    for number, window in enumerate(windows):
+        dim = first + number
+        length = b.axes.size(x.shape[dim])
+        place, step = b.axes.fresh([window.places(length), window.size])
+        at = plus(times(b.position(place), window.stride), times(b.position(step), window.dilation))
+        at = plus(at, whole(-window.padding))
+        inside = within(at, length, lambda axis: b.axes.size((axis,)))
+        x = b.pick(x, dim, at, place, inside)
+        steps.append(step)
+        conditions.append(inside)
+    condition = every(conditions)
+    expr = as_float(x.expr)
+    if condition is not None:
+        expr = Call("where", (condition, expr, Const(fill)), "float")
+    return Value(expr, (*x.shape, *steps))
+
+
+def _each(a: Arguments, name: str, rank: int, default: int) -> tuple[int, ...]:
+    given = a.dims(name)
+    if not given:
+        return (default,) * rank
+    return given * rank if len(given) == 1 else given
+
+
+def _pool_windows(a: Arguments, rank: int) -> list[Window]:
+    sizes = _each(a, "kernel_size", rank, 1)
+    strides = _each(a, "stride", rank, 0) if a.dims("stride") else sizes
+    pads, dilations = _each(a, "padding", rank, 0), _each(a, "dilation", rank, 1)
+    ceil = a.flag("ceil_mode")
+    return [Window(*four, ceil=ceil) for four in zip(sizes, strides, pads, dilations, strict=True)]
+
+
+def _average_pool(rank: int) -> Rule:
+    def rule(b: Builder, a: Arguments) -> Value:
+        x, windows = a.tensor("self"), _pool_windows(a, rank)
+        partial = any(w.padding or w.ceil for w in windows)
+        if partial and (not a.flag("count_include_pad", default=True) or any(w.ceil for w in windows)):
+            raise ProposeError(f"{a.node.op} whose windows count differently many elements")
+        found = slid(b, x, windows, 0.0)
+        total = b.reduce("sum", found, range(-rank, 0), keep=False)
+        count = 1
+        for window in windows:
+            count *= window.size
+        return b.call("div", total, a.number("divisor_override", count))
+
+    return rule
+
+
+def _max_pool(rank: int) -> Rule:
+    def rule(b: Builder, a: Arguments) -> Value:
+        found = slid(b, a.tensor("self"), _pool_windows(a, rank), float("-inf"))
+        return b.reduce("max", found, range(-rank, 0), keep=False)
+
+    return rule
+
+
+def _max_pool_indices(rank: int) -> Rule:
+    def rule(b: Builder, a: Arguments) -> Result:
+        found = slid(b, a.tensor("self"), _pool_windows(a, rank), float("-inf"))
+        return b.reduce("max", found, range(-rank, 0), keep=False), None
+
+    return rule
+
+
+def _adaptive(rank: int, op: str) -> Rule:
+    def rule(b: Builder, a: Arguments) -> Value:
+        x, sizes = a.tensor("self"), _each(a, "output_size", rank, 1)
+        shape: list[Dim] = [*x.shape[: len(x.shape) - rank]]
+        for dim, size in zip(x.shape[-rank:], sizes, strict=True):
+            length = b.axes.size(dim)
+            if length % size:
+                raise ProposeError(f"{a.node.op} with windows of different sizes")
+            shape += b.axes.view((dim,), (size, length // size))
+        found = b.reshaped(x, shape)
+        over = range(-2 * rank + 1, 0, 2)
+        return b.mean(found, over, keep=False) if op == "mean" else b.reduce("max", found, over, keep=False)
+
+    return rule
+
+
+def _adaptive_places(rank: int) -> Rule:
+    def rule(b: Builder, a: Arguments) -> Result:
+        found = _adaptive(rank, "max")(b, a)
+        return found if isinstance(found, tuple) else (found, None)
+
+    return rule
+
+
+def _convolution(rank: int) -> Rule:
+    def rule(b: Builder, a: Arguments) -> Value:
+        x, weight = a.tensor("input"), a.tensor("weight")
+        if a.flag("transposed"):
+            return _transposed(b, a, len(x.shape) - 2)
+        inner = rank or len(x.shape) - 2
+        if len(x.shape) == inner + 1:
+            raise ProposeError(f"{a.node.op} without a batch")
+        pads, ends = _pads(b, a, weight, inner)
+        strides, dilations = _each(a, "stride", inner, 1), _each(a, "dilation", inner, 1)
+        sizes = [b.axes.size(dim) for dim in weight.shape[2:]]
+        windows = [
+            Window(size, stride, pad, dilation, after=end)
+            for size, stride, pad, dilation, end in zip(sizes, strides, pads, dilations, ends, strict=True)
+        ]
+        return correlated(b, slid(b, x, windows, 0.0), weight, a.optional("bias"), int(a.number("groups", 1)))
+
+    return rule
+
+
+def _pads(b: Builder, a: Arguments, weight: Value, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    given = a.raw("padding")
+    if not isinstance(given, str):
+        pads = _each(a, "padding", rank, 0)
+        return pads, pads
+    if given == "valid":
+        return (0,) * rank, (0,) * rank
+    dilations = _each(a, "dilation", rank, 1)
+    totals = [d * (b.axes.size(dim) - 1) for d, dim in zip(dilations, weight.shape[2:], strict=True)]
+    return tuple(t // 2 for t in totals), tuple(t - t // 2 for t in totals)
+
+
+def correlated(b: Builder, found: Value, weight: Value, bias: Value | None, groups: int) -> Value:
+    """Windows [batch, channels, *places, *steps] with filters [out, channels of a group, *steps].
+
+    Raises:
+        ProposeError: channels that cannot be split into groups.
+    """
+    rank = (len(found.shape) - 2) // 2
+    batch, channels, rest = found.shape[0], found.shape[1], found.shape[2:]
+    places, steps = rest[:rank], rest[rank:]
+    ones: tuple[Dim, ...] = ((),) * rank
+    weight = b.renamed(weight)  # or two convolutions with one filter would take each other's axes for theirs
+    group, inner = b.axes.view((channels,), (groups, -1))
+    filters, out = b.axes.view((weight.shape[0],), (groups, -1))
+    left = b.reshaped(found, (batch, group, (), *places, inner, *steps))
+    right = b.reshaped(weight, ((), filters, out, *ones, *weight.shape[1:]))
+    products = b.call("mul", left, right)
+    total = b.reduce("sum", products, range(-rank - 1, 0), keep=False)
+    shape = total.shape
+    merged = b.reshaped(total, (shape[0], (*shape[1], *shape[2]), *shape[3:]))
+    return merged if bias is None else b.call("add", merged, b.reshaped(bias, (bias.shape[0], *ones)))
+
+
+def _transposed_rule(rank: int) -> Rule:
+    return lambda b, a: _transposed(b, a, rank)
+
+
+def _transposed(b: Builder, a: Arguments, rank: int) -> Value:
+    """Each result gathers what the strided convolution would have scattered to it."""
+    x, weight, groups = a.tensor("input"), a.tensor("weight"), int(a.number("groups", 1))
+    strides, pads = _each(a, "stride", rank, 1), _each(a, "padding", rank, 0)
+    dilations, extra = _each(a, "dilation", rank, 1), _each(a, "output_padding", rank, 0)
+    steps: list[Dim] = []
+    conditions: list[Expr | None] = []
+    for number in range(rank):
+        dim, stride, pad = 2 + number, strides[number], pads[number]
+        length, size = b.axes.size(x.shape[dim]), b.axes.size(weight.shape[dim])
+        reach = dilations[number] * (size - 1)
+        place, step = b.axes.fresh([(length - 1) * stride - 2 * pad + reach + extra[number] + 1, size])
+        at = plus(b.position(place), times(b.position(step), -dilations[number]))
+        at = plus(at, whole(pad))
+        inside = within(quotient(at, stride), length, lambda axis: b.axes.size((axis,)))
+        hit = None if stride == 1 else Call("eq", (remainder(at, stride), whole(0)), "bool")
+        positive = None if stride == 1 or pad >= reach else Call("ge", (at, whole(0)), "bool")
+        condition = every((positive, inside, hit))
+        x = b.pick(x, dim, quotient(at, stride), place, condition)
+        steps.append(step)
+        conditions.append(condition)
+    condition = every(conditions)
+    expr = as_float(x.expr)
+    if condition is not None:
+        expr = Call("where", (condition, expr, Const(0.0)), "float")
+    found = Value(expr, (*x.shape, *steps))
+    group, inner = b.axes.view((weight.shape[0],), (groups, -1))
+    filters = b.reshaped(weight, ((*group, *weight.shape[1]), inner, *weight.shape[2:]))
+    return correlated(b, found, filters, a.optional("bias"), groups)
+
+
+def _columns(b: Builder, a: Arguments) -> Value:
+    """Windows as columns: [batch, channels * steps, places]."""
+    x = a.tensor("self")
+    windows = [
+        Window(*four)
+        for four in zip(
+            _each(a, "kernel_size", 2, 1), _each(a, "stride", 2, 1), _each(a, "padding", 2, 0),
+            _each(a, "dilation", 2, 1), strict=True,
+        )
+    ]  # fmt: skip
+    found = slid(b, x, windows, 0.0)
+    batch, channels, tall, wide, down, across = found.shape
+    return b.reshaped(found, (batch, (*channels, *down, *across), (*tall, *wide)))
+
+
+WINDOWS: dict[str, Rule] = {
+    **{f"aten.avg_pool{n}d.default": _average_pool(n) for n in (1, 2, 3)},
+    **{f"aten.max_pool{n}d.default": _max_pool(n) for n in (1, 2, 3)},
+    **{f"aten.max_pool{n}d_with_indices.default": _max_pool_indices(n) for n in (1, 2, 3)},
+    **{f"aten.adaptive_avg_pool{n}d.default": _adaptive(n, "mean") for n in (1, 2, 3)},
+    **{f"aten.adaptive_max_pool{n}d.default": _adaptive_places(n) for n in (1, 2, 3)},
+    "aten._adaptive_avg_pool2d.default": _adaptive(2, "mean"),
+    "aten._adaptive_avg_pool3d.default": _adaptive(3, "mean"),
+    **{f"aten.conv{n}d.{kind}": _convolution(n) for n in (1, 2, 3) for kind in ("default", "padding")},
+    "aten.convolution.default": _convolution(0),
+    "aten.conv_transpose1d.default": _transposed_rule(1),
+    "aten.conv_transpose2d.input": _transposed_rule(2),
+    "aten.conv_transpose3d.input": _transposed_rule(3),
+    "aten.im2col.default": _columns,
+}  # fmt: skip

@@ -1,0 +1,143 @@
+"""How Triton reads and writes a tile whose positions are expressions over axes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, Scan, walk
+from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.plan.positions import digits, flattened
+from kernelwright.propose.author.plan.program import Part, Root, Scatter
+from kernelwright.propose.author.source.scope import Names
+from kernelwright.propose.author.source.triton_kernel import HELPERS, PATTERNS, TritonScope
+from kernelwright.propose.author.source.writer import Writer
+
+SMALL = 2**31
+"""Elements from which on a position needs 64 bits."""
+LETTERS = "ijklmnpqrstuvw"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Axes that a dimension of a tile runs over, and the names of its position and of the mask of what exists."""
+
+    axes: tuple[int, ...]
+    position: str
+    mask: str = ""
+    """Empty where every position exists."""
+
+
+@dataclass
+class TileScope(TritonScope):
+    """One block of a kernel whose tiles run over groups of axes."""
+
+    groups: Sequence[Group] = field(default_factory=tuple)
+    other: str = ""
+    """What a load gives where its masks do not hold; empty where nobody looks."""
+
+    def element(self, node: Element) -> str:
+        """A load under the masks of the groups that it runs along."""
+        tensor = self.plan.argument(node)
+        offset = flattened(node.index, node.sizes)
+        inside = [self._wrapped("and", 0, node.inside, self._text(node.inside))] if node.inside is not None else []
+        masks = [*self.masks(offset.axes), *inside]
+        place = self._text(offset)
+        mask = f", mask={' & '.join(masks)}" if masks else ""
+        mask += f", other={self.other}" if masks and self.other else ""
+        return f"tl.load({tensor.identifier}_ptr + {_summand(place)}{mask})" + widened(tensor)
+
+    def fetch(self, roots: Sequence[Expr]) -> None:
+        """Name what the roots read, the largest first, so that all of it is under way at once.
+
+        Nothing is read that waits for a reduction, or whose position is not known yet.
+        """
+        loads = [node for node in walk(*roots) if isinstance(node, Element) and self._ready(node)]
+        loads.sort(key=lambda node: -prod(node.sizes))
+        self.write(loads)
+
+    def _ready(self, node: Element) -> bool:
+        inner = walk(node)
+        known = self.names.values
+        placed = all(n.key in known for n in inner if isinstance(n, Index))
+        return placed and all(n.key in known for n in inner if isinstance(n, Reduce | Scan))
+
+    def masks(self, axes: frozenset[int]) -> list[str]:
+        """The masks that a value along these axes needs."""
+        return [g.mask for g in self.groups if g.mask and axes & set(g.axes)]
+
+    def operation(self, node: Call, operands: Sequence[str]) -> str:
+        """An operator or a call."""
+        if node.op == "float" and isinstance(node.args[0], Const):
+            return self.literal(Const(node.args[0].value))
+        return super().operation(node, operands)
+
+    def store(self, root: Root, sizes: dict[int, int]) -> None:
+        """Store a root's tile."""
+        if root.scatter is not None:
+            self._add(root, root.scatter)
+            return
+        (text,) = self.write([root.expr])
+        offset = flattened([Index(a) for a in root.axes], [sizes[a] for a in root.axes])
+        masks = self.masks(frozenset(root.axes))
+        mask = f", mask={' & '.join(masks)}" if masks else ""
+        dense = next((g.position for g in self.groups if g.axes == root.axes), None)
+        place = dense or self._text(offset)
+        self.writer.line(f"tl.store({root.tensor.identifier}_ptr + {_summand(place)}, {text}{mask})")
+
+    def _add(self, root: Root, scatter: Scatter) -> None:
+        """Add a root's tile to where its elements belong."""
+        texts = self.write([root.expr, *root.places])
+        masks = self.masks(frozenset(root.axes)) + [f"({text})" for text in texts[2:]]
+        mask = f", mask={' & '.join(masks)}" if masks else ""
+        shape = "tl.zeros([ROWS, 1], tl.float32) + " if isinstance(root.expr, Const) else ""
+        self.writer.line(f"share = ({shape}{texts[0]}).to(tl.{root.tensor.dtype})")
+        self.writer.line(f'tl.atomic_add({root.tensor.identifier}_ptr + {texts[1]}, share{mask}, sem="relaxed")')
+
+
+def helpers_in(kernel: str) -> list[str]:
+    """The functions that a kernel calls, and those that these call."""
+    needed = [name for name in HELPERS if f"{name}(" in kernel or f"{name}," in kernel]
+    return needed + ["_expm1"] * ("_tanh" in needed and "_expm1" not in needed)
+
+
+def widened(tensor: Tensor) -> str:
+    """What makes an element a number that is computed with."""
+    if tensor.dtype in ("float16", "bfloat16"):
+        return ".to(tl.float32)"
+    return ".to(tl.int32)" if tensor.dtype in ("int8", "uint8", "int16") else ""
+
+
+def _summand(text: str) -> str:
+    return f"({text})" if any(mark in text for mark in ("<", "?")) else text
+
+
+def large(part: Part) -> bool:
+    """Whether positions need 64 bits."""
+    return any(prod(e.sizes) >= SMALL for e in part.elements) or any(prod(t.shape) >= SMALL for t in part.writes)
+
+
+def split_position(writer: Writer, names: Names, group: Group, sizes: dict[int, int], roots: Sequence[Expr]) -> None:
+    """A line for each axis of a group that the roots, or positions of stores, need."""
+    needed = {n.axis for n in walk(*roots) if isinstance(n, Index)}
+    if len(group.axes) == 1:
+        names.values[Index(group.axes[0]).key] = group.position
+        return
+    extents = [sizes[a] for a in group.axes]
+    marker = Index(-1)
+    for axis, digit in zip(group.axes, digits(marker, extents), strict=True):
+        if axis not in needed:
+            continue
+        name = names.fresh(next((letter for letter in LETTERS if letter not in names.taken), LETTERS[-1]))
+        writer.line(f"{name} = {_spelled(digit, group.position)}")
+        names.values[Index(axis).key] = name
+
+
+def _spelled(digit: Expr, position: str) -> str:
+    match digit:
+        case Index():
+            return position
+        case Const():
+            return str(int(digit.value))
+        case Call():
+            return PATTERNS[digit.op].format(*(_spelled(arg, position) for arg in digit.args))
+    raise AssertionError(digit)

@@ -1,0 +1,85 @@
+"""Takes the steps of a walk over the graph of techniques without a model.
+
+Where the request brings an example, its change is merged into the parent's source, or into the code as it came. Where it
+brings none, the built-in author applies the technique, if it is one of those that a change of its schedule is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernelwright.errors import UsageError
+from kernelwright.propose.author.author import Author
+from kernelwright.propose.llm.navigator import chosen
+from kernelwright.propose.proposer import Brief
+from kernelwright.records.attempt import Proposal, WorkedStep
+from kernelwright.records.rewrite import rewritten
+from kernelwright.tasks.kernel_file import parse_text
+
+MASTERED: dict[str, dict[str, str]] = {
+    "cpp": {
+        "threads-over-rows": "threads=all",
+        "cache-blocking": "block=4096",
+        "independent-accumulators": "accumulators=4",
+        "loop-interchange": "order=columns",
+        "online-softmax": "passes=online",
+        "fused-passes": "passes=online",
+        "row-in-registers": "cache=keep",
+        "recompute-instead-of-store": "cache=recompute",
+        "streaming-stores": "stores=streaming",
+        "vectorised-exponential": "exp=polynomial",
+        "strength-reduction": "division=reciprocal",
+        "privatised-partials": "combine=reduction",
+        "software-prefetch": "prefetch=next",
+        "simd-reduction": "vector_bits=512",
+    },
+    "triton": {
+        "rows-per-program": "rows=4",
+        "warps-and-stages": "warps=8",
+        "row-in-registers": "cache=keep",
+        "online-softmax": "passes=online",
+        "split-reduction": "split=4",
+        "eviction-hints": "eviction=first",
+        "grid-stride-persistent": "grid=persistent",
+    },
+}
+"""By language, the change of the author's schedule that a technique is. An option that a task does not have changes nothing
+that the technique says, and the author then improves as it sees fit."""
+
+
+class GraphWriter:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._author = Author()
+
+    async def propose(self, brief: Brief) -> Sequence[Proposal]:
+        """One proposal, or none where the example's change does not fit.
+
+        Raises:
+            ProposeError: the author cannot write the task.
+        """
+        request = brief.proposal_request
+        if request.intent == "apply-technique" and request.steps:
+            step = await chosen(brief)
+            made = _carried(brief, step)
+            return [made] if made is not None else []
+        if request.intent == "apply-technique":
+            hints = MASTERED.get(_written(brief), {})
+            request = request.model_copy(update={"hint": hints.get(request.hint, request.hint)})
+        return await self._author.propose(replace(brief, proposal_request=request))
+
+
+def _carried(brief: Brief, step: WorkedStep) -> Proposal | None:
+    source = rewritten(step, brief.parent_source or brief.task.source.origin, brief.task.source.sizes)
+    if source is None:
+        return None
+    try:
+        candidate = parse_text(source, brief.task.target.kind, step.language)
+    except UsageError:
+        return None
+    note = f"{step.technique}: {step.think}"
+    return Proposal(candidate=candidate, note=note[:300], technique=step.technique)
+
+
+def _written(brief: Brief) -> str:
+    return brief.parents[0].proposal.candidate.language if brief.parents else brief.language or ""

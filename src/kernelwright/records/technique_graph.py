@@ -1,0 +1,200 @@
+"""The reasoning graph: techniques as nodes, and between them steps that were tried, with what each was measured to do.
+
+An edge leads from the technique that was applied last to the one that is applied next; the start node is the code as it
+came. Cycles are allowed. Sources are stored once, under their hash, because a step's result is the next one's beginning.
+The graph is that of ReGraphT (arXiv 2510.19873, section 3), with a measured effect, a device and counter-evidence added.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from kernelwright.records.base import Record, identity
+from kernelwright.records.names import KindName, LanguageName
+from kernelwright.records.technique import Gain
+
+SCHEMA: Literal[1] = 1
+"""Of the file. Another number is another layout."""
+START = "start"
+"""The node of the code as it came."""
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+
+
+class Step(Record):
+    """One step of a trajectory: why, what, how, and the whole code after it."""
+
+    think: str
+    method: str
+    """The technique, in whatever words; a relabelling maps it onto a node."""
+    detail: str = ""
+    code: str = Field(min_length=1)
+
+
+class Trajectory(Record):
+    """A chain of steps that makes one task's code faster."""
+
+    task: str
+    """The task's name, for people."""
+    family: str = ""
+    """Of the task's operations, such as `reduction`."""
+    kind: KindName
+    """What the code after the first step is for."""
+    language: LanguageName
+    sizes: dict[str, int] = Field(default_factory=dict)
+    """At which it was judged; sources in C++ have them as constants."""
+    source: str = Field(min_length=1)
+    """The code that the first step begins with."""
+    steps: tuple[Step, ...] = Field(min_length=1)
+
+    @cached_property
+    def id(self) -> str:
+        """Content hash."""
+        return identity("trajectory", self.model_dump(mode="json"))
+
+
+class Judged(Record):
+    """What the referee said of one code of a trajectory."""
+
+    outcome: str
+    right: bool
+    """Nothing failed that could be asked for on the machine that judged."""
+    device: str = ""
+    """Where it was timed; empty: nowhere."""
+    latency_us: float | None = None
+    speedup: tuple[float, float, float] | None = None
+    """Over the task's baseline: median and the ends of its interval."""
+    evidence: str = ""
+    """Why it is not right, in a line."""
+
+
+class StepExample(Record):
+    """One worked step: the code before and after, and what it did."""
+
+    name: str
+    """What people call it: the task and the step."""
+    think: str
+    detail: str = ""
+    task: str
+    family: str = ""
+    kind: KindName
+    language: LanguageName
+    sizes: dict[str, int] = Field(default_factory=dict)
+    before: str
+    """Hash of a source; so is `after`."""
+    after: str
+    outcome: str
+    """What the referee said of the code after the step."""
+    gains: tuple[Gain, ...] = ()
+    """One for each device that it was timed on."""
+    evidence: str = ""
+    """Of a step that went wrong: how."""
+
+    @cached_property
+    def id(self) -> str:
+        """What it shows; measuring it on another device makes no other example."""
+        return identity("example", {"before": self.before, "after": self.after, "name": self.name})
+
+    def gain_on(self, device: str) -> Gain | None:
+        """What it gained on a device; None: it was not timed there."""
+        return next((gain for gain in self.gains if gain.device == device), None)
+
+
+class Edge(Record):
+    """From one technique to the next, with the steps that took this way."""
+
+    source: Name
+    target: Name
+    examples: tuple[StepExample, ...] = ()
+    counter: tuple[StepExample, ...] = ()
+    """Steps that took it and went wrong or lost time: what not to do."""
+
+    @property
+    def key(self) -> str:
+        """How weights name it."""
+        return f"{self.source}>{self.target}"
+
+
+class TechniqueGraph(Record):
+    """A graph of techniques, as it stands in its file."""
+
+    format: Literal["kernelwright-graph"] = "kernelwright-graph"
+    version: Literal[1] = SCHEMA
+    nodes: tuple[Name, ...] = (START,)
+    edges: tuple[Edge, ...] = ()
+    codes: dict[str, str] = Field(default_factory=dict)
+    """Sources by their hash."""
+    merged: tuple[str, ...] = ()
+    """Trajectories that are in it already, by their hash: a build goes on where it was cut, and counts nothing twice."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> "TechniqueGraph":
+        known = set(self.nodes)
+        if START not in known or len(known) != len(self.nodes):
+            raise ValueError(f"nodes must have {START!r}, and each name once")
+        keys = [edge.key for edge in self.edges]
+        if len(set(keys)) != len(keys):
+            raise ValueError("an edge stands there twice: its examples belong together")
+        for edge in self.edges:
+            for end in (edge.source, edge.target):
+                if end not in known:
+                    raise ValueError(f"the edge {edge.key} has an end {end!r}, which is no node")
+            for example in (*edge.examples, *edge.counter):
+                if not {example.before, example.after} <= self.codes.keys():
+                    raise ValueError(f"the edge {edge.key} has the example {example.name!r}, whose code is not there")
+        return self
+
+    @cached_property
+    def id(self) -> str:
+        """Content hash: a run goes on only with the graph that it began with."""
+        return identity("graph", self.model_dump(mode="json"))
+
+    @cached_property
+    def by_key(self) -> dict[str, Edge]:
+        """Edges by `SOURCE>TARGET`."""
+        return {edge.key: edge for edge in self.edges}
+
+    def out(self, node: str) -> tuple[Edge, ...]:
+        """The edges that leave a node, in the file's order."""
+        return self._out.get(node, ())
+
+    @cached_property
+    def _out(self) -> dict[str, tuple[Edge, ...]]:
+        found: dict[str, tuple[Edge, ...]] = {}
+        for edge in self.edges:
+            found[edge.source] = (*found.get(edge.source, ()), edge)
+        return found
+
+    @cached_property
+    def walked(self) -> dict[tuple[object, ...], tuple[object, ...]]:
+        """What walks have worked out of it, for the next one: carrying a change over takes longer than all the rest."""
+        return {}
+
+    def steps(self) -> Iterator[tuple[Edge, StepExample]]:
+        """Every example with its edge; counter-evidence is left out."""
+        return ((edge, example) for edge in self.edges for example in edge.examples)
+
+
+class GraphScope(Record):
+    """What a walk over the graph may use in one run."""
+
+    graph: TechniqueGraph
+    root: str = ""
+    """The code as it came; empty: a first kernel must be written before there is anything to walk from."""
+    kind: KindName
+    language: LanguageName
+    family: str = ""
+    device: str = ""
+    sizes: dict[str, int] = Field(default_factory=dict)
+    """Of the task, for sources that have them as constants."""
+    writer: Literal["examples", "author", "model"] = "examples"
+    """Who takes the steps. A model can carry any example over; `examples` needs one whose change fits the code."""
+    authored: tuple[str, ...] = ()
+    """Techniques that the built-in author masters here."""
+
+
+def code_id(source: str) -> str:
+    """Under what a source is stored."""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]

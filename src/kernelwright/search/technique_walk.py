@@ -1,0 +1,171 @@
+"""The states that a walk over the graph of techniques has seen, and the steps that lead on from each.
+
+A state is a technique, the one applied last, and a code. Two ways that end in the same code after the same technique
+end in one state; the same code under another technique is judged once all the same. What a step would make of a code is
+known before it is written where an example's change fits, so that a transposition costs no evaluation.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from kernelwright.records.attempt import WorkedStep
+from kernelwright.records.rewrite import rewritten
+from kernelwright.records.technique_graph import START, Edge, GraphScope, StepExample, code_id
+
+WRONG = frozenset({"refused", "build_failed", "crashed", "timed_out", "incorrect", "suspect"})
+Key = tuple[str, str]
+"""Of a state: technique and hash of the code."""
+
+
+@dataclass(eq=False)
+class Action:
+    """One edge out of a state, with what came of taking it."""
+
+    edge: str
+    """Its key in the graph."""
+    technique: str
+    step: WorkedStep | None
+    result: str | None
+    """Hash of the code that the step will make; None where a writer decides."""
+    child: "State | None" = None
+    failed: bool = False
+    """It made no kernel, or a wrong one: it is not taken again."""
+    pending: bool = False
+    """It is being judged."""
+    visits: int = 0
+    total: float = 0.0
+    """Of all values that were passed back."""
+    virtual: int = 0
+    """Rollouts in flight that went this way."""
+
+    @property
+    def open(self) -> bool:
+        """Whether it may be taken now."""
+        return not self.failed and not self.pending
+
+
+@dataclass(eq=False)
+class State:
+    """A node of the search."""
+
+    technique: str
+    code: str
+    attempt: int | None
+    """The attempt that judged the code; None for the code as it came."""
+    reward: float
+    speedup: float
+    """Over the baseline; 1.0 for the code as it came, and where nothing was timed."""
+    visits: int = 0
+    actions: list[Action] = field(default_factory=list)
+
+    @property
+    def key(self) -> Key:
+        """Under what it is found again."""
+        return self.technique, code_id(self.code)
+
+
+class Walk:
+    """The states of one run."""
+
+    def __init__(self, scope: GraphScope, with_examples: bool = True) -> None:
+        self._scope, self._with_examples = scope, with_examples
+        self.states: dict[Key, State] = {}
+        self.codes: dict[str, State] = {}
+        """By the hash of a code: a state that it was judged for."""
+        self._to: dict[str, list[Action]] = {}
+        """By the hash of a code: the steps that make it."""
+        self._judging: set[str] = set()
+        self._wrong: set[str] = set()
+
+    def enter(self, technique: str, like: State) -> State:
+        """The state of a code after a technique; `like` has what is known of the code."""
+        state = State(technique, like.code, like.attempt, like.reward, like.speedup)
+        known = self.states.setdefault(state.key, state)
+        self.codes.setdefault(code_id(state.code), known)
+        if known is state:
+            state.actions = list(self._actions(state))
+        return known
+
+    def begin(self, action: Action) -> None:
+        """A step is being judged: no other one that makes the same code is taken meanwhile."""
+        for one in self._alike(action):
+            one.pending = True
+        if action.result is not None:
+            self._judging.add(action.result)
+
+    def end(self, action: Action, failed: bool) -> None:
+        """A step was judged; where it failed, so do all that make the same code."""
+        for one in self._alike(action):
+            one.pending, one.failed = False, one.failed or failed
+        if action.result is not None:
+            self._judging.discard(action.result)
+            self._wrong |= {action.result} if failed else set()
+
+    def _alike(self, action: Action) -> list[Action]:
+        return [action] if action.result is None else self._to[action.result]
+
+    def _actions(self, state: State) -> Iterator[Action]:
+        """All successors at once, in the graph's order."""
+        scope = self._scope
+        about = (
+            scope.kind,
+            scope.language,
+            scope.family,
+            scope.device,
+            scope.writer,
+            *scope.sizes.items(),
+            scope.authored,
+        )
+        key = (*about, self._with_examples, *state.key)
+        if key not in scope.graph.walked:
+            found = (self._action(edge, state.code) for edge in scope.graph.out(state.technique))
+            scope.graph.walked[key] = tuple(a for a in found if a is not None and a.result != code_id(state.code))
+        for known in cast("tuple[Action, ...]", scope.graph.walked[key]):
+            action = Action(known.edge, known.technique, known.step, known.result)
+            if action.result is not None:
+                self._to.setdefault(action.result, []).append(action)
+                action.failed, action.pending = action.result in self._wrong, action.result in self._judging
+            yield action
+
+    def _action(self, edge: Edge, code: str) -> Action | None:
+        scope = self._scope
+        if scope.writer == "author":
+            return Action(edge.key, edge.target, None, None) if edge.target in scope.authored else None
+        suited = sorted(filter(self._suits, (*edge.examples, *edge.counter)), key=self._rank)
+        if scope.writer == "model":
+            step = self._worked(edge, suited[0]) if suited and self._with_examples else None
+            return Action(edge.key, edge.target, step, None) if suited else None
+        for example in suited if self._with_examples else ():
+            made = rewritten(self._worked(edge, example), code, scope.sizes)
+            if made is not None:
+                return Action(edge.key, edge.target, self._worked(edge, example), code_id(made))
+        return None
+
+    def _suits(self, example: StepExample) -> bool:
+        scope = self._scope
+        alike = scope.writer != "model" or not scope.family or example.family in ("", scope.family)
+        fits = (example.kind, example.language) == (scope.kind, scope.language)
+        return fits and alike and example.outcome not in WRONG
+
+    def _rank(self, example: StepExample) -> tuple[bool, float, str]:
+        gain = example.gain_on(self._scope.device)
+        return example.family != self._scope.family, -gain.median if gain else 0.0, example.id
+
+    def _worked(self, edge: Edge, example: StepExample) -> WorkedStep:
+        codes, gain = self._scope.graph.codes, example.gain_on(self._scope.device)
+        return WorkedStep(
+            technique=edge.target,
+            think=example.think,
+            detail=example.detail,
+            language=example.language,
+            before=codes[example.before],
+            after=codes[example.after],
+            sizes=example.sizes,
+            effect=f"{gain.payoff}: {gain.median:.2f} times as fast on {gain.device}" if gain else "",
+        )
+
+
+def root_of(scope: GraphScope) -> State:
+    """The code as it came: as fast as the baseline, because it is the baseline."""
+    return State(START, scope.root, None, 0.0, 1.0)

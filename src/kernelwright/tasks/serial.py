@@ -1,0 +1,237 @@
+"""Reader of serial functions: one function in C or C++, and TOML that says its shapes, values and sizes.
+
+The TOML stands in the file's comment `/* kernelwright … */`, or in a file of the same name with the ending `.toml`. Types,
+and which arguments are written, are the signature's: what is not `const` is a result. The reference that comes out of it
+calls the function as it is, built by the system's compiler (`evaluate/entrypoints/serial.py`). Nothing is run here.
+"""
+
+import base64
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue, ValidationError
+
+from kernelwright.errors import TaskError
+from kernelwright.languages import COMMENTS
+from kernelwright.pages import page
+from kernelwright.records.graph import FAMILIES
+from kernelwright.records.serial import SerialArgument, SerialCase, SerialSpec, worth
+from kernelwright.records.task import DeclaredDomain, TaskLimits, TaskSource
+from kernelwright.records.tensor import Domain
+from kernelwright.tasks.files import read_text, split_size
+
+SUFFIXES = (".c", ".cc", ".cpp", ".cxx")
+KEYS = ("function", "description", "family", "difficulty", "sizes", "workloads", "arguments", "cases", "limits")
+OTHER_FAMILIES = ("pointwise", "stencil", "geometry", "graph", "sparse", "transform", "layout")
+MOST_CASE_BYTES = 1 << 20
+_HEAD = re.compile(r"/\*\s*kernelwright\b(.*?)\*/", re.DOTALL)
+_TYPES = {
+    "float": "float32", "double": "float64", "int": "int32", "int32_t": "int32", "long": "int64", "int64_t": "int64",
+    "long long": "int64", "unsigned char": "uint8", "uint8_t": "uint8", "int8_t": "int8", "bool": "bool",
+}  # fmt: skip
+_FUNCTION = r"(?:^|[\s}}])(?P<returned>[\w:]+(?:\s+[\w:]+)*?)\s+(?P<name>{name})\s*\((?P<arguments>[^()]*)\)\s*\{{"
+Table = Mapping[str, object]
+
+TEXT = '''"""The serial function `{function}`. Its own code, as the system's compiler builds it, is the reference."""
+
+import torch
+
+from kernelwright.evaluate.entrypoints.serial import SerialFunction
+
+CODE = {code}
+SPEC = {spec}
+FUNCTION = SerialFunction(CODE, SPEC)
+
+
+class Model(torch.nn.Module):
+    def forward(self, {arguments}):
+        return FUNCTION({arguments})
+
+
+def get_inputs():
+    return FUNCTION.inputs()
+'''
+
+
+def read_serial(path: Path) -> TaskSource:
+    """The task in a C or C++ file, or with `FILE@WORKLOAD` the one at those sizes; not yet run.
+
+    Raises:
+        TaskError: there is no TOML, no such function, or one of them says what cannot be.
+    """
+    file, size = sized = split_size(path)
+    where = f"task {str(path)!r}"
+    text = read_text(file, "task")
+    table, code = _parts(file, text, where)
+    for key in table.keys() - set(KEYS):
+        raise TaskError(f"{where} has the unknown key {key!r}: there may be {', '.join(KEYS)}")
+    spec = _spec(table, code, file, size, where)
+    return TaskSource(
+        name=sized.name,
+        format="serial",
+        source=_reference(spec, code),
+        domains=_domains(spec),
+        description=str(table.get("description", "")),
+        limits=_limits(table.get("limits", {}), where),
+        serial=code,
+        sizes=spec.sizes,
+    )
+
+
+def _parts(file: Path, text: str, where: str) -> tuple[Table, str]:
+    """The TOML, and the code without it."""
+    head, beside = _HEAD.search(text), file.with_suffix(".toml")
+    if head is None and not beside.is_file():
+        raise TaskError(
+            f"{where} has no comment /* kernelwright … */ with TOML, and there is no {beside.name}: say its [sizes] and "
+            f"[arguments] in one of them ({page('serial.md')})",
+            "no_task",
+        )
+    toml = head[1] if head else read_text(beside, "task")
+    try:
+        table = tomllib.loads(toml)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise TaskError(f"{where}: its TOML cannot be read: {error}") from None
+    return table, (_HEAD.sub("", text, count=1) if head else text).strip() + "\n"
+
+
+def _spec(table: Table, code: str, file: Path, size: str, where: str) -> SerialSpec:
+    sizes = _sizes(table, size, where)
+    name, parameters = _signature(code, str(table.get("function", "")), where)
+    said = _table(table.get("arguments", {}), f"{where}: [arguments]")
+    unknown = said.keys() - {text.split("*")[-1].split()[-1] for text in parameters}
+    if unknown:
+        raise TaskError(f"{where}: [arguments] has {min(unknown)!r}, which the function {name} does not take")
+    try:
+        arguments = tuple(_argument(text, said, sizes, where) for text in parameters)
+        return SerialSpec(
+            function=name,
+            dialect="c" if file.suffix == ".c" else "cpp",
+            family=_family(table, where),
+            arguments=arguments,
+            sizes=sizes,
+            cases=tuple(_case(entry, file.parent, where) for entry in cast("list[object]", table.get("cases", []))),
+        )
+    except (ValidationError, ValueError) as error:
+        raise TaskError(f"{where}: {error}") from None
+
+
+def _sizes(table: Table, size: str, where: str) -> dict[str, int]:
+    sizes = _table(table.get("sizes", {}), f"{where}: [sizes]")
+    workloads = _table(table.get("workloads", {}), f"{where}: [workloads]")
+    if size and size not in workloads:
+        raise TaskError(f"{where} has no workload {size!r}: there are {', '.join(workloads) or 'none'}")
+    found = {**sizes, **_table(workloads.get(size, {}), f"{where}: the workload {size}")}
+    for name, value in found.items():
+        if type(value) is not int or not 0 < value < 1 << 40:
+            raise TaskError(f"{where}: the size {name} must be a positive whole number, not {value!r}")
+    return cast("dict[str, int]", found)
+
+
+def _signature(code: str, wanted: str, where: str) -> tuple[str, list[str]]:
+    """The function's name and its parameters as texts."""
+    plain = COMMENTS["c"].sub(" ", code)
+    found = {m["name"]: m for m in re.finditer(_FUNCTION.format(name=re.escape(wanted) or r"\w+"), plain)}
+    void = {
+        name: m for name, m in found.items() if m["returned"].split()[-1] == "void" and "static" not in m["returned"]
+    }
+    if len(void) != 1:
+        told = f"the function {wanted!r}" if wanted else "one function"
+        raise TaskError(
+            f"{where} must define {told} that returns void and writes its results through pointers; it has "
+            f'{", ".join(void) or "none"}: name the right one with function = "NAME"'
+        )
+    name, match = next(iter(void.items()))
+    return name, [" ".join(text.split()) for text in match["arguments"].split(",") if text.strip()]
+
+
+def _argument(text: str, said: Table, sizes: Mapping[str, int], where: str) -> SerialArgument:
+    words = re.sub(r"\b(?:__)?restrict(?:__)?\b", " ", text)
+    kind, _, name = words.replace("*", " * ").rpartition(" ")
+    constant, pointer = "const" in kind.split(), "*" in kind
+    plain = " ".join(w for w in kind.split() if w not in ("const", "*")).replace("std::", "")
+    if plain not in _TYPES or kind.count("*") > 1:
+        raise TaskError(f"{where}: the parameter {text!r} is neither a number nor a pointer to {', '.join(_TYPES)}")
+    given = _table(said.get(name, {}), f"{where}: the argument {name}")
+    argument = SerialArgument.model_validate(
+        {
+            "name": name,
+            "dtype": _TYPES[plain],
+            "pointer": pointer,
+            "out": pointer and not constant,
+            **_by_value(name, pointer, sizes),
+            **given,
+        }
+    )
+    if pointer and not argument.shape:
+        raise TaskError(
+            f'{where}: the argument {name} has no shape: write {name} = {{shape = ["n"]}} under [arguments]'
+        )
+    for extent in argument.shape:
+        worth(extent, sizes)
+    return argument
+
+
+def _by_value(name: str, pointer: bool, sizes: Mapping[str, int]) -> dict[str, object]:
+    return {"value": name} if not pointer and name in sizes else {}
+
+
+def _family(table: Table, where: str) -> str:
+    family = str(table.get("family", "pointwise"))
+    known = (*FAMILIES, *OTHER_FAMILIES)
+    if family not in known:
+        raise TaskError(f"{where}: the family {family!r} must be one of {', '.join(known)}")
+    return family
+
+
+def _case(entry: object, folder: Path, where: str) -> SerialCase:
+    given = _table(entry, f"{where}: a case")
+    files = {side: _table(given.get(side, {}), f"{where}: {side} of a case") for side in ("inputs", "outputs")}
+    stored = {side: {n: _stored(folder, str(f), where) for n, f in named.items()} for side, named in files.items()}
+    return SerialCase.model_validate({**given, **stored})
+
+
+def _stored(folder: Path, name: str, where: str) -> str:
+    file = folder / name
+    if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file():
+        raise TaskError(f"{where}: the stored file {name!r} is not in the task's folder: put it beside the task")
+    if file.stat().st_size > MOST_CASE_BYTES:
+        raise TaskError(
+            f"{where}: the stored file {name!r} has more than {MOST_CASE_BYTES} bytes: store a smaller case"
+        )
+    return base64.b64encode(file.read_bytes()).decode()
+
+
+def _domains(spec: SerialSpec) -> tuple[DeclaredDomain, ...]:
+    return tuple(
+        DeclaredDomain(position=i, domain=Domain.INDEX, bound=worth(a.bound, spec.sizes))
+        for i, a in enumerate(spec.inputs)
+        if a.values == "index"
+    )
+
+
+def _limits(table: object, where: str) -> TaskLimits:
+    try:
+        return TaskLimits.model_validate(_table(table, f"{where}: [limits]"))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise TaskError(
+            f"{where}: the limit {'.'.join(map(str, fault['loc']))!r} cannot be taken ({fault['msg']}): there are "
+            f"{', '.join(TaskLimits.model_fields)}"
+        ) from None
+
+
+def _table(value: object, what: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise TaskError(f"{what} must be a table, not {value!r:.60}")
+    return value
+
+
+def _reference(spec: SerialSpec, code: str) -> str:
+    quoted = f'r"""\n{code}"""' if '"""' not in code and not code.endswith("\\\n") else repr(code)
+    arguments = ", ".join(a.name for a in spec.inputs)
+    data: JsonValue = spec.model_dump(mode="json", exclude_defaults=True)
+    return TEXT.format(function=spec.function, code=quoted, spec=repr(data), arguments=arguments)

@@ -1,0 +1,107 @@
+"""Random modules, by seed: chains of pointwise operations around at most one row operation and one total.
+
+They are of the kind that fusion is good for, and that the built-in author writes. `depth` is the curriculum's measure.
+Everything follows from the seed, so that a data set can be made again.
+"""
+
+import random
+from dataclasses import dataclass, field
+
+from kernelwright.records.task import TaskSource
+
+UNARY = (
+    "torch.relu({0})", "torch.sigmoid({0})", "torch.tanh({0})", "torch.abs({0})", "-{0}", "{0} * {0}", "F.gelu({0})",
+    "F.silu({0})", "F.softplus({0})", "F.leaky_relu({0}, {c})", "F.hardtanh({0})", "torch.sin({0})", "torch.cos({0})",
+    "torch.clamp({0}, -{c}, {c})", "torch.sqrt(torch.abs({0}) + {c})", "torch.exp(-torch.abs({0}))", "{0} * {c}",
+    "{0} + {c}", "{0} - {c}", "F.elu({0})", "F.relu6({0})", "torch.square({0})", "torch.log1p(torch.abs({0}))",
+)  # fmt: skip
+BINARY = (
+    "{0} + {1}", "{0} - {1}", "{0} * {1}", "torch.maximum({0}, {1})", "torch.minimum({0}, {1})",
+    "{0} / (torch.abs({1}) + {c})", "{0} + {c} * {1}", "torch.square({0} - {1})",
+)  # fmt: skip
+ROWS = (
+    "torch.softmax({0}, dim=-1)", "torch.log_softmax({0}, dim=-1)", "F.layer_norm({0}, ({0}.shape[-1],))",
+    "{0} - {0}.mean(dim=-1, keepdim=True)", "{0} / (torch.abs({0}).sum(dim=-1, keepdim=True) + {c})",
+    "{0} * torch.rsqrt(torch.mean({0} * {0}, dim=-1, keepdim=True) + 1e-5)", "{0} - torch.amax({0}, dim=-1, keepdim=True)",
+)  # fmt: skip
+REDUCTIONS = (
+    "{0}.sum(dim=-1)", "{0}.mean(dim=-1)", "torch.amax({0}, dim=-1)", "torch.amin({0}, dim=-1)",
+    "torch.logsumexp({0}, dim=-1)", "({0} * {0}).sum(dim=-1)",
+)  # fmt: skip
+TOTALS = ("torch.mean({0})", "torch.sum({0})")
+CONSTANTS = ("0.1", "0.5", "1.0", "1.5", "2.0", "3.0")
+NAMES = (("x", "y", "z"), ("a", "b", "c"), ("predictions", "targets", "weight"), ("input", "other", "third"))
+COLUMNS = (32, 48, 64, 96, 128, 160, 192, 256, 384, 512)
+ROW_COUNTS = (8, 12, 16, 24, 32, 48, 64)
+TEMPLATE = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, {arguments}):
+{body}
+
+
+def get_inputs():
+    return [{inputs}]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+@dataclass
+class _Module:
+    draw: random.Random
+    names: tuple[str, ...]
+    lines: list[str] = field(default_factory=list)
+    value: str = ""
+
+    def put(self, pattern: str, other: str = "") -> None:
+        """One operation more, in a line of its own."""
+        constant = self.draw.choice(CONSTANTS)
+        text = pattern.format(self.value, other, c=constant)
+        self.value = f"v{len(self.lines)}"
+        self.lines.append(f"{self.value} = {text}")
+
+
+def random_module(seed: int, depth: int | None = None, rows: int = 0, columns: int = 0) -> TaskSource:
+    """The module of a seed.
+
+    Args:
+        seed: Everything follows from it.
+        depth: About how many operations; None: drawn, 1 to 6.
+        rows: Rows of every input; 0: drawn, few enough for an interpreter.
+        columns: Likewise of columns.
+    """
+    draw = random.Random(seed)
+    names = draw.choice(NAMES)[: draw.choices((1, 2, 3), (3, 4, 1))[0]]
+    made = _Module(draw, names, value=names[0])
+    _fill(made, depth or draw.randint(1, 6))
+    size = f"{rows or draw.choice(ROW_COUNTS)}, {columns or draw.choice(COLUMNS)}"
+    *earlier, last = made.lines
+    body = "\n".join(f"        {line}" for line in [*earlier, "return " + last.partition(" = ")[2]])
+    text = TEMPLATE.format(
+        arguments=", ".join(names), body=body, inputs=", ".join(f"torch.randn({size})" for _ in names)
+    )
+    return TaskSource(name=f"module_{seed}", format="kernelbench", source=text)
+
+
+def _fill(made: _Module, depth: int) -> None:
+    """Join all inputs, then so many operations: pointwise ones, and perhaps a row operation and a reduction at the end."""
+    draw = made.draw
+    whole_row, reduced = draw.random() < 0.35, draw.random() < 0.45
+    waiting = list(made.names[1:])
+    for step in range(max(depth, len(made.names))):
+        if waiting and (len(waiting) >= depth - step or draw.random() < 0.6):
+            made.put(draw.choice(BINARY), waiting.pop(0))
+        elif whole_row and draw.random() < 0.4:
+            made.put(draw.choice(ROWS))
+            whole_row = False
+        else:
+            made.put(draw.choice(UNARY))
+    if reduced or not made.lines:
+        made.put(draw.choice(REDUCTIONS if draw.random() < 0.7 else TOTALS))

@@ -1,0 +1,225 @@
+"""GRPO on measured rewards, through TRL's GRPOTrainer: one turn or several.
+
+Every turn is a row of its own with its own prompt, so `num_generations` is trajectories times turns, and the reward that
+TRL sees is the turn's return: credit is assigned in `train.credit`. All verdicts of one turn are awaited together. Groups
+whose returns do not differ are masked out of the loss.
+
+TRL calls `rollout_func` experimental, and `_generate_single_turn` is its own: `generate` is the one place that uses it.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from math import exp, log
+from pathlib import Path
+from statistics import fmean
+from time import monotonic
+from typing import Any, NamedTuple
+
+import datasets
+import trl
+
+from kernelwright.records.base import Record
+from kernelwright.records.chat import ChatMessage
+from kernelwright.train.credit import CREDITS, flat
+from kernelwright.train.engine.network import Network, lora, open_network
+from kernelwright.train.engine.scoring import Loop
+from kernelwright.train.engine.sft import save
+from kernelwright.train.engine.watch import OURS, Heard, Watch, last_checkpoint, shared_arguments, silence
+from kernelwright.train.environment import Assignment, Environment, Episode, Step
+from kernelwright.train.judges import Judges
+from kernelwright.train.recipe import Grpo, Rollout
+
+os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+KEPT = 4
+"""Rollouts of one step that are kept for people to read."""
+
+
+class _Row(NamedTuple):
+    """One turn of one trajectory."""
+
+    prompt: list[int]
+    reply: list[int]
+    text: str
+    step: Step | None
+    """None: the episode had ended, and the row only fills its place."""
+
+
+class Rollouts:
+    """What TRL calls for a batch: plays episodes with the policy as it is now."""
+
+    def __init__(
+        self, recipe: Grpo, environment: Environment, network: Network, loop: Loop, keep: Callable[[Record], None]
+    ) -> None:
+        self._recipe, self._environment, self._network = recipe, environment, network
+        self._loop, self._keep = loop, keep
+        self._by_prompt = {_key(as_dicts(environment.opening(one))): one for one in environment.assignments}
+        self.waited_s = 0.0
+
+    def __call__(self, prompts: list[Any], trainer: Any) -> dict[str, Any]:  # noqa: ANN401  TRL's protocol
+        """Rows for these prompts, each repeated for every trajectory and turn."""
+        recipe, each = self._recipe, self._recipe.trajectories * self._recipe.turns
+        began = monotonic()
+        tasks = [self._by_prompt[_key(prompts[i])] for i in range(0, len(prompts), each)]
+        played = self._play(tasks, trainer)
+        columns: dict[str, list[Any]] = {name: [] for name in ("prompt_ids", "completion_ids", "ret", "env_mask")}
+        for group in played:
+            returns = CREDITS[recipe.credit](
+                [[r.step.reward if r.step else None for r in t] for t in group], recipe.discount
+            )
+            dropped = recipe.drop_flat and flat(returns)
+            for trajectory, told in zip(group, returns, strict=True):
+                for row, value in zip(trajectory, told, strict=True):
+                    columns["prompt_ids"].append(row.prompt)
+                    columns["completion_ids"].append(row.reply)
+                    columns["ret"].append(value)
+                    columns["env_mask"].append([int(value is not None and not dropped)] * len(row.reply))
+        self._log(played, tasks, trainer, monotonic() - began)
+        return {**columns, "logprobs": None}
+
+    def _play(self, tasks: Sequence[Assignment], trainer: Any) -> list[list[list[_Row]]]:  # noqa: ANN401
+        """By task, trajectory and turn."""
+        count = self._recipe.trajectories
+        episodes = [self._environment.begin(task, seed) for task in tasks for seed in range(count)]
+        rows: list[list[_Row]] = [[] for _ in episodes]
+        for _ in range(self._recipe.turns):
+            asked = [
+                self._network.prompt_ids(e.prompt) if e.prompt else rows[i][-1].prompt for i, e in enumerate(episodes)
+            ]
+            replies = generate(trainer, asked)
+            texts = [self._network.tokenizer.decode(ids, skip_special_tokens=True) for ids in replies]
+            cut = [ids[-1] != self._network.end for ids in replies]
+            since = monotonic()
+            steps = self._loop.run(_judged(episodes, texts, cut))
+            self.waited_s += monotonic() - since
+            for i, step in enumerate(steps):
+                rows[i].append(_Row(asked[i], replies[i], texts[i], step))
+        return [rows[i : i + count] for i in range(0, len(rows), count)]
+
+    def _log(self, played: list[list[list[_Row]]], tasks: Sequence[Assignment], trainer: Any, spent: float) -> None:  # noqa: ANN401
+        steps = [row.step for group in played for t in group for row in t if row.step is not None]
+        length = fmean(len(row.reply) for group in played for t in group for row in t)
+        for name, value in {**figures(steps), "length": length, "waiting": self.waited_s / max(spent, 1e-9)}.items():
+            trainer._log_metric(OURS + name, value)
+        self.waited_s = 0.0
+        number = int(trainer.state.global_step) + 1
+        flat_rows = [(task, row) for task, group in zip(tasks, played, strict=True) for t in group for row in t]
+        for task, row in flat_rows[:: max(1, len(flat_rows) // KEPT)][:KEPT]:
+            if row.step is not None:
+                self._keep(_rollout(number, task, row))
+
+
+def generate(trainer: Any, prompts: list[list[int]]) -> list[list[int]]:  # noqa: ANN401
+    """A reply to each prompt by the trainer's own engine: transformers, continuous batching or vLLM. Never empty."""
+    ids, _ = trainer._generate_single_turn(prompts, None, {}, 1)
+    return [list(one) or [trainer.processing_class.eos_token_id] for one in ids]
+
+
+def figures(steps: Sequence[Step]) -> dict[str, float]:
+    """What a batch of steps came to: shares, mean reward, geometric-mean speedup of what is right and was timed."""
+    known = [step for step in steps if step.reward is not None]
+    if not known:
+        return {"unjudged": 1.0}
+    fast = [step.info["speedup"] for step in known if step.info.get("right") and step.info.get("speedup")]
+    told = {
+        "reward": fmean(step.reward or 0.0 for step in known),
+        "right": fmean(bool(step.info["right"]) for step in known),
+        "parsed": fmean(bool(step.info["parsed"]) for step in known),
+        "hacks": fmean(bool(step.info["hack"]) for step in known),
+        "unjudged": 1.0 - len(known) / len(steps),
+    }
+    return {**told, "speedup": _geomean(fast)} if fast else told
+
+
+def train_grpo(
+    recipe: Grpo, environment: Environment, folder: Path, keep: Callable[[Record], None], heard: Heard
+) -> Path:
+    """Train, go on from the last checkpoint if there is one, and save the model; returns its folder.
+
+    The environment's judge is closed in the end where it is one of ours.
+
+    Raises:
+        UsageError: the model cannot be loaded.
+    """
+    network, loop = open_network(recipe.model), Loop()
+    try:
+        trainer = _trainer(recipe, environment, network, Rollouts(recipe, environment, network, loop, keep), folder)
+        trainer.add_callback(Watch(keep, heard, recipe.seconds))
+        silence(trainer)
+        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+        return save(trainer, network, folder)
+    finally:
+        if isinstance(environment.judge, Judges):
+            loop.run(environment.judge.close())
+        loop.close()
+
+
+def _trainer(
+    recipe: Grpo, environment: Environment, network: Network, rollouts: Rollouts, folder: Path
+) -> trl.GRPOTrainer:
+    rows = recipe.groups * recipe.trajectories * recipe.turns
+    micro = min(recipe.micro_batch, rows)
+    settings = trl.GRPOConfig(
+        **shared_arguments(recipe, folder),
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=max(1, rows // micro),
+        num_generations=recipe.trajectories * recipe.turns,
+        max_completion_length=recipe.max_new_tokens,
+        temperature=recipe.temperature,
+        epsilon=recipe.clip_low,
+        epsilon_high=recipe.clip_high,
+        beta=recipe.beta,
+        loss_type=recipe.loss,
+        scale_rewards="none" if recipe.credit == "trloo" else recipe.scale,
+        mask_truncated_completions=True,
+    )
+    openings = [as_dicts(environment.opening(one)) for one in environment.assignments if one.split == "train"]
+    return trl.GRPOTrainer(
+        model=network.model,
+        args=settings,
+        train_dataset=datasets.Dataset.from_list([{"prompt": one} for one in openings]),
+        processing_class=network.tokenizer,
+        reward_funcs=[credited],
+        rollout_func=rollouts,
+        peft_config=lora(recipe.lora_rank),
+    )
+
+
+def credited(ret: list[float | None], **_: object) -> list[float | None]:
+    """The reward that TRL sees: the return that the rollouts have worked out."""
+    return ret
+
+
+async def _judged(episodes: Sequence[Episode], texts: Sequence[str], cut: Sequence[bool]) -> list[Step | None]:
+    async def one(episode: Episode, text: str, short: bool) -> Step | None:
+        return await episode.step(text, short) if episode.prompt else None
+
+    return list(await asyncio.gather(*(one(e, t, c) for e, t, c in zip(episodes, texts, cut, strict=True))))
+
+
+def as_dicts(messages: tuple[ChatMessage, ...]) -> list[dict[str, str]]:
+    """Messages as TRL's data sets have them."""
+    return [{"role": message.role, "content": message.text} for message in messages]
+
+
+def _key(prompt: Sequence[dict[str, str]]) -> str:
+    return "\n".join(message["content"] for message in prompt)
+
+
+def _geomean(values: Sequence[float]) -> float:
+    return exp(fmean(log(value) for value in values))
+
+
+def _rollout(number: int, task: Assignment, row: _Row) -> Rollout:
+    assert row.step is not None
+    info = row.step.info
+    return Rollout(
+        step=number,
+        task=task.task.name,
+        turn=info["attempt"].number if "attempt" in info else 0,
+        reward=row.step.reward,
+        outcome=info["outcome"],
+        speedup=info.get("speedup"),
+        hack=info.get("hack", ""),
+        reply=row.text,
+    )

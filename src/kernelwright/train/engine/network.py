@@ -1,0 +1,58 @@
+"""Opening a network to train: a checkpoint, an adapter over one, or a GGUF file. Nothing is fetched, no foreign code runs."""
+
+from typing import Any, NamedTuple
+
+import torch
+
+from kernelwright.errors import UsageError
+from kernelwright.models.huggingface import is_checkpoint, load_checkpoint, prompt_text
+from kernelwright.records.chat import ChatMessage
+
+
+class Network(NamedTuple):
+    """A model and its tokenizer."""
+
+    tokenizer: Any
+    model: Any
+
+    def prompt_ids(self, messages: tuple[ChatMessage, ...]) -> list[int]:
+        """A prompt's tokens, exactly as `models.huggingface` makes them when the trained model is asked."""
+        text = prompt_text(self.tokenizer, messages, ())
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    @property
+    def end(self) -> int:
+        """The token that ends a reply."""
+        return int(self.tokenizer.eos_token_id)
+
+
+def open_network(where: str) -> Network:
+    """The network at a path, with float32 weights: trainers cast what they compute with.
+
+    Raises:
+        UsageError: there is none, or it cannot be loaded.
+    """
+    if not is_checkpoint(where):
+        raise UsageError(f"model {where!r} must be a folder with a config.json or an adapter, or a .gguf file")
+    try:
+        tokenizer, model = load_checkpoint(where, torch.float32)
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        raise UsageError(f"model {where!r} cannot be loaded: {error}") from None
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return Network(tokenizer, model)
+
+
+def lora(rank: int) -> Any:  # noqa: ANN401  peft's own type
+    """The adapter of a rank over every linear layer; None for rank 0.
+
+    Raises:
+        UsageError: the package is missing.
+    """
+    if not rank:
+        return None
+    try:
+        import peft  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise UsageError("LoRA needs the package peft: pip install 'kernelwright[train]'") from None
+    return peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")

@@ -1,0 +1,76 @@
+"""Sampling replies outside of a trainer: for pass@k, and for rejection sampling."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import transformers
+
+from kernelwright.train.engine.network import Network
+from kernelwright.train.environment import Assignment, Environment, Step
+
+
+class Sampling(NamedTuple):
+    """How replies are drawn."""
+
+    samples: int = 8
+    temperature: float = 1.0
+    max_new_tokens: int = 1024
+    batch: int = 64
+    seed: int = 0
+
+
+class Drawn(NamedTuple):
+    """One reply and its step."""
+
+    assignment: Assignment
+    reply: str
+    step: Step
+
+
+def draw(network: Network, environment: Environment, tasks: Sequence[Assignment], how: Sampling) -> list[list[str]]:
+    """Replies to the first prompt of each task."""
+    asked = [network.prompt_ids(environment.opening(task)) for task in tasks for _ in range(how.samples)]
+    torch.manual_seed(how.seed)
+    # Prompts of like length together, so that little is padded.
+    order = sorted(range(len(asked)), key=lambda i: len(asked[i]))
+    texts = [""] * len(asked)
+    for start in range(0, len(order), how.batch):
+        places = order[start : start + how.batch]
+        for place, text in zip(places, _replies(network, [asked[i] for i in places], how), strict=True):
+            texts[place] = text
+    return [texts[i : i + how.samples] for i in range(0, len(texts), how.samples)]
+
+
+async def judge_all(
+    environment: Environment, tasks: Sequence[Assignment], replies: Sequence[Sequence[str]]
+) -> list[list[Drawn]]:
+    """Every reply's step, all verdicts awaited together."""
+
+    async def one(task: Assignment, reply: str) -> Drawn:
+        return Drawn(task, reply, await environment.begin(task).step(reply))
+
+    flat = [one(task, reply) for task, group in zip(tasks, replies, strict=True) for reply in group]
+    found = await asyncio.gather(*flat)
+    each = len(replies[0]) if replies else 1
+    return [list(found[i : i + each]) for i in range(0, len(found), each)]
+
+
+def _replies(network: Network, prompts: list[list[int]], how: Sampling) -> list[str]:
+    model, tokenizer = network.model, network.tokenizer
+    width = max(map(len, prompts))
+    ids = torch.tensor([[tokenizer.pad_token_id] * (width - len(p)) + p for p in prompts], device=model.device)
+    mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=model.device)
+    settings = transformers.GenerationConfig(
+        max_new_tokens=how.max_new_tokens,
+        do_sample=how.temperature > 0,
+        temperature=how.temperature or None,
+        top_k=0,
+        eos_token_id=network.end,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    model.eval()
+    with torch.inference_mode():
+        made = model.generate(input_ids=ids, attention_mask=mask, generation_config=settings)
+    return [tokenizer.decode(row, skip_special_tokens=True) for row in made[:, width:].tolist()]

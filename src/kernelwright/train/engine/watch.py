@@ -1,0 +1,101 @@
+"""What a trainer tells while it works: a line for each step, and to whoever listens."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import transformers
+
+from kernelwright.records.base import Record
+from kernelwright.train.recipe import CHECKPOINTS, Progress, Training
+
+Heard = Callable[[Progress], None]
+NAMES = {
+    "loss": "loss", "grad_norm": "gradient norm", "learning_rate": "learning rate", "reward": "return",
+    "completions/clipped_ratio": "cut off", "kl": "KL", "entropy": "entropy",
+    "frac_reward_zero_std": "flat groups", "mean_token_accuracy": "token accuracy", "step_time": "step seconds",
+}  # fmt: skip
+"""TRL's names, and what a report calls them. Our own metrics bear their names already, behind `kw/`."""
+OURS = "kw/"
+
+
+class Watch(transformers.TrainerCallback):  # type: ignore[misc]
+    """Writes `Progress` and passes it on; stops the trainer, with a checkpoint, when the recipe's time is over."""
+
+    def __init__(self, keep: Callable[[Record], None], heard: Heard, seconds: float | None = None) -> None:
+        self._keep, self._heard, self._since, self._seconds = keep, heard, monotonic(), seconds
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401
+        """See `TrainerCallback.on_step_end`."""
+        if self._seconds is not None and monotonic() - self._since > self._seconds:
+            control.should_training_stop = control.should_save = True
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: object) -> None:  # noqa: ANN401
+        """See `TrainerCallback.on_log`."""
+        figures = {_name(name): float(value) for name, value in (logs or {}).items() if _told(name, value)}
+        if not figures:
+            return
+        made = Progress(step=state.global_step, of=state.max_steps, seconds=monotonic() - self._since, figures=figures)
+        self._keep(made)
+        self._heard(made)
+
+
+def shared_arguments(recipe: Training, folder: Path) -> dict[str, Any]:
+    """Arguments that every trainer of TRL takes, from a recipe."""
+    cpu = recipe.device == "cpu" or not _gpu()
+    return {
+        "output_dir": str(folder / CHECKPOINTS),
+        "max_steps": recipe.steps,
+        "learning_rate": recipe.learning_rate,
+        "warmup_steps": recipe.warmup,
+        "lr_scheduler_type": "cosine" if recipe.decay else "constant_with_warmup",
+        "seed": recipe.seed,
+        "save_steps": recipe.save_every,
+        "save_total_limit": 2,
+        "logging_steps": 1,
+        "report_to": _boards(),
+        "disable_tqdm": True,
+        "use_cpu": cpu,
+        "bf16": not cpu,
+        "gradient_checkpointing": False,
+        "max_grad_norm": 1.0,
+        "dataloader_pin_memory": not cpu,
+    }
+
+
+def silence(trainer: Any) -> None:  # noqa: ANN401  either of TRL's trainers
+    """No words of the trainer's own: `Watch` tells what there is to tell."""
+    for loud in (transformers.PrinterCallback, transformers.ProgressCallback):
+        trainer.remove_callback(loud)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+
+
+def last_checkpoint(folder: Path) -> str | None:
+    """The latest checkpoint that was written whole; None: there is none. The state is what a trainer writes last."""
+    found = [file.parent for file in (folder / CHECKPOINTS).glob("checkpoint-*/trainer_state.json")]
+    return str(max(found, key=lambda one: int(one.name.rpartition("-")[2]))) if found else None
+
+
+def _gpu() -> bool:
+    import torch  # noqa: PLC0415  asked for late, so that a test can say there is none
+
+    return bool(torch.cuda.is_available())
+
+
+def _boards() -> list[str]:
+    """TensorBoard, where it is installed."""
+    from importlib.util import find_spec  # noqa: PLC0415
+
+    return ["tensorboard"] if find_spec("tensorboard") or find_spec("tensorboardX") else []
+
+
+def _told(name: str, value: object) -> bool:
+    known = name in NAMES or name.startswith(OURS)
+    return known and isinstance(value, int | float) and math.isfinite(value)
+
+
+def _name(name: str) -> str:
+    return NAMES.get(name, name.removeprefix(OURS))

@@ -1,0 +1,154 @@
+"""Judges: evaluators for a trainer, which asks for many verdicts at once and must not die of one.
+
+Tasks are dealt out to a few evaluators, each with a worker of its own; one that breaks is replaced. The same kernel of
+the same task is judged once. What the referee could not judge is None, which a trainer leaves out: an infrastructure
+failure is never a zero.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from kernelwright.errors import MachineError, RefereeError
+from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.policy import Effort
+from kernelwright.records.task import Target, Task, TaskSource
+
+OPEN_TASKS = 48
+"""That all workers of a machine together keep open."""
+MOST_REMEMBERED = 50_000
+
+
+@dataclass
+class Rate:
+    """What judging cost: for the share of a trainer's time that waits for rewards."""
+
+    asked: int = 0
+    judged: int = 0
+    """Verdicts that took the referee's time; the others were met before."""
+    unjudged: int = 0
+    busy_s: float = 0.0
+    """Wall time during which at least one verdict was waited for."""
+
+
+@dataclass
+class _Place:
+    """One evaluator, and how many questions it has yet to answer."""
+
+    evaluator: Evaluator
+    in_use: int = 0
+
+
+class Judges:
+    """Verdicts for a trainer. Close it in the end."""
+
+    def __init__(self, open_evaluator: Callable[[], Evaluator], workers: int = 1) -> None:
+        """Open nothing yet.
+
+        Args:
+            open_evaluator: Makes an evaluator, with a worker of its own.
+            workers: How many at once. More than one only where no time is taken, or on several devices.
+        """
+        os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(1, OPEN_TASKS // workers)))
+        self._open, self._workers = open_evaluator, workers
+        self._seats: dict[str, int] = {}
+        self._places: dict[int, _Place] = {}
+        self._left: list[_Place] = []
+        self._known: dict[tuple[str, str, Effort], asyncio.Task[Evaluation | None]] = {}
+        self.rate = Rate()
+        self._waiting, self._since = 0, 0.0
+
+    async def admit(self, source: TaskSource, target: Target) -> Task:
+        """Admit a task.
+
+        Raises:
+            TaskError: it cannot be judged.
+            RefereeError: the referee broke, twice.
+        """
+        seat = self._seat(source)
+        for last in (False, True):
+            place = self._place(seat)
+            try:
+                return await place.evaluator.admit(source, target)
+            except RefereeError:
+                self._replace(seat, place)
+                if last:
+                    raise
+            finally:
+                await self._let_go(place)
+        raise AssertionError
+
+    async def judge(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation | None:
+        """The evaluation of a kernel, its tunables at their defaults; None: the referee broke, also a second time."""
+        point = next(candidate.points())
+        key = (task.id, point.id, effort)
+        self.rate.asked += 1
+        if key not in self._known:
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = asyncio.ensure_future(self._judge(task, point, effort))
+        self._begin()
+        try:
+            found = await asyncio.shield(self._known[key])
+        finally:
+            self._end()
+        if found is None:
+            self._known.pop(key, None)
+        return found
+
+    async def close(self) -> None:
+        """End every worker."""
+        for place in (*self._places.values(), *self._left):
+            await place.evaluator.close()
+        self._places.clear()
+        self._left.clear()
+
+    async def _judge(self, task: Task, candidate: Candidate, effort: Effort) -> Evaluation | None:
+        seat = self._seat(task.source)
+        self.rate.judged += 1
+        for _ in range(2):
+            place = self._place(seat)
+            try:
+                return await place.evaluator.evaluate(task, candidate, effort)
+            except (RefereeError, MachineError):
+                self._replace(seat, place)
+            finally:
+                await self._let_go(place)
+        self.rate.unjudged += 1
+        return None
+
+    def _seat(self, source: TaskSource) -> int:
+        """Who judges this task, always the same: it keeps inputs and references. Tasks are dealt out in turn."""
+        return self._seats.setdefault(source.source, len(self._seats) % self._workers)
+
+    def _place(self, seat: int) -> _Place:
+        if seat not in self._places:
+            self._places[seat] = _Place(self._open())
+        self._places[seat].in_use += 1
+        return self._places[seat]
+
+    def _replace(self, seat: int, broken: _Place) -> None:
+        """Put a new evaluator there, unless somebody else already has."""
+        if self._places.get(seat) is broken:
+            self._left.append(self._places.pop(seat))
+
+    async def _let_go(self, place: _Place) -> None:
+        """An evaluator that was replaced is closed with its last question answered."""
+        place.in_use -= 1
+        if place.in_use == 0 and place in self._left:
+            self._left.remove(place)
+            await place.evaluator.close()
+
+    def _begin(self) -> None:
+        if self._waiting == 0:
+            self._since = monotonic()
+        self._waiting += 1
+
+    def _end(self) -> None:
+        self._waiting -= 1
+        if self._waiting == 0:
+            self.rate.busy_s += monotonic() - self._since

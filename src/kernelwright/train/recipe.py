@@ -1,0 +1,172 @@
+"""Recipes: every option of a training run, from TOML, and what its folder holds. Loads no torch.
+
+The recipe is written into the folder and must be the same when the run goes on, but for its length.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+
+from kernelwright.errors import StoreError, UsageError
+from kernelwright.pages import page
+from kernelwright.records.base import Record
+from kernelwright.records.policy import Effort, Policy
+from kernelwright.store.files import write_whole
+
+RECIPE = "recipe.json"
+PROGRESS = "progress.jsonl"
+ROLLOUTS = "rollouts.jsonl"
+MODEL = "model"
+CHECKPOINTS = "checkpoints"
+Credit = Literal["group", "kevin", "trloo"]
+
+
+class Training(Record):
+    """What all recipes share."""
+
+    model: str
+    """A folder as `save_pretrained` writes it, an adapter's folder, or a `.gguf` file."""
+    data: str
+    """A data set's folder."""
+    steps: int = Field(default=100, ge=1)
+    learning_rate: float = Field(default=1e-5, gt=0)
+    warmup: int = Field(default=0, ge=0)
+    """Steps over which the learning rate rises."""
+    decay: bool = True
+    """Whether it falls to zero along a cosine; otherwise it stays."""
+    lora_rank: int = Field(default=0, ge=0)
+    """0: all weights are trained."""
+    seed: int = 0
+    save_every: int = Field(default=50, ge=1)
+    """Steps between checkpoints: what a killed run loses at most."""
+    seconds: float | None = Field(default=None, gt=0)
+    """Stop after so long, with a checkpoint and the model as it is; the same command goes on. None: after all steps."""
+    device: Literal["auto", "cpu"] = "auto"
+    micro_batch: int = Field(default=16, ge=1)
+    """Rows that pass through the model at once; a matter of memory alone."""
+    variant: str = "standard"
+    """Of the prompts."""
+
+
+class Sft(Training):
+    """Supervised fine-tuning on verified pairs; also rejection-sampling fine-tuning, whose data is the policy's own."""
+
+    kind: Literal["sft"] = "sft"
+    role: Literal["frontend", "midend", "coder"] = "frontend"
+    batch: int = Field(default=16, ge=1)
+    """Rows of one step."""
+    max_tokens: int = Field(default=4096, ge=16)
+    """Of prompt and reply together; longer rows are left out and counted."""
+
+
+class Judge(Training):
+    """Supervised fine-tuning of a judge: (kernel, profile) to the bottleneck, and the plan that led to a measured gain."""
+
+    kind: Literal["judge"] = "judge"
+    batch: int = Field(default=16, ge=1)
+    max_tokens: int = Field(default=4096, ge=16)
+    least_gain: float = Field(default=1.05, gt=0)
+    """Of the child over its parent: plans that led to less teach nothing."""
+
+
+class Grpo(Training):
+    """Reinforcement learning from measured rewards."""
+
+    kind: Literal["grpo"] = "grpo"
+    role: Literal["frontend", "midend", "coder"] = "frontend"
+    reward: str = "verified_speedup"
+    target: str | None = None
+    """None: the GPU if there is one."""
+    effort: Effort = "search"
+    """`verify` takes no time; for rewards that pay for none."""
+    groups: int = Field(default=8, ge=1)
+    """Tasks of one step."""
+    trajectories: int = Field(default=8, ge=2)
+    """Rollouts of each task."""
+    turns: int = Field(default=1, ge=1)
+    credit: Credit = "group"
+    """`kevin`: each turn earns the discounted sum of its own and later rewards (Kevin-32B, arXiv 2507.11948);
+    `trloo`: leave-one-out advantages for each task and turn (Dr. Kernel, arXiv 2602.05885)."""
+    discount: float = Field(default=0.4, ge=0, le=1)
+    drop_flat: bool = True
+    """Groups whose rewards do not differ are left out of the loss, as dynamic sampling does (DAPO, arXiv 2503.14476)."""
+    temperature: float = Field(default=1.0, gt=0)
+    max_new_tokens: int = Field(default=1024, ge=8)
+    clip_low: float = 0.2
+    clip_high: float = 0.28
+    beta: float = Field(default=0.0, ge=0)
+    """Weight of the KL divergence from the model that the run began with."""
+    loss: Literal["dapo", "dr_grpo", "grpo", "cispo"] = "dapo"
+    scale: Literal["none", "group", "batch"] = "none"
+    workers: int = Field(default=1, ge=1)
+    """Referee workers. More than one only with `verify`, or a GPU each."""
+    depth: int | None = None
+    """Deepest modules; None: all. The curriculum's handle."""
+    filters: bool = True
+    """Whether hacks earn nothing; off for ablations."""
+    policy: Policy = Policy()
+
+
+Recipe = Annotated[Sft | Grpo | Judge, Field(discriminator="kind")]
+RECIPES: TypeAdapter[Recipe] = TypeAdapter(Recipe)
+
+
+class Progress(Record):
+    """What one step came to."""
+
+    step: int
+    of: int
+    seconds: float
+    """Since the run, or its continuation, began."""
+    figures: dict[str, float]
+    """Under the names that the report's curves bear."""
+
+
+class Rollout(Record):
+    """One reply and what became of it, kept for people to read."""
+
+    step: int
+    task: str
+    turn: int
+    reward: float | None
+    outcome: str
+    speedup: float | None = None
+    hack: str = ""
+    reply: str
+
+
+def read_recipe(file: Path | None, flags: Mapping[str, JsonValue]) -> Recipe:
+    """A recipe from a TOML file with flags over it.
+
+    Raises:
+        UsageError: the file cannot be read, or a setting is unknown or out of bounds; all of them are named.
+    """
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"recipe {str(file)!r} is not a TOML file that can be read ({error})") from None
+    try:
+        return RECIPES.validate_python({**table, **flags})
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(str(p) for p in f['loc'][1:])}: {f['msg']}" for f in error.errors())
+        raise UsageError(
+            f"the recipe does not make a run: {faults}. {page('training.md')} lists every setting"
+        ) from None
+
+
+def keep_recipe(folder: Path, recipe: Recipe) -> None:
+    """Write the recipe into its folder, or see that it is the one that the folder began with, but for its length.
+
+    Raises:
+        StoreError: the folder holds a run of another recipe.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / RECIPE
+    if file.exists():
+        before = RECIPES.validate_json(file.read_text(encoding="utf-8"))
+        if before.model_copy(update={"steps": recipe.steps, "seconds": recipe.seconds}) != recipe:
+            raise StoreError(f"{folder} holds a run of another recipe: name another folder, or the same settings")
+    write_whole(file, RECIPES.dump_json(recipe, indent=1).decode() + "\n")

@@ -1,0 +1,177 @@
+"""A training run from recipe to folder: data, environment, engine, report. It goes on where it was, however it ended.
+
+The engine is imported here, when a recipe runs, and nowhere else.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.target import resolve_target
+from kernelwright.errors import TaskError, UsageError
+from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.models.table import keep_local
+from kernelwright.records.base import Record
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target
+from kernelwright.store.files import Lines, open_lines, read_lines, write_whole
+from kernelwright.train.data.judging import judge_rows
+from kernelwright.train.data.prompts import Row, rows
+from kernelwright.train.data.sample import Sample, read_samples
+from kernelwright.train.environment import Assignment, Environment, Settings
+from kernelwright.train.judges import Judges
+from kernelwright.train.page import render
+from kernelwright.train.recipe import (
+    MODEL,
+    PROGRESS,
+    ROLLOUTS,
+    Grpo,
+    Judge,
+    Progress,
+    Recipe,
+    Rollout,
+    Sft,
+    keep_recipe,
+)
+
+REPORT = "report.html"
+WHOLE = frozenset({"loss", "reward"})
+"""Figures that a step's own line has, and a trainer's summary in the end has not."""
+Heard = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training run left behind."""
+
+    folder: Path
+    model: Path
+    """What `--model hf:` takes."""
+    report: Path
+    progress: tuple[Progress, ...]
+
+
+def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> Trained:
+    """Train as the recipe says, into the folder, or go on with what is there.
+
+    Raises:
+        UsageError: a package, the model or the data is missing.
+        StoreError: the folder holds another recipe's run, or cannot be written.
+    """
+    engine = _engine("grpo" if isinstance(recipe, Grpo) else "sft")
+    samples = [one for one in read_samples(Path(recipe.data)) if one.split == "train"]
+    if not samples:
+        raise UsageError(f"{recipe.data!r} holds no samples to train on: make some with `kernelwright train data`")
+    keep_recipe(folder, recipe)
+    with ExitStack() as stack:
+        keep = _Keeper(
+            stack.enter_context(open_lines(Progress, folder / PROGRESS)),
+            stack.enter_context(open_lines(Rollout, folder / ROLLOUTS)),
+        )
+        if isinstance(recipe, Grpo):
+            environment = prepared(recipe, samples, suppliers)
+            engine.train_grpo(recipe, environment, folder, keep, heard)
+        else:
+            engine.train_sft(recipe, _rows(recipe, samples), folder, keep, heard)
+    return Trained(folder, folder / MODEL, write_report(folder), steps(folder))
+
+
+def prepared(recipe: Grpo, samples: Sequence[Sample], suppliers: Suppliers) -> Environment:
+    """The environment of a recipe: each task once, admitted for the recipe's target."""
+    target = resolve_target(recipe.target)
+    judges = open_judges(suppliers, recipe.policy, recipe.workers)
+    usable = [one for one in samples if recipe.depth is None or one.depth <= recipe.depth]
+    begun = [one for one in usable if recipe.role != "midend" or one.parent is not None]
+    assignments = asyncio.run(admitted(begun, target, suppliers, recipe.policy, recipe.role))
+    if not assignments:
+        raise UsageError(f"{recipe.data!r} holds no task for the role {recipe.role!r} on {target.name}")
+    settings = Settings(
+        role=recipe.role,
+        reward=recipe.reward,
+        turns=recipe.turns,
+        effort=recipe.effort,
+        variant=recipe.variant,
+        filters=recipe.filters,
+    )
+    return Environment(assignments, judges, settings)
+
+
+def open_judges(suppliers: Suppliers, policy: Policy, workers: int) -> Judges:
+    """Judges with evaluators of the suppliers."""
+
+    def opened() -> Evaluator:
+        return suppliers.open_evaluator(policy)
+
+    return Judges(opened, workers)
+
+
+async def admitted(
+    samples: Iterable[Sample], target: Target, suppliers: Suppliers, policy: Policy, role: str = "frontend"
+) -> list[Assignment]:
+    """An assignment for each task that can be judged for the target; those of samples made for it are admitted already."""
+    found: dict[str, Assignment] = {}
+    judges: Judges | None = None
+    try:
+        for one in samples:
+            task = one.task
+            if task.target != target:
+                judges = judges or open_judges(suppliers, policy, 1)
+                try:
+                    task = await judges.admit(task.source, target)
+                except TaskError:
+                    continue
+            parent = one.parent if role == "midend" else None
+            found.setdefault(
+                f"{task.id} {parent.number if parent else ''}", Assignment(task=task, parent=parent, split=one.split)
+            )
+    finally:
+        if judges is not None:
+            await judges.close()
+    return list(found.values())
+
+
+def steps(folder: Path) -> tuple[Progress, ...]:
+    """Every step of a run in order; of a step that was made twice, the later."""
+    merged = {one.step: one for one in read_lines(Progress, folder / PROGRESS) if one.figures.keys() & WHOLE}
+    return tuple(merged[number] for number in sorted(merged))
+
+
+def write_report(folder: Path) -> Path:
+    """The run's page, also while it is running."""
+    rollouts = read_lines(Rollout, folder / ROLLOUTS)
+    recipe = (folder / "recipe.json").read_text(encoding="utf-8")
+    return write_whole(folder / REPORT, render(folder.name, recipe, steps(folder), rollouts))
+
+
+class _Keeper:
+    """Puts each record into its file."""
+
+    def __init__(self, progress: Lines[Progress], rollouts: Lines[Rollout]) -> None:
+        self._progress, self._rollouts = progress, rollouts
+
+    def __call__(self, record: Record) -> None:
+        if isinstance(record, Progress):
+            self._progress.append(record)
+        elif isinstance(record, Rollout):
+            self._rollouts.append(record)
+
+
+def _rows(recipe: Sft | Judge, samples: Iterable[Sample]) -> Iterable[Row]:
+    if isinstance(recipe, Judge):
+        return judge_rows(samples, recipe.least_gain, recipe.variant)
+    return rows(samples, recipe.role, recipe.variant)
+
+
+def _engine(name: str) -> Any:  # noqa: ANN401  a module that needs an extra
+    keep_local()
+    try:
+        return import_module(f"kernelwright.train.engine.{name}")
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"training needs the package {error.name}: pip install 'kernelwright[train]' -c constraints.txt"
+        ) from None

@@ -1,0 +1,29 @@
+"""Behind a conv: a chain."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "full": {"batch": 64, "inner": 32, "outer": 64, "side": 256},
+    "small": {"batch": 2, "inner": 3, "outer": 8, "side": 10},
+}
+SIZE = SIZES["full"]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv2d(SIZE["inner"], SIZE["outer"], 3)
+        self.norm = nn.InstanceNorm2d(SIZE["outer"])
+
+    def forward(self, x):
+        y = self.layer(x)
+        return self.norm(y) / 2.0
+
+
+def get_inputs():
+    return [torch.rand(SIZE["batch"], SIZE["inner"], SIZE["side"], SIZE["side"])]
+
+
+def get_init_inputs():
+    return []

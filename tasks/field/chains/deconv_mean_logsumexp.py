@@ -1,0 +1,30 @@
+"""Behind a deconv: a chain."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "full": {"batch": 32, "inner": 32, "outer": 32, "side": 128},
+    "small": {"batch": 2, "inner": 3, "outer": 8, "side": 6},
+}
+SIZE = SIZES["full"]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.ConvTranspose2d(SIZE["inner"], SIZE["outer"], 4, stride=2, padding=1)
+        self.bias = nn.Parameter(torch.randn(SIZE["outer"], 1, 1) * 0.5)
+
+    def forward(self, x):
+        y = self.layer(x)
+        y = y.mean(dim=(2, 3), keepdim=True) + self.bias
+        return torch.logsumexp(y, dim=1).sum(dim=(1, 2)) * 10.0
+
+
+def get_inputs():
+    return [torch.rand(SIZE["batch"], SIZE["inner"], SIZE["side"], SIZE["side"])]
+
+
+def get_init_inputs():
+    return []

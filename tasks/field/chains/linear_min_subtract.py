@@ -1,0 +1,30 @@
+"""Behind a linear: a chain."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "full": {"rows": 16384, "inner": 4096, "outer": 4096},
+    "small": {"rows": 12, "inner": 16, "outer": 8},
+}
+SIZE = SIZES["full"]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(SIZE["inner"], SIZE["outer"])
+        self.level = nn.Parameter(torch.tensor(0.2))
+
+    def forward(self, x):
+        y = self.layer(x)
+        y = torch.minimum(y, self.level)
+        return y - self.level
+
+
+def get_inputs():
+    return [torch.rand(SIZE["rows"], SIZE["inner"])]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,27 @@
+"""A mean over windows."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "full": {"batch": 16, "channels": 64, "space": (2048, 1024)},
+    "small": {"batch": 1, "channels": 3, "space": (24, 24)},
+}
+SIZE = SIZES["full"]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.AvgPool2d(11)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def get_inputs():
+    return [torch.rand(SIZE["batch"], SIZE["channels"], *SIZE["space"])]
+
+
+def get_init_inputs():
+    return []

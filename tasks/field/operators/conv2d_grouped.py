@@ -1,0 +1,27 @@
+"""In eight groups."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "full": {"batch": 16, "channels": 64, "space": (512, 512)},
+    "small": {"batch": 1, "channels": 8, "space": (12, 12)},
+}
+SIZE = SIZES["full"]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv2d(SIZE["channels"], 128, 3, padding=1, groups=8)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def get_inputs():
+    return [torch.rand(SIZE["batch"], SIZE["channels"], *SIZE["space"])]
+
+
+def get_init_inputs():
+    return []

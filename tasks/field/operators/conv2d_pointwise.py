@@ -1,0 +1,27 @@
+"""A kernel of one by one."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "full": {"batch": 16, "channels": 64, "space": (1024, 1024)},
+    "small": {"batch": 2, "channels": 3, "space": (9, 8)},
+}
+SIZE = SIZES["full"]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv2d(SIZE["channels"], 128, 1)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def get_inputs():
+    return [torch.rand(SIZE["batch"], SIZE["channels"], *SIZE["space"])]
+
+
+def get_init_inputs():
+    return []

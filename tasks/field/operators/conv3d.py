@@ -1,0 +1,27 @@
+"""A cubic kernel."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "full": {"batch": 16, "channels": 3, "space": (64, 64, 64)},
+    "small": {"batch": 1, "channels": 2, "space": (8, 8, 8)},
+}
+SIZE = SIZES["full"]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv3d(SIZE["channels"], 64, 3)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def get_inputs():
+    return [torch.rand(SIZE["batch"], SIZE["channels"], *SIZE["space"])]
+
+
+def get_init_inputs():
+    return []

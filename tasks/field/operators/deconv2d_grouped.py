@@ -1,0 +1,27 @@
+"""Transposed, in groups."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "full": {"batch": 16, "channels": 32, "space": (128, 256)},
+    "small": {"batch": 1, "channels": 4, "space": (6, 7)},
+}
+SIZE = SIZES["full"]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.ConvTranspose2d(SIZE["channels"], 64, (3, 5), stride=(2, 3), padding=(1, 2), groups=4)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def get_inputs():
+    return [torch.rand(SIZE["batch"], SIZE["channels"], *SIZE["space"])]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,23 @@
+"""One number of many."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "full": {"rows": 32768, "columns": 32768},
+    "small": {"rows": 12, "columns": 20},
+}
+SIZE = SIZES["full"]
+
+
+class Model(nn.Module):
+    def forward(self, x, y):
+        return torch.mean(torch.clamp(1 - x * y, min=0))
+
+
+def get_inputs():
+    return [torch.rand(SIZE["rows"], SIZE["columns"]), torch.randint(0, 2, (SIZE["rows"], 1)).float() * 2 - 1]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,27 @@
+"""With a slope that is learnt."""
+
+import torch
+from torch import nn
+
+SIZES = {
+    "full": {"rows": 4096, "columns": 98304},
+    "small": {"rows": 6, "columns": 40},
+}
+SIZE = SIZES["full"]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act = nn.PReLU()
+
+    def forward(self, x):
+        return self.act(x)
+
+
+def get_inputs():
+    return [torch.rand(SIZE["rows"], SIZE["columns"])]
+
+
+def get_init_inputs():
+    return []

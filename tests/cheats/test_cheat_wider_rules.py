@@ -1,0 +1,86 @@
+"""Rules that let more programs in: state that is ignored or compared, and domains wider than what was drawn."""
+
+import pytest
+from cheat_tasks import QUICK
+
+from kernelwright.evaluate.pipeline import admit
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.task import Target, TaskSource
+
+CPU = Target(kind="cpu", arch="native", present=True)
+NORM = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(16)
+    def forward(self, x):
+        return self.norm(x)
+
+def get_inputs():
+    return [torch.randn(256, 16)]
+"""
+RELU = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+def get_inputs():
+    return [torch.rand(256, 64)]
+"""
+ANEW = "\nclass ModelNew(Model):\n    def forward(self, x):\n        n = getattr(self, 'norm', None)\n        {}\n"
+STALE = ANEW.format("n(x); return F.batch_norm(x, n.running_mean, n.running_var, n.weight, n.bias, False)")
+"""Normalises by the running statistics, which it finds in the buffers, instead of those of the batch."""
+FORGETFUL = ANEW.format("return F.batch_norm(x, None, None, n.weight, n.bias, True)")
+"""Right, and updates nothing: half of the work of a training step is left out."""
+COUNTED_TWICE = ANEW.format("y = n(x); n.num_batches_tracked += 1; return y")
+PEEKING = ANEW.format("return x.clone() if bool((x.flatten()[::5] >= 0).all()) else torch.relu(x)")
+"""Looks at a few elements, and takes the others for like them."""
+
+
+@pytest.fixture
+def judged(bench):
+    """Judge a module on a task in text, under a choice for its state."""
+    sessions = {}
+
+    def judge(text, more, state="compare"):
+        policy = QUICK.model_copy(update={"state": state})
+        if (text, state) not in sessions:
+            source = TaskSource(name="wider", format="kernelbench", source=text)
+            sessions[text, state] = admit.open_session(bench.backend, source, CPU, policy, print)
+        candidate = Candidate(language="python", source=text + more)
+        return bench.evaluate(lambda: sessions[text, state], candidate, policy)
+
+    yield judge
+    for session in sessions.values():
+        session.close()
+
+
+SAME = "\nclass ModelNew(Model):\n    pass\n"
+
+
+def test_a_program_equal_to_the_task_s_own_is_right_with_its_state(judged):
+    assert judged(NORM, SAME).outcome == "measured"
+
+
+@pytest.mark.parametrize("cheat", [STALE, FORGETFUL, COUNTED_TWICE], ids=["stale", "forgetful", "counted twice"])
+def test_state_that_is_compared_must_be_right(judged, cheat):
+    assert judged(NORM, cheat).outcome == "incorrect"
+
+
+def test_state_that_is_ignored_may_be_left_alone_and_stands_for_nothing(judged):
+    assert judged(NORM, FORGETFUL, "ignore").outcome == "measured"
+    stale = judged(NORM, STALE, "ignore")
+    assert (stale.outcome, stale.because) == ("incorrect", "value")
+
+
+def test_what_holds_for_some_elements_is_not_taken_for_all(judged):
+    assert judged(RELU, SAME).outcome == "measured"
+    found = judged(RELU, PEEKING)
+    assert (found.outcome, found.because) == ("incorrect", "value")

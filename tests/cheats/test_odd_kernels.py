@@ -1,0 +1,31 @@
+"""Honest kernels of unusual tasks are measured: none may be refused for what the referee makes of its inputs."""
+
+import pytest
+from odd_kernels import ODD
+
+from kernelwright.evaluate.pipeline import admit
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target, TaskSource
+from kernelwright.tasks.kernel_file import parse_text
+from lanes import sampled
+
+CPU = Target(kind="cpu", arch="native", present=True)
+QUICK = Policy(baselines=("eager",), run_limit_s=20, search_blocks=8, search_seconds=1)
+OFTEN = ("half_exp", "acos", "lengths", "one_true", "scatter", "bag", "repeat", "positions", "causal", "cholesky", "tied",
+         "serial_softmax", "cancelling")  # fmt: skip
+"""One of every kind, in every run."""
+
+
+@pytest.mark.parametrize("name", sampled(list(ODD), lambda name: name in OFTEN))
+def test_no_odd_kernel_is_refused(bench, name):
+    source = TaskSource(name=name, format="kernelbench", source=ODD[name].task)
+    session = admit.open_session(bench.backend, source, CPU, QUICK, lambda: False)
+    try:
+        found = bench.evaluate(lambda: session, parse_text(ODD[name].kernel, "cpu"), QUICK)
+    finally:
+        session.close()
+    assert found.outcome == "measured", found
+
+
+def test_there_are_at_least_forty():
+    assert len(ODD) >= 40

@@ -1,0 +1,92 @@
+"""Kernels written as published ones are, with known answers: honest ones are measured, wrong and cheating ones refused.
+
+Among them are those that wider rules could admit. With constant weights, or with those of construction alone, a kernel could
+leave out what does nothing as it is built (`norm_no_affine`, `norm_ignored_affine`, `conv_no_norm`); their honest twins pack,
+fold and rename (`norm_packed`, `norm_renamed`, `conv_folded`, `conv_lazy_fold`). `benchmarks/published.py` looks at speeds.
+"""
+
+import asyncio
+import importlib
+from pathlib import Path
+
+import pytest
+
+from kernelwright.records.policy import Policy
+from kernelwright.records.published import AuditedKernel, PublishedKernel, reason_class
+from kernelwright.records.task import Target
+from kernelwright.tasks.kernel_file import parse_text
+from kernelwright.tasks.kernelbench import read_kernelbench
+from lanes import sampled
+
+BENCH = Path(__file__).parents[2] / "benchmarks"
+CPU = Target(kind="cpu", arch="native", present=True)
+QUICK = Policy(baselines=("eager",), search_blocks=4, search_seconds=1, run_limit_s=20)
+CONSTANT = QUICK.model_copy(update={"weights": "constant", "unmatched": "construction"})
+SHORT = (
+    "chain_by_pointer",
+    "chain_modules",
+    "norm_ignored_affine",
+    "norm_no_affine",
+    "norm_packed",
+    "norm_renamed",
+    "products_packed",
+    "products_taken",
+)
+"""One of each form, and every cheat of the wider rules with a twin."""
+
+
+@pytest.fixture(scope="module")
+def published():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(BENCH)
+        yield importlib.import_module("published")
+
+
+def names():
+    return sorted(path.stem for path in (BENCH.parent / "tests" / "published" / "kernels").glob("*.py"))
+
+
+@pytest.fixture
+def judge(warm_referee, published):
+    loop, kernels = asyncio.new_event_loop(), {one.name: one for one in published.known_kernels("cpu")}
+
+    def judge(name, policy):
+        known = kernels[name]
+        referee = warm_referee.under(policy)
+        task = loop.run_until_complete(
+            referee.admit(read_kernelbench(published.SET / "tasks" / f"{known.task}.py"), CPU)
+        )
+        text = known.file.read_text()
+        found = loop.run_until_complete(referee.evaluate(task, parse_text(text, "cpu")))
+        blank = PublishedKernel(name=name, origin=name, reference="", kernel=text)
+        return known, AuditedKernel(key=name, published=blank, reason=reason_class(found), evaluation=found)
+
+    yield judge
+    loop.close()
+
+
+@pytest.mark.parametrize("name", sampled(names(), lambda name: name in SHORT))
+def test_what_is_true_of_it_is_found(judge, published, name):
+    known, found = judge(name, CONSTANT)
+    assert published.unlike(known, found, timed=False) == ""
+
+
+def test_a_search_refuses_a_module_that_cannot_be_given_the_parameters(judge):
+    _, found = judge("products_packed", QUICK)
+    assert found.reason == "build_failed"
+    assert "load_reference" in found.evaluation.log
+
+
+def test_weights_that_a_training_step_changes_may_not_be_folded_once(judge):
+    assert judge("conv_lazy_fold", QUICK)[1].reason in ("incorrect: value", "incorrect: timed_output")
+    assert judge("conv_folded", QUICK)[1].reason == ""
+
+
+def test_the_set_is_large_and_of_every_kind(published):
+    chosen = published.known_kernels("cuda") + [one for one in published.known_kernels("cpu") if one.only == "cpu"]
+    assert len(chosen) >= 60
+    truths = [one.truth for one in chosen]
+    assert {truth: truths.count(truth) >= 5 for truth in ("right", "wrong", "cheat")} == dict.fromkeys(
+        ("right", "wrong", "cheat"), True
+    )
+    assert truths.count("weaker") >= 3

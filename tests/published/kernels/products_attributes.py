@@ -1,0 +1,17 @@
+# task: two_products
+# truth: right
+# speed: faster
+# claimed: 2.00
+# Plain tensors in a list, found by their values.
+import torch
+from torch import nn
+
+
+
+class ModelNew(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weights = [torch.randn(size, size) / size**0.5 for _ in range(2)]
+
+    def forward(self, x):
+        return x @ (self.weights[0] + self.weights[1])

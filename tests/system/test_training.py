@@ -1,0 +1,137 @@
+"""Training end to end on a CPU: data from the author, two steps of SFT, two of GRPO, one of two turns, and going on.
+
+The model has four million weights and writes noise after two steps, so some replies are put into its mouth: then the
+referee's verdicts are real, and so are the rewards.
+"""
+
+import asyncio
+import shutil
+
+import pytest
+
+from kernelwright.errors import StoreError
+from kernelwright.models.config import read_model
+from kernelwright.models.table import keep_local, make_model
+from kernelwright.records.chat import ChatMessage, ChatRequest
+from kernelwright.records.policy import Policy
+from kernelwright.store.files import read_lines
+from kernelwright.train import session
+from kernelwright.train.data.making import DataRequest, make_data
+from kernelwright.train.data.prompts import fenced, rows
+from kernelwright.train.data.sample import read_samples
+from kernelwright.train.recipe import CHECKPOINTS, MODEL, PROGRESS, ROLLOUTS, Grpo, Rollout, Sft
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of TRL, transformers and torch
+SEED = 2
+"""The first random modules from here are short, and of the training split."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory, warm_referee):
+    folder = tmp_path_factory.mktemp("data") / "author"
+    request = DataRequest(folder, count=2, target="cpu", effort="verify", seed=SEED)
+    report = make_data(request, warm_referee.suppliers(), lambda _: None)
+    assert report.samples >= 2
+    assert "verified pairs" in (folder / "card.md").read_text()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory, data):
+    keep_local()
+    from kernelwright.train.engine.small import make_small  # noqa: PLC0415  imports torch
+
+    texts = [text for prompt, reply in rows(read_samples(data), "frontend") for text in (prompt[1].text, reply)]
+    return make_small(tmp_path_factory.mktemp("base") / "model", texts, "4M", vocabulary=512)
+
+
+def sft(base, data, steps):
+    return Sft(model=str(base), data=str(data), steps=steps, batch=2, save_every=1, device="cpu", learning_rate=1e-3)
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory, base, data, warm_referee):
+    """After one step, a checkpoint that was cut off while it was written, and going on to the second."""
+    folder = tmp_path_factory.mktemp("sft") / "run"
+    session.train(sft(base, data, 1), folder, warm_referee.suppliers(), lambda _: None)
+    shutil.copytree(folder / CHECKPOINTS / "checkpoint-1", folder / CHECKPOINTS / "checkpoint-2")
+    (folder / CHECKPOINTS / "checkpoint-2" / "trainer_state.json").unlink()
+    with (folder / PROGRESS).open("a") as torn:
+        torn.write('{"step": 2, "of"')
+    heard = []
+    session.train(sft(base, data, 2), folder, warm_referee.suppliers(), heard.append)
+    assert [one.step for one in heard if "loss" in one.figures] == [2]
+    return folder
+
+
+def test_fine_tuning_goes_on_from_the_last_whole_checkpoint(tuned):
+    made = session.steps(tuned)
+    assert [one.step for one in made] == [1, 2]
+    assert made[1].figures["loss"] < made[0].figures["loss"]
+    assert "Step 2 of 2" in (tuned / session.REPORT).read_text()
+
+
+def test_another_recipe_is_refused_in_the_same_folder(tuned, base, data, warm_referee):
+    other = sft(base, data, 2).model_copy(update={"seed": 1})
+    with pytest.raises(StoreError, match="another recipe"):
+        session.train(other, tuned, warm_referee.suppliers(), lambda _: None)
+
+
+def test_a_trained_model_is_a_model_like_any_other(tuned):
+    async def asked():
+        model = make_model(read_model(f"hf:{tuned / MODEL}"))
+        try:
+            request = ChatRequest(messages=(ChatMessage(role="user", text="relu"),), max_tokens=4, temperature=0.0)
+            return await model.reply(request)
+        finally:
+            await model.close()
+
+    assert asyncio.run(asked()).usage.completion == 4
+
+
+@pytest.fixture
+def prompted(monkeypatch, data):
+    """The author's kernel in place of the policy's first reply of each group; the others stay the policy's own."""
+    from kernelwright.train.engine import grpo  # noqa: PLC0415
+
+    known = {one.task.source.source: one for one in read_samples(data)}
+    real = grpo.generate
+
+    def generate(trainer, prompts):
+        found = real(trainer, prompts)
+        text = trainer.processing_class.decode(prompts[0])
+        one = next(one for source, one in known.items() if source.strip() in text)
+        reply = fenced(one.candidate.source, "cpp")
+        ids = trainer.processing_class(reply, add_special_tokens=False)["input_ids"]
+        found[0] = [*ids, trainer.processing_class.eos_token_id]
+        return found
+
+    monkeypatch.setattr(grpo, "generate", generate)
+
+
+def grpo(tuned, data, **fields):
+    return Grpo(
+        model=str(tuned / MODEL), data=str(data), device="cpu", target="cpu", effort="verify", reward="frontend",
+        groups=1, trajectories=2, max_new_tokens=8, save_every=1, learning_rate=1e-4, policy=Policy(seeds=1), **fields,
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("prompted")
+def test_rewards_are_the_referee_s_and_move_the_policy(tmp_path, tuned, data, warm_referee):
+    session.train(grpo(tuned, data, steps=2), tmp_path / "run", warm_referee.suppliers(), lambda _: None)
+    made = session.steps(tmp_path / "run")
+    assert [one.figures["reward"] for one in made] == [0.5, 0.5]
+    assert all(one.figures["right"] == 0.5 and one.figures["gradient norm"] > 0 for one in made)
+    kept = read_lines(Rollout, tmp_path / "run" / ROLLOUTS)
+    assert {one.outcome for one in kept} == {"verified", "refused"}
+    assert "extern" in (tmp_path / "run" / session.REPORT).read_text()
+
+
+@pytest.mark.usefixtures("prompted")
+def test_two_turns_are_rows_of_their_own_with_leave_one_out_credit(tmp_path, tuned, data, warm_referee):
+    recipe = grpo(tuned, data, steps=1, turns=2, credit="trloo")
+    session.train(recipe, tmp_path / "run", warm_referee.suppliers(), lambda _: None)
+    (step,) = session.steps(tmp_path / "run")
+    assert step.figures["return"] == pytest.approx(0.0, abs=1e-6)
+    assert step.figures["gradient norm"] > 0
+    assert {one.turn for one in read_lines(Rollout, tmp_path / "run" / ROLLOUTS)} == {0, 1}

@@ -1,0 +1,202 @@
+"""Programs as people write them: state, noise, in-place work, and arguments and results of every form."""
+
+from pathlib import Path
+
+import pytest
+
+from kernelwright.errors import TaskError
+from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.session.trial import Trial, verify_case
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.comparator import Calibrated, Statistical
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Target
+from kernelwright.records.tensor import Domain
+from kernelwright.tasks.kernelbench import parse_kernelbench
+from lanes import sampled
+
+CPU = Target(kind="cpu", arch="native", present=True)
+TASK = """
+import dataclasses, torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {init}
+    def forward(self{arguments}):
+        {forward}
+
+def get_inputs():
+    return {inputs}
+"""
+
+
+@pytest.fixture
+def opened(backend):
+    """Open a session for a task in text; it is closed behind the test."""
+    sessions = []
+
+    def begin(source, **policy):
+        task = parse_kernelbench(source, "tiny", Path("tiny.py"))
+        sessions.append(admit.open_session(backend, task, CPU, Policy(seeds=2, **policy), close_oldest=print))
+        return sessions[-1]
+
+    yield begin
+    for session in sessions:
+        session.close()
+
+
+def written(forward, init="pass", arguments=", x", inputs="[torch.randn(8, 16)]"):
+    return TASK.format(init=init, arguments=arguments, forward=forward, inputs=inputs)
+
+
+NORM = written("return self.norm(x)", "self.norm = nn.BatchNorm1d(16)")
+STATISTICS = ("norm.running_mean", "norm.running_var", "norm.num_batches_tracked")
+
+
+def test_what_training_changes_is_an_output_and_put_back_before_each_call(opened):
+    session = opened(NORM)
+    load = session.task.workload
+    assert load.changes == load.state == STATISTICS
+    assert [o.name for o in load.outputs] == ["output0", *(f"{name}.after" for name in STATISTICS)]
+    case = session.cases[0]
+    first, again = (session.results("eager", case.offsets) for _ in range(2))
+    assert all(bool((a == b).all()) for a, b in zip(first, again, strict=True))
+    assert first[3].item() == 1
+    assert session.task.comparators == (Calibrated(),) * 4
+    fp64 = session.results("fp64", case.offsets)
+    assert fp64[1].allclose(first[1].double(), atol=1e-6)
+
+
+def test_state_can_be_ignored(opened):
+    session = opened(NORM, state="ignore")
+    load = session.task.workload
+    assert load.changes == STATISTICS
+    assert load.state == ()
+    assert len(load.outputs) == 1
+    assert len(session.results("eager", session.cases[0].offsets)) == 1
+
+
+def test_dropout_in_training_mode_is_compared_as_a_distribution(opened):
+    session = opened(written("return self.drop(x) * 2", "self.drop = nn.Dropout(0.3)"))
+    assert session.task.comparators == (Statistical(),)
+
+
+NOISY = """
+        order = torch.randperm(x.shape[1])
+        return x[:, order].view(64, 64, 64).sum(2).sum(1) * 1.0
+"""
+
+
+def test_an_order_of_adding_up_that_changes_is_part_of_the_references_own_error(opened):
+    session = opened(written(NOISY, inputs="[torch.randn(64, 4096)]"))
+    assert session.task.comparators == (Calibrated(),)
+    assert 0 < session.original.spread[0] < 1e-2
+    assert session.base_error[0] > session.original.spread[0]
+
+
+def test_randomness_that_nobody_declared_is_refused_still(opened):
+    with pytest.raises(TaskError, match="not deterministic"):
+        opened(written("return x + 1e-6 * torch.randn(8, 16)"))
+
+
+ARGUMENTS = {
+    "in place": ("return x.add_(1)", ", x", "[torch.randn(8, 16)]"),
+    "in place, and a view of it": ("x.mul_(2); return x[0]", ", x", "[torch.randn(8, 16)]"),
+    "a view": ("return x.view(-1)", ", x", "[torch.randn(8, 16)]"),
+    "a tuple": ("return x + 1, (x * 2, x.exp())", ", x", "[torch.randn(8, 16)]"),
+    "a dict": ("return {'sum': x.sum(1), 'all': [x + 1, x * 2]}", ", x", "[torch.randn(8, 16)]"),
+    "a dataclass": (
+        "return dataclasses.make_dataclass('Pair', ['a', 'b'])(x + 1, None)", ", x", "[torch.randn(8, 16)]",
+    ),
+    "None beside it": ("return x + 1, None", ", x", "[torch.randn(8, 16)]"),
+    "a number beside it": ("return x + 1, x.shape[0]", ", x", "[torch.randn(8, 16)]"),
+    "keywords": ("return x * scale + shift", ", x, *, shift, scale=2", "{'x': torch.randn(8, 16), 'shift': torch.randn(16)}"),
+    "an optional argument": ("return x + 1 if y is None else x + y", ", x, y=None", "[torch.randn(8, 16), None]"),
+    "a list of tensors": ("return torch.cat(xs, 1) * 2", ", xs", "[[torch.randn(8, 16), torch.randn(8, 3)]]"),
+    "a dict of tensors": ("return d['a'] @ d['b'][0]", ", d", "[{'a': torch.randn(8, 16), 'b': (torch.randn(16, 4),)}]"),
+    "a Python number": ("return x * scale", ", x, scale", "[torch.randn(8, 16), 2.5]"),
+    "a number before a tensor": ("return x * scale + y", ", scale, x, y", "[2, torch.randn(8, 16), torch.randn(8, 16)]"),
+    "a word": ("return x.sum(1) if how == 'sum' else x", ", x, how", "[torch.randn(8, 16), 'sum']"),
+    "strided": ("return x @ x.t() * 2", ", x", "[torch.randn(16, 8).t()]"),
+    "expanded": ("return x + y", ", x, y", "[torch.randn(8, 16), torch.randn(1, 16).expand(8, 16)]"),
+    "no dimension": ("return x * y", ", x, y", "[torch.randn(8, 16), torch.randn(())]"),
+    "no element": ("return x + 1, y * 2", ", x, y", "[torch.randn(8, 16), torch.randn(0, 16)]"),
+    "a result of no dimension": ("return x.square().sum()", ", x", "[torch.randn(8, 16)]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ARGUMENTS)
+def test_arguments_and_results_of_every_form_are_judged(opened, form):
+    forward, arguments, inputs = ARGUMENTS[form]
+    session = opened(written(forward, arguments=arguments, inputs=inputs))
+    assert session.cases
+    assert all(len(case.expected) == len(session.task.workload.outputs) for case in session.cases)
+
+
+def test_inputs_that_forward_changes_are_outputs_where_no_result_says_the_same(opened):
+    same, other = (
+        opened(written(*ARGUMENTS[form][:1])).task.workload for form in ("in place", "in place, and a view of it")
+    )
+    assert same.changes == other.changes == ("x",)
+    assert same.state == ()
+    assert [o.name for o in other.outputs] == ["output0", "x.after"]
+
+
+@pytest.mark.parametrize("model", ["def Model(x):\n    return x.exp() + 1", "Model = torch.nn.Softmax(dim=-1)"])
+def test_a_plain_function_and_a_ready_module_are_models_too(opened, model):
+    session = opened(f"import torch\n{model}\n\ndef get_inputs():\n    return [torch.randn(8, 16)]\n")
+    assert session.task.workload.tensors[0].domain is Domain.REAL
+    assert session.cases
+
+
+DRAWN = "[torch.rand(8, 16), torch.rand(8, 16)]"
+
+
+@pytest.mark.parametrize(
+    ("forward", "domains"),
+    [
+        ("return x.relu() + y.clamp(max=5)", (Domain.REAL, Domain.REAL)),
+        ("return x.sqrt() * y", (Domain.NON_NEGATIVE, Domain.REAL)),
+        ("return x * y.log()", (Domain.REAL, Domain.NON_NEGATIVE)),
+        ("return torch.nn.functional.binary_cross_entropy(x, y)", (Domain.NON_NEGATIVE, Domain.NON_NEGATIVE)),
+    ],
+)
+def test_what_was_drawn_is_evidence_of_a_domain_and_no_limit(opened, forward, domains):
+    session = opened(written(forward, arguments=", x, y", inputs=DRAWN))
+    assert tuple(t.domain for t in session.inputs) == domains
+
+
+@pytest.mark.parametrize("operator", ["relu()", "clamp(0, 1)"])
+def test_an_answer_that_is_trivial_on_the_drawn_sample_alone_is_no_reason_to_refuse(opened, operator):
+    assert opened(written(f"return x.{operator}", inputs="[torch.rand(8, 16)]")).cases
+
+
+def test_a_limit_that_the_author_means_stays_one(opened):
+    source = written("return x.relu() * 1.0", inputs="[torch.rand(8, 16)]") + "\nDOMAINS = {0: 'non_negative'}\n"
+    with pytest.raises(TaskError, match="the input itself would pass"):
+        opened(source)
+
+
+SAME = "\n\nclass ModelNew(Model):\n    pass\n"
+QUICK = ("in place, and a view of it", "keywords")
+"""Forms that every pass tries; the long matrix tries all."""
+
+
+@pytest.mark.parametrize("form", sampled(ARGUMENTS, lambda form: form in QUICK))
+def test_a_program_of_every_form_is_right_as_a_candidate_too(backend, form):
+    forward, arguments, inputs = ARGUMENTS[form]
+    source = written(forward, arguments=arguments, inputs=inputs)
+    policy = Policy(seeds=2, search_blocks=4, baselines=("eager",))
+    session = admit.open_session(backend, parse_kernelbench(source, "tiny", Path("tiny.py")), CPU, policy, print)
+    try:
+        candidate = Candidate(language="python", source=source + SAME)
+        trial = Trial(session.original.task, lambda: session, candidate, policy)
+        with backend.prepared(trial) as built, built.load() as loaded:
+            for case in session.cases:
+                loaded.give(case.offsets)
+                verify_case(trial, loaded.process, case, loaded.guarded)
+        assert len(trial.cases) == len(session.cases) * len(session.task.workload.outputs)
+    finally:
+        session.close()

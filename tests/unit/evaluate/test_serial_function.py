@@ -1,0 +1,110 @@
+"""A serial function in its process: what it computes, in which precision, and what sanitizers and guards find."""
+
+import base64
+import io
+
+import numpy as np
+import pytest
+import torch
+
+from kernelwright.evaluate.entrypoints.serial import SerialFunction, as_double, linked
+from kernelwright.records.serial import SerialSpec
+from kernelwright.tasks.serial import read_serial
+
+HEAD = """/* kernelwright
+family = "reduction"
+[sizes]
+n = 100
+[arguments]
+x = { shape = ["n"] }
+out = { shape = ["n"] }
+*/
+"""
+
+
+@pytest.fixture
+def function(tmp_path):
+    """Makes a callable of a body over x, out and n."""
+
+    def make(body, head=HEAD, parameters="const float* x, float* out, long n", includes=""):
+        (file := tmp_path / "f.cpp").write_text(f"{head}{includes}void f({parameters}) {{ {body} }}\n")
+        module = {}
+        exec(compile(read_serial(file).source, "task", "exec"), module)
+        return module["FUNCTION"]
+
+    return make
+
+
+def stored(values):
+    buffer = io.BytesIO()
+    np.save(buffer, np.asarray(values, dtype=np.float32))
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def test_it_computes_in_single_and_in_double_precision(function):
+    third = function("for (long i = 0; i < n; ++i) out[i] = x[i] / 3.0f;", includes="#include <cmath>\n")
+    x = torch.randn(100)
+    assert torch.equal(third(x), x / 3)
+    assert torch.equal(third(x.double()), x.double() / 3)
+    assert third(x.double()).dtype == torch.float64
+
+
+def test_several_in_one_process_do_not_hang(function):
+    for factor in range(3):
+        scaled = function(f"for (long i = 0; i < n; ++i) out[i] = {factor} * x[i];")
+        assert torch.randn(300, 300).mm(torch.randn(300, 300)).shape == (300, 300)
+        assert torch.equal(scaled(x := torch.randn(100)), factor * x)
+
+
+def test_torch_exports_it_as_one_operator_that_says_its_family(function):
+    twice = function("for (long i = 0; i < n; ++i) out[i] = 2 * x[i];")
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return twice(x)
+
+    nodes = torch.export.export(Model(), (torch.randn(100),)).graph.nodes
+    assert "serial.reduction.default" in [str(node.target) for node in nodes]
+
+
+def test_what_is_read_and_written_is_returned_and_its_input_stays(function):
+    head = HEAD.replace('out = { shape = ["n"] }', "").replace(
+        'x = { shape = ["n"] }', 'x = { shape = ["n"], inout = true }'
+    )
+    plus = function("for (long i = 0; i < n; ++i) x[i] += 1;", head, "float* x, long n")
+    x = torch.zeros(100)
+    assert torch.equal(plus(x), x + 1)
+    assert torch.equal(x, torch.zeros(100))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("for (long i = 0; i <= n; ++i) out[i] = x[i];", "outside of an argument's memory"),
+        ("out[0] = x[-1025];", "outside of an argument's memory"),
+        ("int big = 2147483647; out[0] = big + static_cast<int>(n);", "signed integer overflow"),
+        ("long zero = n - n; out[0] = n / zero;", "division by zero"),
+        ("not C++", "does not compile"),
+    ],
+)
+def test_a_faulty_function_is_refused_with_what_was_found(function, body, words):
+    with pytest.raises(RuntimeError, match=words):
+        function(body)
+
+
+def test_stored_cases_must_be_reproduced(function):
+    twice = "for (long i = 0; i < n; ++i) out[i] = 2 * x[i];"
+    spec = function(twice)._spec.model_dump(mode="json")
+    code = f"void f(const float* x, float* out, long n) {{ {twice} }}\n"
+    case = {"sizes": {"n": 3}, "inputs": {"x": stored([1, 2, 3])}, "outputs": {"out": stored([2, 4, 6])}}
+    SerialFunction(code, {**spec, "cases": [case]})
+    wrong = {**case, "outputs": {"out": stored([2, 4, 7])}}
+    with pytest.raises(RuntimeError, match="does not reproduce the stored case 0: out is off by up to 1"):
+        SerialFunction(code, {**spec, "cases": [wrong]})
+
+
+def test_double_precision_leaves_the_headers_alone():
+    spec = SerialSpec(function="f", dialect="cpp", family="scan", arguments=(), sizes={})
+    assert as_double(linked("#include <cmath>\nvoid f() {}\n", spec)) == (
+        '#include <cmath>\n#define float double\nextern "C" void f();\nvoid f() {}\n'
+    )

@@ -1,0 +1,100 @@
+"""Programs of every family on small shapes, judged in Triton's interpreter: prints a JSON line for each case.
+
+Run as a process of its own, since Triton reads TRITON_INTERPRET when it is imported.
+"""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import torch
+from author_cases import case, error, model
+
+from kernelwright.propose.author.designs import triton_design
+
+X = "torch.randn(3, 8, 10, 12)"
+CASES = {
+    "transposed": ("x.permute(0, 2, 3, 1).contiguous(), x.transpose(1, 3) * 2", "x", X),
+    "own transpose": ("x + x.t(), x.softmax(0)", "x", "torch.randn(40, 40)"),
+    "reduced": ("x.sum(1), x.amax((0, 2)), x.mean((2, 3)), x.prod(3), x.argmax(1), x.min(2)[1]", "x", X),
+    "norms": (
+        "F.group_norm(x, 4, w, w), F.instance_norm(x), F.batch_norm(x, None, None, w, w, True),"
+        " F.batch_norm(x, w, w * w, training=False), x / x.norm(dim=1, keepdim=True)",
+        "x, w", f"{X}, torch.rand(8) + 0.5",
+    ),
+    "lonely rows": ("F.layer_norm(x, (90000,)), x / x.norm()", "x", "torch.randn(2, 90000)"),
+    "softmax": ("x.softmax(1), x.log_softmax(2), torch.logsumexp(x, (1, 3))", "x", X),
+    "pooled": (
+        "F.avg_pool2d(x, 3, 2, 1), F.max_pool2d(x, 3, 2, 1, 2), F.adaptive_avg_pool2d(x, (5, 4)),"
+        " F.max_pool1d(x[0], 2, ceil_mode=True)",
+        "x", X,
+    ),
+    "convolved": (
+        "F.conv2d(x, w, padding=1, stride=2), F.conv2d(x, w[:8, :1], groups=8),"
+        " F.conv_transpose2d(x, w.transpose(0, 1), stride=2, padding=1), F.conv2d(x, w[:, :4], groups=2, padding='same')",
+        "x, w", f"{X}, torch.randn(16, 8, 3, 3)",
+    ),
+    "moved": (
+        "torch.cat((x[:, :2], -x), 1), F.pad(x, (1, 2), value=3.0), F.pad(x, (2, 2, 1, 1), mode='reflect'), x.flip(1),"
+        " torch.roll(x, 3, 2), x.repeat(1, 2, 1, 1), F.unfold(x, 3, padding=1), x.tril(1), x[:, 1:7:2]",
+        "x", X,
+    ),
+    "gathered": (
+        "F.embedding(y, w), w[y[0]], w.index_select(0, y[1]), w.gather(1, y[:, :3]), F.embedding(y, w).mean(1)",
+        "y, w", "torch.randint(0, 7, (5, 7)), torch.randn(7, 9)",
+    ),
+    "multiplied": (
+        "a @ b, F.gelu(a @ b + a[:, :1]), torch.einsum('ij,jk->ki', a, b), a.tril() @ b, a.softmax(-1) @ b,"
+        " torch.diag(a[0]) @ b",
+        "a, b", "torch.randn(48, 48), torch.randn(48, 40)",
+    ),
+    "in batches": (
+        "torch.bmm(a, b), a @ b[0], F.linear(a, b[0, :40])", "a, b", "torch.randn(3, 33, 40), torch.randn(3, 40, 40)",
+    ),
+    "attended": (
+        "F.scaled_dot_product_attention(q, k, v), F.scaled_dot_product_attention(q, q, v, is_causal=True)",
+        "q, k, v", "torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16)",
+    ),
+    "scanned": (
+        "x.cumsum(1), x.cumprod(2), x.flip(1).cumsum(1).flip(1), (x * 2).cumsum(0) + 1,"
+        " torch.cat((torch.zeros_like(x[:, :1]), x[:, :-1]), 1).cumsum(1)",
+        "x", "torch.rand(5, 40, 6) + 0.5",
+    ),
+    "losses": (
+        "F.cross_entropy(x, y, weight=w, label_smoothing=0.1), F.triplet_margin_loss(x, x * 2, x + 1),"
+        " F.cosine_similarity(x, x + 1), F.cross_entropy(x, x.softmax(1))",
+        "x, y, w", "torch.randn(6, 9), torch.randint(0, 9, (6,)), torch.rand(9) + 0.5",
+    ),
+    "kept": ("torch.linalg.solve(x.t() @ x + torch.diag(y), y) * 2", "x, y", "torch.randn(30, 9), torch.rand(9) + 1"),
+}  # fmt: skip
+
+
+def main(folder):
+    for name in sys.argv[2:] or CASES:
+        forward, arguments, inputs = CASES[name]
+        found = case(model(forward, inputs, arguments=arguments), name.replace(" ", "_"), "cuda")
+        design = triton_design(found.task)
+        path = folder / f"{found.task.name}.py"
+        path.write_text(design.write(design.default).source)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        with torch.no_grad():
+            fits = module._fits(*found.inputs)
+            got, eager = module.ModelNew()(*found.inputs), found.module(*found.inputs)
+        errors = [
+            [error(g, w), error(e, w), g.dtype == e.dtype and g.shape == e.shape]
+            for g, w, e in zip(_tuple(got), found.reference(), _tuple(eager), strict=True)
+        ]
+        sys.stdout.write(json.dumps([name, fits, errors]) + "\n")
+        sys.stdout.flush()
+
+
+def _tuple(found):
+    parts = found if isinstance(found, tuple) else (found,)
+    return [t for part in parts for t in (part if isinstance(part, tuple | list) else (part,))]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

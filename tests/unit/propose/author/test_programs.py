@@ -1,0 +1,89 @@
+"""Every family of kernels is right: in Triton's interpreter, and as C++ through the system's compiler."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from author_cases import build, case, error, model
+from programs import CASES
+
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.designs import cpp_design, triton_design
+
+torch = pytest.importorskip("torch")
+ON_CPU = [
+    name for name in CASES if name not in ("multiplied", "in batches", "attended", "scanned", "kept", "convolved")
+]
+
+
+@pytest.fixture(scope="module")
+def interpreted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("programs")
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("programs.py"), str(folder)],
+        env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {name: (fits, errors) for name, fits, errors in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_triton_is_right(interpreted, name):
+    fits, errors = interpreted[name]
+    assert fits
+    for got, eager, alike in errors:
+        assert alike
+        assert got < 4 * eager + 4e-7
+
+
+@pytest.mark.parametrize("name", ON_CPU)
+def test_cpp_is_right(name, tmp_path):
+    forward, arguments, inputs = CASES[name]
+    found = case(model(forward, inputs, arguments=arguments), name.replace(" ", "_"))
+    design = cpp_design(found.task)
+    candidate = design.write(design.default)
+    (entry,) = build([candidate], tmp_path)
+    outputs = [
+        torch.full(o.shape, 77).to(getattr(torch, o.dtype)) for o in found.task.workload.outputs
+    ]  # fmt: skip
+    scratch = torch.empty(candidate.workspace_bytes + 1, dtype=torch.uint8)
+    pointers = [ctypes.c_void_p(t.data_ptr()) for t in (*found.inputs, *outputs)]
+    entry(*pointers, *([ctypes.c_void_p(scratch.data_ptr())] if candidate.workspace_bytes else []))
+    with torch.no_grad():
+        eager = found.module(*found.inputs)
+    eager = eager if isinstance(eager, tuple) else (eager,)
+    for got, wanted, own in zip(outputs, found.reference(), eager, strict=True):
+        assert error(got, wanted) < 4 * error(own, wanted) + 4e-7
+
+
+def test_what_pytorch_does_stays_around_the_kernels():
+    found = case(model("torch.linalg.solve(x, x.sum(1)) * 2", "torch.randn(9, 9)"), "solved", "cuda")
+    design = triton_design(found.task)
+    assert [step.node.op for step in design.program.kept] == ["aten.linalg_solve.default"]
+    assert "torch.ops.aten.linalg_solve.default(A=x" in design.write(design.default).source
+
+
+def test_where_pytorch_would_do_everything_the_author_declines():
+    found = case(model("torch.linalg.inv(x)", "torch.randn(9, 9)"), "inverse", "cuda")
+    with pytest.raises(ProposeError, match=r"linalg_inv.*PyTorch would do all of it"):
+        triton_design(found.task)
+
+
+def test_a_product_is_one_kernel_with_all_that_becomes_of_it():
+    source = model("F.gelu(x.tril() @ w + b) * 2 + x", "torch.randn(64, 64), torch.randn(64, 64), torch.randn(64)",
+                   arguments="x, w, b")  # fmt: skip
+    design = triton_design(case(source, "fused", "cuda").task)
+    assert [kernel.family for kernel in design.program.kernels] == ["product"]
+
+
+def test_the_cheapest_by_estimate_come_first_and_differ():
+    source = model("x @ w", "torch.randn(512, 512), torch.randn(512, 512)", arguments="x, w")
+    design = triton_design(case(source, "ordered", "cuda").task)
+    tries = design.tries(6)
+    assert tries[0] == design.default
+    assert len({design.write(s).id for s in tries}) == 6
+    assert [design.cost(s) for s in tries[1:]] == sorted(design.cost(s) for s in tries[1:])

@@ -1,0 +1,137 @@
+"""The environment plays a task with the product's prompts, pays by the named reward, and pays no hack."""
+
+import asyncio
+
+import pytest
+
+from kernelwright.errors import RefereeError, UsageError
+from kernelwright.records.evaluation import Suspect
+from kernelwright.records.task import Target
+from kernelwright.testing.samples import sample_attempt, sample_evaluation, sample_task
+from kernelwright.testing.scripted import ScriptedEvaluator
+from kernelwright.train.environment import Assignment, Environment, Settings
+from kernelwright.train.filters import faked
+from kernelwright.train.judges import Judges
+
+TASK = sample_task()
+REPLY = '```cpp\nextern "C" void kernel(const float* x, float* out) {}\n```'
+
+
+class Says:
+    """Answers with one evaluation after another."""
+
+    def __init__(self, *evaluations):
+        self.left = list(evaluations)
+
+    async def judge(self, task, candidate, effort="search"):
+        return self.left.pop(0)
+
+
+def play(environment, *replies, assignment=None):
+    episode = environment.begin(assignment or Assignment(task=TASK))
+
+    async def steps():
+        return [await episode.step(reply) for reply in replies]
+
+    return episode, asyncio.run(steps())
+
+
+def test_a_right_kernel_is_paid_and_the_episode_ends_with_its_turns():
+    environment = Environment(
+        [Assignment(task=TASK)], Says(sample_evaluation("measured", 2.0)), Settings(reward="kevin")
+    )
+    episode, (step,) = play(environment, REPLY)
+    assert (step.reward, step.truncated, step.prompt) == (pytest.approx(2.3), True, ())
+    assert (step.info["right"], step.info["speedup"], step.info["hack"]) == (True, 2.0, "")
+    assert episode.best.evaluation.outcome == "measured"
+
+
+def test_the_next_prompt_repairs_or_improves_what_came_of_the_last():
+    says = Says(sample_evaluation("build_failed"), sample_evaluation("measured"), sample_evaluation("measured"))
+    _, steps = play(Environment([], says, Settings(turns=3)), REPLY, REPLY, REPLY)
+    assert "expected ';' before" in steps[0].prompt[1].text
+    assert "Success. Latency" in steps[1].prompt[1].text
+    assert [step.truncated for step in steps] == [False, False, True]
+
+
+def test_a_reply_without_a_kernel_is_refused_unjudged():
+    _, (step,) = play(Environment([], Says(), Settings()), "I would rather not.")
+    assert (step.info["outcome"], step.info["parsed"], step.reward) == ("refused", False, 0.0)
+
+
+def test_nothing_is_known_where_the_referee_broke():
+    _, (step,) = play(Environment([], Says(None), Settings()), REPLY)
+    assert step.reward is None
+    assert step.info == {"outcome": "unjudged"}
+
+
+def test_a_hack_is_told_and_earns_nothing_unless_filters_are_off():
+    found = sample_evaluation("measured", 2.0)
+    task = sample_task(Target(kind="cuda", arch="sm_90", present=True))
+    assert faked(task, found)
+    assert not faked(TASK, found)
+    assert faked(TASK, Suspect(because="below_floor", evidence="")) == "below_floor"
+    reply = "```python\nimport torch\nimport triton\nclass ModelNew(torch.nn.Module):\n    pass\n```"
+    paid = []
+    for filters in (True, False):
+        says = Says(found)
+        environment = Environment([], says, Settings(reward="kevin", filters=filters))
+        _, (step,) = play(environment, reply, assignment=Assignment(task=task))
+        assert step.info["hack"]
+        assert not step.info["right"]
+        paid.append(step.reward)
+    assert paid == [0.0, pytest.approx(2.3)]
+
+
+def test_the_mid_end_begins_with_a_measured_kernel():
+    environment = Environment([], Says(), Settings(role="midend", reward="midend"))
+    prompt = environment.opening(Assignment(task=TASK, parent=sample_attempt(0)))
+    assert "tune what is there" in prompt[1].text
+
+
+def test_tasks_are_found_by_split_and_index():
+    held = Assignment(task=TASK, split="heldout")
+    environment = Environment([Assignment(task=TASK), held], Says())
+    assert environment.splits() == ("train", "heldout")
+    assert environment.find("heldout", 0) == held
+    with pytest.raises(UsageError, match="has 1 tasks, and none at 1"):
+        environment.find("train", 1)
+
+
+def judge_some(judges, *candidates):
+    async def asked():
+        try:
+            return await asyncio.gather(*(judges.judge(TASK, one) for one in candidates))
+        finally:
+            await judges.close()
+
+    return asyncio.run(asked())
+
+
+def test_the_same_kernel_is_judged_once():
+    evaluator = ScriptedEvaluator(delay_s=0.01)
+    judges = Judges(lambda: evaluator)
+    candidate = sample_attempt(0).proposal.candidate
+    first, second = judge_some(judges, candidate, candidate)
+    assert first == second
+    assert len(evaluator.calls) == 1
+    assert (judges.rate.asked, judges.rate.judged, judges.rate.unjudged) == (2, 1, 0)
+    assert evaluator.closed
+
+
+def test_a_referee_that_breaks_is_replaced_once_and_then_nothing_is_known():
+    opened = []
+
+    class Broken(ScriptedEvaluator):
+        async def evaluate(self, task, candidate, effort="search"):
+            raise RefereeError("broken")
+
+    def made():
+        opened.append(Broken())
+        return opened[-1]
+
+    judges = Judges(made)
+    assert judge_some(judges, sample_attempt(0).proposal.candidate) == [None]
+    assert len(opened) == 2
+    assert all(one.closed for one in opened)
+    assert judges.rate.unjudged == 1
