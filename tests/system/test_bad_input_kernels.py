@@ -187,4 +187,4 @@ def test_a_gigabyte_of_words(judge):
 def test_the_wrong_language(asked, task):
     found = asked.judge(task, "import triton", language="triton")
     assert found.outcome == "refused"
-    assert "takes cpp candidates, not triton" in found.reason
+    assert "takes cpp or python candidates, not triton" in found.reason

@@ -154,6 +154,9 @@ class Submission(Record):
     """Against eager."""
     speedup_compile: Ratio | None
     verdict_compile: Verdict | None
+    speedup_freeze: Ratio | None
+    """Over torch.compile with the weights as constants, where they are constant."""
+    verdict_freeze: Verdict | None
     roofline: float | None
     """Share of the measured bandwidth."""
     attempts: int
