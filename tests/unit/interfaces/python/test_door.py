@@ -97,6 +97,12 @@ def test_nothing_right_is_a_result_without_a_kernel(optimize):
         found.module()
 
 
+def test_a_slower_kernel_is_no_module_unless_it_is_asked_for(optimize):
+    with pytest.raises(UsageError, match="no right kernel is faster than PyTorch"):
+        optimize(budget=2, remeasurement={"min_speedup": 1e9}).module()
+    assert optimize(budget=2, remeasurement={"min_speedup": 1e9, "keep_slower": True}).kernel is not None
+
+
 def test_an_error_is_raised_unless_something_right_was_found(optimize):
     with pytest.raises(RefereeError):
         optimize(evaluator=ScriptedEvaluator(breaks=2), budget=2)
