@@ -38,10 +38,14 @@ class Group(NamedTuple):
 
 
 HERE = (
-    Group("C++ by the author", tuple(IN_CPP), "cpu"),
-    Group("C++ by hand", tuple(KERNELS), "by hand"),
-    Group("C++, no compiler", tuple(IN_CPP), "cpu", ("--quick", "--no-kernel"), tuple(NO_COMPILER.items())),
-    Group("Triton, no GPU", tuple(IN_TRITON), "cuda", ("--quick", "--no-kernel"), (("CUDA_VISIBLE_DEVICES", ""),)),
+    Group("C++ by the author", tuple(IN_CPP), "cpu", ("--part", "eager")),
+    Group("C++ by hand", tuple(KERNELS), "by hand", ("--part", "eager")),
+    Group("C++, no compiler", tuple(IN_CPP), "cpu", ("--part", "eager", "--no-kernel"), tuple(NO_COMPILER.items())),
+    Group(
+        "Triton, no GPU", tuple(IN_TRITON), "cuda", ("--part", "eager", "--no-kernel"), (("CUDA_VISIBLE_DEVICES", ""),)
+    ),
+    Group("C++ under compilers", tuple(IN_CPP), "cpu", ("--part", "compilers")),
+    Group("by hand, under them", tuple(KERNELS), "by hand", ("--part", "compilers")),
 )
 ON_A_GPU = (Group("Triton on the GPU", tuple(IN_TRITON), "cuda", ("--device", "cuda")),)
 

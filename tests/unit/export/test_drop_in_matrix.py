@@ -36,7 +36,7 @@ def get_init_inputs():
 
 def test_a_module_with_everything_that_a_trace_may_depend_on(tmp_path):
     exported(DROPOUT, tmp_path)
-    report = judged(tmp_path, "--quick")
+    report = judged(tmp_path, "--part", "eager")
     assert not wrong(report)
     assert {
         "train",
@@ -53,7 +53,7 @@ def test_a_module_with_everything_that_a_trace_may_depend_on(tmp_path):
 
 def test_a_hook_of_the_module_itself_hears_two_results_and_may_change_them(tmp_path):
     exported(small("tasks/own/add_rms_norm.py"), tmp_path)
-    assert not wrong(judged(tmp_path, "--quick"))
+    assert not wrong(judged(tmp_path, "--part", "eager"))
 
 
 @pytest.mark.matrix
@@ -74,14 +74,14 @@ def test_right_or_the_reference_around_a_kernel_that_somebody_wrote(name, tmp_pa
 @pytest.mark.parametrize("name", IN_CPP)
 def test_the_reference_everywhere_without_a_compiler(name, tmp_path):
     exported(small(name), tmp_path)
-    assert not wrong(judged(tmp_path, "--quick", "--no-kernel", **NO_COMPILER))
+    assert not wrong(judged(tmp_path, "--part", "eager", "--no-kernel", **NO_COMPILER))
 
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("name", IN_TRITON)
 def test_a_triton_drop_in_is_the_reference_everywhere_without_a_gpu(name, tmp_path):
     exported(small(name), tmp_path, "cuda")
-    assert not wrong(judged(tmp_path, "--quick", "--no-kernel", CUDA_VISIBLE_DEVICES=""))
+    assert not wrong(judged(tmp_path, "--part", "eager", "--no-kernel", CUDA_VISIBLE_DEVICES=""))
 
 
 @pytest.mark.matrix
@@ -99,7 +99,7 @@ def test_everything_at_once_under_the_compilers_without_a_kernel(tmp_path):
 @pytest.mark.matrix
 def test_a_triton_drop_in_everywhere_in_the_interpreter(tmp_path):
     exported(DROPOUT, tmp_path, kind="cuda")
-    assert not wrong(judged(tmp_path, "--quick", TRITON_INTERPRET="1"))
+    assert not wrong(judged(tmp_path, "--part", "eager", TRITON_INTERPRET="1"))
 
 
 @pytest.mark.gpu
