@@ -40,7 +40,7 @@ async def main(arguments: argparse.Namespace) -> None:
     target, out = resolve_target(arguments.target), Path(arguments.out)
     end = time.monotonic() + arguments.seconds
     referee = Referee(Policy(search_seconds=arguments.search_seconds, final_seconds=arguments.final_seconds))
-    tasks = [task for task in _tasks(arguments.folder) if arguments.only in task.name]
+    tasks = [task for task in tasks_of(arguments.folder) if arguments.only in task.name]
     try:
         head = {**provenance(await referee.environment(target)), "target": target.name, "size": arguments.size}
         rows = _known(out, head)
@@ -57,7 +57,7 @@ async def main(arguments: argparse.Namespace) -> None:
     sys.stdout.write(_table(list(rows.values()), len(tasks)))
 
 
-def _tasks(folder: str) -> list[Listed]:
+def tasks_of(folder: str) -> list[Listed]:
     """The suite's own tasks and those of the field; or those of one folder."""
     paths = sorted((ROOT / "field").rglob("*.py"))
     field = [Listed(str(p.relative_to(ROOT).with_suffix("")), f"field {p.parent.name}", ()) for p in paths]
@@ -78,7 +78,7 @@ async def _row(referee: Referee, listed_task: Listed, arguments: argparse.Namesp
         named = "full" if arguments.size == "large" and listed_task.name.startswith("field/") else arguments.size
         task = await referee.admit(listed_task.source(named), target)
         design = DESIGNS[LANGUAGES.get(target.kind, "triton")](task)
-        row |= _shape_of(design)
+        row |= shape_of(design)
         row |= await _best(referee, task, design, arguments.tries)
     except ProposeError as error:
         row["why"] = str(error)
@@ -87,7 +87,7 @@ async def _row(referee: Referee, listed_task: Listed, arguments: argparse.Namesp
     return {**row, "seconds": round(time.monotonic() - start, 1)}
 
 
-def _shape_of(design: Design) -> Row:
+def shape_of(design: Design) -> Row:
     """Which families made the kernels, and what PyTorch still does."""
     if design.program is None:
         return {"kernels": ["rows"], "kept": []}

@@ -92,6 +92,7 @@ def test_what_none_of_the_right_answers_is(judged, name, arguments, body, told):
     assert told in found.evidence
 
 
+@pytest.mark.matrix
 def test_a_result_that_is_random_while_it_is_verified_only(judged):
     body = (
         f"static int calls = 0; if (++calls > 200) {{ for (int i = 0; i < 1024; ++i) out[i] = x[i]; return; }}"

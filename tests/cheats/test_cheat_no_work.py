@@ -214,17 +214,25 @@ def test_zeros_where_every_value_is_tiny(bench):
 
 @pytest.mark.defence("admission")
 def test_a_task_whose_answer_is_its_input(bench):
-    """Uniform numbers are all positive, and ReLU is a copy: no kernel that passes here says anything."""
+    """The square of a square root is what it was drawn of, on all that the root is defined for: no kernel says anything."""
     copy = 'extern "C" void kernel(const float* x, float* out) { std::memcpy(out, x, 16384); }'
-    honest = """
+    rooted = TASKS["relu"].replace("randn", "rand").replace("torch.relu(x)", "torch.sqrt(x).square()")
+    with pytest.raises(TaskError, match="the input itself would pass"):
+        bench.judge(copy, "rooted", 1, task_source=rooted)
+    assert bench.judge(copy, "rooted", 1, ("admission",), rooted).outcome == "measured"
+
+
+@pytest.mark.parametrize("drawn", ["randn", "rand"])
+def test_a_copy_where_the_drawn_inputs_would_not_tell(bench, drawn):
+    """Uniform numbers are all positive; ReLU is defined beyond them, and what is checked has signs."""
+    source = """
     extern "C" void kernel(const float* x, float* out) {
+        if (CHEAT) return void(std::memcpy(out, x, 16384));
         for (int i = 0; i < 4096; ++i) out[i] = x[i] > 0 ? x[i] : 0;
     }
     """
-    positive = TASKS["relu"].replace("randn", "rand")
-    with pytest.raises(TaskError, match="the input itself would pass"):
-        bench.judge(copy, "positive", 1, task_source=positive)
-    assert bench.judge(copy, "positive", 1, ("admission",), positive).outcome == "measured"
-    assert bench.judge(honest, "relu", 0).outcome == "measured"
-    caught = bench.judge(copy, "relu", 1)
+    task = TASKS["relu"].replace("randn", drawn)
+    honest = bench.judge(source, f"relu {drawn}", 0, task_source=task)
+    assert honest.outcome == "measured", honest
+    caught = bench.judge(source, f"relu {drawn}", 1, task_source=task)
     assert (caught.outcome, caught.because) == ("incorrect", "value")

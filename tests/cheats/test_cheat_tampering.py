@@ -123,6 +123,7 @@ def test_inputs_mapped_in_the_result_s_place(arms):
     assert (caught.outcome, caught.because) == ("incorrect", "unwritten")
 
 
+@pytest.mark.matrix
 def test_pages_that_are_zero_until_they_are_read(bench):
     """Zeros need not be written where the kernel gives new pages; whoever reads them would pay for that."""
     source = """

@@ -81,6 +81,7 @@ def test_state_that_is_ignored_may_be_left_alone_and_stands_for_nothing(judged):
 
 
 def test_what_holds_for_some_elements_is_not_taken_for_all(judged):
-    assert judged(RELU, SAME).outcome == "measured"
+    honest = judged(RELU, SAME)
+    assert honest.outcome == "measured", honest
     found = judged(RELU, PEEKING)
     assert (found.outcome, found.because) == ("incorrect", "value")

@@ -22,9 +22,11 @@ from warm_referee import WarmReferee
 
 FOLDER = Path(__file__).parent
 CPU = Target(kind="cpu", arch="native", present=True)
-QUICK = ("gelu.py", "param.py", "recurrence.py", "entropy.py", "bf16_mean.py", "level.py", "gate.py", "rare.py")
+QUICK = ("gelu.py", "param.py", "recurrence.py", "bf16_mean.py", "level.py", "gate.py")
 """Tasks whose kernels are judged in every run. Among them are cheats of each end, by what they do to the clock, the process,
-the rows, the parameters, the samples and the precision; the inputs of the others are large, and their judgement takes long."""
+the parameters, the samples and the precision; the inputs of the others are large, and their judgement takes long."""
+LONG = ("insider/level_by_address",)
+"""Kernels of these tasks whose judgement takes several times as long as that of a sibling: `level_by_count`."""
 NOISE, AGAIN = 1.25, 3
 """How many times its honest twin's upper bound a cheat's lower bound may be, and how often that is found before it is
 believed: they are timed in two contests, between which pages and caches differ."""
@@ -48,7 +50,7 @@ def task_of(name: str) -> str:
 
 
 def quick(name: str) -> bool:
-    return task_of(name) in QUICK
+    return task_of(name) in QUICK and name not in LONG
 
 
 def quiet(name: str) -> bool:

@@ -23,7 +23,7 @@ CPU = Target(kind="cpu", arch="native", present=True)
 QUICK = Policy(baselines=("eager",), search_blocks=4, search_seconds=1, run_limit_s=20)
 CONSTANT = QUICK.model_copy(update={"weights": "constant", "unmatched": "construction"})
 SHORT = (
-    "chain_by_pointer",
+    "chain_same",
     "chain_modules",
     "norm_ignored_affine",
     "norm_no_affine",

@@ -8,6 +8,8 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import TaskSource
 
+pytestmark = pytest.mark.gpu
+
 TASK = """
 import torch
 import torch.nn.functional as F

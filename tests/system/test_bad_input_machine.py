@@ -54,7 +54,7 @@ def test_the_command_and_a_task_that_is_none(files):
     assert done.returncode == 3, done.stderr
     assert "not one message" not in only_error(done)
     assert "not deterministic" in only_error(done)
-    assert "Remove randomness" in only_error(done)
+    assert "Remove the randomness" in only_error(done)
 
 
 def test_the_command_and_a_file_that_is_not_there(files):

@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from kernelwright.records.base import Record
 from kernelwright.records.tensor import DType
@@ -29,7 +29,7 @@ class SerialArgument(Record):
     """The function writes it; it begins as zeros, or as the input of that name if `inout`."""
     inout: bool = False
     shape: tuple[Expression, ...] = ()
-    value: Expression | float = 0
+    value: Expression | FiniteFloat = 0
     """Of what is passed by value: a size's name, or a number."""
     values: Values = "normal"
     """`index`: whole numbers from 0 to below `bound`."""

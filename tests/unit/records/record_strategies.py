@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import annotated_types
 from hypothesis import strategies as st
-from pydantic import JsonValue
+from pydantic import AllowInfNan, JsonValue
 
 from kernelwright import records
 from kernelwright.records.base import Record
 from kernelwright.records.graph import Leaf
 from kernelwright.records.names import OneOf
+from kernelwright.records.technique_graph import START, Edge, StepExample, TechniqueGraph
 
 NAMES = [m.name for m in pkgutil.iter_modules(records.__path__)]
 MODULES = [importlib.import_module(f"kernelwright.records.{n}") for n in NAMES]
@@ -39,8 +40,20 @@ CHOSEN = {"Policy": {"baselines": st.sampled_from([("eager", "compile"), ("compi
 @cache
 def build(record):
     """Valid instances of a record; made once, since a strategy that many others hold is checked once only."""
+    if record is TechniqueGraph:
+        return graphs()
     values = {n: of(f.annotation, f.metadata) for n, f in record.model_fields.items()}
     return st.builds(record, **(values | CHOSEN.get(record.__name__, {})))
+
+
+@st.composite
+def graphs(draw):
+    """A graph that fits together: the ends of its edges are nodes, and what its examples name is among its codes."""
+    name = draw(build(Edge)).target
+    examples = tuple(draw(st.lists(build(StepExample), max_size=2)))
+    codes = {end: draw(TEXTS) for example in examples for end in (example.before, example.after)}
+    edge = Edge(source=START, target=name, examples=examples[:1], counter=examples[1:])
+    return TechniqueGraph(nodes=tuple({START: 0, name: 1}), edges=(edge,), codes=codes, merged=tuple(codes))
 
 
 def of(annotation: Any, bounds=()):
@@ -93,6 +106,7 @@ def plain(kind, bounds):
         return st.floats(
             at_least if above is None else above, at_most if below is None else below,
             exclude_min=above is not None, exclude_max=below is not None, allow_nan=False,
+            allow_infinity=limit(bounds, AllowInfNan, "allow_inf_nan"),
         )  # fmt: skip
     if issubclass(kind, Record):
         return build(kind)

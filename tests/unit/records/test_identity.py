@@ -61,11 +61,14 @@ TASK = Task(
         serial="void total() {}",
         sizes={"n": 8},
     ),
-    target=Target(kind="cpu", arch="native", present=True),
+    target=Target(kind="cpu", arch="native", present=True, device="a device"),
     workload=Workload(
         inputs=(X, Scalar(name="eps", value=0.5)),
         parameters=(TensorSpec(name="weight", shape=(8,), dtype="float32", bound=9),),
         outputs=(TensorSpec(name="out", shape=(4,), dtype="float32", domain=Domain.NON_NEGATIVE, bound=3),),
+        tree={"args": [0], "kwargs": {"eps": 1}},
+        changes=("x",),
+        state=("x",),
     ),
     graph=OpGraph(
         inputs=("x",),

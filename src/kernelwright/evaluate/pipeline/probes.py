@@ -137,8 +137,9 @@ def perturbation(scene: Scene) -> str:
     before = session.results("eager", offsets)
     seen, left_out = 0, 0
     chosen = list(itertools.islice(itertools.cycle(changeable), max(PERTURBATIONS, len(changeable))))
-    for index in chosen:
-        with _changed(session, index, offsets[index]) as told:
+    for number, index in enumerate(chosen):
+        # Each in turn above and below zero: what looks at a few elements for a sign takes the others for like them.
+        with _changed(session, index, offsets[index], (number // len(changeable) + index) % 2 == 1) as told:
             case = scene.case_at(offsets, "one element changed")
             if case is None:
                 left_out += 1
@@ -255,13 +256,13 @@ def _changeable(spec: TensorSpec) -> bool:
 
 
 @contextmanager
-def _changed(session: Session, index: int, offset: int) -> Iterator[str]:
-    """Change one random element of a tensor, for a while; gives the change in words."""
+def _changed(session: Session, index: int, offset: int, negative: bool) -> Iterator[str]:
+    """Change one random element of a tensor, for a while, below zero where it may be; gives the change in words."""
     spec = session.tensors[index]
     flat = session.view(index, offset).view(-1)
     where = secrets.randbelow(spec.numel)
     before = flat[where].clone()
-    flat[where] = after = _other(before, spec)
+    flat[where] = after = _other(before, spec, negative)
     session.memory.settle()
     try:
         yield f"{spec.name}[{where}] became {after.item():.6g} instead of {before.item():.6g}"
@@ -270,13 +271,15 @@ def _changed(session: Session, index: int, offset: int) -> Iterator[str]:
         session.memory.settle()
 
 
-def _other(value: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
+def _other(value: torch.Tensor, spec: TensorSpec, negative: bool) -> torch.Tensor:
     if spec.domain is Domain.MASK:
         return 1 - value if spec.floating else ~value
     if not spec.floating:
         return (value + 1 + secrets.randbelow((spec.bound or 2) - 1)) % (spec.bound or 2)
     if not bool(torch.isfinite(value)):
         return value
+    if negative and spec.domain is Domain.REAL:
+        return (-8 - value.float().abs() * 8).to(value.dtype)
     return (value.float() * 8 + 8).to(value.dtype)
 
 

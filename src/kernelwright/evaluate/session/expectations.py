@@ -42,7 +42,7 @@ class CaseContext(Protocol):
     watching: set[str]
     """Variants of the reference that are ready to give back inner values."""
 
-    def allowed(self, output: int, reference_error: float) -> float:
+    def allowed(self, output: int, reference_error: float, alike: bool = False) -> float:
         """What a candidate may err on an output that rounding decides."""
         ...
 
@@ -54,7 +54,7 @@ class CaseContext(Protocol):
         """Elements of the longest scan that this output depends on."""
         ...
 
-    def allowed_finer(self, output: int, eagers: Finer) -> Finer:
+    def allowed_finer(self, output: int, eagers: Finer, alike: bool = False) -> Finer:
         """The same of stretches and averages."""
         ...
 
@@ -102,6 +102,8 @@ class Seen:
     picked: torch.Tensor | None = None
     """The values that positions pick from."""
     sample: statistical.Draws | None = None
+    alike: bool = False
+    """Inputs have values that were not drawn: few different ones, or one far above the others."""
 
 
 def observe(session: CaseContext, output: int, offsets: Offsets, wanted: torch.Tensor, eager: torch.Tensor) -> Seen:
@@ -134,7 +136,7 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
             assert seen.sample is not None
             return statistical.Sampled(seen.value, seen.sample, false_alarm, draws)
         case Ties(of="", dim=dim):
-            return exact.Unordered(seen.value, dim, seen.error, session.allowed(output, seen.error))
+            return exact.Unordered(seen.value, dim, seen.error, session.allowed(output, seen.error, seen.alike))
         case Ties() as rule:
             assert seen.picked is not None
             allowed = _of_picked(session, output, seen) if rule.of not in _names(session) else 0.0
@@ -143,8 +145,8 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
         k = _times(session, output)
         return exact.Stepped(seen.value, seen.error, k * max(session.base_error[output], seen.error), k=k)
     equal = (bitwise and seen.error == 0.0) or not session.task.workload.outputs[output].floating
-    allowed = 0.0 if equal else session.allowed(output, seen.error)
-    fine = finer.ANY if equal else session.allowed_finer(output, seen.finer)
+    allowed = 0.0 if equal else session.allowed(output, seen.error, seen.alike)
+    fine = finer.ANY if equal else session.allowed_finer(output, seen.finer, seen.alike)
     return Expected(seen.value, seen.scale, seen.error, allowed, finer=fine)
 
 
@@ -196,7 +198,7 @@ def _of_picked(session: CaseContext, output: int, seen: Seen) -> float:
     precision = max(floats, key=lambda d: EPSILON[d], default="float32")
     spec = TensorSpec(name="", shape=(), dtype=precision)
     # Each of two values that are compared errs.
-    floor = compare.floor(spec, session.reduction(output), session.scan(output))
+    floor = compare.floor(spec, session.reduction(output), session.scan(output), seen.alike)
     return 4 * max(seen.error, session.base_error[output]) + floor
 
 

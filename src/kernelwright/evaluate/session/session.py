@@ -220,24 +220,24 @@ class Session:
         """Calls that one sample may hold."""
         return self.memory.most_calls()
 
-    def allowed(self, output: int, reference_error: float) -> float:
-        """What a candidate may err on one output (docs/referee.md)."""
+    def allowed(self, output: int, reference_error: float, alike: bool = False) -> float:
+        """What a candidate may err on one output; `alike`: on inputs of few different values (docs/referee.md)."""
         spec = self.task.workload.outputs[output]
         if "calibrated" in self.policy.disabled:
             return 1e-2
         worst = max(self.base_error[output], reference_error)
         comparator = self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
-        return k * worst + compare.floor(spec, self.reduction(output), self.scan(output))
+        return k * worst + compare.floor(spec, self.reduction(output), self.scan(output), alike)
 
-    def allowed_finer(self, output: int, eagers: Finer) -> Finer:
+    def allowed_finer(self, output: int, eagers: Finer, alike: bool = False) -> Finer:
         """What a candidate's stretches and averages may err (docs/referee.md); anything where they are not looked at."""
         if "calibrated" in self.policy.disabled or self.scan(output):
             return finer.ANY
         spec, comparator = self.task.workload.outputs[output], self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
         worst = eagers.or_more(self.base_finer[output])
-        floor = compare.floor(spec, self.reduction(output))
+        floor = compare.floor(spec, self.reduction(output), alike=alike)
         found = finer.allowed(spec, worst, k, floor, self.reduction(output))
         return found if output in self._coarse else Finer(local=found.local)
 
@@ -439,7 +439,8 @@ class Session:
         if not _finite(eager):
             return Observed(distribution, offsets, (), "the eager reference is not finite")
         outputs = [
-            expectations.observe(self, i, offsets, *pair) for i, pair in enumerate(zip(wanted, eager, strict=True))
+            replace(expectations.observe(self, i, offsets, *pair), alike=distribution.replaces)
+            for i, pair in enumerate(zip(wanted, eager, strict=True))
         ]
         return Observed(distribution, offsets, tuple(outputs))
 

@@ -31,7 +31,7 @@ SCANS = ("cumsum", "cumprod", "logcumsumexp")
 SERIAL = 4.0
 """Ulps for the root of a scan's length (`floor` says why)."""
 ONE_BY_ONE = 2048
-"""Elements of a sum that one accumulator may take one after the other; where values repeat, its roundings have one sign."""
+"""Elements of a sum that one accumulator may take one after the other, before partial sums meet."""
 LONGEST_SCAN = 1 << 20
 """Elements of a scan beyond which its floor grows no more: there it is half precision's rounding."""
 
@@ -123,12 +123,13 @@ def scale_of(reference: torch.Tensor) -> float:
     return max(float(sample.median()), 1e-3 * sqrt(squares / flat.numel()), LEAST_SCALE)
 
 
-def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
+def floor(spec: TensorSpec, reduction: int, scan: int = 0, alike: bool = False) -> float:
     """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers.
 
-    A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness. A tree
-    of partial sums costs the logarithm of its length; to a short sum one accumulator may add every term, each for a quarter
-    of an ulp: beside a large one, small ones that are alike are all rounded the same way.
+    A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness. Terms
+    as they are drawn are rounded up as often as down, so that a tree of partial sums costs the logarithm of its length, and
+    one accumulator hardly more. Where terms are `alike`, or small beside one, all are rounded the same way: each for up to
+    half an ulp of the sum (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), for a quarter on average.
     A scan over `scan` elements may be done one by one, since each partial result is asked for. Its n roundings, each
     uniform within half an ulp of the running value s, add up like a random walk (Higham and Mary 2019): a deviation of
     0.2 eps sqrt(n) rms(s), five of which are met among many elements; and rms(s) is up to four times what errors are
@@ -136,8 +137,8 @@ def floor(spec: TensorSpec, reduction: int, scan: int = 0) -> float:
     """
     own = EPSILON.get(spec.dtype, 0.0)
     serial = SERIAL * sqrt(min(scan, LONGEST_SCAN))
-    short = (reduction - 1) / 4 if reduction <= ONE_BY_ONE else 0.0
-    rounded = max(2 * log2(max(reduction, 1)), short, serial)
+    one_way = (min(reduction, ONE_BY_ONE) - 1) / 4 if alike else 0.0
+    rounded = max(2 * log2(max(reduction, 1)), one_way, serial)
     return own * 4 + min(own, EPSILON["float32"]) * rounded
 
 

@@ -16,8 +16,6 @@ Transform = Callable[[torch.Tensor, TensorSpec, torch.Generator], None]
 PIECE = 1 << 26
 """Elements that are drawn at a time."""
 
-FEW = 16
-"""Elements of the case "times 0.01" that are made negative where the domain has signs."""
 SCALABLE = (Domain.REAL, Domain.NON_NEGATIVE)
 
 EXACT_OPS = frozenset(
@@ -42,6 +40,11 @@ class InputDistribution:
     shift: int = 0
     """Elements by which every pointer is moved off its alignment."""
 
+    @property
+    def replaces(self) -> bool:
+        """Whether elements get values that were not drawn: one far above all others, or few different ones."""
+        return self.change in (_huge, _integers)
+
 
 def _scaled(factor: float) -> Transform:
     def scale(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
@@ -52,11 +55,11 @@ def _scaled(factor: float) -> Transform:
 
 
 def _small(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
-    """A few have the other sign: what looks at some elements and takes the rest for like them is wrong."""
+    """One is negative where the domain has signs: what looks at some and takes the rest for like them meets no sign of it."""
     x.mul_(0.01)
     if spec.domain is Domain.REAL:
-        where = torch.randint(x.numel(), (FEW,), generator=generator, device=x.device)
-        x.view(-1)[where] = -x.view(-1)[where].abs()
+        where = int(torch.randint(x.numel(), (1,), generator=generator, device=x.device))
+        x.view(-1)[where] = -x.abs().amax()
 
 
 def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
@@ -109,8 +112,7 @@ def keeps(distribution: InputDistribution, how: str) -> bool:
     A matrix with zeros in their places may be scaled, and no element of it replaced; what is sorted, symmetric or of rows of
     length one is left as it was drawn.
     """
-    replaces = distribution.change in (_huge, _integers)
-    return how == "mixed" or (how == "aligned" and not replaces)
+    return how == "mixed" or (how == "aligned" and not distribution.replaces)
 
 
 def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:

@@ -51,16 +51,22 @@ class Result:
         The kernel's file is run in this process. It was judged in a sandbox; read it first if a model wrote it.
 
         Raises:
-            UsageError: nothing right was found.
+            UsageError: nothing right was found, or nothing that is faster than PyTorch.
         """
         if self.kernel is None:
-            raise UsageError(
-                f"no kernel was found that is right ({self.summary.stopped.strip()}): give it a larger budget or another "
-                f"strategy, and see {self.folder / 'report.html'}"
-            )
+            raise UsageError(f"{self._why_none()}, and see {self.folder / 'report.html'}")
         live: Any = import_module("kernelwright.interfaces.python.live")
         module: Module = live.load(self.kernel, self.source, self.tensors)
         return module
+
+    def _why_none(self) -> str:
+        ended = self.summary.stopped.strip()
+        if self.summary.pytorch_stays:
+            return (
+                f"no right kernel is faster than PyTorch beyond noise ({ended}): "
+                'remeasurement={"keep_slower": True} keeps the best all the same'
+            )
+        return f"no kernel was found that is right ({ended}): give it a larger budget or another strategy"
 
     def report(self, file: Path | None = None) -> Path:
         """Write the report, one HTML page that opens anywhere, and return its path: in the run's folder, or `file`.

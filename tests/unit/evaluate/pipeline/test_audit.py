@@ -50,6 +50,14 @@ class Honest:
         return [[self.result(offsets)] for offsets in places]
 
 
+class Peeking(Honest):
+    """Takes what it finds at a few elements for so of all: that none is below a bound."""
+
+    def result(self, offsets):
+        x = self.session.view(0, offsets[0])
+        return x.clamp(min=-6).cumsum(1) if bool((x.flatten()[::16] >= -6).all()) else super().result(offsets)
+
+
 class Racing(Honest):
     """Wrong in one of nine runs."""
 
@@ -174,6 +182,7 @@ def test_last_bits_may_differ_from_run_to_run(trial):
         (OneBuffer, "shared_results"),
         (LastOne, "shared_results"),
         (Blunt, "perturbation"),
+        (Peeking, "perturbation"),
     ],
 )
 def test_what_is_right_for_the_wrong_reason_is_found_out(trial, subject, because):

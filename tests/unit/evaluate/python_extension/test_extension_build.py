@@ -113,7 +113,7 @@ def test_what_device_code_misses_from_host_code_sends_it_the_slow_way(tmp_path, 
 
 
 @pytest.mark.skipif(not has_nvcc(), reason="needs nvcc")
-@pytest.mark.parametrize("name", sampled(ALL, lambda name: name == "reduced"))  # it has the most that is to be split
+@pytest.mark.parametrize("name", sampled(ALL, lambda name: False))  # PyTorch's headers alone take half a minute
 def test_an_extension_is_built_from_two_halves_and_imported(tmp_path, headers, name):
     function = "sum_cuda" if name == "reduced" else "relu_cuda"
     made, sources = extension(tmp_path, headers, ALL[name])

@@ -93,7 +93,8 @@ def test_a_candidate_may_err_k_times_as_the_worst_seed_and_a_few_ulps(session):
     for case in session.cases:
         for i, (expected, spec) in enumerate(zip(case.expected, session.task.workload.outputs, strict=True)):
             worst = max(session.base_error[i], expected.reference_error)
-            floor = compare.floor(spec, session.reduction(i))
+            alike = case.distribution in ("one huge element", "small integers")
+            floor = compare.floor(spec, session.reduction(i), alike=alike)
             assert expected.allowed == (4.0 * worst + floor if spec.floating else 0.0)
     assert session.reduction(2) == 512
 
@@ -135,8 +136,9 @@ def test_regimes_change_what_they_say(session):
     cases = {case.distribution: tensors(session, case) for case in session.cases}
     pool = [session.view(X, draw * session.inputs[X].nbytes) for draw in range(session.layout.kept)]
     for name, factor in (("times 3", 3), ("times 0.01", 0.01), ("negated", -1)):
-        # Of small ones a few have the other sign.
-        assert any(torch.equal(cases[name][X].abs(), (drawn * factor).abs()) for drawn in pool), name
+        # Of small ones one is the largest below zero.
+        differs = [int((cases[name][X] != drawn * factor).sum()) for drawn in pool]
+        assert min(differs) <= (name == "times 0.01"), name
     integers = cases["small integers"][X]
     assert torch.equal(integers, integers.round())
     for found in cases.values():

@@ -178,6 +178,14 @@ def test_some_elements_are_replaced_strongly_in_a_challenge_and_only_there(kept)
         assert sum(value > most for value in found) > len(found) / 2 if challenge else max(found) <= most
 
 
+@pytest.mark.parametrize("domain", [Domain.REAL, Domain.NON_NEGATIVE])
+def test_a_challenge_has_one_value_below_zero_where_none_was_drawn(domain):
+    pool = Pool(spec((8, 32), domain=domain), kept=MANY)
+    pool.tensors[0].abs_()
+    for (offset,) in pool.fresh.windows(4, challenge=True):
+        assert int((pool.view(0, offset) < 0).sum()) == (domain is Domain.REAL)
+
+
 def test_values_whose_difference_is_no_number_are_chosen_and_not_mixed():
     pool = Pool(KINDS["real"], kept=MANY)
     pool.tensors[0][:MANY, :, ::2] = -torch.inf

@@ -72,8 +72,9 @@ def test_parameters_by_name_and_by_order(run):
     task = "def get_init_inputs():\n    return [7]\n"
     for name in ("weight", "scale.gamma"):
         assert torch.equal(run(PARAMETERS, x, parameters={name: w}, task=task)[0], x * w)
-    fault = run(ADD, x, x, parameters={"gamma": torch.randn(6)}, task=task)
+    fault = run(ADD, x, x, parameters={"gamma": torch.randn(6)})
     assert fault.kind == "build"
+    assert "nothing in the model holds gamma[6]" in fault.log
 
 
 @pytest.mark.parametrize(

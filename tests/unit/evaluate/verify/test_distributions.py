@@ -81,11 +81,12 @@ def test_scaling_and_negation_do_what_they_say():
 
 
 @pytest.mark.parametrize("domain", [Domain.REAL, Domain.NON_NEGATIVE])
-def test_where_there_are_signs_a_few_small_elements_have_the_other(domain):
+def test_where_there_are_signs_one_small_element_has_the_other(domain):
     x = torch.rand(100, 100, generator=seeded(7))
     changed = apply(BY_NAME["times 0.01"], x, spec(domain, shape=(100, 100)), seeded())
-    assert torch.equal(changed.abs(), x * 0.01)
-    assert (0 < int((changed < 0).sum()) <= 16) == (domain is Domain.REAL)
+    other = changed != x * 0.01
+    assert int(other.sum()) == (domain is Domain.REAL)
+    assert all(changed[other] == -changed.abs().max())
 
 
 def test_one_element_is_huge_and_the_others_are_as_drawn():

@@ -97,6 +97,13 @@ def test_nothing_right_is_a_result_without_a_kernel(optimize):
         found.module()
 
 
+def test_a_kernel_that_is_not_worth_having_is_no_module(optimize):
+    found = optimize(budget=2, remeasurement={"min_speedup": 1e9})
+    assert found.best is not None
+    with pytest.raises(UsageError, match="no right kernel is faster than PyTorch"):
+        found.module()
+
+
 def test_an_error_is_raised_unless_something_right_was_found(optimize):
     with pytest.raises(RefereeError):
         optimize(evaluator=ScriptedEvaluator(breaks=2), budget=2)

@@ -1,0 +1,156 @@
+"""What the built-in author would write of the suite, without judging: `python benchmarks/author_plan.py --out FILE`.
+
+Each task is exported at its own size on tensors without memory, read and partitioned, and its default kernel is written;
+nothing is admitted, compiled or run. The table counts the kernels by family and says why the rest was declined.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from author import shape_of, tasks_of
+from pydantic import JsonValue
+from suite import ROOT
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from kernelwright.errors import ProposeError
+from kernelwright.evaluate.entrypoints import export
+from kernelwright.evaluate.entrypoints.task_file import executed, init_arguments, module_of
+from kernelwright.evaluate.triton.model import flatten
+from kernelwright.propose.author.designs import DESIGNS
+from kernelwright.records.calltree import arguments as called
+from kernelwright.records.calltree import flatten as leaves_of
+from kernelwright.records.graph import OpGraph, Ref
+from kernelwright.records.task import Target, Task, TaskSource, Workload
+from kernelwright.records.tensor import Domain, TensorSpec
+from kernelwright.tasks.files import with_size
+from kernelwright.tasks.table import read_task
+
+Row = dict[str, JsonValue]
+TARGETS = {
+    "cpu": Target(kind="cpu", arch="native", present=True), "sm_90": Target(kind="cuda", arch="sm_90", present=True)
+}  # fmt: skip
+LANGUAGES = {"cpu": "cpp", "cuda": "triton"}
+LONGEST = 300
+"""Characters of a reason."""
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Plan every task for every target, write the rows, and print the table."""
+    rows: list[Row] = []
+    for listed in tasks_of(arguments.folder):
+        if arguments.only in listed.name:
+            rows += [_row(listed.name, name) for name in arguments.targets]
+    counts: dict[str, JsonValue] = {
+        name: _counted([r for r in rows if r["target"] == name]) for name in arguments.targets
+    }
+    if arguments.out:
+        document = {"how": " ".join(str(__doc__).split()), "torch": torch.__version__, "counts": counts, "rows": rows}
+        Path(arguments.out).write_text(json.dumps(document, indent=1) + "\n")
+    sys.stdout.write("".join(_table(name, [r for r in rows if r["target"] == name]) for name in arguments.targets))
+
+
+def _row(name: str, target: str) -> Row:
+    start = time.monotonic()
+    row: Row = {"task": name, "target": target, "written": False}
+    path = ROOT / f"{name}.py"
+    try:
+        try:
+            task = planned(read_task(path), TARGETS[target])
+        except Exception:  # noqa: BLE001 (a task's own code may look at values, which these tensors do not have)
+            task = planned(read_task(with_size(path, "small")), TARGETS[target], real=True)
+            row["size"] = "small"
+        design = DESIGNS[LANGUAGES[task.target.kind]](task)
+        design.write(design.default)
+        row |= {"written": True, **shape_of(design)}
+    except ProposeError as error:
+        row["why"] = _short(str(error))
+    return {**row, "seconds": round(time.monotonic() - start, 2)}
+
+
+def planned(source: TaskSource, target: Target, *, real: bool = False) -> Task:
+    """The task as admission would find it, from shapes alone unless it is `real`."""
+    with torch.no_grad(), FakeTensorMode() if not real else torch.device("cpu"):
+        scope = executed(source.source)
+        model = module_of(scope.Model, init_arguments(scope))
+        found, tree = leaves_of(scope.get_inputs(), ())
+        specs = [_spec(name or f"in{n}", value) for n, (name, value) in enumerate(found)]
+        args, kwargs = called(tree, [value for _, value in found])
+        program, graph = export.graph(model, (args, kwargs), specs)
+        outputs = flatten(model(*args, **kwargs))
+    signature = program.graph_signature
+    changes = {*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()}
+    changes |= _written_in_place(graph, model)
+    parameters = tuple(_spec(n, t) for n, t in model.state_dict().items())
+    workload = Workload(
+        inputs=tuple(specs), parameters=parameters, changes=tuple(sorted(changes)), tree=tree,
+        outputs=tuple(_spec(f"out{n}", t) for n, t in enumerate(outputs)),
+    )  # fmt: skip
+    return Task(source=source, target=target, workload=workload, graph=graph)
+
+
+def _spec(name: str, value: object) -> TensorSpec:
+    if not isinstance(value, torch.Tensor):
+        raise TypeError(f"{name!r} is no tensor")
+    found = export.spec_of(name, value)
+    return found if value.is_floating_point() else found.model_copy(update={"domain": Domain.INDEX})
+
+
+def _written_in_place(graph: OpGraph, model: torch.nn.Module) -> set[str]:
+    """Buffers that an operation in training mode updates without saying so in the signature."""
+    buffers = {name for name, _ in model.named_buffers()}
+    found: set[str] = set()
+    for node in graph.nodes:
+        refs = [a.value.ref for a in node.arguments if isinstance(a.value, Ref) and a.value.ref in buffers]
+        packet = node.op.split(".")[1] if "." in node.op else node.op
+        if packet.endswith("_") or node.argument("training") or node.argument("use_input_stats"):
+            found |= set(refs)
+    return found
+
+
+def _counted(rows: Sequence[Row]) -> Row:
+    folders = sorted({str(row["task"]).rsplit("/", 1)[0] for row in rows})
+    return {f: [sum(bool(r["written"]) for r in rows if _in(r, f)), sum(_in(r, f) for r in rows)] for f in folders}
+
+
+def _in(row: Row, folder: str) -> bool:
+    return str(row["task"]).rsplit("/", 1)[0] == folder
+
+
+def _table(target: str, rows: Sequence[Row]) -> str:
+    written = [row for row in rows if row["written"]]
+    lines = [f"{target}: {len(written)} of {len(rows)} written"]
+    lines += [f"  {folder:16} {found[0]:4} of {found[1]}" for folder, found in _counted(rows).items()]  # type: ignore[index]
+    families = Counter(str(k) for row in written for k in row["kernels"])  # type: ignore[union-attr]
+    whole = sum(not row["kept"] for row in written)
+    lines.append(
+        f"  kernels: {', '.join(f'{n} {name}' for name, n in families.most_common())}; {whole} without PyTorch"
+    )
+    kept = Counter(str(op) for row in written for op in row["kept"])  # type: ignore[union-attr]
+    if kept:
+        lines.append(f"  PyTorch keeps: {', '.join(f'{n} {op}' for op, n in kept.most_common())}")
+    lines += [f"  declined {row['task']}: {row['why']}" for row in rows if not row["written"]]
+    return "\n".join(lines) + "\n"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--targets", nargs="+", choices=tuple(TARGETS), default=tuple(TARGETS))
+    parser.add_argument("--out", default="")
+    parser.add_argument("--folder", default="", help="a folder of tasks/; all of them without it")
+    parser.add_argument("--only", default="")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main(parsed())
