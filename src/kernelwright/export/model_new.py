@@ -40,8 +40,8 @@ def wrap(task: Task, candidate: Candidate) -> str:
     """The file's text.
 
     Raises:
-        ProposeError: the task's source has no usable `Model`, a name of it clashes with the file's own,
-            or a tunable to be fixed is not in the source.
+        ProposeError: the language has no drop-in, the task's source has no usable `Model`, a call of it does more than
+            take and give tensors, a name of it clashes with the file's own, or a tunable to be fixed is not in the source.
     """
     drop_in_as = language(candidate.language).drop_in
     if drop_in_as == "itself":
@@ -49,6 +49,7 @@ def wrap(task: Task, candidate: Candidate) -> str:
     if not drop_in_as:
         raise ProposeError(f"a {candidate.language} kernel cannot be written as a ModelNew file yet: use it as it is")
     found = reference(task.source.source)
+    _check_call(task)
     sections = [part("cpp"), part("guard"), guarded(task, found)]
     _check_names(found, sections)
     parts = [
@@ -106,6 +107,17 @@ def _guarded_triton(task: Task, candidate: Candidate) -> str:
     return "\n\n\n".join(part.strip("\n") for part in (text, head, "\n".join(constants), *sections)) + "\n"
 
 
+def _check_call(task: Task) -> None:
+    """A kernel gets tensors and gives results; what else a call of `Model` does, it leaves undone."""
+    if task.workload.changes:
+        changed = ", ".join(task.workload.changes)
+        raise ProposeError(
+            f"a C++ kernel of a Model that changes its state or inputs ({changed}) cannot be a ModelNew yet"
+        )
+    if task.workload.tree is not None:
+        raise ProposeError("a C++ kernel of a Model with arguments in lists or by name cannot be a ModelNew yet")
+
+
 def _check_names(found: Reference, sections: list[str]) -> None:
     ours = {*CONSTANTS, *(name for section in sections for name in _defined(section))} - {"ModelNew"}
     clash = sorted(ours & found.names)
@@ -128,6 +140,17 @@ def fixed(candidate: Candidate) -> str:
         text, count = re.subn(rf"(?m)^{define.name} = -?\d+$", f"{define.name} = {define.value}", text)
         if count != 1:
             raise ProposeError(f"{define.name!r} is not a module-level integer of the candidate's source")
+    return text
+
+
+def chosen(candidate: Candidate) -> str:
+    """The source of a kernel that is no drop-in, with its tunables at the chosen values: what `check` takes."""
+    text = candidate.source
+    for define in candidate.defines:
+        if candidate.recipe is None:
+            text = f"#define {define.name} {define.value}\n{text}"
+        else:
+            text = re.sub(rf"(?m)^({define.name}\s*=\s*)\[[^\]]*\]", rf"\g<1>[{define.value}]", text)
     return text
 
 

@@ -247,7 +247,7 @@ def _submission(result: api.OptimizeResult) -> Submission:
         **{name: getattr(figures, name) for name in api.Figures.model_fields},
         attempts=summary.attempts,
         stopped=summary.stopped,
-        kernel_file=str(result.kernel) if result.kernel else None,
+        kernel_file=str(result.kernel or result.source) if result.kernel or result.source else None,
         receipt=str(result.receipt) if result.receipt else None,
         report=str(result.report),
     )
