@@ -123,12 +123,19 @@ def test_builds_and_verifications_cost_no_trial_and_are_journaled(served, tmp_pa
         assert [turn.kind for turn in store.messages()] == ["call", "result"] * 2
 
 
+class Wrong(ScriptedEvaluator):
+    """Finds every kernel wrong, also where it takes no time."""
+
+    async def replay(self, task, candidate, seeds):
+        return await self.evaluate(task, candidate)
+
+
 def test_a_wrong_kernel_is_told_by_verify_with_its_evidence(served):
     async def scene(agent):
         await agent.call("load_task", path="abs.py")
         return await agent.call("verify_kernel", code=kernel(1)), (await agent.call("status"))["trials_left"]
 
-    found, left = served(scene, ScriptedEvaluator(outcomes=("incorrect",)))
+    found, left = served(scene, Wrong(outcomes=("incorrect",)))
     assert (found["ok"], found["outcome"], left) == (False, "incorrect", 4)
     assert "expected 1.5, got -1.5" in found["words"]
 

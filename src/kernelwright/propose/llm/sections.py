@@ -11,6 +11,7 @@ from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.knowledge.library import card_words, rules, techniques
 from kernelwright.languages import Language, language
 from kernelwright.propose.llm.hardware import describe_hardware
+from kernelwright.propose.llm.metrics import explained, figures, table
 from kernelwright.propose.llm.render import Value, clip, last_lines
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Attempt, Setting, WorkedStep, sure_speedup
@@ -147,8 +148,11 @@ class ProfileWords(Record):
     bottleneck: str
     words: str
     metrics: str = ""
-    """JSON; empty without a profile."""
+    """JSON."""
     tier: str = ""
+    """Where the metrics come from."""
+    names: tuple[str, ...] = ()
+    """What each metric means."""
 
 
 class AdviceWords(Record):
@@ -337,22 +341,14 @@ def _profile(facts: Facts) -> ProfileWords | None:
     if facts.profile is None and measured is None:
         return ProfileWords(bottleneck=feedback.bottleneck, words=feedback.words)
     statement = diagnose(facts.profile, measured)
-    profile = facts.profile
+    shown = figures(facts.profile, measured, facts.brief.environment.device if facts.brief.environment else None)
     return ProfileWords(
         bottleneck=statement.bottleneck,
         words=f"{feedback.words}\n{statement.words}",
-        metrics=_metrics(profile) if profile else "",
-        tier=profile.tier if profile else "",
+        metrics=table(shown),
+        tier=facts.profile.tier if facts.profile else "clock",
+        names=explained(shown),
     )
-
-
-def _metrics(profile: Profile) -> str:
-    """Every figure that is known, by docs/profile.md's names, keyed by kernel."""
-    table = {kernel.name: kernel.figures() for kernel in profile.kernels}
-    call = profile.model_dump(
-        mode="json", exclude_none=True, include={"device", "device_us", "bytes", "flops", "ceilings"}
-    )
-    return json.dumps({"call": call, "kernels": table}, indent=1)
 
 
 def _history(brief: Brief) -> tuple[Shown, ...] | None:
