@@ -53,6 +53,7 @@ def render(
         run_outcome=outcome,
         told=told,
         use=steps(files),
+        guarded=files.guarded,
         needs=needs(told.attempt) if told.attempt else "",
         rows=rows(attempts, told.attempt.number if told.attempt else None),
         best=rows([told.attempt], told.attempt.number)[0] if told.attempt else None,

@@ -178,3 +178,12 @@ def test_ceiling_and_floor_are_told_apart():
     assert "at the ceiling 6.27 ms, floor 4.18 ms" in text
     assert "The ceiling is the bandwidth that a plain kernel reached on this device in this run" in text
     assert "The floor lies below it on purpose" in text
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_the_page_says_whether_the_drop_in_is_guarded(guarded):
+    best = fake.attempt(0, fake.measured())
+    files = Files(kernel="runs/x/model_new.py", guarded=guarded)
+    page = render(fake.card(), [best], fake.ended(best), (), files)
+    assert ("own code answers" in page) == guarded
+    assert ("with no guards" in page) != guarded
