@@ -31,7 +31,7 @@ from kernelwright.records.names import LanguageName
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome, RunCard, Spending, least_speedup, spending
-from kernelwright.records.task import Target, Task
+from kernelwright.records.task import Target, Task, Workload
 from kernelwright.store.run import RunStore
 
 
@@ -122,6 +122,8 @@ class CheckSummary(Figures):
     binding: Binding | None
     """How its model came to the reference's parameters; None of what is no module."""
     seconds: float
+    ignored: tuple[str, ...] = ()
+    """Buffers that the reference's forward writes to and whose new values were not compared."""
     numerics: Numerics | None = None
     """PyTorch's precision flags in the reference, and where the kernel set others, those too."""
 
@@ -228,9 +230,15 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         weights=evaluation.weights,
         binding=evaluation.binding,
         seconds=evaluation.total_seconds,
+        ignored=_ignored(task.workload),
         numerics=evaluation.numerics,
         **dict(figures_of(evaluation)),
     )
+
+
+def _ignored(workload: Workload) -> tuple[str, ...]:
+    buffers = {p.name for p in workload.parameters}
+    return tuple(name for name in workload.changes if name in buffers and name not in workload.state)
 
 
 def own_kernels(candidate: Candidate, evaluation: Evaluation) -> int | None:

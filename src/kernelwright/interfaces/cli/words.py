@@ -88,6 +88,11 @@ def weights_line(summary: "CheckSummary") -> str:
     return f"weights           constant{weaker}"
 
 
+def state_line(summary: "CheckSummary") -> str:
+    """What the reference's forward changes and the verdict says nothing of; empty where there is no such thing."""
+    return f"state             not compared: {', '.join(summary.ignored)}" if summary.ignored else ""
+
+
 def figure_lines(figures: "Figures") -> list[str]:
     """Latency and both comparisons, a line each; nothing for a kernel that was not timed."""
     if figures.latency_us is None:
