@@ -18,6 +18,7 @@ from markupsafe import Markup
 from kernelwright.languages import languages
 from kernelwright.records.admission import REASON_MEANING, Admission
 from kernelwright.records.attempt import Attempt
+from kernelwright.records.evaluation import Measured
 from kernelwright.records.measure import Ratio
 from kernelwright.records.run import Message, Outcome, RunCard, spending
 from kernelwright.report import tally, words
@@ -60,6 +61,7 @@ def render(
         counts=_outcome_shares(attempts),
         stages=_stage_shares(attempts),
         timed=bool(tally.staircase(attempts)),
+        clocked=any(isinstance(attempt.evaluation, Measured) for attempt in attempts),
         cost=tally.cost(attempts),
         disabled=tally.disabled(everything),
         other_work=tally.other_work(everything),
