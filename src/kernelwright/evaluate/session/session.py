@@ -474,11 +474,10 @@ class Session:
         exact = one.distribution.name == "small integers" and all(
             n.op in distributions.EXACT_OPS for n in self.task.graph.nodes
         )
-        outputs = enumerate(one.outputs)
-        if held:
-            expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in outputs)
-        else:
-            expected = tuple(self._expected(one, i, exact) for i, _ in outputs)
+        expected = tuple(
+            expectations.expect(self, i, seen, exact) if held else self._expected(one, i, exact)
+            for i, seen in enumerate(one.outputs)
+        )
         return Case(one.distribution.name, one.offsets, expected, exact)
 
 
