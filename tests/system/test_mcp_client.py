@@ -18,6 +18,7 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from kernelwright.store.receipt_file import read_receipt
 from kernelwright.store.run import RunStore
 
+# A dozen passes in eager and one in the kernel: however busy the machine is, the kernel is the faster one.
 TASK = """import subprocess
 
 import torch
@@ -29,7 +30,9 @@ subprocess.run(["echo", "noise of its child"], check=False)
 
 class Model(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.relu(x) * 2.0
+        for _ in range(6):
+            x = torch.relu(x) * 2.0
+        return x
 
 
 def get_inputs() -> list[torch.Tensor]:
@@ -40,10 +43,10 @@ def get_init_inputs() -> list[object]:
     return []
 """
 KERNEL = """extern "C" void kernel(const float* x, float* y) {
-  for (int i = 0; i < 256 * 1024; ++i) y[i] = x[i] > 0.0f ? x[i] * 2.0f : 0.0f;
+  for (int i = 0; i < 256 * 1024; ++i) y[i] = x[i] > 0.0f ? x[i] * 64.0f : 0.0f;
 }
 """
-WRONG = KERNEL.replace("* 2.0f", "* 2.5f")
+WRONG = KERNEL.replace("* 64.0f", "* 65.0f")
 BROKEN = KERNEL.replace("? x[i]", "? z[i]")
 CRASHING = KERNEL.replace("y[i] =", "y[i * 100000] =")
 SLOW = KERNEL.replace(
@@ -54,6 +57,9 @@ baselines = ["eager"]
 final_baselines = []
 search_blocks = 4
 final_blocks = 4
+
+[remeasurement]
+keep_slower = true
 """
 """For what is not about times: one run below has everything that a server does by default."""
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -6,6 +6,7 @@ No figure is computed here that is not in a record.
 from collections import Counter
 from collections.abc import Sequence
 
+from kernelwright.languages import language
 from kernelwright.records.attempt import Attempt, beats_eager, busy_load
 from kernelwright.records.base import Record
 from kernelwright.records.binding import Binding, Weights
@@ -244,6 +245,8 @@ def own_kernels(candidate: Candidate, evaluation: Evaluation) -> int | None:
     """How many kernels of its own a candidate has; of a module that builds an extension nobody counts them."""
     if candidate.language == "cpp":
         return 1
+    if language(candidate.language).leaves_all(candidate.source):
+        return 0
     if candidate.language == "python" or not isinstance(evaluation, Measured | Verified | Compiled):
         return None
     return len({kernel.name for kernel in evaluation.build.kernels})

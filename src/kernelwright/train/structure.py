@@ -1,7 +1,8 @@
-"""The structure of a module, and the split that goes by it.
+"""Structure and family of a module, and the split that goes by the family.
 
 Two modules have the same structure if they compute the same operations in the same wiring, whatever their shapes,
-numbers and names. The split hashes the structure, so that no held-out composition was ever seen in training.
+numbers and names. They are of one family if they use the same operations, in whatever order, number and wiring. The split
+hashes the family: no combination of operations that is held out was ever seen in training, not even rearranged.
 """
 
 from typing import Literal
@@ -11,7 +12,7 @@ from kernelwright.records.graph import Leaf, OpGraph, Ref, Value
 
 Split = Literal["train", "heldout"]
 HELD_OUT = 8
-"""One structure in so many is held out."""
+"""One family in so many is held out."""
 _TEXT = (str, bool, type(None))
 
 
@@ -27,8 +28,13 @@ def structure(graph: OpGraph) -> str:
     return identity("structure", {"rows": rows})  # type: ignore[dict-item]  # lists of texts, as JSON
 
 
+def family(graph: OpGraph) -> str:
+    """Hash of the set of operations."""
+    return identity("family", {"operations": " ".join(sorted({node.op for node in graph.nodes}))})
+
+
 def split_of(digest: str) -> Split:
-    """Which part of the data a structure belongs to; the same for ever."""
+    """Which part of the data a family belongs to; the same for ever."""
     return "heldout" if int(digest, 16) % HELD_OUT == 0 else "train"
 
 

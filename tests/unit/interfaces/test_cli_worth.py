@@ -108,3 +108,22 @@ def test_a_kernel_that_can_be_no_drop_in_is_written_as_it_is(
     (run,) = (tmp_path / "runs").iterdir()
     assert (run / "kernel.cpp").exists()
     assert not (run / "model_new.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (MODULE, 0),
+        (f"# no ctypes here\n{MODULE}", 0),
+        (f"import ctypes\n{MODULE}", None),
+        (MODULE.replace("x.abs()", "torch.compile(torch.abs)(x)"), None),
+    ],
+)
+def test_a_module_that_only_calls_pytorch_has_no_kernel_of_its_own(kernelwright, task, tmp_path, text, count):
+    (tmp_path / "mine.py").write_text(text)
+    told = sample_measured(1.0).model_copy(update={"library_share": 0.98})
+    said = kernelwright("check", task, "mine.py", *CPU, evaluator=Always(told))
+    assert ("0 kernels of its own; PyTorch does it all, 98% of its time" in said.out) == (count == 0)
+    assert "98% of its time is PyTorch's own operators'" in said.out
+    told = kernelwright("check", task, "mine.py", *CPU, "--json", evaluator=Always(told))
+    assert told.json["own_kernels"] == count

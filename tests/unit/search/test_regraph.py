@@ -197,6 +197,13 @@ def test_a_graph_with_cycles_comes_to_an_end():
         assert len(player.attempts) <= 8
 
 
+@pytest.mark.parametrize(("losing", "parents"), [("ends", [(), (0,), (0,)]), ("goes on", [(), (0,), (1,)])])
+def test_a_rollout_ends_where_the_kernel_becomes_slower_unless_the_papers_is_asked_for(losing, parents):
+    fates = iter([("measured", 3.0), ("measured", 2.0), ("measured", 4.0)])
+    player = WalkPlayer(scope(GRAPH), lambda source: next(fates), budget=3, losing=losing).play()
+    assert [asked.parents for asked in player.requests] == parents
+
+
 def test_no_path_is_longer_than_the_cap():
     player = WalkPlayer(scope(GRAPH), GAINS, budget=64, steps=2).play()
     assert max(code.count("new") for code in (a.proposal.candidate.source for a in player.attempts)) == 1

@@ -14,7 +14,7 @@ from kernelwright.train.data.kernelbook import read_kernelbook
 from kernelwright.train.data.migrate import REWRITES, migrate
 from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.plain import plain
-from kernelwright.train.structure import split_of, structure
+from kernelwright.train.structure import family, split_of, structure
 
 
 def test_a_module_follows_from_its_seed_and_is_a_task():
@@ -47,11 +47,23 @@ def test_the_structure_is_blind_to_names_shapes_and_numbers_and_sees_operations(
     assert structure(other) != structure(graph)
 
 
+def test_a_family_is_blind_to_order_and_number_and_sees_which_operations_there_are():
+    graph = sample_task().graph
+    node = graph.nodes[0]
+    twice = graph.model_copy(
+        update={"nodes": (node, node.model_copy(update={"name": "n", "arguments": (arg(node.name),)}))}
+    )
+    assert structure(twice) != structure(graph)
+    assert family(twice) == family(graph)
+    other = graph.model_copy(update={"nodes": (node.model_copy(update={"op": "aten.neg.default"}),)})
+    assert family(other) != family(graph)
+
+
 def arg(name):
     return Argument.model_validate({"name": "self", "value": {"ref": name}})
 
 
-def test_one_structure_in_eight_is_held_out_for_ever():
+def test_one_family_in_eight_is_held_out_for_ever():
     splits = [split_of(f"{number:016x}") for number in range(80)]
     assert splits.count("heldout") == 10
     assert split_of("0000000000000008") == "heldout"

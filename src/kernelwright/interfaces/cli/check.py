@@ -24,7 +24,7 @@ RayAddress = Annotated[
     str | None, typer.Option(help="Address of the Ray cluster's head. Default: RAY_ADDRESS, or a new cluster here.")
 ]
 LibraryCalls = Annotated[
-    Literal["report", "forbid"], typer.Option(help="forbid: refuse what leaves the work to PyTorch. On a GPU.")
+    Literal["report", "forbid"], typer.Option(help="forbid: refuse what leaves the work to PyTorch.")
 ]
 WeightsKind = Annotated[
     Literal["fresh", "constant"],

@@ -72,9 +72,8 @@ def verdict_line(summary: "CheckSummary") -> str:
 def work_line(summary: "CheckSummary") -> str:
     """Who does the work, such as `2 kernels of its own`; empty where nobody could tell."""
     count, share = summary.own_kernels, summary.own_share
-    if count == 0:
-        return "work              0 kernels of its own; PyTorch does it all"
     parts = [] if count is None else [f"{count} {'kernel' if count == 1 else 'kernels'} of its own"]
+    parts = ["0 kernels of its own; PyTorch does it all"] if count == 0 else parts
     parts += [] if share is None else [f"{1 - share:.0%} of the device's time is spent elsewhere"]
     library = summary.library_share
     parts += [] if library is None else [f"{library:.0%} of its time is PyTorch's own operators'"]

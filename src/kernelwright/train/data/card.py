@@ -16,6 +16,7 @@ right in every kind of input against fp64. Times, where there are any, are of th
 |---|---|
 | samples | {count} |
 | structures | {structures} |
+| families | {families} |
 | tasks | {tasks} |
 | sample with a measured parent | {parents} |
 | migrated | {migrated} |
@@ -23,8 +24,9 @@ right in every kind of input against fp64. Times, where there are any, are of th
 {tables}
 ## How it was split
 
-By structure: the hash of a module's operations and their wiring, without shapes, numbers and names. One structure in
-{held_out} is held out, so no held-out composition was seen in training. At most a few samples share a structure.
+By family: the set of a module's operations, in whatever order, number and wiring. One family in {held_out} is held out, so no
+held-out combination was seen in training, not even rearranged. At most a few samples share a structure, which is the
+operations and their wiring without shapes, numbers and names.
 
 ## What it is for
 
@@ -51,6 +53,7 @@ def card(name: str, samples: Sequence[Sample], fates: Mapping[str, int]) -> str:
         name=name,
         count=len(samples),
         structures=len({one.structure for one in samples}),
+        families=len({one.family for one in samples}),
         tasks=len({one.task.id for one in samples}),
         parents=sum(one.parent is not None for one in samples),
         migrated=sum(bool(one.migrated) for one in samples),

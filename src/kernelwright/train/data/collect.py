@@ -58,10 +58,15 @@ class Pair(NamedTuple):
 
 def authored(sources: Iterable[TaskSource]) -> Iterator[Pair]:
     """Modules whose kernels the built-in author writes, made plain."""
-    return (Pair("author", source, _by_author) for source in sources)
+    return (Pair("author", source, by_author) for source in sources)
 
 
-async def _by_author(task: Task) -> Candidate:
+async def by_author(task: Task) -> Candidate:
+    """The author's first kernel for a task, made plain.
+
+    Raises:
+        ProposeError: it does not write such a task.
+    """
     request = ProposalRequest(number=0, intent="seed", role="frontend")
     proposal = (await Author().propose(Brief(task, request, (), (), seed=0)))[0]
     return plain(task, proposal.candidate)

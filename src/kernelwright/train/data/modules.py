@@ -33,6 +33,8 @@ CONSTANTS = ("0.1", "0.5", "1.0", "1.5", "2.0", "3.0")
 NAMES = (("x", "y", "z"), ("a", "b", "c"), ("predictions", "targets", "weight"), ("input", "other", "third"))
 COLUMNS = (32, 48, 64, 96, 128, 160, 192, 256, 384, 512)
 ROW_COUNTS = (8, 12, 16, 24, 32, 48, 64)
+DTYPES = ("", ", dtype=torch.float16", ", dtype=torch.bfloat16")
+DTYPE_WEIGHTS = (8, 1, 1)
 TEMPLATE = """\
 import torch
 import torch.nn.functional as F
@@ -81,7 +83,9 @@ def random_module(seed: int, depth: int | None = None, rows: int = 0, columns: i
     names = draw.choice(NAMES)[: draw.choices((1, 2, 3), (3, 4, 1))[0]]
     made = _Module(draw, names, value=names[0])
     _fill(made, depth or draw.randint(1, 6))
-    size = f"{rows or draw.choice(ROW_COUNTS)}, {columns or draw.choice(COLUMNS)}"
+    # From a generator of its own, so that structures and sizes of a seed stay what they were.
+    dtype = random.Random(f"dtype {seed}").choices(DTYPES, DTYPE_WEIGHTS)[0]
+    size = f"{rows or draw.choice(ROW_COUNTS)}, {columns or draw.choice(COLUMNS)}{dtype}"
     *earlier, last = made.lines
     body = "\n".join(f"        {line}" for line in [*earlier, "return " + last.partition(" = ")[2]])
     text = TEMPLATE.format(

@@ -4,6 +4,7 @@ A sample keeps the admitted task, so that prompts are rendered when a recipe run
 no data. What is measured on one machine says nothing of another, so the device and the versions stand beside it.
 """
 
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +15,7 @@ from kernelwright.records.evaluation import Evaluation, Measured
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.task import Task
 from kernelwright.store.files import read_lines
-from kernelwright.train.structure import Split, split_of, structure
+from kernelwright.train.structure import Split, family, split_of, structure
 
 FILE = "samples.jsonl"
 Origin = Literal["author", "model", "run", "kernelbook"]
@@ -43,7 +44,7 @@ class Sample(Record):
     candidate: Candidate
     judged: Judged
     structure: str
-    """Hash of the computation without shapes and constants: what the split goes by."""
+    """Hash of the computation without shapes and constants: what tells how alike two samples are."""
     depth: int
     """Operations of the module: the curriculum's measure."""
     parent: Attempt | None = None
@@ -59,8 +60,13 @@ class Sample(Record):
 
     @property
     def split(self) -> Split:
-        """Which part of the data the structure belongs to."""
-        return split_of(self.structure)
+        """Which part of the data the family of its operations belongs to."""
+        return split_of(self.family)
+
+    @cached_property
+    def family(self) -> str:
+        """Hash of the set of its operations."""
+        return family(self.task.graph)
 
 
 def judged(evaluation: Evaluation, versions: dict[str, str]) -> Judged:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kernelwright.evaluate.backends.backend import Loaded
+from kernelwright.evaluate.backends.backend import NO_KERNELS, Loaded
 from kernelwright.evaluate.backends.cpu.process import must_be_own
 from kernelwright.evaluate.backends.first_call import FirstCall
 from kernelwright.evaluate.backends.host import Host, headers
@@ -28,6 +28,7 @@ from kernelwright.evaluate.sandbox.messages.calls import (
 )
 from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.languages import language
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.task import Workload
@@ -121,9 +122,12 @@ def loaded_module(trial: Trial, host: Host, instruments: Callable[[], Instrument
     """A module in its process, with its first call made.
 
     Raises:
-        OutcomeReached: it cannot be built, or its parameters are none of the reference's.
+        OutcomeReached: it cannot be built, leaves all to PyTorch where that is forbidden, or its parameters are none of
+            the reference's.
         as `CandidateProcess.run`.
     """
+    if trial.policy.library_calls == "forbid" and language(trial.candidate.language).leaves_all(trial.candidate.source):
+        raise OutcomeReached(Refused(reason=NO_KERNELS))
     with trial.timed("load"):
         process, told = _process(trial, host)
     try:

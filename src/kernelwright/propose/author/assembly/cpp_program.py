@@ -20,7 +20,7 @@ ALIGNMENT = 64
 """Bytes: where a buffer in the workspace begins."""
 HEADERS = {"algorithm": ("std::min", "std::fill"), "cmath": ("INFINITY", "NAN", "std::")}
 """What needs a header."""
-MARKS = {"bfloat16": "_bfloat16(", "float16": "_float16("}
+MARKS = {"bfloat16": "_bfloat16(", "float16": "_float16(", "amax": "fast::amax :", "amin": "fast::amin :"}
 """How the body names the helpers that are not called by their own name."""
 
 

@@ -276,6 +276,8 @@ def _mentions(body: str, name: str) -> bool:
         "tail": "\0",
         "bits": "\0",
         "line": "\0",
+        "amax": "fast::amax :",
+        "amin": "fast::amin :",
     }
     return calls.get(name, f"fast::{name}(") in body
 

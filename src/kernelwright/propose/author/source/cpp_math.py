@@ -59,6 +59,24 @@ inline auto minimum(A a, B b) {
 """,
 )
 
+AMAX = Function(
+    "amax",
+    """\
+#pragma omp declare reduction(amax : float, double : omp_out = maximum(omp_out, omp_in)) initializer(omp_priv = -INFINITY)
+""",
+    needs=("maximum",),
+    headers=("cmath",),
+)
+
+AMIN = Function(
+    "amin",
+    """\
+#pragma omp declare reduction(amin : float, double : omp_out = minimum(omp_out, omp_in)) initializer(omp_priv = INFINITY)
+""",
+    needs=("minimum",),
+    headers=("cmath",),
+)
+
 SINE = Function(
     "sin",
     """\
@@ -376,7 +394,7 @@ inline void stream_line(Line* to, const Line* from) { _mm_stream_si128(to, _mm_l
 )
 
 EVERY = (
-    MAX, MIN, MAXIMUM, MINIMUM, SINE, COSINE, WHERE, BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL,
+    MAX, MIN, MAXIMUM, MINIMUM, AMAX, AMIN, SINE, COSINE, WHERE, BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL,
     NORMAL_CDF, ERF, BFLOAT16, FLOAT16, AT, LINE, STREAM,
 )  # fmt: skip
 FUNCTIONS = {function.name: function for function in EVERY}
