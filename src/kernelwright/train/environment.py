@@ -41,7 +41,7 @@ class Judge(Protocol):
         ...
 
 
-J = TypeVar("J", bound=Judge)
+J_co = TypeVar("J_co", bound=Judge, covariant=True)
 
 
 class Assignment(Record):
@@ -81,10 +81,10 @@ class Step:
     """`outcome`, `right`, `speedup`, `hack`, `reason`, `attempt`."""
 
 
-class Environment(Generic[J]):
+class Environment(Generic[J_co]):
     """Tasks by split and index; `begin` makes an episode."""
 
-    def __init__(self, assignments: Sequence[Assignment], judge: J, settings: Settings | None = None) -> None:
+    def __init__(self, assignments: Sequence[Assignment], judge: J_co, settings: Settings | None = None) -> None:
         """Know the tasks; nothing is judged yet.
 
         Raises:
@@ -126,7 +126,7 @@ class Environment(Generic[J]):
 class Episode:
     """One task, and the kernels that were written for it so far."""
 
-    def __init__(self, environment: Environment, assignment: Assignment, seed: int) -> None:
+    def __init__(self, environment: Environment[Judge], assignment: Assignment, seed: int) -> None:
         self._environment, self._task, self._seed = environment, assignment.task, seed
         self.language: LanguageName = names_for(assignment.task.target.kind)[0]
         self.attempts: list[Attempt] = [assignment.parent] if assignment.parent else []
