@@ -54,6 +54,9 @@ baselines = ["eager"]
 final_baselines = []
 search_blocks = 4
 final_blocks = 4
+
+[remeasurement]
+keep_slower = true
 """
 """For what is not about times: one run below has everything that a server does by default."""
 WRITTEN = """[remeasurement]

@@ -8,7 +8,7 @@ of that name gets one that only holds them.
 
 import dataclasses
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from pydantic import JsonValue
@@ -83,9 +83,9 @@ def _built(node: JsonValue, leaves: Sequence[object], classes: Mapping[str, obje
         case {"dataclass": str(name), "fields": dict(fields)}:
             return _held(name, {k: _built(v, leaves, classes) for k, v in fields.items()}, classes.get(name))
         case {"namedtuple": str(name), "fields": dict(fields)}:
-            values = [_built(v, leaves, classes) for v in fields.values()]
             own = classes.get(name)
-            return own(*values) if isinstance(own, type) else namedtuple(name, list(fields))(*values)
+            kind: Callable[..., object] = own if isinstance(own, type) else namedtuple(name, list(fields))
+            return kind(*(_built(v, leaves, classes) for v in fields.values()))
         case {"text": text}:
             return text
         case {"dict": dict(values)}:
