@@ -14,7 +14,7 @@ SYSTEM = "system"
 """Stands for a system message among the parameters of a request."""
 LENGTH = "max_tokens"
 LENGTH_NEW = "max_completion_tokens"
-DROPPABLE = ("temperature", "seed", "tools", LENGTH_NEW, LENGTH)
+DROPPABLE = ("temperature", "seed", "tools", "reasoning_effort", "thinking", LENGTH_NEW, LENGTH)
 _UNWANTED = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|not (?:permitted|allowed|accept|available|enabled)|forbidden|extra|"
     r"deprecated|invalid|does not|doesn't|cannot|removed|must be|requires",

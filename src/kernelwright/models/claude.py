@@ -29,6 +29,10 @@ _FINISHES: dict[str, Finish] = {
     "tool_use": "tools",
     "refusal": "refusal",
 }
+LEAST_THINKING, LEAST_ANSWER = 1024, 1024
+"""The smallest budget that the protocol takes, and what is left for the answer beside it."""
+OPENING = 2
+"""Messages of a question without a conversation behind it: nothing of it will be asked again."""
 SILENCE = "(nothing)"
 """Stands for a message without words: the protocol refuses empty ones."""
 
@@ -42,11 +46,30 @@ def parameters_of(model: str, request: ChatRequest, capabilities: Capabilities) 
     parameters.update(capabilities.length(request.max_tokens))
     if system:
         parameters["system"] = system
-    if request.temperature is not None and "temperature" not in capabilities.dropped:
+    thinking = _thinking(request) if "thinking" not in capabilities.dropped else None
+    if thinking:
+        parameters["thinking"] = thinking
+    elif request.temperature is not None and "temperature" not in capabilities.dropped:
         parameters["temperature"] = min(request.temperature, 1.0)
+    if len(messages) > OPENING:
+        _cache(parameters["messages"])
     if tools:
         parameters["tools"] = [_tool(tool) for tool in tools]
     return parameters
+
+
+def _thinking(request: ChatRequest) -> dict[str, JsonValue] | None:
+    """The budget of extended thinking, with which no temperature may be named; None where there is too little room."""
+    budget = min(request.thinking_tokens, request.max_tokens - LEAST_ANSWER)
+    return {"type": "enabled", "budget_tokens": budget} if budget >= LEAST_THINKING else None
+
+
+def _cache(turns: JsonValue) -> None:
+    """Mark the last block, so that the next question of this conversation reads all before it from the cache."""
+    last = list_in(turns)[-1]
+    blocks = list_in(last["content"]) if isinstance(last, dict) else []
+    if blocks and isinstance(blocks[-1], dict):
+        blocks[-1]["cache_control"] = {"type": "ephemeral"}
 
 
 def _turns(messages: Sequence[ChatMessage]) -> JsonValue:
@@ -124,12 +147,12 @@ class _Dialect:
     """Implements `Dialect`."""
 
     def __init__(self, config: ModelConfig, address: str, secret: Secret) -> None:
-        self._model, self._timeout_s = config.name, config.timeout_s
+        self._model, self._timeout_s = config.name, config.patience_s
         self._client = anthropic.AsyncAnthropic(
             api_key=secret.reveal(),
             base_url=address,
             max_retries=0,
-            timeout=config.timeout_s,
+            timeout=config.patience_s,
             http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
         )
 

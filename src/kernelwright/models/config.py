@@ -13,12 +13,16 @@ from pydantic import Field, field_validator
 from kernelwright.errors import UsageError
 from kernelwright.plugins import plugin_names
 from kernelwright.records.base import Record
-from kernelwright.records.chat import ChatRequest
+from kernelwright.records.chat import ChatRequest, ReasoningEffort
 
 PROVIDERS = ("openai", "anthropic", "huggingface", "replay")
 """The built-in ones; a plug-in's name is one too."""
 SHORT = {"hf": "huggingface"}
 """Spellings of a provider on a command line."""
+REASONING = {"minimal": 1024, "low": 4096, "medium": 16384, "high": 32768, "xhigh": 65536}
+"""Tokens of reasoning that are set aside for each effort, where nobody names a number."""
+SLOW_TOKENS_S = 40.0
+"""Tokens a second that a slow reasoning model writes."""
 DEFAULT = "default"
 """The role that stands for every role without a model of its own."""
 
@@ -37,7 +41,11 @@ class ModelConfig(Record):
     temperature: float | None = Field(default=None, ge=0)
     """None: the role's own."""
     max_tokens: int = Field(default=16384, ge=1)
-    """The longest reply, in tokens."""
+    """The longest answer, in tokens."""
+    effort: ReasoningEffort | None = None
+    """How much a reasoning model thinks; None: the endpoint's own."""
+    thinking_tokens: int | None = Field(default=None, ge=0)
+    """Tokens of reasoning beside the answer's. None: what the effort usually takes; 0 without one."""
     concurrency: int = Field(default=4, ge=1)
     """Requests in flight at once."""
     retries: int = Field(default=6, ge=0)
@@ -54,11 +62,22 @@ class ModelConfig(Record):
             raise ValueError(f"must be one of {', '.join(provider_names())}")
         return name
 
+    @property
+    def reasoning_tokens(self) -> int:
+        """Tokens that are set aside for reasoning, so that it does not eat the answer's room."""
+        return REASONING.get(self.effort or "", 0) if self.thinking_tokens is None else self.thinking_tokens
+
+    @property
+    def patience_s(self) -> float:
+        """How long one try may take: what is configured, and the time that the reasoning itself takes at a slow rate."""
+        return self.timeout_s + self.reasoning_tokens / SLOW_TOKENS_S
+
     def within(self, request: ChatRequest) -> ChatRequest:
         """The request as this model is asked: what is configured wins over what a role would like."""
         temperature = request.temperature if self.temperature is None else self.temperature
-        room = min(request.max_tokens, self.max_tokens)
-        return request.model_copy(update={"temperature": temperature, "max_tokens": room})
+        room = min(request.max_tokens, self.max_tokens + self.reasoning_tokens)
+        asked = {"effort": self.effort, "thinking_tokens": min(self.reasoning_tokens, room // 2)}
+        return request.model_copy(update={"temperature": temperature, "max_tokens": room, **asked})
 
 
 def is_provider(name: str) -> bool:

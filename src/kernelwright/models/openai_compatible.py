@@ -28,12 +28,12 @@ class _Dialect:
     """Implements `Dialect`."""
 
     def __init__(self, config: ModelConfig, address: str, secret: Secret) -> None:
-        self._model, self._timeout_s = config.name, config.timeout_s
+        self._model, self._timeout_s = config.name, config.patience_s
         self._client = openai.AsyncOpenAI(
             api_key=secret.reveal(),
             base_url=address,
             max_retries=0,
-            timeout=config.timeout_s,
+            timeout=config.patience_s,
             http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
         )
 

@@ -90,7 +90,8 @@ def parameters_of(model: str, request: ChatRequest, capabilities: Capabilities) 
         messages = folded(messages)
     parameters: dict[str, JsonValue] = {"model": model, "messages": [message_json(message) for message in messages]}
     parameters.update(capabilities.length(request.max_tokens))
-    for name, value in (("temperature", request.temperature), ("seed", request.seed)):
+    wanted = (("temperature", request.temperature), ("seed", request.seed), ("reasoning_effort", request.effort))
+    for name, value in wanted:
         if value is not None and name not in capabilities.dropped:
             parameters[name] = value
     if tools:

@@ -38,6 +38,10 @@ class ChatMessage(Record):
     """The id of the call that a tool's message answers."""
 
 
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+"""How much a model thinks, in the words of OpenAI's protocol."""
+
+
 class ChatRequest(Record):
     """What a model is asked."""
 
@@ -48,6 +52,10 @@ class ChatRequest(Record):
     """Most tokens of the reply."""
     seed: int | None = None
     tools: tuple[ToolSpec, ...] = ()
+    effort: ReasoningEffort | None = None
+    """How much a reasoning model shall think before it answers; None: the endpoint's own."""
+    thinking_tokens: int = Field(default=0, ge=0)
+    """Of `max_tokens`, those that are meant for its reasoning; the rest is the answer's."""
 
     @property
     def id(self) -> str:
@@ -56,8 +64,9 @@ class ChatRequest(Record):
 
     @property
     def question(self) -> str:
-        """The same without temperature and room, which are a model's configuration and what a budget leaves for it."""
-        return identity("question", self.model_dump(mode="json", exclude={"temperature", "max_tokens"}))
+        """The same without what is a model's configuration, and without the room that a budget leaves for it."""
+        configured = {"temperature", "max_tokens", "effort", "thinking_tokens"}
+        return identity("question", self.model_dump(mode="json", exclude=configured))
 
 
 class Usage(Record):

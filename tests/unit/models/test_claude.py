@@ -96,7 +96,7 @@ def test_what_is_sent(server, model):
                 "content": [
                     {"type": "tool_result", "tool_use_id": "c0", "content": "ok"},
                     {"type": "tool_result", "tool_use_id": "c1", "content": "(nothing)"},
-                    text("go on"),
+                    {**text("go on"), "cache_control": {"type": "ephemeral"}},
                 ],
             },
         ],

@@ -36,6 +36,10 @@ Models = Annotated[
         metavar="MODEL",
     ),
 ]
+Thinking = Annotated[
+    str | None,
+    _option("How much reasoning models think: none, minimal, low, medium, high or xhigh. Default: the endpoint's own."),
+]
 Ranking = Annotated[
     str | None,
     _option(
@@ -81,6 +85,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     strategy: Strategy = None,
     proposer: Proposer = None,
     model: Models = None,
+    effort: Thinking = None,
     predictor: Ranking = None,
     language: Language = None,
     budget: Proposals = None,
@@ -109,7 +114,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     flags: dict[str, JsonValue] = {
         "strategy": dict(api.spelled(strategy)) if strategy else None,
         "proposer": proposer or ("llm" if model else None),
-        "models": {role: one.model_dump(exclude_unset=True) for role, one in api.read_models(model or ()).items()},
+        "models": _models(model, effort),
         "language": language,
         "predictor": {"experience": None if predictor == "online" else predictor} if predictor else None,
         "target_us": target_us,
@@ -126,6 +131,17 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     with watched(context, "the run had not begun, nothing is left behind") as suppliers, _offers(task, target, model):
         result = api.optimize(request, suppliers)
     end(result, json=json, output=output)
+
+
+def _models(named: list[str] | None, effort: str | None) -> "dict[str, JsonValue]":
+    """Each role's model, with the effort that is asked of all of them."""
+    from kernelwright import api
+    from kernelwright.errors import UsageError
+
+    if effort is not None and not named:
+        raise UsageError("--effort is of a model, and no model is named: name one with --model, or leave it out")
+    asked = {"effort": effort} if effort is not None else {}
+    return {role: one.model_dump(exclude_unset=True) | asked for role, one in api.read_models(named or ()).items()}
 
 
 @contextmanager
