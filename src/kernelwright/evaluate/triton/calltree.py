@@ -112,7 +112,7 @@ def _complex(pairs: object) -> torch.Tensor:
     return torch.view_as_complex(pairs)
 
 
-def _held(kind: Mapping[str, JsonValue], fields: Mapping[str, object], classes: Mapping[str, object]) -> object:
+def _held(kind: Mapping[object, object], fields: Mapping[str, object], classes: Mapping[str, object]) -> object:
     """An instance of the caller's class of that name, or of a plain one; no dataclass's constructor runs: it may check."""
     ((form, called),) = kind.items()
     name, own = str(called), classes.get(str(called))
