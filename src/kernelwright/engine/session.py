@@ -92,7 +92,7 @@ async def play_in(
     Raises:
         KernelwrightError: it cannot begin or go on here.
     """
-    here, config = await evaluator.environment(task.target), wished(config, task.source.limits)
+    here, config = await evaluator.environment(task.target), wished(config, task.source.limits, task.target.kind)
     if (folder / FILE).is_file():
         store = RunStore.open(folder, writing=True)
     else:

@@ -25,6 +25,7 @@ from kernelwright.report import tally, words
 from kernelwright.report.charts.evaluation import errors, roofline, ruler, samples
 from kernelwright.report.charts.run import Share, progress, shares
 from kernelwright.report.charts.svg import HALF, NARROW, WIDE
+from kernelwright.report.charts.walk import walked, ways
 from kernelwright.report.dialogues import dialogues, is_drill
 from kernelwright.report.headline import Headline, headline, sentence
 from kernelwright.report.tally import SOURCE_LIMIT, highlighted, plain, reason, rows
@@ -48,6 +49,7 @@ def render(
     """The whole page; `outcome` is None for a run that has not ended."""
     told = headline(card, attempts, outcome)
     everything = [*attempts, *([told.attempt] if told.attempt else [])]
+    walk = walked(attempts, told.attempt.number if told.attempt else None)
     return page(
         "report.html.j2",
         card=card,
@@ -66,6 +68,8 @@ def render(
         disabled=tally.disabled(everything),
         other_work=tally.other_work(everything),
         settings=_settings(card),
+        walk=walk,
+        ways={w: ways(walk, w) for w in (WIDE, NARROW)} if walk else {},
         progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
         dialogues=dialogues(messages),
         drill=is_drill(messages),
@@ -78,6 +82,8 @@ def figures(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None)
     """The page's charts as SVG files of their own, by name, for a paper or a slide; those that there are figures for."""
     told = headline(card, attempts, outcome)
     charts = {"progress": progress(attempts, _final_ratio(told), WIDE)}
+    if walk := walked(attempts, told.attempt.number if told.attempt else None):
+        charts["walk"] = ways(walk, WIDE)
     if (found := told.measured) is not None:
         versus = found.timing.versus
         charts |= {f"speedup-{v.baseline}": ruler(v, versus, HALF) for v in versus}
