@@ -163,6 +163,18 @@ def test_rollouts_in_flight_count_as_visits_without_gain():
     assert navigator.choose(Rollout(state), nobody_knows) is other
 
 
+def test_an_edge_that_nobody_took_is_expected_to_do_what_its_technique_did_after_others():
+    weights = EdgeWeights()
+    weights.learned("a>tiling", 4.0)
+    weights.learned("b>tiling", 1.0)
+    assert weights.prior("c>tiling") == pytest.approx(2.0)
+    assert weights.prior("a>tiling") == pytest.approx(4.0)
+    weights.failed("b>tiling")
+    assert weights.prior("c>tiling") == pytest.approx(2 ** (2 / 3))
+    assert weights.prior("a>vectors") is None
+    assert EdgeWeights.load(weights.dump()).prior("c>tiling") == weights.prior("c>tiling")
+
+
 def test_rewards_are_scaled_so_that_exploration_means_something():
     navigator = Mcgs(ReGraphConfig(), random.Random(0))
     navigator.rewards = [-1.0, 1024.0]
