@@ -36,7 +36,7 @@ from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
 from kernelwright.train.data.collect import by_author
 from kernelwright.train.data.modules import random_module
-from kernelwright.train.data.sample import Judged, Sample, read_samples, sample
+from kernelwright.train.data.sample import INTERPRETED, Judged, Sample, read_samples, sample
 from kernelwright.train.session import open_judges
 
 TARGET = Target(kind="cuda", arch="sm_90", present=False)
@@ -70,7 +70,7 @@ def make(seed: int) -> Made:
     fate = wrong(side, task, candidate)
     if fate:
         return Made(seed, fate)
-    found = Judged(outcome="interpreted", how=HOW, versions=versions())
+    found = Judged(outcome=INTERPRETED, how=HOW, versions=versions())
     return Made(seed, "", sample("author", task, candidate, found).model_dump_json())
 
 

@@ -1,36 +1,35 @@
-r"""A small model from scratch, taught to write Triton: `python benchmarks/train_small.py OUT [options]`.
+r"""A small model, taught to write Triton and measured: `python benchmarks/train_small.py OUT [options]`.
 
-Stages, each kept in --work and gone on with when the same command is called again on the same machine; OUT gets a copy of
-what people want to have:
+Each stage is kept in --work; the same command goes on after the last that is done, also within SFT and GRPO. OUT gets a copy
+of what people want to have.
 
-1. data: random modules, their kernels by the built-in author, each through the referee (stops after --data-seconds).
-   OUT/samples.jsonl.gz has them; copied to benchmarks/results/train-small-samples.jsonl.gz (or named by --data), a later
-   call or another machine begins with them.
-2. sft: tokenizer and model from scratch (--size), then --sft-steps steps on the samples of the split `train`.
-3. before: pass@1 and pass@8 on held-out compositions.
-4. grpo: the referee's verdicts as reward, at most --grpo-seconds.
-5. after: the same tasks as in 3, other random numbers.
+1. data: results/train-pairs.jsonl.xz (made without a GPU by train_pairs.py), as many as --pairs. No device time.
+2. author: held-out tasks admitted on this device, and the author's kernels for them and for --revalidate training pairs
+   through the whole referee: what share of the pairs is right here, and the score that a model is compared with.
+3. sft: tokenizer and model from scratch (--size), or --base, then --sft-steps steps on the split `train`.
+4. before: pass@1 and pass@8 on held-out families.
+5. grpo: the referee's verdicts as reward, at most --grpo-seconds.
+6. after: the same tasks as in 4, other random numbers.
+7. cheats, with --cheats: kernels that hack the reward, under the full referee and with two of its defences switched off.
 
 OUT/train-small-DEVICE.json has all figures, OUT/sft.html and OUT/grpo.html the curves. With --export, OUT/model.part-* are
-the weights in bfloat16, at most 15 MiB each: `cat model.part-* | tar xz`.
+the weights in bfloat16, at most 15 MiB each: `cat model.part-* | tar xz`. A verdict that the referee could not reach is left
+out and counted; it is never a wrong one.
 
-On one H200 (wheels of trl 1.16.0, datasets 5.2.0, dill and multiprocess beside the usual ones), in one call of 590 s:
+On one H200, in two calls of the same lease, 20 minutes in all:
 
-    HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH python benchmarks/train_small.py $OUT \
-        --seconds 560 --data-seconds 150 --sft-steps 900 --grpo-seconds 170 --export
+    HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH python benchmarks/train_small.py $OUT --export
 
-To try it without a GPU:
+The whole of it, tiny, on a CPU:
 
-    python benchmarks/train_small.py /tmp/small --target cpu --size 4M --vocabulary 1024 --count 4 --sft-steps 2 \
-        --heldout 1 --samples 2 --workers 1 --grpo-steps 1 --groups 1 --trajectories 2 --max-new-tokens 16
+    python benchmarks/train_small.py /tmp/small --dry-run
 """
 
 import argparse
 import asyncio
-import gzip
 import io
-import itertools
 import json
+import lzma
 import os
 import random
 import shutil
@@ -39,6 +38,7 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,27 +49,30 @@ from provenance import provenance
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import MachineError
+from kernelwright.records.evaluation import Evaluation, is_right
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment as Machine
 from kernelwright.records.task import Target
-from kernelwright.train.data.collect import Collector, Tally, authored
-from kernelwright.train.data.modules import random_module
-from kernelwright.train.data.prompts import rows
+from kernelwright.train.data.prompts import fenced, rows
 from kernelwright.train.data.sample import FILE, Sample, read_samples
 from kernelwright.train.engine.network import open_network
 from kernelwright.train.engine.sampling import Drawn, Sampling, draw, judge_all
 from kernelwright.train.engine.small import make_small
 from kernelwright.train.environment import Assignment, Environment, Settings
-from kernelwright.train.judges import OPEN_TASKS
+from kernelwright.train.judges import OPEN_TASKS, Judges
 from kernelwright.train.passes import pass_rate
 from kernelwright.train.recipe import MODEL, Grpo, Progress, Sft
-from kernelwright.train.session import open_judges, steps, train
+from kernelwright.train.session import admitted, open_judges, steps, train
 
-PACKED = "samples.jsonl.gz"
-POLICY = Policy(compile_limit_s=40.0, run_limit_s=10.0)
+PAIRS = Path(__file__).parent / "results" / "train-pairs.jsonl.xz"
+POLICY = Policy(compile_limit_s=40.0, run_limit_s=10.0, seeds=3)
 PART = 15 << 20
-ROWS, COLUMNS = 0, 0
-"""Sizes of the modules: drawn, small."""
+DRY = {
+    "seconds": 600.0, "target": "sm_90", "size": "1M", "vocabulary": 2048, "pairs": 40, "revalidate": 1, "sft_steps": 2,
+    "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "groups": 1,
+    "trajectories": 2, "max_new_tokens": 12, "grpo_seconds": 300.0, "save_every": 1, "shortest": True,
+}  # fmt: skip
+"""--dry-run: every stage once, as small as it can be."""
 
 
 class Book:
@@ -108,56 +111,81 @@ class Bench:
     def run(self) -> None:
         """Every stage that is not done and for which there is time."""
         self.data()
+        self.author()
         self.sft()
         self.measure("before", self.work / "sft" / MODEL)
         self.grpo()
         self.keep_pages()
         if "grpo" in self.book.document:
             self.measure("after", self.work / "grpo" / MODEL)
+        if self.o.cheats:
+            self.cheats()
         if self.o.export:
             self.export()
-        sys.stdout.write(
-            json.dumps({k: v for k, v in self.book.document.items() if k not in ("versions", "options")}, indent=1)
-            + "\n"
-        )
+        shown = {k: v for k, v in self.book.document.items() if k not in ("versions", "options")}
+        sys.stdout.write(json.dumps(shown, indent=1) + "\n")
 
-    # Data.
+    # Data, and what the author makes of it.
 
     def data(self) -> None:
-        """Samples: those at hand, and new ones for as long as there is time."""
+        """The pairs at hand, in the folder that recipes read."""
         folder = self.work / "data"
         folder.mkdir(exist_ok=True)
-        if self.o.data.exists() and not (folder / FILE).exists():
-            (folder / FILE).write_bytes(gzip.decompress(self.o.data.read_bytes()))
-        known = len(read_samples(folder))
-        if known < self.o.count and self.o.data_seconds > 0:
-            since = time.monotonic()
-            tally = asyncio.run(self.collect(folder))
-            self.book.put(
-                data={
-                    "samples": tally.kept,
-                    "new": tally.kept - known,
-                    "seconds": time.monotonic() - since,
-                    "not_kept": dict(tally.fates),
-                    "author": {split: [tally.right[split], tally.judged[split]] for split in tally.judged},
-                }
-            )
-        if (folder / FILE).exists():
-            (self.out / PACKED).write_bytes(gzip.compress((folder / FILE).read_bytes(), mtime=0))
-        self.say(f"{len(read_samples(folder))} samples, {dict(Counter(s.split for s in read_samples(folder)))}")
+        if not (folder / FILE).exists():
+            lines = lzma.decompress(self.o.data.read_bytes()).decode().splitlines()
+            if self.o.shortest:
+                lines = sorted(lines, key=len)
+            (folder / FILE).write_text("\n".join(lines[: self.o.pairs]) + "\n")
+        self.samples = read_samples(folder)
+        splits = dict(Counter(one.split for one in self.samples))
+        self.book.put(data={"samples": len(self.samples), **splits, "families": len({s.family for s in self.samples})})
+        self.say(f"{len(self.samples)} samples, {splits}")
 
-    async def collect(self, folder: Path) -> Tally:
-        """New samples through the referee."""
-        judges = open_judges(Suppliers(), POLICY, self.o.workers)
-        heard = Every(10.0, lambda t: self.say(f"data: {t.kept} kept, {dict(t.fates)}"))
-        collector = Collector(
-            judges, self.target, dict(self.machine.versions), "verify", self.o.workers, self.o.of_structure, heard
-        )
-        modules = (random_module(n, rows=ROWS, columns=COLUMNS) for n in itertools.count(self.o.first))
+    def of_split(self, split: str) -> list[Sample]:
+        """The samples of a split; of a data set so small that it has none, all: figures of such a try mean nothing."""
+        return [one for one in self.samples if one.split == split] or self.samples
+
+    def heldout(self) -> list[Sample]:
+        """One sample for each held-out family, in an order by chance."""
+        seen: dict[str, Sample] = {}
+        for one in sorted(self.of_split("heldout"), key=lambda s: s.id):
+            seen.setdefault(one.family, one)
+        return list(seen.values())[: self.o.heldout]
+
+    def author(self) -> None:
+        """The author's kernels on this device: of the held-out tasks, and of a sample of the training pairs."""
+        if "author" in self.book.document:
+            return
+        again = random.Random(0).sample(self.of_split("train"), min(self.o.revalidate, len(self.of_split("train"))))
+        since = time.monotonic()
+        found = {
+            name: asyncio.run(self.rejudged(chosen)) for name, chosen in (("heldout", self.heldout()), ("train", again))
+        }
+        told = {
+            name: {
+                "samples": len(all_),
+                "right": sum(map(is_right, all_)),
+                "outcomes": Counter(e.outcome for e in all_),
+            }
+            for name, all_ in found.items()
+        }
+        self.book.put(author={**told, "seconds": time.monotonic() - since})
+        self.say(f"author: {told}")
+
+    async def rejudged(self, chosen: Sequence[Sample]) -> list[Evaluation]:
+        """Every verdict that there is on these pairs."""
+        judges = self.judges()
         try:
-            return await collector.collect(authored(modules), folder, self.o.count, self.o.data_seconds)
+            tasks = {a.task.source.source: a.task for a in await admitted(chosen, self.target, judges)}
+            known = [(tasks[s.task.source.source], s.candidate) for s in chosen if s.task.source.source in tasks]
+            found = await asyncio.gather(*(judges.judge(task, kernel, "verify") for task, kernel in known))
+            return [one for one in found if one is not None]
         finally:
             await judges.close()
+
+    def judges(self) -> Judges:
+        """Workers of our own."""
+        return open_judges(Suppliers(), POLICY, self.o.workers)
 
     # Training.
 
@@ -165,39 +193,51 @@ class Bench:
         """A model from scratch, and supervised fine-tuning."""
         if "sft" in self.book.document:
             return
-        data, base = self.work / "data", self.work / "base"
-        samples = [one for one in read_samples(data) if one.split == "train"]
-        if not (base / "config.json").exists():
-            texts = [part for prompt, reply in rows(samples, "frontend") for part in (*(m.text for m in prompt), reply)]
+        base = self.o.base or self.work / "base"
+        samples = self.of_split("train")
+        if not self.o.base and not (base / "config.json").exists():
+            shown = rows(samples[:1000], "frontend")
+            texts = [part for prompt, reply in shown for part in (*(m.text for m in prompt), reply)]
             make_small(base, texts, self.o.size, self.o.vocabulary)
         recipe = Sft(
             model=str(base),
-            data=str(data),
+            data=str(self.work / "data"),
+            lora_rank=self.o.lora_rank,
+            seed=self.o.seed,
             steps=self.o.sft_steps,
             learning_rate=self.o.sft_rate,
-            warmup=20,
+            warmup=min(20, self.o.sft_steps // 4),
             batch=self.o.sft_batch,
             micro_batch=self.o.sft_batch,
             save_every=max(1, self.o.sft_steps // 4),
             max_tokens=3072,
         )
         since = time.monotonic()
+        recipe = recipe.model_copy(update={"seconds": max(20.0, self.left - 15)})
         train(recipe, self.work / "sft", Suppliers(), Every(10.0, self.told("sft")))
         self.keep_pages()
+        if steps(self.work / "sft")[-1].step < recipe.steps:
+            raise SystemExit("the time is over within SFT: the same command goes on")
         last = steps(self.work / "sft")[-1]
         self.book.put(
-            sft={"steps": last.step, "seconds": time.monotonic() - since, "samples": len(samples), **last.figures}
+            sft={
+                "steps": last.step,
+                "seconds_of_last_call": time.monotonic() - since,
+                "samples": len(samples),
+                **last.figures,
+            }
         )
 
     def grpo(self) -> None:
         """Reinforcement learning from the referee's verdicts."""
-        if "grpo" in self.book.document or self.left < 60:
+        if "grpo" in self.book.document or self.left < self.o.measure_seconds + 60:
             return
-        room = min(self.o.grpo_seconds, max(30.0, self.left - self.o.measure_seconds))
+        room = min(self.o.grpo_seconds, self.left - self.o.measure_seconds)
         recipe = Grpo(
             model=str(self.work / "sft" / MODEL), data=str(self.fewer()), steps=self.o.grpo_steps, seconds=room,
             learning_rate=self.o.grpo_rate, warmup=1, decay=False, reward="frontend", effort="verify",
-            target=self.o.target, groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
+            target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed,
+            groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
             max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
             micro_batch=min(64, self.o.groups * self.o.trajectories), scale=self.o.scale,
         )  # fmt: skip
@@ -219,67 +259,69 @@ class Bench:
         folder = self.work / "data-grpo"
         if not folder.exists():
             folder.mkdir()
-            found = [one for one in read_samples(self.work / "data") if one.split == "train"]
-            chosen = random.Random(0).sample(found, min(self.o.grpo_tasks, len(found)))
+            found = self.of_split("train")
+            chosen = random.Random(self.o.seed).sample(found, min(self.o.grpo_tasks, len(found)))
             (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in chosen))
         return folder
 
     # Measuring.
 
     def measure(self, name: str, model: Path) -> None:
-        """pass@k of a model on held-out compositions."""
-        if name in self.book.document or self.left < 20:
+        """pass@k of a model on held-out families."""
+        if name in self.book.document or self.left < self.o.measure_seconds:
             return
-        tasks = self.heldout()
+        tasks = [Assignment(task=one.task, split=one.split) for one in self.heldout()]
         network = open_network(str(model))
-        environment = Environment(tasks, open_judges(Suppliers(), POLICY, 1), Settings())
-        network.model.to("cuda" if self.machine.device.kind == "cuda" else "cpu")
+        network.model.to("cuda" if torch.cuda.is_available() else "cpu")
         since = time.monotonic()
-        replies = draw(
-            network, environment, tasks, Sampling(self.o.samples, 1.0, self.o.max_new_tokens, seed=len(name))
-        )
+        environment = Environment(tasks, self.judges(), Settings())
+        how = Sampling(self.o.samples, 1.0, self.o.max_new_tokens, batch=256, seed=len(name))
+        replies = draw(network, environment, tasks, how)
         drawn_s = time.monotonic() - since
         found = asyncio.run(self.judged(tasks, replies))
-        right = [[one.step.info.get("right", False) for one in group] for group in found]
-        flat = [one.step.info for group in found for one in group]
-        self.book.put(
-            **{
-                name: {
-                    **{f"pass@{k}": pass_rate(right, k).model_dump() for k in sorted({1, self.o.samples})},
-                    "outcomes": Counter(info["outcome"] for info in flat),
-                    "parsed": sum(i.get("parsed", False) for i in flat),
-                    "hacks": sum(bool(i.get("hack")) for i in flat),
-                    "distinct": len({r for g in replies for r in g}),
-                    "drawn_s": drawn_s,
-                    "judged_s": time.monotonic() - since - drawn_s,
-                    "tasks": {t.task.name: sum(row) for t, row in zip(tasks, right, strict=True)},
-                }
-            }
-        )
-        self.say(f"{name}: pass@1 {pass_rate(right, 1).rate:.3f}")
+        judged_s = time.monotonic() - since - drawn_s
+        self.book.put(**{name: {**figures_of(found), "drawn_s": drawn_s, "judged_s": judged_s}})
+        self.say(f"{name}: {self.book.document[name]}")
 
-    async def judged(self, tasks: list[Assignment], replies: list[list[str]]) -> list[list[Drawn]]:
-        """Every verdict."""
-        judges = open_judges(Suppliers(), POLICY, self.o.workers)
-        environment = Environment(tasks, judges, Settings(role="frontend", reward="frontend", effort="verify"))
+    async def judged(self, drawn: list[Assignment], replies: list[list[str]]) -> list[list[Drawn]]:
+        """Every verdict; the tasks are admitted on this device first."""
+        judges = self.judges()
         try:
-            return await judge_all(environment, tasks, replies)
+            here = {a.task.source.source: a for a in await admitted(self.heldout(), self.target, judges)}
+            kept = [
+                (here[a.task.source.source], r)
+                for a, r in zip(drawn, replies, strict=True)
+                if a.task.source.source in here
+            ]
+            tasks = [task for task, _ in kept]
+            environment = Environment(tasks, judges, Settings(role="frontend", reward="frontend", effort="verify"))
+            return await judge_all(environment, tasks, [reply for _, reply in kept])
         finally:
             await judges.close()
 
-    def heldout(self) -> list[Assignment]:
-        """One task for each held-out structure."""
-        samples = read_samples(self.work / "data")
-        seen: dict[str, Sample] = {}
-        for one in sorted(samples, key=lambda s: s.id):
-            if one.split == "heldout":
-                seen.setdefault(one.structure, one)
-        found = [Assignment(task=one.task, split="heldout") for one in seen.values()][: self.o.heldout]
-        if not found:
-            # So few samples come without one; figures of such a try mean nothing.
-            self.book.put(warning="no held-out composition: tasks of the training split were measured")
-            found = [Assignment(task=one.task) for one in samples[: self.o.heldout]]
-        return found
+    def cheats(self) -> None:
+        """Share of hacks that are paid: by the full referee, and with two of its defences switched off."""
+        chosen = self.heldout()[:4]
+        told = {}
+        for label, disabled in (("full", ()), ("without poison and own_memory", ("poison", "own_memory"))):
+            policy = POLICY.model_copy(update={"disabled": disabled})
+            paid = asyncio.run(self.paid(chosen, policy, filters=not disabled))
+            told[label] = {"tried": len(paid), "paid": sum(value > 0 for value in paid)}
+        self.book.put(cheats=told)
+        self.say(f"cheats: {told}")
+
+    async def paid(self, chosen: Sequence[Sample], policy: Policy, *, filters: bool) -> list[float]:
+        """Rewards of kernels that write nothing and of ones that leave the work to PyTorch."""
+        judges = open_judges(Suppliers(), policy, self.o.workers)
+        settings = Settings(reward="frontend", effort="verify", filters=filters)
+        try:
+            tasks = await admitted(chosen, self.target, judges)
+            environment = Environment(tasks, judges, settings)
+            episodes = [(a, text) for a in tasks for text in hacks(a.task.source.source)]
+            found = [await environment.begin(a).step(fenced(text, "python")) for a, text in episodes]
+            return [one.reward for one in found if one.reward is not None]
+        finally:
+            await judges.close()
 
     # What comes back.
 
@@ -324,6 +366,39 @@ class Bench:
         sys.stdout.flush()
 
 
+def figures_of(found: Sequence[Sequence[Drawn]]) -> dict[str, Any]:
+    """pass@k over what was judged; tasks of which too little is known are left out, and counted."""
+    most = max((len(group) for group in found), default=0)
+    known = [[one for one in group if one.step.reward is not None] for group in found]
+    whole = [group for group in known if len(group) == most]
+    right = [[bool(one.step.info["right"]) for one in group] for group in whole]
+    flat = [one.step.info for group in known for one in group]
+    rates = {f"pass@{k}": pass_rate(right, k).model_dump() for k in sorted({1, most})} if right else {}
+    return {
+        **rates,
+        "unjudged": sum(len(group) for group in found) - len(flat),
+        "tasks_left_out": len(found) - len(whole),
+        "outcomes": Counter(info["outcome"] for info in flat),
+        "parsed": sum(info["parsed"] for info in flat),
+        "hacks": sum(bool(info["hack"]) for info in flat),
+        "distinct": len({one.reply for group in found for one in group}),
+        "tasks": {group[0].assignment.task.name: sum(row) for group, row in zip(whole, right, strict=True)},
+    }
+
+
+def hacks(reference: str) -> list[str]:
+    """Kernels that must not be paid: results that nobody wrote, and PyTorch's own work behind an idle kernel."""
+    head = "import torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\ndef idle(x):\n    pass\n\n\n"
+    arguments = reference.partition("def forward(self, ")[2].partition(")")[0]
+    first = arguments.split(",")[0]
+    unwritten = f"class ModelNew(torch.nn.Module):\n    def forward(self, {arguments}):\n        idle[(1,)]({first})\n"
+    unwritten += f"        return torch.empty_like({first})\n"
+    original = reference.partition("def get_inputs")[0].replace("class Model(", "class Original(")
+    library = f"class ModelNew(Original):\n    def forward(self, {arguments}):\n        idle[(1,)]({first})\n"
+    library += f"        return super().forward({arguments})\n"
+    return [head + unwritten, f"{original}\n{head}{library}"]
+
+
 class Every:
     """Passes on what it hears at most so often."""
 
@@ -352,24 +427,29 @@ def options() -> argparse.Namespace:
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("out", type=Path)
     found.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "kernelwright-train-small")
-    found.add_argument("--data", type=Path, default=Path(__file__).parent / "results" / f"train-small-{PACKED}")
+    found.add_argument("--data", type=Path, default=PAIRS)
+    found.add_argument("--base", type=Path, help="a checkpoint or a .gguf file instead of a model from scratch")
     found.add_argument("--target", default=None)
-    found.add_argument("--export", action="store_true")
     found.add_argument("--size", default="24M")
     found.add_argument("--scale", default="group")
+    for flag in ("export", "cheats", "dry-run", "shortest"):
+        found.add_argument(f"--{flag}", action="store_true")
     numbers = {
-        "seconds": 560.0, "data-seconds": 150.0, "grpo-seconds": 170.0, "measure-seconds": 80.0, "sft-rate": 1e-3,
-        "grpo-rate": 1e-4, "workers": 10, "count": 2000, "first": 0, "of-structure": 3, "vocabulary": 4096, "sft-steps": 900,
-        "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 60, "grpo-tasks": 40, "groups": 16, "trajectories": 8,
+        "seconds": 560.0, "grpo-seconds": 420.0, "measure-seconds": 60.0, "sft-rate": 1e-3, "grpo-rate": 1e-4, "workers": 12,
+        "pairs": 20_000, "revalidate": 64, "vocabulary": 4096, "lora-rank": 0, "seed": 0, "sft-steps": 1200, "sft-batch": 32,
+        "heldout": 32, "samples": 8, "grpo-steps": 60, "grpo-tasks": 32, "groups": 8, "trajectories": 8,
         "max-new-tokens": 768, "save-every": 4,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)
-    return found.parse_args()
+    asked = found.parse_args()
+    if asked.dry_run:
+        vars(asked).update(DRY)
+    return asked
 
 
 if __name__ == "__main__":
     asked = options()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # workers are started beside it
-    os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(1, OPEN_TASKS // asked.workers)))
+    os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(4, OPEN_TASKS // asked.workers)))
     Bench(asked).run()

@@ -18,7 +18,6 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from kernelwright.store.receipt_file import read_receipt
 from kernelwright.store.run import RunStore
 
-# A dozen passes in eager and one in the kernel: however busy the machine is, the kernel is the faster one.
 TASK = """import subprocess
 
 import torch
@@ -30,9 +29,7 @@ subprocess.run(["echo", "noise of its child"], check=False)
 
 class Model(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for _ in range(6):
-            x = torch.relu(x) * 2.0
-        return x
+        return torch.relu(x) * 2.0
 
 
 def get_inputs() -> list[torch.Tensor]:
@@ -43,10 +40,10 @@ def get_init_inputs() -> list[object]:
     return []
 """
 KERNEL = """extern "C" void kernel(const float* x, float* y) {
-  for (int i = 0; i < 256 * 1024; ++i) y[i] = x[i] > 0.0f ? x[i] * 64.0f : 0.0f;
+  for (int i = 0; i < 256 * 1024; ++i) y[i] = x[i] > 0.0f ? x[i] * 2.0f : 0.0f;
 }
 """
-WRONG = KERNEL.replace("* 64.0f", "* 65.0f")
+WRONG = KERNEL.replace("* 2.0f", "* 2.5f")
 BROKEN = KERNEL.replace("? x[i]", "? z[i]")
 CRASHING = KERNEL.replace("y[i] =", "y[i * 100000] =")
 SLOW = KERNEL.replace(
@@ -57,8 +54,15 @@ baselines = ["eager"]
 final_baselines = []
 search_blocks = 4
 final_blocks = 4
+
+[remeasurement]
+keep_slower = true
 """
 """For what is not about times: one run below has everything that a server does by default."""
+WRITTEN = """[remeasurement]
+keep_slower = true
+"""
+"""The drop-in is written however much else the machine does meanwhile."""
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MSE = """#include <cstddef>
 extern "C" void kernel(const float* a, const float* b, float* out) {
@@ -120,6 +124,7 @@ def folder(tmp_path):
     """A folder with a task. Below one cache for all of them, so that one task's baselines are compiled once."""
     (tmp_path / "relu.py").write_text(TASK)
     (tmp_path / "brief.toml").write_text(BRIEF)
+    (tmp_path / "written.toml").write_text(WRITTEN)
     return tmp_path
 
 
@@ -146,7 +151,7 @@ def test_an_agent_works_from_a_task_to_a_receipt(folder):
         cards = await agent.call("search_techniques", query="reduction vectorise threads")
         return tools, loaded, judged, profile, cards, await agent.call("submit"), agent.told
 
-    tools, loaded, judged, profile, cards, ended, told = play(folder, scene)
+    tools, loaded, judged, profile, cards, ended, told = play(folder, scene, "--config", "written.toml")
     assert tools == {"load_task", "check_kernel", "profile_kernel", "search_techniques", "submit", "status"}
     assert loaded["signature"].startswith('extern "C" void kernel(\n    const float* in0,  // x: float32[256, 1024]')
     assert [one["outcome"] for one in judged] == ["incorrect", "build_failed", "crashed", "measured"]

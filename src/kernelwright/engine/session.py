@@ -20,7 +20,7 @@ from kernelwright.engine.summary import pytorch_stays, speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import ProposeError, StoreError
 from kernelwright.evaluate.evaluator import Evaluator
-from kernelwright.export.model_new import chosen
+from kernelwright.export.model_new import chosen, unwrap
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.task import Task
 from kernelwright.report import html, overview
@@ -92,7 +92,7 @@ async def play_in(
     Raises:
         KernelwrightError: it cannot begin or go on here.
     """
-    here, config = await evaluator.environment(task.target), wished(config, task.source.limits)
+    here, config = await evaluator.environment(task.target), wished(config, task.source.limits, task.target.kind)
     if (folder / FILE).is_file():
         store = RunStore.open(folder, writing=True)
     else:
@@ -224,7 +224,8 @@ def stored(folder: Path) -> StoredRun:
 
 def _files(folder: Path) -> Files:
     there = {name: str(folder / name) for name in (KERNEL, RECEIPT) if (folder / name).is_file()}
-    return Files(kernel=there.get(KERNEL, ""), receipt=there.get(RECEIPT, ""))
+    guarded = KERNEL in there and unwrap((folder / KERNEL).read_text("utf-8")) is not None
+    return Files(kernel=there.get(KERNEL, ""), receipt=there.get(RECEIPT, ""), guarded=guarded)
 
 
 def write_experience(folders: Sequence[Path], file: Path) -> int:

@@ -66,9 +66,9 @@ def unwrap(text: str) -> Candidate | None:
     if ADDED in text:
         judged = text.split(ADDED)[0].rstrip("\n") + "\n"
         return Candidate(language="triton", source=judged)
-    if "class ModelNew(_Guarded, Model)" not in text:
+    given = _assigned(text) if "class ModelNew(_Guarded, Model)" in text else {}
+    if not {"SOURCE", "ENTRY", "FLAGS", "WORKSPACE_BYTES"} <= given.keys():
         return None
-    given = {name: value for name, value in _assigned(text).items() if name in CONSTANTS}
     own = [flag for flag in given["FLAGS"] if flag not in FLAGS]
     defines = [flag[2:].split("=") for flag in own if flag.startswith("-D")]
     return Candidate(
@@ -82,9 +82,13 @@ def unwrap(text: str) -> Candidate | None:
 
 
 def _assigned(text: str) -> dict[str, Any]:
-    """Literals that the module's top level gives names to."""
+    """Literals that the module's top level gives names to; nothing of a text that does not parse."""
     found = {}
-    for node in ast.parse(text).body:
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return {}
+    for node in body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             with suppress(ValueError):
                 found[node.targets[0].id] = ast.literal_eval(node.value)

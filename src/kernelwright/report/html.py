@@ -18,6 +18,7 @@ from markupsafe import Markup
 from kernelwright.languages import languages
 from kernelwright.records.admission import REASON_MEANING, Admission
 from kernelwright.records.attempt import Attempt
+from kernelwright.records.evaluation import Measured
 from kernelwright.records.measure import Ratio
 from kernelwright.records.run import Message, Outcome, RunCard, spending
 from kernelwright.report import tally, words
@@ -55,12 +56,14 @@ def render(
         run_outcome=outcome,
         told=told,
         use=steps(files),
+        guarded=files.guarded,
         needs=needs(told.attempt) if told.attempt else "",
         rows=rows(attempts, told.attempt.number if told.attempt else None),
         best=rows([told.attempt], told.attempt.number)[0] if told.attempt else None,
         counts=_outcome_shares(attempts),
         stages=_stage_shares(attempts),
         timed=bool(tally.staircase(attempts)),
+        clocked=any(isinstance(attempt.evaluation, Measured) for attempt in attempts),
         cost=tally.cost(attempts),
         disabled=tally.disabled(everything),
         other_work=tally.other_work(everything),

@@ -7,11 +7,12 @@ failure is never a zero.
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 
-from kernelwright.errors import MachineError, RefereeError
+from kernelwright.errors import MachineError, RefereeError, TaskError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
@@ -31,6 +32,8 @@ class Rate:
     judged: int = 0
     """Verdicts that took the referee's time; the others were met before."""
     unjudged: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    """Of those, tasks that were not admitted again, by reason."""
     busy_s: float = 0.0
     """Wall time during which at least one verdict was waited for."""
 
@@ -83,7 +86,11 @@ class Judges:
         raise AssertionError
 
     async def judge(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation | None:
-        """The evaluation of a kernel, its tunables at their defaults; None: the referee broke, also a second time."""
+        """The evaluation of a kernel, its tunables at their defaults.
+
+        None: the referee broke, also a second time, or the task could be admitted once and not again. Either says nothing
+        about the kernel.
+        """
         point = next(candidate.points())
         key = (task.id, point.id, effort)
         self.rate.asked += 1
@@ -116,6 +123,10 @@ class Judges:
                 return await place.evaluator.evaluate(task, candidate, effort)
             except (RefereeError, MachineError):
                 self._replace(seat, place)
+            except TaskError as error:
+                # A worker that closed the task admits it again; a device that is full for a moment refuses it.
+                self.rate.refused[error.reason or "task"] += 1
+                break
             finally:
                 await self._let_go(place)
         self.rate.unjudged += 1

@@ -4,6 +4,7 @@ The engine is imported here, when a recipe runs, and nowhere else.
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
-from kernelwright.errors import TaskError, UsageError
+from kernelwright.errors import RefereeError, TaskError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.models.table import keep_local
 from kernelwright.records.base import Record
@@ -22,9 +23,10 @@ from kernelwright.records.task import Target
 from kernelwright.store.files import Lines, open_lines, read_lines, write_whole
 from kernelwright.train.data.judging import judge_rows
 from kernelwright.train.data.prompts import Row, rows
-from kernelwright.train.data.sample import Sample, read_samples
+from kernelwright.train.data.sample import INTERPRETED, Sample, read_samples
 from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.judges import Judges
+from kernelwright.train.loop import Loop
 from kernelwright.train.page import render
 from kernelwright.train.recipe import (
     MODEL,
@@ -67,28 +69,42 @@ def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> T
     samples = [one for one in read_samples(Path(recipe.data)) if one.split == "train"]
     if not samples:
         raise UsageError(f"{recipe.data!r} holds no samples to train on: make some with `kernelwright train data`")
-    keep_recipe(folder, recipe)
+    first = is_first()
+    if first:
+        keep_recipe(folder, recipe)
     with ExitStack() as stack:
-        keep = _Keeper(
-            stack.enter_context(open_lines(Progress, folder / PROGRESS)),
-            stack.enter_context(open_lines(Rollout, folder / ROLLOUTS)),
-        )
+        keep = _keeper(folder, stack) if first else _nothing
         if isinstance(recipe, Grpo):
-            environment = prepared(recipe, samples, suppliers)
-            engine.train_grpo(recipe, environment, folder, keep, heard)
+            with Loop() as loop:
+                environment = prepared(recipe, samples, suppliers, loop)
+                try:
+                    engine.train_grpo(recipe, environment, folder, keep, heard, loop)
+                finally:
+                    loop.run(environment.judge.close())
         else:
             engine.train_sft(recipe, _rows(recipe, samples), folder, keep, heard)
-    return Trained(folder, folder / MODEL, write_report(folder), steps(folder))
+    report = write_report(folder) if first else folder / REPORT
+    return Trained(folder, folder / MODEL, report, steps(folder))
 
 
-def prepared(recipe: Grpo, samples: Sequence[Sample], suppliers: Suppliers) -> Environment:
-    """The environment of a recipe: each task once, admitted for the recipe's target."""
+def is_first() -> bool:
+    """Whether this is the process that writes: one of several that a launcher started is, and any that nobody did."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def prepared(recipe: Grpo, samples: Sequence[Sample], suppliers: Suppliers, loop: Loop) -> Environment[Judges]:
+    """The environment of a recipe: each task once, admitted for the recipe's target by those who will judge it.
+
+    Raises:
+        UsageError: no task is left; or as `Environment`.
+    """
     target = resolve_target(recipe.target)
-    judges = open_judges(suppliers, recipe.policy, recipe.workers)
     usable = [one for one in samples if recipe.depth is None or one.depth <= recipe.depth]
     begun = [one for one in usable if recipe.role != "midend" or one.parent is not None]
-    assignments = asyncio.run(admitted(begun, target, suppliers, recipe.policy, recipe.role))
+    judges = open_judges(suppliers, recipe.policy, recipe.workers)
+    assignments = loop.run(admitted(begun, target, judges, recipe.role))
     if not assignments:
+        loop.run(judges.close())
         raise UsageError(f"{recipe.data!r} holds no task for the role {recipe.role!r} on {target.name}")
     settings = Settings(
         role=recipe.role,
@@ -111,28 +127,25 @@ def open_judges(suppliers: Suppliers, policy: Policy, workers: int) -> Judges:
 
 
 async def admitted(
-    samples: Iterable[Sample], target: Target, suppliers: Suppliers, policy: Policy, role: str = "frontend"
+    samples: Iterable[Sample], target: Target, judges: Judges, role: str = "frontend"
 ) -> list[Assignment]:
-    """An assignment for each task that can be judged for the target; those of samples made for it are admitted already."""
-    found: dict[str, Assignment] = {}
-    judges: Judges | None = None
-    try:
-        for one in samples:
-            task = one.task
-            if task.target != target:
-                judges = judges or open_judges(suppliers, policy, 1)
-                try:
-                    task = await judges.admit(task.source, target)
-                except TaskError:
-                    continue
-            parent = one.parent if role == "midend" else None
-            found.setdefault(
-                f"{task.id} {parent.number if parent else ''}", Assignment(task=task, parent=parent, split=one.split)
-            )
-    finally:
-        if judges is not None:
-            await judges.close()
-    return list(found.values())
+    """An assignment for each task that can be judged for the target; those of samples made for it are admitted already.
+
+    All are asked for at once. A task that this device cannot judge is left out.
+    """
+
+    async def one(sample: Sample) -> Assignment | None:
+        task = sample.task
+        if task.target != target or sample.judged.outcome == INTERPRETED:
+            try:
+                task = await judges.admit(task.source, target)
+            except (TaskError, RefereeError):
+                return None
+        parent = sample.parent if role == "midend" else None
+        return Assignment(task=task, parent=parent, split=sample.split)
+
+    found = [made for made in await asyncio.gather(*map(one, samples)) if made is not None]
+    return list({f"{a.task.id} {a.parent.number if a.parent else ''}": a for a in found}.values())
 
 
 def steps(folder: Path) -> tuple[Progress, ...]:
@@ -146,6 +159,17 @@ def write_report(folder: Path) -> Path:
     rollouts = read_lines(Rollout, folder / ROLLOUTS)
     recipe = (folder / "recipe.json").read_text(encoding="utf-8")
     return write_whole(folder / REPORT, render(folder.name, recipe, steps(folder), rollouts))
+
+
+def _keeper(folder: Path, stack: ExitStack) -> "_Keeper":
+    return _Keeper(
+        stack.enter_context(open_lines(Progress, folder / PROGRESS)),
+        stack.enter_context(open_lines(Rollout, folder / ROLLOUTS)),
+    )
+
+
+def _nothing(record: Record) -> None:
+    """What the other processes keep."""
 
 
 class _Keeper:

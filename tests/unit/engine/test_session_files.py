@@ -53,3 +53,14 @@ def test_a_kernel_that_can_be_no_drop_in_ends_the_run_with_its_source(run, suppl
     assert ended.source.read_text() == ended.summary.best.kernel
     assert [e.text for e in heard if isinstance(e, Warned) and "no drop-in is written: a cuda kernel" in e.text]
     assert ended.report.exists()
+
+
+def test_the_report_is_told_that_a_module_without_guards_has_none(run, suppliers):
+    seen = []
+
+    def render(card, attempts, outcome, messages, files):
+        seen.append(files)
+        return "page"
+
+    wind_up(run.store, Ending(run.outcome), replace(suppliers, render=render))
+    assert (seen[0].kernel, seen[0].guarded) == (str(run.folder / "model_new.py"), False)

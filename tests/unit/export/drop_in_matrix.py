@@ -1,8 +1,9 @@
 """A drop-in against its reference in every circumstance; run in a process of its own: `drop_in_matrix.py TASK EXPORTED`.
 
 Prints JSON: for each circumstance whether both gave the same, be it results or an exception of the same class, and how
-often the kernel ran. `--part` is what needs no compiler of PyTorch's (`eager`) or what does (`compilers`), `--device cuda`
-puts all on the GPU, and `--no-kernel` is for a machine where the kernel cannot run: the reference must answer every time.
+often the kernel ran. `--part eager` leaves out what needs a compiler of PyTorch's, `--part compilers` has that alone,
+`--device cuda` puts all on the GPU, and `--no-kernel` is for a machine where the kernel cannot run: the reference must
+answer every time.
 """
 
 import argparse

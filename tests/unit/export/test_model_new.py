@@ -240,6 +240,14 @@ def test_the_kernel_comes_back_out_of_its_drop_in(kind):
     assert unwrap(chosen.source) is None
 
 
+@pytest.mark.parametrize("damage", ["SOURCE = ", "class ModelNew("])
+def test_a_drop_in_that_somebody_broke_is_any_other_file(damage):
+    text = wrap(task(), candidate(task()))
+    assert damage in text
+    assert unwrap(text.replace(damage, f"({damage}")) is None
+    assert unwrap(text.replace("SOURCE = ", "SORUCE = ")) is None
+
+
 def test_chosen_tunables_come_back_too():
     chosen = candidate(task()).model_copy(update={"defines": (Define(name="BLOCK", value=2048),)})
     assert unwrap(wrap(task(), chosen)).defines == chosen.defines

@@ -18,7 +18,9 @@ from kernelwright.store.files import read_lines
 from kernelwright.train.structure import Split, family, split_of, structure
 
 FILE = "samples.jsonl"
-Origin = Literal["author", "model", "run", "kernelbook"]
+INTERPRETED = "interpreted"
+"""Outcome of pairs that were checked in bulk and never admitted: whoever judges them admits their tasks first."""
+Origin = Literal["author", "compile", "model", "run", "kernelbook"]
 
 
 class Judged(Record):

@@ -19,15 +19,24 @@ from typing import Any, NamedTuple
 import datasets
 import trl
 
+from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatMessage
 from kernelwright.train.credit import CREDITS, flat
 from kernelwright.train.engine.network import Network, lora, open_network
-from kernelwright.train.engine.scoring import Loop
 from kernelwright.train.engine.sft import save
-from kernelwright.train.engine.watch import OURS, Heard, Watch, last_checkpoint, shared_arguments, silence
-from kernelwright.train.environment import Assignment, Environment, Episode, Step
-from kernelwright.train.judges import Judges
+from kernelwright.train.engine.watch import (
+    OURS,
+    Heard,
+    Watch,
+    last_checkpoint,
+    micro_batches,
+    processes,
+    shared_arguments,
+    silence,
+)
+from kernelwright.train.environment import Assignment, Environment, Episode, Judge, Step
+from kernelwright.train.loop import Loop
 from kernelwright.train.recipe import Grpo, Rollout
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
@@ -49,7 +58,12 @@ class Rollouts:
     """What TRL calls for a batch: plays episodes with the policy as it is now."""
 
     def __init__(
-        self, recipe: Grpo, environment: Environment, network: Network, loop: Loop, keep: Callable[[Record], None]
+        self,
+        recipe: Grpo,
+        environment: Environment[Judge],
+        network: Network,
+        loop: Loop,
+        keep: Callable[[Record], None],
     ) -> None:
         self._recipe, self._environment, self._network = recipe, environment, network
         self._loop, self._keep = loop, keep
@@ -132,37 +146,47 @@ def figures(steps: Sequence[Step]) -> dict[str, float]:
 
 
 def train_grpo(
-    recipe: Grpo, environment: Environment, folder: Path, keep: Callable[[Record], None], heard: Heard
+    recipe: Grpo,
+    environment: Environment[Judge],
+    folder: Path,
+    keep: Callable[[Record], None],
+    heard: Heard,
+    loop: Loop,
 ) -> Path:
     """Train, go on from the last checkpoint if there is one, and save the model; returns its folder.
 
-    The environment's judge is closed in the end where it is one of ours.
+    Args:
+        recipe: What to do.
+        environment: Its judge belongs to the loop.
+        folder: For checkpoints and the model.
+        keep: Gets every record.
+        heard: Gets every step.
+        loop: Where verdicts are awaited.
 
     Raises:
         UsageError: the model cannot be loaded.
     """
-    network, loop = open_network(recipe.model), Loop()
-    try:
-        trainer = _trainer(recipe, environment, network, Rollouts(recipe, environment, network, loop, keep), folder)
-        trainer.add_callback(Watch(keep, heard, recipe.seconds))
-        silence(trainer)
-        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
-        return save(trainer, network, folder)
-    finally:
-        if isinstance(environment.judge, Judges):
-            loop.run(environment.judge.close())
-        loop.close()
+    network = open_network(recipe.model)
+    trainer = _trainer(recipe, environment, network, Rollouts(recipe, environment, network, loop, keep), folder)
+    trainer.add_callback(Watch(keep, heard, recipe.seconds))
+    silence(trainer)
+    trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+    return save(trainer, network, folder)
 
 
 def _trainer(
-    recipe: Grpo, environment: Environment, network: Network, rollouts: Rollouts, folder: Path
+    recipe: Grpo, environment: Environment[Judge], network: Network, rollouts: Rollouts, folder: Path
 ) -> trl.GRPOTrainer:
     rows = recipe.groups * recipe.trajectories * recipe.turns
-    micro = min(recipe.micro_batch, rows)
+    if recipe.groups % processes():
+        raise UsageError(
+            f"{recipe.groups} groups cannot be dealt out to {processes()} processes equally: choose a multiple"
+        )
+    micro, accumulated = micro_batches(rows, recipe.micro_batch)
     settings = trl.GRPOConfig(
         **shared_arguments(recipe, folder),
         per_device_train_batch_size=micro,
-        gradient_accumulation_steps=max(1, rows // micro),
+        gradient_accumulation_steps=accumulated,
         num_generations=recipe.trajectories * recipe.turns,
         max_completion_length=recipe.max_new_tokens,
         temperature=recipe.temperature,

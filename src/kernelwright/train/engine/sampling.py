@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from kernelwright.train.engine.network import Network
-from kernelwright.train.environment import Assignment, Environment, Step
+from kernelwright.train.environment import Assignment, Environment, Judge, Step
 
 
 class Sampling(NamedTuple):
@@ -29,7 +29,9 @@ class Drawn(NamedTuple):
     step: Step
 
 
-def draw(network: Network, environment: Environment, tasks: Sequence[Assignment], how: Sampling) -> list[list[str]]:
+def draw(
+    network: Network, environment: Environment[Judge], tasks: Sequence[Assignment], how: Sampling
+) -> list[list[str]]:
     """Replies to the first prompt of each task."""
     asked = [network.prompt_ids(environment.opening(task)) for task in tasks for _ in range(how.samples)]
     torch.manual_seed(how.seed)
@@ -44,7 +46,7 @@ def draw(network: Network, environment: Environment, tasks: Sequence[Assignment]
 
 
 async def judge_all(
-    environment: Environment, tasks: Sequence[Assignment], replies: Sequence[Sequence[str]]
+    environment: Environment[Judge], tasks: Sequence[Assignment], replies: Sequence[Sequence[str]]
 ) -> list[list[Drawn]]:
     """Every reply's step, all verdicts awaited together."""
 

@@ -10,7 +10,14 @@ from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatMessage
 from kernelwright.train.engine.network import Network, lora, open_network
-from kernelwright.train.engine.watch import Heard, Watch, last_checkpoint, shared_arguments, silence
+from kernelwright.train.engine.watch import (
+    Heard,
+    Watch,
+    last_checkpoint,
+    micro_batches,
+    shared_arguments,
+    silence,
+)
 from kernelwright.train.recipe import MODEL, Judge, Sft
 
 datasets.disable_progress_bars()
@@ -30,11 +37,11 @@ def train_sft(
     made = [row for row in (_tokens(network, one, recipe.max_tokens) for one in rows) if row]
     if not made:
         raise UsageError(f"no sample of {recipe.data!r} fits into max_tokens = {recipe.max_tokens}: raise it")
-    micro = min(recipe.micro_batch, recipe.batch)
+    micro, accumulated = micro_batches(recipe.batch, recipe.micro_batch)
     settings = trl.SFTConfig(
         **shared_arguments(recipe, folder),
         per_device_train_batch_size=micro,
-        gradient_accumulation_steps=max(1, recipe.batch // micro),
+        gradient_accumulation_steps=accumulated,
         max_length=recipe.max_tokens,
         completion_only_loss=True,
         shuffle_dataset=False,
@@ -56,7 +63,8 @@ def save(trainer: trl.SFTTrainer | trl.GRPOTrainer, network: Network, folder: Pa
     """The trained model, or its adapter, with the tokenizer: what `--model hf:` takes."""
     target = folder / MODEL
     trainer.save_model(str(target))
-    network.tokenizer.save_pretrained(target)
+    if trainer.is_world_process_zero():
+        network.tokenizer.save_pretrained(target)
     return target
 
 

@@ -1,6 +1,7 @@
 """What a trainer tells while it works: a line for each step, and to whoever listens."""
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
@@ -8,6 +9,7 @@ from typing import Any
 
 import transformers
 
+from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
 from kernelwright.train.recipe import CHECKPOINTS, Progress, Training
 
@@ -29,7 +31,8 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401
         """See `TrainerCallback.on_step_end`."""
-        if self._seconds is not None and monotonic() - self._since > self._seconds:
+        # Several processes must stop at the same step, so only one that trains alone looks at the clock.
+        if processes() == 1 and self._seconds is not None and monotonic() - self._since > self._seconds:
             control.should_training_stop = control.should_save = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: object) -> None:  # noqa: ANN401
@@ -63,6 +66,26 @@ def shared_arguments(recipe: Training, folder: Path) -> dict[str, Any]:
         "max_grad_norm": 1.0,
         "dataloader_pin_memory": not cpu,
     }
+
+
+def processes() -> int:
+    """How many processes train together: those that `accelerate launch` or `torchrun` started."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def micro_batches(rows: int, most: int) -> tuple[int, int]:
+    """Rows that pass through one process at once, and how often, for so many rows of all processes.
+
+    Raises:
+        UsageError: the processes cannot have equally many.
+    """
+    each, left = divmod(rows, processes())
+    if left or not each:
+        raise UsageError(
+            f"a step of {rows} rows cannot be dealt out to {processes()} processes equally: choose a multiple"
+        )
+    micro = next(size for size in range(min(most, each), 0, -1) if each % size == 0)
+    return micro, each // micro
 
 
 def silence(trainer: Any) -> None:  # noqa: ANN401  either of TRL's trainers

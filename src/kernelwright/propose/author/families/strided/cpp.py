@@ -49,8 +49,8 @@ class LoopScope(CppScope):
         return super()._text(node)
 
 
-def write_cpp(plan: Strided, schedule: LoopSchedule, writer: Writer, taken: set[str]) -> None:
-    """The loops of one kernel, in a scope of their own."""
+def write_cpp(plan: Strided, schedule: LoopSchedule, writer: Writer, taken: set[str], room: str) -> None:
+    """The loops of one kernel, in a scope of their own; they need no room."""
     _Loops(plan, schedule, writer, Names(set(taken))).write()
 
 

@@ -20,6 +20,12 @@ class Loop:
         """What the work returns, or raises."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
+    def __enter__(self) -> "Loop":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """End the thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
