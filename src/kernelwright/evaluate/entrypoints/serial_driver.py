@@ -5,6 +5,7 @@ a file, as long as the specification says it is, and goes on to the function. A 
 calls it with other sizes than the specification's, is no driver of this task. Only its first call counts.
 """
 
+import math
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -104,7 +105,7 @@ def _check_sizes(spec: SerialSpec, called: "np.ndarray[tuple[int], np.dtype[np.i
 
 
 def _bytes(argument: SerialArgument, spec: SerialSpec) -> int:
-    return int(np.prod(_shape(argument, spec))) * getattr(torch, argument.dtype).itemsize
+    return math.prod(_shape(argument, spec)) * np.dtype(argument.dtype).itemsize
 
 
 def _shape(argument: SerialArgument, spec: SerialSpec) -> tuple[int, ...]:
