@@ -306,12 +306,12 @@ class Bench:
         for label, disabled in (("full", ()), ("without poison and own_memory", ("poison", "own_memory"))):
             policy = POLICY.model_copy(update={"disabled": disabled})
             paid = asyncio.run(self.paid(chosen, policy, filters=not disabled))
-            told[label] = {"tried": len(paid), "paid": sum(value > 0 for value in paid)}
+            told[label] = {"tried": len(paid), "paid_as_right": sum(paid)}
         self.book.put(cheats=told)
         self.say(f"cheats: {told}")
 
-    async def paid(self, chosen: Sequence[Sample], policy: Policy, *, filters: bool) -> list[float]:
-        """Rewards of kernels that write nothing and of ones that leave the work to PyTorch."""
+    async def paid(self, chosen: Sequence[Sample], policy: Policy, *, filters: bool) -> list[bool]:
+        """Whether they pass for right: kernels that write nothing and of ones that leave the work to PyTorch."""
         judges = open_judges(Suppliers(), policy, self.o.workers)
         settings = Settings(reward="frontend", effort="verify", filters=filters)
         try:
@@ -319,7 +319,7 @@ class Bench:
             environment = Environment(tasks, judges, settings)
             episodes = [(a, text) for a in tasks for text in hacks(a.task.source.source)]
             found = [await environment.begin(a).step(fenced(text, "python")) for a, text in episodes]
-            return [one.reward for one in found if one.reward is not None]
+            return [is_right(one.info["attempt"].evaluation) for one in found if one.reward is not None]
         finally:
             await judges.close()
 
