@@ -1,119 +1,158 @@
-"""Searches replayed over a table of judged states: `python benchmarks/graph_search.py FILE.jsonl --out FILE.json`.
+"""Searches replayed over tables of judged states, so that a thousand of them take no device.
 
-FILE.jsonl is what `graph_trajectories.py judge` wrote. Every state of a task's reachable graph was judged once; a search
-asks the table instead of the referee, so that a thousand of them take no device. Compared are Monte Carlo graph search, a
-random walk and enumeration at equal numbers of evaluations, as the best speedup found over the best there is; between two
-navigators the geometric mean over tasks, with a bootstrap interval over tasks and seeds. The second pass begins with the
-weights of a first one: on the same table, or on another workload's (`--second FILE.jsonl`). The graph of a task has its own
-steps alone; gains in it are not looked at, for they are what is searched for.
+`python benchmarks/graph_search.py measured FILE.jsonl [--second FILE.jsonl] --out FILE.json` replays on what
+`graph_trajectories.py judge` wrote; `python benchmarks/graph_search.py drawn --out FILE.json` on made-up effects
+(`graph_tables.py`). Every variant below asks the table instead of the referee, at equal numbers of evaluations. Reported are
+the share of the best speedup there is that a variant has found, and by what factor `mcgs` is ahead of another variant: the
+geometric mean over tasks, with a bootstrap interval over tasks and seeds.
+
+The second pass begins with the weights of a first one, on effects that the weights have not seen: those of other sizes. It
+is asked how many evaluations it takes to the best that a search without weights finds there with the whole budget.
 """
 
 import argparse
 import json
 import math
+import os
+import platform
 import random
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from graph_trajectories import Family, Row, families
+import pydantic
+from graph_tables import Table, cubes, drawn, measured
+from graph_trajectories import Row
 from pydantic import JsonValue
 
-from kernelwright.engine.graph_build import family_of
 from kernelwright.feedback.describe import describe
-from kernelwright.knowledge.graph.merge import merged
-from kernelwright.knowledge.graph.switched import trajectories
-from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, WorkedStep
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.rewrite import rewritten
-from kernelwright.records.technique_graph import GraphScope, Judged, TechniqueGraph, code_id
+from kernelwright.records.technique_graph import START, Judged, code_id
+from kernelwright.reward.table import find_reward
 from kernelwright.search.regraph import ReGraph, ReGraphConfig
 from kernelwright.search.strategy import Limits
 from kernelwright.store.files import open_lines, write_whole
 from kernelwright.testing.samples import sample_attempt
+from kernelwright.version import __version__
 
-NAVIGATORS = ("mcgs", "random", "enumerate")
-BUDGETS = (4, 6, 8, 12, 16, 32, 64)
+BUDGETS = (4, 8, 16, 32, 64)
 CONFIDENCE = 0.99
 DRAWS = 2000
 
 
-class Table(NamedTuple):
-    """One task in one language, with a verdict for every state."""
+class Variant(NamedTuple):
+    """A way of searching: options of the strategy, and what is taken from it."""
 
-    name: str
-    scope: GraphScope
-    verdicts: dict[str, Judged]
-
-    @property
-    def best(self) -> float:
-        """The largest speedup that there is."""
-        return max(v.speedup[0] for v in self.verdicts.values() if v.right and v.speedup is not None)
-
-
-def tables(rows: Sequence[Row], workload: str = "") -> Iterator[Table]:
-    """Every switched source whose states were all judged."""
-    judged = {row.code: row.judged for row in rows}
-    for family in families(workload=workload):
-        codes = {code_id(family.source.code(state, family.task.sizes)) for state in family.source.states}
-        if codes <= judged.keys() and any(judged[code].speedup for code in codes):
-            yield _table(family, {code: judged[code] for code in codes}, rows[0].device)
+    options: Mapping[str, JsonValue]
+    feedback: bool = True
+    """Whether rewards are passed on; else every kernel is worth the same."""
+    examples: bool = True
+    """Whether a step's example is known before it is written: that it fits, and what it will make."""
+    chooses: Literal["", "chance", "table"] = ""
+    """Of the navigator `llm`: a model that picks any step that it is offered, or one that knows the best of them."""
 
 
-def _table(family: Family, judged: dict[str, Judged], device: str) -> Table:
-    graph, operations = TechniqueGraph(), family_of(family.task)
-    known = {code: found.model_copy(update={"speedup": None, "device": ""}) for code, found in judged.items()}
-    language = ""
-    for way in trajectories(family.source, family.task.serial, operations, family.kind, family.task.sizes):
-        graph, language = merged(graph, way, known), way.language
-    scope = GraphScope(
-        graph=graph, root=family.task.serial, kind=family.kind, language=language, family=operations, device=device,
-        sizes=family.task.sizes,
-    )  # fmt: skip
-    return Table(family.file.name, scope, judged)
+VARIANTS = {
+    "mcgs": Variant({}),
+    "random": Variant({"navigator": "random"}),
+    "enumerate": Variant({"navigator": "enumerate"}),
+    "llm, by chance": Variant({"navigator": "llm"}, chooses="chance"),
+    "llm, all-knowing": Variant({"navigator": "llm"}, chooses="table"),
+    "mcgs, rewards as they are": Variant({"scale": "raw"}),
+    "mcgs without feedback": Variant({}, feedback=False),
+    "mcgs without examples": Variant({"examples": False}, examples=False),
+}
+Curves = dict[str, dict[str, list[list[float]]]]
+"""By task and variant, for each seed the best speedup after each evaluation."""
 
 
-def searched(table: Table, navigator: str, seed: int, state: JsonValue = None) -> tuple[list[float], ReGraph]:
-    """The best speedup after each evaluation, and the strategy as it ended."""
-    budget = max(BUDGETS)
-    strategy = ReGraphConfig.model_validate({"navigator": navigator, "seed": seed}).make(
-        Limits(proposals=budget, scope=table.scope)
-    )
-    if state is not None:
-        strategy.restore(state)
-    attempts: list[Attempt] = []
-    curve: list[float] = []
-    while len(curve) < budget and (asked := strategy.ask(1)):
-        made = _attempt(table, asked[0], attempts)
-        if made is not None:
-            attempts.append(made)
-            reward = _reward(table.verdicts[code_id(made.proposal.candidate.source)])
-            strategy.tell(made, describe(made, None, None, reward=reward))
-        strategy.closed(asked[0])
-        curve.append(strategy.best_speedup)
-    return curve, strategy
+class Replay:
+    """One search on a table."""
+
+    def __init__(self, table: Table, variant: Variant, seed: int, weights: JsonValue = None) -> None:
+        self.table, self.variant, self.curve = table, variant, list[float]()
+        self._draw, self._attempts = random.Random(f"model {seed}"), list[Attempt]()
+        scope = table.scope if variant.examples else table.scope.model_copy(update={"writer": "model"})
+        config = ReGraphConfig.model_validate({**variant.options, "seed": seed})
+        self.strategy: ReGraph = config.make(Limits(proposals=max(BUDGETS), scope=scope))
+        if weights is not None:
+            self.strategy.restore(weights)
+
+    def play(self, budget: int) -> "Replay":
+        """Search until the budget or the graph is at its end."""
+        while len(self.curve) < budget and (asked := self.strategy.ask(1)):
+            made = self._attempt(asked[0])
+            if made is not None:
+                self._attempts.append(made)
+                reward = find_reward("regraph")(made.evaluation, None, None) if self.variant.feedback else 0.0
+                self.strategy.tell(made, describe(made, None, None, reward=reward))
+            self.strategy.closed(asked[0])
+            self.curve.append(self.strategy.best_speedup)
+        return self
+
+    def _attempt(self, asked: ProposalRequest) -> Attempt | None:
+        parent = self._attempts[asked.parents[0]] if asked.parents else None
+        source = parent.proposal.candidate.source if parent else self.table.scope.root
+        made, technique = self._written(asked, source, parent.proposal.technique if parent else START)
+        if made is None or code_id(made) not in self.table.verdicts:
+            return None
+        found, number = self.table.verdicts[code_id(made)], len(self._attempts)
+        sample = sample_attempt(number, found.outcome, _speedup(found))
+        candidate = Candidate(language=self.table.scope.language, source=made)
+        proposal = Proposal(candidate=candidate, technique=technique)
+        return Attempt(
+            number=number, proposal_request=asked, proposal=proposal, evaluation=sample.evaluation, cost=Cost()
+        )
+
+    def _written(self, asked: ProposalRequest, source: str, last: str) -> tuple[str | None, str]:
+        """What becomes of a step: the code, and the technique that was applied."""
+        steps = asked.steps if self.variant.examples else self._tried(last, asked.hint)
+        made = [(step, rewritten(step, source, self.table.scope.sizes)) for step in steps]
+        if self.variant.chooses == "table":
+            step, code = max(made, key=lambda one: self._worth(one[1]))
+        elif self.variant.chooses == "chance":
+            step, code = self._draw.choice(made)
+        else:
+            step, code = next((one for one in made if one[1] is not None), made[0])
+        return code, step.technique
+
+    def _worth(self, made: str | None) -> float:
+        found = self.table.verdicts.get(code_id(made)) if made else None
+        return _speedup(found) if found and found.right else 0.0
+
+    def _tried(self, last: str, technique: str) -> tuple[WorkedStep, ...]:
+        """What a writer without examples may do: the technique, if it can be applied to this code at all."""
+        graph = self.table.scope.graph
+        return tuple(
+            WorkedStep(
+                technique=technique, think="", language=e.language, before=graph.codes[e.before],
+                after=graph.codes[e.after], sizes=e.sizes,
+            )
+            for e in graph.by_key[f"{last}>{technique}"].examples
+        )  # fmt: skip
 
 
-def _attempt(table: Table, asked: ProposalRequest, attempts: Sequence[Attempt]) -> Attempt | None:
-    source = attempts[asked.parents[0]].proposal.candidate.source if asked.parents else table.scope.root
-    made = rewritten(asked.steps[0], source, table.scope.sizes)
-    if made is None or code_id(made) not in table.verdicts:
-        return None
-    found = table.verdicts[code_id(made)]
-    sample = sample_attempt(len(attempts), found.outcome, found.speedup[0] if found.speedup else 1.0)
-    proposal = Proposal(candidate=Candidate(language=table.scope.language, source=made))
-    return Attempt(
-        number=len(attempts), proposal_request=asked, proposal=proposal, evaluation=sample.evaluation, cost=Cost()
-    )
+def _speedup(found: Judged) -> float:
+    return found.speedup[0] if found.speedup else 1.0
 
 
-def _reward(found: Judged) -> float:
-    if not found.right:
-        return -1.0
-    speedup = found.speedup[0] if found.speedup else 1.0
-    return speedup if speedup >= 1.0 else speedup - 1.0
+# --- many of them -----------------------------------------------------------------------------------------------------
+
+
+def curves_of(table: Table, seeds: int, budget: int) -> dict[str, list[list[float]]]:
+    """Every variant's curves on one table."""
+    return {
+        name: [Replay(table, variant, seed).play(budget).curve for seed in range(seeds)]
+        for name, variant in VARIANTS.items()
+    }
 
 
 def at(curve: Sequence[float], budget: int) -> float:
@@ -121,55 +160,76 @@ def at(curve: Sequence[float], budget: int) -> float:
     return curve[min(budget, len(curve)) - 1] if curve else 1.0
 
 
-Curves = dict[str, dict[str, list[list[float]]]]
-"""By task and navigator, a curve for each seed."""
-
-
-def compared(curves: Curves, other: str, budget: int) -> dict[str, float]:
-    """How many times as fast a kernel `mcgs` has found as another navigator has: geometric mean with its interval."""
-    draw, tasks = random.Random(0), sorted(curves)
-
-    def ratio(task: str, seeds: Sequence[int]) -> float:
-        ours, theirs = (fmean(math.log(at(curves[task][n][i], budget)) for i in seeds) for n in ("mcgs", other))
-        return ours - theirs
-
-    count = len(next(iter(curves.values()))["mcgs"])
-    everyone = range(count)
-    means = []
-    cached = {task: [ratio(task, [i]) for i in everyone] for task in tasks}
-    for _ in range(DRAWS):
-        chosen = draw.choices(tasks, k=len(tasks))
-        means.append(fmean(fmean(draw.choices(cached[task], k=min(count, 50))) for task in chosen))
-    means.sort()
-    tail = (1 - CONFIDENCE) / 2
-    low, high = means[int(tail * DRAWS)], means[int((1 - tail) * DRAWS) - 1]
-    middle = fmean(fmean(cached[task]) for task in tasks)
-    return {"ratio": math.exp(middle), "low": math.exp(low), "high": math.exp(high)}
-
-
 def until(curve: Sequence[float], wanted: float) -> int:
     """Evaluations until a search had found something as fast; one more than it made where it never did."""
     return next((i for i, value in enumerate(curve, 1) if value >= wanted * 0.999), len(curve) + 1)
 
 
-def second_pass(first: Sequence[Table], second: Sequence[Table], seeds: int) -> list[dict[str, JsonValue]]:
-    """Evaluations to the best of a pass without weights, and of one with a first pass's."""
-    rows: list[dict[str, JsonValue]] = []
-    by_name = {table.name: table for table in second}
-    for table in (t for t in first if t.name in by_name):
-        cold, warm = [], []
-        target = by_name[table.name]
-        for seed in range(seeds):
-            learned = searched(table, "mcgs", seed)[1].state()
-            cold.append(until(searched(target, "mcgs", seed + 10_000)[0], target.best))
-            warm.append(until(searched(target, "mcgs", seed + 10_000, learned)[0], target.best))
-        rows.append({"task": table.name, "without": fmean(cold), "with": fmean(warm)})
-    return rows
+def ahead(curves: Curves, other: str, budget: int) -> dict[str, JsonValue]:
+    """How many times as fast a kernel `mcgs` has found as another variant has."""
+
+    def logs(task: str) -> list[float]:
+        pairs = zip(curves[task]["mcgs"], curves[task][other], strict=True)
+        return [math.log(at(ours, budget) / at(theirs, budget)) for ours, theirs in pairs]
+
+    return interval({task: logs(task) for task in curves})
 
 
-def _share(tables: Sequence[Table], curves: Curves, navigator: str, budget: int) -> float:
-    """Of the best speedup that there is, what a search has found: the mean over tasks and seeds."""
-    return fmean(at(curve, budget) / table.best for table in tables for curve in curves[table.name][navigator])
+def interval(by_task: Mapping[str, Sequence[float]]) -> dict[str, JsonValue]:
+    """The geometric mean of ratios whose logarithms are given, with a bootstrap interval over tasks and seeds."""
+    draw, tasks, means = random.Random(0), sorted(by_task), []
+    for _ in range(DRAWS):
+        chosen = draw.choices(tasks, k=len(tasks))
+        means.append(fmean(fmean(draw.choices(by_task[t], k=min(50, len(by_task[t])))) for t in chosen))
+    means.sort()
+    tail = int((1 - CONFIDENCE) / 2 * DRAWS)
+    middle = fmean(fmean(values) for values in by_task.values())
+    return {"ratio": math.exp(middle), "low": math.exp(means[tail]), "high": math.exp(means[-tail - 1])}
+
+
+def second_pass(tables: tuple[Table, Table], seeds: int, budget: int) -> list[tuple[int, int, int]]:
+    """For each seed, evaluations to a search's own best without weights, with a first pass's, and with them switched off."""
+    seen, unseen = tables
+    found = []
+    for seed in range(seeds):
+        weights = Replay(seen, VARIANTS["mcgs"], seed).play(budget).strategy.state()
+        cold = Replay(unseen, VARIANTS["mcgs"], seed).play(budget).curve
+        warm = Replay(unseen, VARIANTS["mcgs"], seed + seeds, weights).play(budget).curve
+        other = Replay(unseen, Variant({"weights": False}), seed + seeds, weights).play(budget).curve
+        found.append(tuple(until(curve, cold[-1]) for curve in (cold, warm, other)))
+    return found
+
+
+def _second(pairs: Sequence[tuple[Table, Table]], found: Iterable[list[tuple[int, int, int]]]) -> dict[str, JsonValue]:
+    by_task = {seen.name: rows for (seen, _), rows in zip(pairs, found, strict=True)}
+    shares = {task: [math.log(warm / cold) for cold, warm, _ in rows] for task, rows in by_task.items()}
+    mean = {
+        word: fmean(fmean(row[i] for row in rows) for rows in by_task.values())
+        for i, word in enumerate(("cold", "with weights", "weights off"))
+    }
+    return {"evaluations": dict(mean), "with weights over cold": interval(shares)}
+
+
+def report(
+    first: Sequence[Table], pairs: Sequence[tuple[Table, Table]], seeds: int, budget: int
+) -> dict[str, JsonValue]:
+    """All figures of one set of tables; the second pass goes from the one of a pair to the other."""
+    with ProcessPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
+        found = list(pool.map(partial(curves_of, seeds=seeds, budget=budget), first))
+        passes = list(pool.map(partial(second_pass, seeds=seeds, budget=budget), pairs))
+    curves: Curves = {table.name: made for table, made in zip(first, found, strict=True)}
+    budgets = [b for b in BUDGETS if b <= budget]
+    return {
+        "seeds": seeds,
+        "tables": {t.name: {"states": len(t.verdicts), "best": t.best} for t in first},
+        "share of the best": {str(b): {name: _share(first, curves, name, b) for name in VARIANTS} for b in budgets},
+        "mcgs over": {str(b): {n: ahead(curves, n, b) for n in VARIANTS if n != "mcgs"} for b in budgets},
+        **({"second pass": _second(pairs, passes)} if pairs else {}),
+    }
+
+
+def _share(tables: Sequence[Table], curves: Curves, variant: str, budget: int) -> float:
+    return fmean(at(curve, budget) / table.best for table in tables for curve in curves[table.name][variant])
 
 
 def _read(file: Path) -> list[Row]:
@@ -177,33 +237,52 @@ def _read(file: Path) -> list[Row]:
         return lines.read()
 
 
+def _head() -> dict[str, JsonValue]:
+    asked = ["git", "rev-parse", "--short=12", "HEAD"]
+    commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    return {
+        "versions": {"kernelwright": __version__, "python": platform.python_version(), "pydantic": pydantic.VERSION},
+        "commit": os.environ.get("KERNELWRIGHT_COMMIT") or commit or "unknown",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _measured(given: argparse.Namespace) -> dict[str, JsonValue]:
+    rows = _read(given.states)
+    first = list(measured(rows, given.workload))
+    if not first:
+        raise SystemExit(f"{given.states} has no task whose states were all judged")
+    second = {table.name: table for table in measured(_read(given.second), "small")} if given.second else {}
+    pairs = [(table, second[table.name]) for table in first if table.name in second]
+    return {"device": rows[0].device, **report(first, pairs, given.seeds, given.budget)}
+
+
+def _drawn(given: argparse.Namespace) -> dict[str, JsonValue]:
+    """Two sets: the graphs of the tasks, which a budget of 16 exhausts, and cubes of 256 states."""
+    sets = {"tasks": (list(drawn()), 16), "cubes": (list(cubes(given.cubes, 8)), given.budget)}
+    found = {
+        word: report([pair[0] for pair in pairs], pairs, given.seeds, most) for word, (pairs, most) in sets.items()
+    }
+    return {"device": "none: effects are made up", **found}
+
+
 def main() -> int:
     """Replay, and write what came of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("states", type=Path)
-    parser.add_argument("--second", type=Path, help="states at the workload `small`")
-    parser.add_argument("--seeds", type=int, default=1000)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--workload", default="")
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    for kind in ("measured", "drawn"):
+        one = kinds.add_parser(kind)
+        one.add_argument("--seeds", type=int, default=1000 if kind == "measured" else 40)
+        one.add_argument("--budget", type=int, default=max(BUDGETS))
+        one.add_argument("--out", type=Path, required=True)
+    kinds.choices["measured"].add_argument("states", type=Path)
+    kinds.choices["measured"].add_argument("--second", type=Path, help="states at the workload `small`")
+    kinds.choices["measured"].add_argument("--workload", default="")
+    kinds.choices["drawn"].add_argument("--cubes", type=int, default=30)
     given = parser.parse_args()
-    rows = _read(given.states)
-    first = list(tables(rows, given.workload))
-    if not first:
-        parser.error(f"{given.states} has no task whose states were all judged")
-    curves: Curves = {
-        t.name: {n: [searched(t, n, s)[0] for s in range(given.seeds)] for n in NAVIGATORS} for t in first
-    }
-    second = list(tables(_read(given.second), "small")) if given.second else first
-    report: dict[str, JsonValue] = {
-        "device": rows[0].device,
-        "seeds": given.seeds,
-        "tasks": {t.name: {"states": len(t.verdicts), "best": t.best} for t in first},
-        "share": {str(b): {n: _share(first, curves, n, b) for n in NAVIGATORS} for b in BUDGETS},
-        "mcgs": {str(b): {o: compared(curves, o, b) for o in NAVIGATORS[1:]} for b in BUDGETS},
-        "second pass": second_pass(first, second, min(given.seeds, 100)),
-    }  # fmt: skip
-    write_whole(given.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    found = {**_head(), **(_measured if given.kind == "measured" else _drawn)(given)}
+    write_whole(given.out, json.dumps(found, indent=1) + "\n")
+    print(json.dumps({k: v for k, v in found.items() if k != "tables"}, indent=1))  # noqa: T201
     return 0
 
 

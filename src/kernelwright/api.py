@@ -79,7 +79,7 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.check import Check
 from kernelwright.records.feedback import Bottleneck
 from kernelwright.records.policy import Policy
-from kernelwright.report.graph_page import render_graph, svg
+from kernelwright.report.graph_page import FIGURES, render_graph, svg
 from kernelwright.report.overview import present as present_runs
 from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
@@ -340,7 +340,8 @@ def show_graph(file: Path | None, page: Path | None, picture: Path | None) -> li
         StoreError: a file cannot be written.
     """
     graph = graph_of(str(file or ""))
-    told = [(n, str(v)) for n, v in stats(graph).model_dump().items() if not isinstance(v, dict)]
+    known = stats(graph).model_dump()
+    told = [(words, str(known[name])) for name, words in FIGURES.items()]
     written = [] if page is None else [write_whole(page, render_graph(graph, told))]
     return written if picture is None else [*written, write_whole(picture, svg(graph))]
 

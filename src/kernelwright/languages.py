@@ -76,6 +76,8 @@ class Language(_Data):
     """Pattern that every source of it has."""
     marks: str = ""
     """Pattern by which a module is told from those of other languages."""
+    own_work: str = ""
+    """Pattern of what a text needs to compute anything without PyTorch's operators; empty: every source does."""
     calling: str
     """How the referee calls a kernel, in words."""
     linkage: str = ""
@@ -111,6 +113,10 @@ class Language(_Data):
         blocks = [_outline(code[opening.end() :]) for opening in islice(_BLOCK.finditer(code), MOST_BLOCKS)]
         found = [*_EXTERN.findall(code), *(function for block in blocks for function in _functions(block))]
         return sorted({name for before, name in found if not re.search(r"__(?:global|device)__", before)})
+
+    def leaves_all(self, source: str) -> bool:
+        """Whether nothing in a text computes by itself: it has no kernel of its own."""
+        return bool(self.own_work) and not re.search(self.own_work, COMMENTS[self.syntax].sub("", source))
 
     def tells(self, source: str) -> bool:
         """Whether a text has what only this language has, among those with its ending."""

@@ -84,4 +84,5 @@ def test_what_holds_for_some_elements_is_not_taken_for_all(judged):
     honest = judged(RELU, SAME)
     assert honest.outcome == "measured", honest
     found = judged(RELU, PEEKING)
-    assert (found.outcome, found.because) == ("incorrect", "value")
+    assert found.outcome == "incorrect"
+    assert found.because in ("value", "timed_output"), "which of the two it is the drawn places of the signs decide"

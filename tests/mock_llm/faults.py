@@ -67,9 +67,9 @@ class Faults(Record):
             None,
         )
 
-    def passing(self, seed: int, request: str, before: int) -> Transport | None:
+    def passing(self, seed: int, chance: str, before: int) -> Transport | None:
         """The fault of transport that a request draws; none when it was sent before."""
-        draw = drawn(seed, "transport", request)
+        draw = drawn(seed, "transport", chance)
         if before or not self.transport_kinds or draw.random() >= self.transport_rate:
             return None
         return draw.choice(self.transport_kinds)
@@ -78,3 +78,14 @@ class Faults(Record):
 def drawn(seed: int, *about: str) -> random.Random:
     """Chance that is fixed by a seed and by what it is about."""
     return random.Random(int(identity("drill", {"seed": seed, "about": list(about)}), 16))
+
+
+class Chance:
+    """The draws of one answer: each purpose has its own, so that how much one draws moves no other."""
+
+    def __init__(self, seed: int, about: str) -> None:
+        self._seed, self._about = seed, about
+
+    def of(self, purpose: str) -> random.Random:
+        """The draws for one purpose, always from the beginning."""
+        return drawn(self._seed, purpose, self._about)

@@ -1,7 +1,10 @@
-"""The model behind the server: a request in, an answer out, and the same answer for the same request."""
+"""The model behind the server: a request in, an answer out, and the same answer for the same request.
+
+Chance never depends on how a prompt is worded, only on the request's seed and the dialogue's step: other words with the
+same facts have the same answer.
+"""
 
 import hashlib
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -11,7 +14,7 @@ from kernelwright.records.task import Task
 from mock_llm import adviser
 from mock_llm.answer import LABEL, WRAPPED, Answer, Toolbox, cut_calls, kernel_text, wrapped
 from mock_llm.breakage import Fault, broken
-from mock_llm.faults import BROKEN, Broken, Content, Faults, Wrapped, drawn
+from mock_llm.faults import BROKEN, Broken, Chance, Content, Faults, Wrapped
 from mock_llm.handicaps import eased
 from mock_llm.prompt import Prompt
 from mock_llm.writer import TaskWriter, words, writers
@@ -83,9 +86,9 @@ class MockModel:
         self._seed, self._faults = seed, faults
         self._ledger = Ledger()
 
-    def answer(self, prompt: Prompt, request: str, tools: Toolbox) -> Answer:
-        """The answer to a request, of which `request` is the hash."""
-        draw = drawn(self._seed, "content", request)
+    def answer(self, prompt: Prompt, chance: str, tools: Toolbox) -> Answer:
+        """The answer to a request; `chance` is what its draws are fixed by."""
+        draw = Chance(self._seed, chance)
         match prompt.role:
             case "judge-repair":
                 return self._advice(prompt.role, adviser.repair(prompt), draw)
@@ -96,23 +99,24 @@ class MockModel:
             case "coder" | "agent":
                 return self._kernel(prompt, draw, tools)
 
-    def _advice(self, role: str, text: str, draw: random.Random) -> Answer:
+    def _advice(self, role: str, text: str, draw: Chance) -> Answer:
         found = Answer(role, "advice", text)
-        if draw.random() >= self._faults.advice_rate:
+        luck = draw.of("advice")
+        if luck.random() >= self._faults.advice_rate:
             return found
-        kind = draw.choice(ADVICE)
+        kind = luck.choice(ADVICE)
         cut = replace(found, text=text[: len(text) // 2], finish="length", fault=kind)
         return cut if kind == "truncated" else wrapped(found, "", "", kind)
 
     # Kernels.
 
-    def _kernel(self, prompt: Prompt, draw: random.Random, tools: Toolbox) -> Answer:
+    def _kernel(self, prompt: Prompt, draw: Chance, tools: Toolbox) -> Answer:
         writer = self._writer(prompt)
         if writer is None:
             return Answer(prompt.role, "lost", LOST)
         known = self._known(prompt, writer)
         if prompt.tools:
-            call = tools.before(prompt, known.source if known else "", draw)
+            call = tools.before(prompt, known.source if known else "", draw.of("look-up"))
             if call is not None:
                 return Answer(prompt.role, call.name, calls=(call,), finish="tool_calls")
         step = self._step(prompt, writer, known, draw)
@@ -137,19 +141,20 @@ class MockModel:
                 at_hand = Known(source, issued, number)
         return at_hand
 
-    def _step(self, prompt: Prompt, writer: TaskWriter, known: Known | None, draw: random.Random) -> Step:
+    def _step(self, prompt: Prompt, writer: TaskWriter, known: Known | None, draw: Chance) -> Step:
         if known is None:
-            names = [h.name for h in writer.handicaps]
-            return Step("seed", tuple(draw.sample(names, min(draw.choice(FIRST), len(names)))))
+            names, luck = [h.name for h in writer.handicaps], draw.of("handicaps")
+            return Step("seed", tuple(luck.sample(names, min(luck.choice(FIRST), len(names)))))
         fault = known.issued.fault
         if fault is not None and not prompt.proves_right(known.since):
             if prompt.shows(fault, known.since):
                 return Step("mended", known.issued.handicaps, sure=True)
-            other = draw.choice((fault.kind, draw.choice(BROKEN)))
+            luck = draw.of("unmended")
+            other = luck.choice((fault.kind, luck.choice(BROKEN)))
             return Step("unmended", known.issued.handicaps, other, sure=True)
         return self._improved(prompt, writer, known, draw)
 
-    def _improved(self, prompt: Prompt, writer: TaskWriter, known: Known, draw: random.Random) -> Step:
+    def _improved(self, prompt: Prompt, writer: TaskWriter, known: Known, draw: Chance) -> Step:
         """One handicap less where its bottleneck is named; otherwise as many as before."""
         present = known.issued.handicaps
         if not present:
@@ -160,17 +165,18 @@ class MockModel:
         absent = [h.name for h in writer.handicaps if h.name not in present]
         if not absent:
             return Step("sideways", present)
-        out = draw.choice(present)
-        return Step("sideways", (*(n for n in present if n != out), draw.choice(absent)))
+        luck = draw.of("handicaps")
+        out = luck.choice(present)
+        return Step("sideways", (*(n for n in present if n != out), luck.choice(absent)))
 
-    def _made(self, prompt: Prompt, writer: TaskWriter, step: Step, draw: random.Random, tools: Toolbox) -> Answer:
+    def _made(self, prompt: Prompt, writer: TaskWriter, step: Step, draw: Chance, tools: Toolbox) -> Answer:
         """The step's kernel, with a fault where one is drawn."""
         kind = self._drawn_fault(step, draw)
         handicaps = step.handicaps
         if kind == "slow":
             handicaps = (*handicaps, *[h.name for h in writer.handicaps if h.name not in handicaps][:1])
         source, fault = writer.kernel(handicaps), None
-        spoiled = broken(source, writer.tag == "cpp", kind, draw) if kind in BROKEN else None
+        spoiled = broken(source, writer.tag == "cpp", kind, draw.of("place")) if kind in BROKEN else None
         if spoiled is not None:
             source, fault = spoiled
         self._ledger.keep(source, Issued(writer.task.id, handicaps, fault))
@@ -178,14 +184,15 @@ class MockModel:
         found = Answer(prompt.role, step.kind, fault=told)
         if prompt.tools:
             done = not handicaps and fault is None and step.kind == "best"
-            call = (None if done else tools.looking(source, draw)) or tools.handing(source, done)
+            call = (None if done else tools.looking(source, draw.of("compile"))) or tools.handing(source, done)
             found = replace(found, calls=(call,), finish="tool_calls")
             return cut_calls(found, kind) if kind in WRAPPED else found
         if kind in WRAPPED:
             return wrapped(found, source, writer.tag, kind)
         return replace(found, text=kernel_text(source, writer.tag, LABEL))
 
-    def _drawn_fault(self, step: Step, draw: random.Random) -> Content | None:
+    def _drawn_fault(self, step: Step, draw: Chance) -> Content | None:
         if step.sure:
             return step.fault
-        return draw.choice(self._faults.kinds) if self._faults.kinds and draw.random() < self._faults.rate else None
+        luck = draw.of("fault")
+        return luck.choice(self._faults.kinds) if self._faults.kinds and luck.random() < self._faults.rate else None

@@ -202,8 +202,8 @@ class MockLLMServer:
     def _answer(self, arrival: Arrival, asked: wire.Asked) -> Sent:
         role = asked.prompt.role
         fault = self.faults.scripted(arrival.number, role, arrival.of_role)
-        fault = fault or self.faults.passing(self._seed, asked.request, arrival.before)
-        answer = self._model.answer(asked.prompt, asked.request, asked.tools)
+        fault = fault or self.faults.passing(self._seed, asked.chance, arrival.before)
+        answer = self._model.answer(asked.prompt, asked.chance, asked.tools)
         body = wire.completion(answer, asked)
         if fault is None:
             self._record.serve(Served.of(arrival, asked, answer.kind, fault=answer.fault).with_usage(body))

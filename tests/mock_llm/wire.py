@@ -25,6 +25,8 @@ class Asked(NamedTuple):
     tools: Toolbox
     request: str
     """Hash of all that was asked."""
+    chance: str
+    """What chance is drawn by: the request's seed with the dialogue's step; without a seed, all that was asked."""
     model: str
     parameters: frozenset[str]
     """Names of the parameters that were given."""
@@ -54,10 +56,13 @@ def read(raw: bytes) -> Asked:
     tools = _tools(found.get("tools"))
     limit = next((v for k in ("max_completion_tokens", "max_tokens") if isinstance(v := found.get(k), int)), 0)
     canonical = json.dumps(found, sort_keys=True, separators=(",", ":"))
+    request = hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    prompt, seed = Prompt(turns, bool(tools)), found.get("seed")
     return Asked(
-        prompt=Prompt(turns, bool(tools)),
+        prompt=prompt,
         tools=tools,
-        request=hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        request=request,
+        chance=request if seed is None else f"{prompt.role} {seed} {len(turns)}",
         model=str(found.get("model", "")),
         parameters=frozenset(k for k, v in found.items() if v is not None),
         max_tokens=max(0, limit),

@@ -38,10 +38,10 @@ CONTENT = ("undeclared", "wrong_constant", "prose", "refusal", "truncated", "jso
 """What is wrong with every second kernel: prose and refusals make the writer be asked again."""
 
 SCENARIOS = {
-    "cudaforge": (14, {"strategy": {"name": "cudaforge"}, "budget": {"proposals": 5}}),
-    "fsr": (14, {"strategy": {"name": "fsr", "n": 3, "depth": 2, "repair_limit": 1}, "budget": {"proposals": 9}}),
-    "agent": (40, {"strategy": {"name": "tritongym", "workflow": "agent"}, "budget": {"proposals": 4}}),
-    "reflective": (16, {"strategy": {"name": "tritongym", "workflow": "reflective"}, "budget": {"proposals": 4}}),
+    "cudaforge": (24, {"strategy": {"name": "cudaforge"}, "budget": {"proposals": 5}}),
+    "fsr": (19, {"strategy": {"name": "fsr", "n": 3, "depth": 2, "repair_limit": 1}, "budget": {"proposals": 9}}),
+    "agent": (10, {"strategy": {"name": "tritongym", "workflow": "agent"}, "budget": {"proposals": 4}}),
+    "reflective": (12, {"strategy": {"name": "tritongym", "workflow": "reflective"}, "budget": {"proposals": 4}}),
     "frontend_midend": (3, {"strategy": {"name": "frontend_midend"}, "budget": {"proposals": 4}}),
     "direct": (4, {"strategy": {"name": "direct", "n": 4}, "budget": {"proposals": 4}, "in_flight": 2}),
 }

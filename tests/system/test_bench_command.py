@@ -64,6 +64,7 @@ def recorded(folder):
     return {name: cell for name, cell in found.items() if cell.steps}
 
 
+@pytest.mark.matrix
 @pytest.mark.timeout(LIMIT_S)
 def test_a_killed_bench_goes_on_with_its_half_finished_run(folder):
     first = begin(folder)

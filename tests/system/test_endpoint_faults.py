@@ -32,13 +32,13 @@ from lanes import sampled
 from mock_llm import At
 from mock_llm.faults import TRANSPORT
 
-CALLS = {"cudaforge": 10, "fsr": 11, "agent": 11, "reflective": 6, "frontend_midend": 7, "direct": 6}
+CALLS = {"cudaforge": 10, "fsr": 11, "agent": 11, "reflective": 6, "frontend_midend": 5, "direct": 6}
 """Of each scenario when nobody disturbs it."""
 PASSING = tuple(kind for kind in TRANSPORT if kind != "404")
 STEPS = {
-    "cudaforge": {"seed": 0, "judge": 1, "asked again": 3, "improve": 4, "last": 9},
-    "fsr": {"sibling": 1, "kept": 4, "last": 10},
-    "agent": {"tool call": 0, "tool result": 1, "verdict": 4, "last": 10},
+    "cudaforge": {"seed": 0, "judge": 1, "improve": 2, "asked again": 7, "last": 9},
+    "fsr": {"sibling": 1, "kept": 5, "last": 10},
+    "agent": {"tool call": 0, "tool result": 1, "verdict": 3, "last": 10},
     "reflective": {"reflector": 2, "last": 5},
     "frontend_midend": {"frontend asked again": 1, "midend": 4},
     "direct": {"side by side": 1, "last": 5},

@@ -24,19 +24,19 @@ from mock_llm import Faults
 GOLDEN = Path(__file__).parent / "golden"
 REWRITE = os.environ.get("REWRITE_SNAPSHOTS") == "1"
 MISSING = re.compile(r"drill_missing_\w+")
-WRONG = "1.0625f * ("
+WRONG = "1.0625"
 FAULTS = Faults(rate=0.4, kinds=("undeclared", "wrong_constant", "prose", "slow"))
 STRATEGIES = {
-    "direct": (11, {"name": "direct", "n": 5}),
-    "fsr": (0, {"name": "fsr", "n": 2, "depth": 4, "repair_limit": 1}),
-    "cudaforge_best": (11, {"name": "cudaforge", "edit": "best"}),
+    "direct": (14, {"name": "direct", "n": 5}),
+    "fsr": (8, {"name": "fsr", "n": 2, "depth": 4, "repair_limit": 1}),
+    "cudaforge_best": (0, {"name": "cudaforge", "edit": "best"}),
     "cudaforge_current": (0, {"name": "cudaforge", "edit": "current"}),
-    "tritongym_refine": (6, {"name": "tritongym", "workflow": "refine"}),
-    "tritongym_reflective": (4, {"name": "tritongym", "workflow": "reflective", "debug_limit": 2}),
-    "tritongym_agent": (16, {"name": "tritongym", "workflow": "agent"}),
-    "tritongym_evolutionary": (18, {"name": "tritongym", "workflow": "evolutionary", "population": 3}),
-    "tritongym_one_shot": (11, {"name": "tritongym", "workflow": "one_shot", "attempts": 5}),
-    "frontend_midend": (10, {"name": "frontend_midend"}),
+    "tritongym_refine": (8, {"name": "tritongym", "workflow": "refine"}),
+    "tritongym_reflective": (0, {"name": "tritongym", "workflow": "reflective", "debug_limit": 2}),
+    "tritongym_agent": (5, {"name": "tritongym", "workflow": "agent"}),
+    "tritongym_evolutionary": (5, {"name": "tritongym", "workflow": "evolutionary", "population": 3}),
+    "tritongym_one_shot": (14, {"name": "tritongym", "workflow": "one_shot", "attempts": 5}),
+    "frontend_midend": (5, {"name": "frontend_midend"}),
 }
 """By name: the seed by which a run of ten meets what its pseudocode tells apart, and the settings."""
 
@@ -52,7 +52,7 @@ SHOWS = {
     "tritongym_one_shot": ("build_failed", "incorrect", "measured"),
     "frontend_midend": ("Not verified yet", "Kept:", "Dropped: the last edit broke", "was no faster"),
 }
-"""What each transcript is there to show. Another wording of a prompt draws other faults: choose a seed that shows it all."""
+"""What each transcript is there to show. Chance follows from the seed alone, so that no wording changes it."""
 
 
 class Clerk(ScriptedEvaluator):

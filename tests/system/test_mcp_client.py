@@ -54,8 +54,15 @@ baselines = ["eager"]
 final_baselines = []
 search_blocks = 4
 final_blocks = 4
+
+[remeasurement]
+keep_slower = true
 """
 """For what is not about times: one run below has everything that a server does by default."""
+WRITTEN = """[remeasurement]
+keep_slower = true
+"""
+"""The drop-in is written however much else the machine does meanwhile."""
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MSE = """#include <cstddef>
 extern "C" void kernel(const float* a, const float* b, float* out) {
@@ -117,6 +124,7 @@ def folder(tmp_path):
     """A folder with a task. Below one cache for all of them, so that one task's baselines are compiled once."""
     (tmp_path / "relu.py").write_text(TASK)
     (tmp_path / "brief.toml").write_text(BRIEF)
+    (tmp_path / "written.toml").write_text(WRITTEN)
     return tmp_path
 
 
@@ -143,7 +151,7 @@ def test_an_agent_works_from_a_task_to_a_receipt(folder):
         cards = await agent.call("search_techniques", query="reduction vectorise threads")
         return tools, loaded, judged, profile, cards, await agent.call("submit"), agent.told
 
-    tools, loaded, judged, profile, cards, ended, told = play(folder, scene)
+    tools, loaded, judged, profile, cards, ended, told = play(folder, scene, "--config", "written.toml")
     assert tools == {"load_task", "check_kernel", "profile_kernel", "search_techniques", "submit", "status"}
     assert loaded["signature"].startswith('extern "C" void kernel(\n    const float* in0,  // x: float32[256, 1024]')
     assert [one["outcome"] for one in judged] == ["incorrect", "build_failed", "crashed", "measured"]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "quickstart.ipynb"
@@ -18,6 +19,8 @@ def test_it_is_stored_without_outputs():
     assert all(not cell.outputs and cell.execution_count is None for cell in cells)
 
 
+@pytest.mark.quiet
+@pytest.mark.matrix
 def test_every_cell_does_what_it_says(tmp_path):
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     NotebookClient(notebook, timeout=280, resources={"metadata": {"path": str(tmp_path)}}).execute()

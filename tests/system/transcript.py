@@ -15,8 +15,8 @@ from kernelwright.records.run import Message
 from mock_llm.prompt import Message as Read
 from mock_llm.prompt import Prompt, blocks
 
-DRAWN = re.compile(r"drill_missing_[0-9a-f]+")
-"""A name that the drill draws for each kernel."""
+DRAWN = re.compile(r"(?<=drill_missing_)[0-9a-f]+|(?<=kernel\.cpp:)\d+:\d+")
+"""A name that the drill draws for each kernel, and the line of the author's text that it comes to stand in."""
 HANDICAP = re.compile(r"^  drill::", re.MULTILINE)
 FEEDBACK = re.compile(r"^(?:Compilation Failed|Functional Failure|Success|kernel\.cpp:\d+:)[^\n]{0,70}", re.MULTILINE)
 """How an attempt's feedback begins; a compiler's log stands in a prompt by itself."""
@@ -41,7 +41,7 @@ def transcript(found: Found) -> str:
             lines.append(f"  attempt {attempt.number}: {_fate(attempt)}{' -> new best' if better else ''}")
     assert found.outcome is not None
     lines.append(f"end: best is attempt {found.outcome.best}. {found.outcome.stopped}")
-    return DRAWN.sub("drill_missing_*", "\n".join(lines)) + "\n"
+    return DRAWN.sub("*", "\n".join(lines)) + "\n"
 
 
 def _step(turn: Message) -> int:

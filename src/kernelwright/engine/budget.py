@@ -8,6 +8,7 @@ from pydantic import Field
 
 from kernelwright.records.attempt import Cost
 from kernelwright.records.base import Record
+from kernelwright.search.strategy import PROPOSALS
 
 
 class Budget(Record):
@@ -16,7 +17,8 @@ class Budget(Record):
     Tokens and money are checked before each call besides (`engine/gateway/meter.py`), and hold.
     """
 
-    proposals: int = Field(default=12, ge=1)
+    proposals: int = Field(default=PROPOSALS, ge=1)
+    """Where a run's configuration names no number: as many as its strategy needs."""
     device_s: float | None = Field(default=None, gt=0)
     """Seconds of the referee's evaluations, all stages."""
     tokens: int | None = Field(default=None, gt=0)

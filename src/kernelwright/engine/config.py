@@ -7,7 +7,7 @@ is resumed. Each part's options are next to the part (`search`, `records.policy`
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
@@ -18,7 +18,7 @@ from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.pages import page
 from kernelwright.records.base import Record
-from kernelwright.records.names import LanguageName
+from kernelwright.records.names import KindName, LanguageName
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import TaskLimits
 from kernelwright.reward.table import is_reward, reward_names
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
-AUTHOR = "author"
-"""The built-in proposer, which asks no model."""
+AUTHOR, LLM = "author", "llm"
+"""The built-in proposer, which asks no model, and the one that asks models for kernels."""
 
 
 class Autotune(Record):
@@ -101,6 +101,14 @@ class RunConfig(Record):
         name = strategy.get("name") if isinstance(strategy, dict) else getattr(strategy, "name", None)
         return {**given, "reward": name if isinstance(name, str) and is_reward(name) else DEFAULT_REWARD}
 
+    @model_validator(mode="after")
+    def _own_budget(self) -> Self:
+        """The proposals that the strategy needs stand in the configuration, where nobody has named a number."""
+        if "proposals" not in self.budget.model_fields_set:
+            whole = {**self.budget.model_dump(), "proposals": self.strategy.usual_proposals()}
+            object.__setattr__(self, "budget", Budget.model_validate(whole))
+        return self
+
     @field_validator("reward")
     @classmethod
     def _reward_is_known(cls, name: str) -> str:
@@ -132,11 +140,13 @@ def _said(fault: "ErrorDetails") -> str:
     return "there is no such setting" if fault["type"] == "extra_forbidden" else fault["msg"]
 
 
-def wished(config: RunConfig, limits: TaskLimits) -> RunConfig:
-    """The configuration with the task's goal, and the strategy's own writer, where nobody gave another one."""
+def wished(config: RunConfig, limits: TaskLimits, kind: KindName) -> RunConfig:
+    """The configuration with the task's goal, and the strategy's own writer and language, where nobody gave another one."""
     wanted = config.target_us if config.target_us is not None else limits.target_us
     written = config.strategy.proposer if config.proposer == AUTHOR else ""
-    return config.model_copy(update={"target_us": wanted, "proposer": written or config.proposer})
+    proposer = written or config.proposer
+    usual = config.strategy.languages.get(kind) if proposer.partition(":")[0] == LLM else None
+    return config.model_copy(update={"target_us": wanted, "proposer": proposer, "language": config.language or usual})
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:

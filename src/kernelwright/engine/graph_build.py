@@ -6,9 +6,11 @@ be read, relabelled or judged is dropped with the reason; the others stay.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
@@ -37,6 +39,7 @@ from kernelwright.propose.llm.trajectory import Ask, reason, relabel
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.evaluation import Evaluation, Measured, is_right, speedup_over_eager
+from kernelwright.records.measure import Timing
 from kernelwright.records.task import TaskSource
 from kernelwright.records.technique import Example, Technique
 from kernelwright.records.technique_graph import (
@@ -58,6 +61,8 @@ from kernelwright.tasks.table import read_task
 
 SAVE_EVERY = 10
 """Trajectories between two writings of the graph, as in ReGraphT."""
+CONFIDENCE = 0.99
+"""Of the interval of a kernel's time."""
 
 
 @dataclass(frozen=True)
@@ -202,9 +207,18 @@ def judged_of(found: Evaluation) -> Judged:
         right=is_right(found) or found.outcome == "compiled",
         device=found.device if timed else "",
         latency_us=found.timing.latency_us if isinstance(found, Measured) else None,
+        within_us=_within(found.timing) if isinstance(found, Measured) and found.timing.clock == "device" else None,
         speedup=(ratio.median, ratio.low, ratio.high) if ratio else None,
         evidence=failure_of(found),
     )
+
+
+def _within(timing: Timing) -> tuple[float, float] | None:
+    """The sign test's interval for the median of the candidate's samples; None: there are too few of them."""
+    samples = sorted(next(arm.samples_us for arm in timing.arms if arm.name == "candidate"))
+    tails = accumulate(math.comb(len(samples), k) / 2 ** len(samples) for k in range(len(samples) // 2))
+    rank = sum(tail <= (1 - CONFIDENCE) / 2 for tail in tails)
+    return (samples[rank - 1], samples[-rank]) if rank else None
 
 
 # --- where trajectories come from ---------------------------------------------------------------------------------------

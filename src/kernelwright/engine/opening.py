@@ -14,7 +14,7 @@ from kernelwright.engine.request import OptimizeRequest
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
-from kernelwright.languages import names_for
+from kernelwright.languages import language, names_for
 from kernelwright.propose.proposer import Proposer, Selective
 from kernelwright.records.run import Environment, RunCard
 from kernelwright.records.task import Target, Task, TaskSource
@@ -36,8 +36,8 @@ def settle(request: OptimizeRequest) -> Settled:
         KernelwrightError: the file holds no task, or the target is unknown or absent.
     """
     source = request.task if isinstance(request.task, TaskSource) else read_task(request.task)
-    config = wished(request.config, source.limits)
-    target = resolve_target(request.target or source.limits.arch or None, config.place)
+    target = resolve_target(request.target or source.limits.arch or None, request.config.place)
+    config = wished(request.config, source.limits, target.kind)
     must_agree(config, target)
     return Settled(source, config, target)
 
@@ -73,11 +73,25 @@ async def open_card(settled: Settled, evaluator: Evaluator, listener: Listener, 
     Raises:
         KernelwrightError: the task is not fit, or the machine is not, or the proposer is not.
     """
+    _say_language(settled, listener)
     listener(Phase(text=f"admitting {settled.source.name} on {settled.target.name}"))
     task = await evaluator.admit(settled.source, settled.target)
     if isinstance(proposer, Selective):
         proposer.refuse(task, settled.config.language)
     return new_card(task, await evaluator.environment(), settled.config)
+
+
+def _say_language(settled: Settled, listener: Listener) -> None:
+    """Where the strategy's system decided what is written, say so, and how to have another language."""
+    config, usual = settled.config, names_for(settled.target.kind)[0]
+    own = config.strategy.languages.get(settled.target.kind)
+    if own is not None and config.language == own != usual:
+        listener(
+            Phase(
+                text=f"writing {language(own).title}, as {config.strategy.name}'s system does; "
+                f"for {language(usual).title}: --language {usual}"
+            )
+        )
 
 
 async def readmit(card: RunCard, evaluator: Evaluator, listener: Listener) -> None:

@@ -71,6 +71,8 @@ class OptimizeResult:
     report: Path
     kernel: Path | None
     """The best kernel as a drop-in module; None when nothing was right, or nothing faster than PyTorch."""
+    source: Path | None = None
+    """The best kernel as it was judged, where its language or its task allows no drop-in."""
     receipt: Path | None = None
     """The receipt of that kernel's verdict."""
     error: KernelwrightError | None = None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelwright.engine.config import RunConfig, wished
-from kernelwright.engine.events import Phase, Started
+from kernelwright.engine.events import Phase, Started, Warned
 from kernelwright.engine.gateway.meter import forecast
 from kernelwright.engine.gateway.router import open_router
 from kernelwright.engine.opening import config_of, must_fit, new_card, open_card, readmit, settle
@@ -18,8 +18,9 @@ from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, create_run, run
 from kernelwright.engine.summary import pytorch_stays, speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
-from kernelwright.errors import StoreError
+from kernelwright.errors import ProposeError, StoreError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.export.model_new import chosen, unwrap
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.task import Task
 from kernelwright.report import html, overview
@@ -91,7 +92,7 @@ async def play_in(
     Raises:
         KernelwrightError: it cannot begin or go on here.
     """
-    here, config = await evaluator.environment(task.target), wished(config, task.source.limits)
+    here, config = await evaluator.environment(task.target), wished(config, task.source.limits, task.target.kind)
     if (folder / FILE).is_file():
         store = RunStore.open(folder, writing=True)
     else:
@@ -136,18 +137,27 @@ async def play(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
 def wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
     """Write the best kernel, its receipt and the report into the run's folder."""
     best = speaker(store.attempts(), ending.outcome)
-    kernel = None if pytorch_stays(store.card, best) else _write_kernel(store, best, suppliers)
+    kernel, source = (None, None) if pytorch_stays(store.card, best) else _write_kernel(store, best, suppliers)
     claim = winner(store, ending.outcome)
     receipt = reissue(claim, store.folder / RECEIPT) if claim is not None else None
     page = write_report(store.folder, None, suppliers)
     shown = suppliers.present(store.card, store.attempts(), ending.outcome, store.messages())
-    return OptimizeResult(summarize(store), shown, page, kernel, receipt, ending.error, ending.interrupted)
+    return OptimizeResult(summarize(store), shown, page, kernel, source, receipt, ending.error, ending.interrupted)
 
 
-def _write_kernel(store: RunStore, best: Attempt | None, suppliers: Suppliers) -> Path | None:
+def _write_kernel(
+    store: RunStore, best: Attempt | None, suppliers: Suppliers
+) -> tuple[Path, None] | tuple[None, Path] | tuple[None, None]:
+    """The best kernel as a drop-in, or where it cannot be one, as it was judged; at most one of both."""
     if best is None:
-        return None
-    return write_whole(store.folder / KERNEL, suppliers.wrap(store.card.task, best.proposal.candidate))
+        return None, None
+    candidate = best.proposal.candidate
+    try:
+        return write_whole(store.folder / KERNEL, suppliers.wrap(store.card.task, candidate)), None
+    except ProposeError as error:
+        file = write_whole(store.folder / f"kernel{candidate.suffix}", chosen(candidate))
+        suppliers.listener(Warned(text=f"no drop-in is written: {error}; the kernel is in {file}"))
+        return None, file
 
 
 def write_report(folder: Path, file: Path | None, suppliers: Suppliers) -> Path:
@@ -214,7 +224,8 @@ def stored(folder: Path) -> StoredRun:
 
 def _files(folder: Path) -> Files:
     there = {name: str(folder / name) for name in (KERNEL, RECEIPT) if (folder / name).is_file()}
-    return Files(kernel=there.get(KERNEL, ""), receipt=there.get(RECEIPT, ""))
+    guarded = KERNEL in there and unwrap((folder / KERNEL).read_text("utf-8")) is not None
+    return Files(kernel=there.get(KERNEL, ""), receipt=there.get(RECEIPT, ""), guarded=guarded)
 
 
 def write_experience(folders: Sequence[Path], file: Path) -> int:

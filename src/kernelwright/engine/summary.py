@@ -6,6 +6,7 @@ No figure is computed here that is not in a record.
 from collections import Counter
 from collections.abc import Sequence
 
+from kernelwright.languages import language
 from kernelwright.records.attempt import Attempt, beats_eager, busy_load
 from kernelwright.records.base import Record
 from kernelwright.records.binding import Binding, Weights
@@ -30,7 +31,7 @@ from kernelwright.records.names import LanguageName
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment, Outcome, RunCard, Spending, least_speedup, spending
-from kernelwright.records.task import Target, Task
+from kernelwright.records.task import Target, Task, Workload
 from kernelwright.store.run import RunStore
 
 
@@ -121,6 +122,8 @@ class CheckSummary(Figures):
     binding: Binding | None
     """How its model came to the reference's parameters; None of what is no module."""
     seconds: float
+    ignored: tuple[str, ...] = ()
+    """Buffers that the reference's forward writes to and whose new values were not compared."""
     numerics: Numerics | None = None
     """PyTorch's precision flags in the reference, and where the kernel set others, those too."""
 
@@ -227,15 +230,23 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         weights=evaluation.weights,
         binding=evaluation.binding,
         seconds=evaluation.total_seconds,
+        ignored=_ignored(task.workload),
         numerics=evaluation.numerics,
         **dict(figures_of(evaluation)),
     )
+
+
+def _ignored(workload: Workload) -> tuple[str, ...]:
+    buffers = {p.name for p in workload.parameters}
+    return tuple(name for name in workload.changes if name in buffers and name not in workload.state)
 
 
 def own_kernels(candidate: Candidate, evaluation: Evaluation) -> int | None:
     """How many kernels of its own a candidate has; of a module that builds an extension nobody counts them."""
     if candidate.language == "cpp":
         return 1
+    if language(candidate.language).leaves_all(candidate.source):
+        return 0
     if candidate.language == "python" or not isinstance(evaluation, Measured | Verified | Compiled):
         return None
     return len({kernel.name for kernel in evaluation.build.kernels})

@@ -40,8 +40,8 @@ def wrap(task: Task, candidate: Candidate) -> str:
     """The file's text.
 
     Raises:
-        ProposeError: the task's source has no usable `Model`, a name of it clashes with the file's own,
-            or a tunable to be fixed is not in the source.
+        ProposeError: the language has no drop-in, the task's source has no usable `Model`, a call of it does more than
+            take and give tensors, a name of it clashes with the file's own, or a tunable to be fixed is not in the source.
     """
     drop_in_as = language(candidate.language).drop_in
     if drop_in_as == "itself":
@@ -49,6 +49,7 @@ def wrap(task: Task, candidate: Candidate) -> str:
     if not drop_in_as:
         raise ProposeError(f"a {candidate.language} kernel cannot be written as a ModelNew file yet: use it as it is")
     found = reference(task.source.source)
+    _check_call(task)
     sections = [part("cpp"), part("guard"), guarded(task, found)]
     _check_names(found, sections)
     parts = [
@@ -65,9 +66,9 @@ def unwrap(text: str) -> Candidate | None:
     if ADDED in text:
         judged = text.split(ADDED)[0].rstrip("\n") + "\n"
         return Candidate(language="triton", source=judged)
-    if "class ModelNew(_Guarded, Model)" not in text:
+    given = _assigned(text) if "class ModelNew(_Guarded, Model)" in text else {}
+    if not {"SOURCE", "ENTRY", "FLAGS", "WORKSPACE_BYTES"} <= given.keys():
         return None
-    given = {name: value for name, value in _assigned(text).items() if name in CONSTANTS}
     own = [flag for flag in given["FLAGS"] if flag not in FLAGS]
     defines = [flag[2:].split("=") for flag in own if flag.startswith("-D")]
     return Candidate(
@@ -81,9 +82,13 @@ def unwrap(text: str) -> Candidate | None:
 
 
 def _assigned(text: str) -> dict[str, Any]:
-    """Literals that the module's top level gives names to."""
+    """Literals that the module's top level gives names to; nothing of a text that does not parse."""
     found = {}
-    for node in ast.parse(text).body:
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return {}
+    for node in body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             with suppress(ValueError):
                 found[node.targets[0].id] = ast.literal_eval(node.value)
@@ -104,6 +109,17 @@ def _guarded_triton(task: Task, candidate: Candidate) -> str:
     constants = [f"NAME = {_name(task, candidate)!r}", *_tensors(task, candidate, None)]
     head = "\n".join([ADDED, *merged_imports(GUARD_IMPORTS)])
     return "\n\n\n".join(part.strip("\n") for part in (text, head, "\n".join(constants), *sections)) + "\n"
+
+
+def _check_call(task: Task) -> None:
+    """A kernel gets tensors and gives results; what else a call of `Model` does, it leaves undone."""
+    if task.workload.changes:
+        changed = ", ".join(task.workload.changes)
+        raise ProposeError(
+            f"a C++ kernel of a Model that changes its state or inputs ({changed}) cannot be a ModelNew yet"
+        )
+    if task.workload.tree is not None:
+        raise ProposeError("a C++ kernel of a Model with arguments in lists or by name cannot be a ModelNew yet")
 
 
 def _check_names(found: Reference, sections: list[str]) -> None:
@@ -128,6 +144,17 @@ def fixed(candidate: Candidate) -> str:
         text, count = re.subn(rf"(?m)^{define.name} = -?\d+$", f"{define.name} = {define.value}", text)
         if count != 1:
             raise ProposeError(f"{define.name!r} is not a module-level integer of the candidate's source")
+    return text
+
+
+def chosen(candidate: Candidate) -> str:
+    """The source of a kernel that is no drop-in, with its tunables at the chosen values: what `check` takes."""
+    text = candidate.source
+    for define in candidate.defines:
+        if candidate.recipe is None:
+            text = f"#define {define.name} {define.value}\n{text}"
+        else:
+            text = re.sub(rf"(?m)^({define.name}\s*=\s*)\[[^\]]*\]", rf"\g<1>[{define.value}]", text)
     return text
 
 

@@ -1,10 +1,15 @@
-"""How the arguments of a call are put together, as data: lists, tuples, dicts, None and words around tensors and numbers.
+"""How the arguments of a call are put together, as data: what stands around tensors and numbers.
 
 Tensors and numbers are the leaves, numbered from left to right: a task's inputs. What stands around them is the tree, so
-that a reference and a candidate are called as the task's author calls them, while kernels take the leaves alone.
+that a reference and a candidate are called as the task's author calls them, while kernels take the leaves alone. It has
+lists, tuples, dicts, None and words; a dataclass or a named tuple stands in it by its name and fields, and who has no class
+of that name gets one that only holds them.
 """
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from pydantic import JsonValue
 
@@ -31,15 +36,20 @@ def flatten(drawn: object, names: Sequence[str]) -> tuple[list[Leaf], JsonValue]
     return leaves, None if flat else {"args": args, "kwargs": {}}
 
 
-def arguments(tree: JsonValue, leaves: Sequence[object]) -> tuple[list[object], dict[str, object]]:
-    """What to call with: positional and keyword arguments, with these leaves in their places."""
+def arguments(
+    tree: JsonValue, leaves: Sequence[object], classes: Mapping[str, object] = MappingProxyType({})
+) -> tuple[list[object], dict[str, object]]:
+    """What to call with: positional and keyword arguments, with these leaves in their places.
+
+    `classes` has the caller's own dataclasses and named tuples, by name.
+    """
     if tree is None:
         return list(leaves), {}
     assert isinstance(tree, dict)
     args, kwargs = tree["args"], tree["kwargs"]
     assert isinstance(args, list)
     assert isinstance(kwargs, dict)
-    return [_built(a, leaves) for a in args], {k: _built(v, leaves) for k, v in kwargs.items()}
+    return [_built(a, leaves, classes) for a in args], {k: _built(v, leaves, classes) for k, v in kwargs.items()}
 
 
 def _taken(name: str, value: object, leaves: list[Leaf]) -> JsonValue:
@@ -49,6 +59,9 @@ def _taken(name: str, value: object, leaves: list[Leaf]) -> JsonValue:
         return {"text": value}
     if isinstance(value, Mapping):
         return {"dict": {str(k): _taken(f"{name}_{k}", v, leaves) for k, v in value.items()}}
+    if (fields := _fields(value)) is not None:
+        kind = "namedtuple" if isinstance(value, tuple) else "dataclass"
+        return {kind: type(value).__name__, "fields": {k: _taken(f"{name}_{k}", v, leaves) for k, v in fields.items()}}
     if isinstance(value, list | tuple):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [_taken(f"{name}_{i}", v, leaves) for i, v in enumerate(value)]}
@@ -56,16 +69,44 @@ def _taken(name: str, value: object, leaves: list[Leaf]) -> JsonValue:
     return len(leaves) - 1
 
 
-def _built(node: JsonValue, leaves: Sequence[object]) -> object:
+def _fields(value: object) -> dict[str, object] | None:
+    """What a dataclass or a named tuple holds; None of anything else."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)}
+    return (
+        dict(zip(value._fields, value, strict=True)) if isinstance(value, tuple) and hasattr(value, "_fields") else None
+    )
+
+
+def _built(node: JsonValue, leaves: Sequence[object], classes: Mapping[str, object]) -> object:
     match node:
+        case {"dataclass": str(name), "fields": dict(fields)}:
+            return _held(name, {k: _built(v, leaves, classes) for k, v in fields.items()}, classes.get(name))
+        case {"namedtuple": str(name), "fields": dict(fields)}:
+            own = classes.get(name)
+            kind: Callable[..., object] = own if isinstance(own, type) else namedtuple(name, list(fields))
+            return kind(*(_built(v, leaves, classes) for v in fields.values()))
         case {"text": text}:
             return text
         case {"dict": dict(values)}:
-            return {k: _built(v, leaves) for k, v in values.items()}
+            return {k: _built(v, leaves, classes) for k, v in values.items()}
         case {"tuple": list(values)}:
-            return tuple(_built(v, leaves) for v in values)
+            return tuple(_built(v, leaves, classes) for v in values)
         case {"list": list(values)}:
-            return [_built(v, leaves) for v in values]
+            return [_built(v, leaves, classes) for v in values]
         case int(number):
             return leaves[number]
     return None
+
+
+def _held(name: str, fields: Mapping[str, object], own: object) -> object:
+    """An instance of the caller's dataclass of that name, or of a plain one; its constructor, which may check, is left out."""
+    kind = (
+        own
+        if isinstance(own, type) and dataclasses.is_dataclass(own)
+        else dataclasses.make_dataclass(name, list(fields))
+    )
+    made: object = object.__new__(kind)
+    for key, value in fields.items():
+        object.__setattr__(made, key, value)
+    return made

@@ -23,7 +23,7 @@ class Gain(Record):
     """Times as fast as before; below one is a loss."""
     low: float = Field(gt=0)
     high: float = Field(gt=0)
-    """Ends of an interval, from the intervals of both speedups over eager."""
+    """Ends of an interval, from the intervals of both sides."""
 
     @property
     def payoff(self) -> Payoff:

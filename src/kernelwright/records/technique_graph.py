@@ -64,6 +64,9 @@ class Judged(Record):
     device: str = ""
     """Where it was timed; empty: nowhere."""
     latency_us: float | None = None
+    within_us: tuple[float, float] | None = None
+    """Where the device's own clock took it: the ends of its interval. Beside serial code, whose time scatters a thousand times
+    as widely, two kernels are told apart by this."""
     speedup: tuple[float, float, float] | None = None
     """Over the task's baseline: median and the ends of its interval."""
     evidence: str = ""

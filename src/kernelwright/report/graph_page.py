@@ -1,6 +1,7 @@
 """The graph of techniques as a picture: SVG for papers, and a page on which it can be moved, searched and opened.
 
-Techniques stand in rings around the start, as many steps away as the ring says. What is shown of an edge is looked up in
+Techniques stand in rings around the start, as many steps away as the ring says; their names point outwards, where there is
+room for them. What is shown of an edge is looked up in
 the page's own data when it is clicked; nothing is fetched, and every text of the graph is shown as text.
 """
 
@@ -19,8 +20,13 @@ from kernelwright.records.technique_graph import START, Edge, StepExample, Techn
 from kernelwright.report.html import page
 from kernelwright.report.words import visible
 
-RING = 260.0
-"""Pixels from one ring to the next."""
+RING, APART, RADIUS, LETTER = 290.0, 34.0, 8.0, 7.0
+"""Pixels from one ring to the next, from one technique to its neighbour, of a technique's dot, and of a letter."""
+FIGURES = {
+    "techniques": "techniques", "edges": "steps between them", "examples": "examples", "measured": "of them timed",
+    "counter": "counter-examples", "trajectories": "trajectories", "tasks": "tasks",
+}  # fmt: skip
+"""Of a graph's statistics, what stands above the picture, and in which words."""
 MOST_EXAMPLES, MOST_LINES = 8, 160
 """What the page holds of one edge, and of one example's change."""
 Point = tuple[float, float]
@@ -36,7 +42,7 @@ def places(graph: TechniqueGraph) -> dict[str, Point]:
     for ring in range(1, max(depth.values()) + 2):
         names = [n for n in graph.nodes if depth.get(n, max(depth.values()) + 1) == ring]
         ordered = sorted(names, key=lambda n: (_bearing(n, shape, found), n))
-        radius = max(RING * ring, len(ordered) * 60 / (2 * math.pi) + RING * (ring - 1))
+        radius = max(RING * ring, len(ordered) * APART / (2 * math.pi) + RING * (ring - 1))
         for place, name in enumerate(ordered):
             angle = 2 * math.pi * place / max(len(ordered), 1)
             found[name] = (round(radius * math.cos(angle), 1), round(radius * math.sin(angle), 1))
@@ -53,21 +59,29 @@ def _bearing(name: str, shape: nx.DiGraph, found: dict[str, Point]) -> float:
 def svg(graph: TechniqueGraph) -> str:
     """The picture, complete in itself."""
     at = places(graph)
-    reach = max((max(abs(x), abs(y)) for x, y in at.values()), default=0.0) + 120
+    ends = [end for name, point in at.items() for end in (point, _end(name, point))]
+    width, height = (max(abs(end[axis]) for end in ends) + 20 for axis in (0, 1))
     edges = "".join(_line(edge, at) for edge in graph.edges)
     nodes = "".join(_node(name, at[name]) for name in graph.nodes)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="graph" viewBox="{-reach} {-reach} {2 * reach} {2 * reach}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="graph" viewBox="{-width} {-height} {2 * width} {2 * height}" '
         'font-family="sans-serif" font-size="13"><defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" '
         'markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0 10 5 0 10z" fill="#888"/></marker></defs>'
         f'<g id="edges">{edges}</g><g id="nodes">{nodes}</g></svg>'
     )
 
 
+def _end(name: str, at: Point) -> Point:
+    """About where a technique's name ends."""
+    length = math.hypot(*at) or 1.0
+    further = 1 + (14 + LETTER * len(name)) / length
+    return round(at[0] * further), round(at[1] * further)
+
+
 def _line(edge: Edge, at: dict[str, Point]) -> str:
     (x1, y1), (x2, y2) = at[edge.source], at[edge.target]
     length = math.hypot(x2 - x1, y2 - y1) or 1.0
-    back = 26 / length
+    back = (RADIUS + 4) / length
     width = 1 + min(4.0, math.log2(1 + len(edge.examples)))
     colour = "#888" if edge.examples else "#d08080"
     bend = (x1 + x2) / 2 - (y2 - y1) * 0.08, (y1 + y2) / 2 + (x2 - x1) * 0.08
@@ -79,10 +93,16 @@ def _line(edge: Edge, at: dict[str, Point]) -> str:
 
 
 def _node(name: str, at: Point) -> str:
-    words = name.replace("-", " ")
+    """A dot, and the name along the line from the start, never upside down."""
+    (x, y), start = at, name == START
+    angle = math.degrees(math.atan2(y, x))
+    left = abs(angle) > 90
+    turn = angle + 180 if left else angle
+    beside = f'x="{-14 if left else 14}" y="4" text-anchor="{"end" if left else "start"}"'
+    words = 'y="26" text-anchor="middle"' if start else f'{beside} transform="rotate({turn:.1f})"'
     return (
-        f'<g data-node="{name}"><circle cx="{at[0]}" cy="{at[1]}" r="20" fill="{"#305080" if name == START else "#5080b0"}"/>'
-        f'<text x="{at[0]}" y="{at[1] + 36}" text-anchor="middle">{words}</text></g>'
+        f'<g data-node="{name}" transform="translate({x} {y})"><circle r="{12 if start else RADIUS}" '
+        f'fill="{"#305080" if start else "#5080b0"}"/><text {words}>{name.replace("-", " ")}</text></g>'
     )
 
 
@@ -112,7 +132,7 @@ def _edge(edge: Edge, graph: TechniqueGraph) -> JsonValue:
 
 def _example(example: StepExample, graph: TechniqueGraph, held: bool) -> JsonValue:
     before, after = (graph.codes[key].splitlines() for key in (example.before, example.after))
-    changed = list(islice(unified_diff(before, after, "before", "after", lineterm=""), MOST_LINES))
+    changed = list(islice(unified_diff(before, after, lineterm=""), 2, MOST_LINES))
     gains = [
         f"{g.payoff}, {g.median:.2f} times as fast ({g.low:.2f} to {g.high:.2f}) on {g.device}" for g in example.gains
     ]
@@ -121,7 +141,7 @@ def _example(example: StepExample, graph: TechniqueGraph, held: bool) -> JsonVal
         "held": held,
         "think": visible(example.think),
         "detail": visible(example.detail),
-        "about": f"{example.language}, {example.kind}, {example.outcome}",
+        "about": f"{example.language} for {example.kind}, {example.outcome}",
         "gains": [visible(text) for text in gains] or ["not timed"],
         "evidence": visible(example.evidence),
         "diff": [visible(line) for line in changed],

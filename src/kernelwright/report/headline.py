@@ -15,14 +15,14 @@ from kernelwright.records.measure import Verdict, Versus
 from kernelwright.records.run import Outcome, RunCard, least_speedup
 from kernelwright.report import words
 
-ReplayComparison = Literal["final", "search", "untimed", "failed", "nothing"]
+Standing = Literal["final", "search", "untimed", "failed", "nothing"]
 
 
 @dataclass(frozen=True)
 class Headline:
     """What the run may say of itself."""
 
-    standing: ReplayComparison
+    standing: Standing
     """`final`: measured anew · `search`: timed, not confirmed · `untimed`: right or built, never timed ·
     `failed`: the final did not confirm the best · `nothing`: no right kernel."""
     title: str

@@ -18,12 +18,14 @@ from markupsafe import Markup
 from kernelwright.languages import languages
 from kernelwright.records.admission import REASON_MEANING, Admission
 from kernelwright.records.attempt import Attempt
+from kernelwright.records.evaluation import Measured
 from kernelwright.records.measure import Ratio
 from kernelwright.records.run import Message, Outcome, RunCard, spending
 from kernelwright.report import tally, words
 from kernelwright.report.charts.evaluation import errors, roofline, ruler, samples
 from kernelwright.report.charts.run import Share, progress, shares
 from kernelwright.report.charts.svg import HALF, NARROW, WIDE
+from kernelwright.report.charts.walk import walked, ways
 from kernelwright.report.dialogues import dialogues, is_drill
 from kernelwright.report.headline import Headline, headline, sentence
 from kernelwright.report.tally import SOURCE_LIMIT, highlighted, plain, reason, rows
@@ -47,22 +49,27 @@ def render(
     """The whole page; `outcome` is None for a run that has not ended."""
     told = headline(card, attempts, outcome)
     everything = [*attempts, *([told.attempt] if told.attempt else [])]
+    walk = walked(attempts, told.attempt.number if told.attempt else None)
     return page(
         "report.html.j2",
         card=card,
         run_outcome=outcome,
         told=told,
         use=steps(files),
+        guarded=files.guarded,
         needs=needs(told.attempt) if told.attempt else "",
         rows=rows(attempts, told.attempt.number if told.attempt else None),
         best=rows([told.attempt], told.attempt.number)[0] if told.attempt else None,
         counts=_outcome_shares(attempts),
         stages=_stage_shares(attempts),
         timed=bool(tally.staircase(attempts)),
+        clocked=any(isinstance(attempt.evaluation, Measured) for attempt in attempts),
         cost=tally.cost(attempts),
         disabled=tally.disabled(everything),
         other_work=tally.other_work(everything),
         settings=_settings(card),
+        walk=walk,
+        ways={w: ways(walk, w) for w in (WIDE, NARROW)} if walk else {},
         progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
         dialogues=dialogues(messages),
         drill=is_drill(messages),
@@ -75,6 +82,8 @@ def figures(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None)
     """The page's charts as SVG files of their own, by name, for a paper or a slide; those that there are figures for."""
     told = headline(card, attempts, outcome)
     charts = {"progress": progress(attempts, _final_ratio(told), WIDE)}
+    if walk := walked(attempts, told.attempt.number if told.attempt else None):
+        charts["walk"] = ways(walk, WIDE)
     if (found := told.measured) is not None:
         versus = found.timing.versus
         charts |= {f"speedup-{v.baseline}": ruler(v, versus, HALF) for v in versus}

@@ -7,7 +7,6 @@ neither moves the cursor nor is read as markup.
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -61,7 +60,7 @@ def _claim(card: RunCard, told: Headline) -> list[RenderableType]:
     parts: list[RenderableType] = [_text(told.title, "bold"), _text(where, "dim"), _text(told.explanation)]
     if told.measured:
         for versus in told.measured.timing.versus:
-            parts.append(Padding(_text(sentence(versus), VERDICT_STYLE[versus.verdict]), (0, 0, 0, 2)))
+            parts.append(Text.assemble("  ", _text(sentence(versus), VERDICT_STYLE[versus.verdict])))
         if told.measured.numerics is not None:
             parts.append(_text(f"numerics {told.measured.numerics.words}", "dim"))
     return parts

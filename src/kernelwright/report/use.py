@@ -22,6 +22,8 @@ class Files:
     kernel: str = ""
     """The best kernel as a drop-in `ModelNew`."""
     receipt: str = ""
+    guarded: bool = True
+    """Whether the drop-in calls `Model` for what its kernel is not for; a module that a model wrote is as it was judged."""
 
 
 NO_FILES = Files()

@@ -8,7 +8,7 @@ The best starts at infinity: the first correct kernel is a SUCCESS, however slow
 itself, whatever `edit` says: an error can be fixed only in the source that has it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -26,6 +26,7 @@ class CudaForgeConfig(StrategyConfig):
     """How long, how fast, and which kernel is edited."""
 
     variant: ClassVar[str] = "edit"
+    languages: ClassVar[Mapping[str, str]] = {"cuda": "cuda"}
 
     name: Literal["cudaforge"] = "cudaforge"
     rounds: int = Field(default=10, ge=1)
@@ -34,6 +35,10 @@ class CudaForgeConfig(StrategyConfig):
     """Call time at which the loop ends; None: the run's target."""
     edit: Literal["best", "current"] = "best"
     """What is edited after a correct kernel that is no new best: the best one, or, as the paper has it, that one."""
+
+    def usual_proposals(self) -> int:
+        """The paper's rounds, all of them."""
+        return self.rounds
 
     def trials(self, proposals: int) -> int:
         """The rounds, as far as the budget goes."""

@@ -2,6 +2,9 @@
 
 Sums and counts only, so that two runs which write at once add up (`search.strategy.add_learned`). Gains are factors over
 the kernel before the step, on a logarithmic scale: they carry over to other sizes, where times do not.
+
+An edge that nobody took is expected to do what its technique did after others: that a loop wants to be tiled is learned once,
+and not once for each technique that could come before.
 """
 
 import math
@@ -37,7 +40,11 @@ class EdgeWeights:
     """Weights by an edge's key."""
 
     def __init__(self, edges: dict[str, Weight] | None = None) -> None:
-        self._edges = dict(edges or {})
+        self._edges: dict[str, Weight] = {}
+        self._techniques: dict[str, Weight] = {}
+        """Of all edges that lead to a technique."""
+        for edge, weight in (edges or {}).items():
+            self._add(edge, weight)
 
     @classmethod
     def load(cls, state: JsonValue) -> "EdgeWeights":
@@ -62,18 +69,31 @@ class EdgeWeights:
 
     def learned(self, edge: str, factor: float) -> None:
         """A rollout took the edge and reached a kernel so many times as fast as the one before it."""
-        old = self._edges.get(edge, Weight())
-        gain = old.gain + math.log2(max(factor, 1e-6))
-        self._edges[edge] = old.model_copy(update={"runs": old.runs + 1, "gain": gain})
+        self._add(edge, Weight(runs=1, gain=math.log2(max(factor, 1e-6))))
 
     def failed(self, edge: str) -> None:
         """A step along the edge gave no right kernel."""
-        old = self._edges.get(edge, Weight())
-        self._edges[edge] = old.model_copy(update={"failed": old.failed + 1})
+        self._add(edge, Weight(failed=1))
 
     def prior(self, edge: str) -> float | None:
-        """The factor to expect behind an edge; None where nobody went there. Failures count as nothing gained."""
-        found = self._edges.get(edge)
+        """The factor to expect behind an edge; None where nobody went there, nor to its technique from elsewhere.
+
+        Failures count as nothing gained.
+        """
+        found = self._edges.get(edge) or self._techniques.get(_technique(edge))
         if found is None or not found.runs + found.failed:
             return None
         return math.exp2(found.gain / (found.runs + found.failed))
+
+    def _add(self, edge: str, more: Weight) -> None:
+        self._edges[edge] = _sum(self._edges.get(edge, Weight()), more)
+        name = _technique(edge)
+        self._techniques[name] = _sum(self._techniques.get(name, Weight()), more)
+
+
+def _technique(edge: str) -> str:
+    return edge.rpartition(">")[2]
+
+
+def _sum(one: Weight, other: Weight) -> Weight:
+    return Weight(runs=one.runs + other.runs, gain=one.gain + other.gain, failed=one.failed + other.failed)

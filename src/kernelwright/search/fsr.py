@@ -8,9 +8,9 @@ The paper repairs without end. Here a round is given up after `repair_limit` rep
 the fastest of the last round that had one, or with fresh seeds if there is none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -24,10 +24,12 @@ from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, StrategyC
 class FsrConfig(StrategyConfig):
     """How wide, how deep, how patient."""
 
+    languages: ClassVar[Mapping[str, str]] = {"cuda": "cuda"}
+
     name: Literal["fsr"] = "fsr"
     n: int = Field(default=5, ge=1)
-    """Candidates of each round, repairs too. The paper's 5 whatever the budget, which trims the last round: of 8 proposals,
-    one round and three of the next."""
+    """Candidates of each round, repairs too. The paper's 5 whatever the budget that somebody names, which trims the last
+    round: of 8 proposals, one round and three of the next."""
     depth: int = Field(default=3, ge=1)
     """Rounds, the first one included; repairs do not count."""
     repair_limit: int = Field(default=3, ge=0)
@@ -36,9 +38,13 @@ class FsrConfig(StrategyConfig):
     """`shared`: one request asks for a round's N candidates. `separate`: N requests, as many in flight as `in_flight` allows,
     so that one candidate is judged while another is still being written."""
 
+    def usual_proposals(self) -> int:
+        """Every round with every repair, so that the depth is reached; rounds that pass at once spend far less."""
+        return self.n * self.depth * (1 + self.repair_limit)
+
     def trials(self, proposals: int) -> int:
         """Every round with every repair, as far as the budget goes."""
-        return min(self.n * self.depth * (1 + self.repair_limit), proposals)
+        return min(self.usual_proposals(), proposals)
 
     def expected_calls(self, proposals: int) -> tuple[ExpectedCalls, ...]:
         """One conversation goes on from round to round."""

@@ -29,6 +29,8 @@ class WalkConfig(StrategyConfig, ABC):
     """What the exploration term is multiplied by."""
     steps: int = Field(default=8, ge=1)
     """Longest path from the start."""
+    losing: Literal["ends", "goes on"] = "ends"
+    """What becomes of a rollout whose step made the kernel slower: each step costs an evaluation."""
     scale: Literal["log", "raw"] = "log"
     """How rewards are brought beside the exploration term."""
 
@@ -84,6 +86,11 @@ class Navigator:
         del technique
         return rollout.path[-1][1]
 
+    def goes_on(self, rollout: Rollout) -> bool:
+        """Whether a rollout takes another step from where it has just arrived."""
+        del rollout
+        return True
+
     def back_propagate(self, rollout: Rollout) -> None:
         """Pass the value of a rollout that is over back to every step that led there."""
         for state, action in rollout.path:
@@ -121,6 +128,10 @@ class Mcgs(Navigator):
         if rollout.beyond:
             return self._rolled(state, ways, prior)
         return self._selected(state, ways, prior)
+
+    def goes_on(self, rollout: Rollout) -> bool:
+        """Not from a kernel that is slower than the one before it: what the evaluations are for lies elsewhere."""
+        return self._settings.losing == "goes on" or rollout.at.speedup >= rollout.path[-1][0].speedup
 
     def _selected(self, state: State, ways: Sequence[Action], prior: Prior) -> Action:
         """Argmax Q + c sqrt(ln N(state) / N(step)); a step that nobody knows comes first.

@@ -4,7 +4,8 @@ ReGraphT's Monte Carlo graph search (arXiv 2510.19873, section 3.3) inside the c
 goes down the states that are known, by UCB. The first visit of a state adds all its successors. From there a rollout takes
 steps, with probability epsilon any, else the one with the largest Q - penalty * N, until one fails or the cap is reached.
 Every step is a proposal request of its own, and its value is the reward; a rollout is worth the largest reward on its way,
-which is passed back to Q and N of every step that led there.
+which is passed back to Q and N of every step that led there. It also ends at the first step that makes the kernel slower,
+which the paper's does not (`losing = "goes on"`): every step costs an evaluation here.
 
 Rewards are scaled to 0 to 1 by the least and the largest seen, on a logarithmic scale above one, because beside speedups of
 a hundred the exploration term would mean nothing. The paper takes them as they are (`scale = "raw"`).
@@ -187,7 +188,10 @@ class ReGraph(Strategy):
             return
         action.child = self._walk.enter(action.technique, _state(action.technique, *found))
         rollout.arrive(action.child)
-        self._waiting.append(rollout)
+        if self._navigator.goes_on(rollout):
+            self._waiting.append(rollout)
+        else:
+            self._back_propagate(rollout)
 
     def _begin(self, made: Sequence[tuple[Attempt, Feedback]]) -> None:
         """The first kernel of a task that came as a module is what the walk starts from."""

@@ -6,7 +6,7 @@ was told, since a resumed run rebuilds it by asking and telling again.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
 
 from pydantic import Field, JsonValue
@@ -18,6 +18,10 @@ from kernelwright.records.technique_graph import GraphScope
 
 CODER: str = ProposalRequest.model_fields["role"].default
 """The role that writes kernels unless a proposal request names another."""
+
+
+PROPOSALS = 12
+"""The budget of a strategy that asks for none of its own."""
 
 
 class Limits(Record):
@@ -57,8 +61,15 @@ class StrategyConfig(Record, ABC):
     """Whether the reward decides where it looks next."""
     proposer: ClassVar[str] = ""
     """Who writes for it where neither a model nor a proposer is named; empty: the built-in author."""
+    languages: ClassVar[Mapping[str, str]] = {}
+    """What models write for it where nobody names a language, by kind of device: what its system writes. Left out: the
+    device's usual language."""
 
     name: str
+
+    def usual_proposals(self) -> int:
+        """The budget of proposals that it needs, where nobody names one."""
+        return PROPOSALS
 
     def trials(self, proposals: int) -> int:
         """The most attempts it makes on a budget of so many proposals."""

@@ -2,8 +2,9 @@
 
 import pytest
 
-from kernelwright.engine.config import RunConfig, load_config, merge
+from kernelwright.engine.config import RunConfig, load_config, merge, wished
 from kernelwright.errors import UsageError
+from kernelwright.records.task import TaskLimits
 from kernelwright.search.frontend_midend import FrontendMidendConfig
 from kernelwright.search.independent import BestOfNConfig
 
@@ -75,3 +76,35 @@ def test_merging_changes_neither_side():
     below, above = {"a": {"x": 1}}, {"a": {"y": 2}}
     assert merge(below, above) == {"a": {"x": 1, "y": 2}}
     assert (below, above) == ({"a": {"x": 1}}, {"a": {"y": 2}})
+
+
+@pytest.mark.parametrize(
+    ("strategy", "proposals"),
+    [
+        ({"name": "fsr"}, 5 * 3 * (1 + 3)),
+        ({"name": "fsr", "n": 2, "depth": 4, "repair_limit": 0}, 8),
+        ({"name": "cudaforge"}, 10),
+        ({"name": "cudaforge", "rounds": 20}, 20),
+        ({"name": "tritongym"}, 12),
+    ],
+)
+def test_a_strategy_brings_the_budget_that_it_needs(strategy, proposals):
+    config = load_config(None, {"strategy": strategy, "budget": {"usd": 2.0}})
+    assert (config.budget.proposals, config.budget.usd) == (proposals, 2.0)
+    assert RunConfig.model_validate(config.model_dump(mode="json")) == config
+    assert load_config(None, {"strategy": strategy, "budget": {"proposals": 7}}).budget.proposals == 7
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "language"),
+    [
+        ({"strategy": {"name": "cudaforge"}, "proposer": "llm"}, "cuda", "cuda"),
+        ({"strategy": {"name": "fsr"}, "proposer": "llm:terse"}, "cuda", "cuda"),
+        ({"strategy": {"name": "fsr"}, "proposer": "llm", "language": "triton"}, "cuda", "triton"),
+        ({"strategy": {"name": "fsr"}, "proposer": "llm"}, "cpu", None),
+        ({"strategy": {"name": "fsr"}}, "cuda", None),
+        ({"strategy": {"name": "tritongym"}, "proposer": "llm"}, "cuda", None),
+    ],
+)
+def test_models_write_what_the_strategy_s_system_writes(settings, kind, language):
+    assert wished(load_config(None, settings), TaskLimits(), kind).language == language

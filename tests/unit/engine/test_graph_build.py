@@ -12,13 +12,14 @@ import pytest
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.gateway.router import read_models
-from kernelwright.engine.graph_build import BuildRequest, build, of_run
+from kernelwright.engine.graph_build import BuildRequest, build, judged_of, of_run
 from kernelwright.engine.graph_scope import graph_id, scope_of
 from kernelwright.errors import RefereeError, StoreError, UsageError
 from kernelwright.knowledge.graph.file import graph_text, read_graph
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply
+from kernelwright.records.measure import Side
 from kernelwright.records.technique_graph import START
 from kernelwright.search.regraph import ReGraphConfig
 from kernelwright.store.run import RunStore
@@ -155,6 +156,18 @@ def attempt(number, parents, outcome, speedup, hint):
         number=number, proposal_request=request, proposal=Proposal(candidate=candidate, note="why"),
         evaluation=sample_evaluation(outcome, speedup).model_copy(update={"device": "Scripted CPU"}), cost=Cost(),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("samples", "ends"), [((5.0,) * 7, None), ((3, 1, 4, 2, 9, 5, 6, 8), (1, 9)), (range(20), (3, 16))]
+)
+def test_a_devices_own_clock_gives_a_kernel_an_interval_of_its_own(samples, ends):
+    found = sample_evaluation("measured", 2.0)
+    arms = (Side(name="candidate", samples_us=tuple(samples)),)
+    outside = found.timing.model_copy(update={"arms": arms})
+    for clock, wanted in (("outside", None), ("device", ends)):
+        timing = outside.model_copy(update={"clock": clock})
+        assert judged_of(found.model_copy(update={"timing": timing})).within_us == wanted
 
 
 def test_a_runs_chains_become_trajectories(tmp_path):

@@ -1,10 +1,13 @@
 """What a session leaves beside the journal: whole files, or those that were there."""
 
+from dataclasses import replace
+
 import pytest
 
+from kernelwright.engine.events import Warned
 from kernelwright.engine.run import Ending
 from kernelwright.engine.session import wind_up, write_experience, write_report
-from kernelwright.errors import StoreError
+from kernelwright.errors import ProposeError, StoreError
 from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 FOUR = {"budget": {"proposals": 4}}
@@ -35,3 +38,29 @@ def test_a_full_disk_leaves_the_page_the_kernel_and_the_experience_that_were_the
     after = {file.name: file.read_bytes() for file in run.folder.iterdir()}
     assert {"report.html", "model_new.py", "experience.jsonl"} <= before.keys()
     assert after == before
+
+
+def test_a_kernel_that_can_be_no_drop_in_ends_the_run_with_its_source(run, suppliers):
+    heard = []
+
+    def wrap(task, candidate):
+        raise ProposeError("a cuda kernel cannot be written as a ModelNew file yet")
+
+    ended = wind_up(run.store, Ending(run.outcome), replace(suppliers, wrap=wrap, listener=heard.append))
+    assert ended.kernel is None
+    assert ended.exit_code == 0
+    assert ended.source.name == "kernel.cpp"
+    assert ended.source.read_text() == ended.summary.best.kernel
+    assert [e.text for e in heard if isinstance(e, Warned) and "no drop-in is written: a cuda kernel" in e.text]
+    assert ended.report.exists()
+
+
+def test_the_report_is_told_that_a_module_without_guards_has_none(run, suppliers):
+    seen = []
+
+    def render(card, attempts, outcome, messages, files):
+        seen.append(files)
+        return "page"
+
+    wind_up(run.store, Ending(run.outcome), replace(suppliers, render=render))
+    assert (seen[0].kernel, seen[0].guarded) == (str(run.folder / "model_new.py"), False)

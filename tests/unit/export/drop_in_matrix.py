@@ -1,8 +1,9 @@
 """A drop-in against its reference in every circumstance; run in a process of its own: `drop_in_matrix.py TASK EXPORTED`.
 
 Prints JSON: for each circumstance whether both gave the same, be it results or an exception of the same class, and how
-often the kernel ran. `--quick` leaves out what needs a compiler of PyTorch's, `--device cuda` puts all on the GPU, and
-`--no-kernel` is for a machine where the kernel cannot run: the reference must answer every time.
+often the kernel ran. `--part eager` leaves out what needs a compiler of PyTorch's, `--part compilers` has that alone,
+`--device cuda` puts all on the GPU, and `--no-kernel` is for a machine where the kernel cannot run: the reference must
+answer every time.
 """
 
 import argparse
@@ -90,12 +91,13 @@ class Matrix:
         right = equal(ours, wanted) and (not used if not self.runs else kernel is None or (used > 0) == kernel)
         self.report[name] = {"right": right, "kernel": used} | ({} if right else {"ours": shown[0], "wanted": shown[1]})
 
-    def all(self, quick):
-        self.plain()
-        self.other_tensors()
-        self.modules()
-        self.transforms()
-        if not quick:
+    def all(self, part):
+        if part != "compilers":
+            self.plain()
+            self.other_tensors()
+            self.modules()
+            self.transforms()
+        if part != "eager":
             self.compilers()
         return self.report
 
@@ -315,9 +317,9 @@ if __name__ == "__main__":
     parser.add_argument("task")
     parser.add_argument("exported")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--part", choices=("eager", "compilers"))
     parser.add_argument("--no-kernel", action="store_true")
     asked = parser.parse_args()
     modules = loaded("task_of_drop_in", asked.task), loaded("exported", asked.exported)
     matrix = Matrix(*modules, asked.device, runs=not asked.no_kernel)
-    sys.stdout.write(json.dumps(matrix.all(asked.quick)) + "\n")
+    sys.stdout.write(json.dumps(matrix.all(asked.part)) + "\n")

@@ -10,12 +10,12 @@ import sys
 import pytest
 
 from kernelwright.errors import ProposeError
-from kernelwright.export.model_new import fixed, unwrap, wrap
+from kernelwright.export.model_new import chosen, fixed, unwrap, wrap
 from kernelwright.export.reference import attribute, merged_imports, reference
 from kernelwright.propose.author.author import Author
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import ProposalRequest
-from kernelwright.records.candidate import Candidate, Define
+from kernelwright.records.candidate import Candidate, Define, Recipe, RecipeLaunch
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
@@ -240,6 +240,14 @@ def test_the_kernel_comes_back_out_of_its_drop_in(kind):
     assert unwrap(chosen.source) is None
 
 
+@pytest.mark.parametrize("damage", ["SOURCE = ", "class ModelNew("])
+def test_a_drop_in_that_somebody_broke_is_any_other_file(damage):
+    text = wrap(task(), candidate(task()))
+    assert damage in text
+    assert unwrap(text.replace(damage, f"({damage}")) is None
+    assert unwrap(text.replace("SOURCE = ", "SORUCE = ")) is None
+
+
 def test_chosen_tunables_come_back_too():
     chosen = candidate(task()).model_copy(update={"defines": (Define(name="BLOCK", value=2048),)})
     assert unwrap(wrap(task(), chosen)).defines == chosen.defines
@@ -251,6 +259,30 @@ def test_a_reference_that_asks_for_its_size_is_served_at_one_size_only(words):
     text = wrap(task(source=source), candidate(task()))
     assert "FREE = ''" in text
     assert "FREE = 'ROWS'" in wrap(task(), candidate(task()))
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"changes": ("norm.running_mean",), "state": ("norm.running_mean",)}, "changes its state or inputs"),
+        ({"changes": ("x",)}, "changes its state or inputs"),
+        ({"tree": {"args": [{"list": [0, 1]}], "kwargs": {}}}, "arguments in lists or by name"),
+    ],
+)
+def test_a_call_that_does_more_than_give_results_is_no_drop_in(more, words):
+    wanted = task()
+    wanted = wanted.model_copy(update={"workload": wanted.workload.model_copy(update=more)})
+    with pytest.raises(ProposeError, match=words):
+        wrap(wanted, Candidate(language="cpp", source="", entry="f"))
+
+
+def test_a_source_of_its_own_has_the_chosen_tunables():
+    tuned = Candidate(language="cuda_host", source="int x;\n", entry="f", defines=(Define(name="BLOCK", value=256),))
+    assert chosen(tuned) == "#define BLOCK 256\nint x;\n"
+    plan = "/* kernelwright\n[tunables]\nBLOCK = [128, 256]\n*/\n"
+    recipe = Recipe(launches=(RecipeLaunch(kernel="f", grid=("1",) * 3, block=("1",) * 3, arguments=()),))
+    planned = Candidate(language="cuda", source=plan, recipe=recipe, defines=tuned.defines)
+    assert chosen(planned) == plan.replace("[128, 256]", "[256]")
 
 
 def test_tunables_become_macros():

@@ -276,6 +276,7 @@ class Interrupts(ScriptedEvaluator):
             os.kill(os.getpid(), signal.SIGINT)
         return await super().evaluate(*arguments)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore it
 evaluator = Interrupts(outcomes=("measured",), delay_s=0.05)
 code = invoke(sys.argv[1:], scripted_suppliers(evaluator, ScriptedProposer(qualities=10**9)))
 assert evaluator.closed

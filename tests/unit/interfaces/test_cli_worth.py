@@ -1,10 +1,14 @@
 """Keeping PyTorch is one of a run's answers, and `check` says who does the work."""
 
+from dataclasses import replace
+
 import pytest
 
+from kernelwright.errors import ProposeError
+from kernelwright.interfaces.cli.main import invoke
 from kernelwright.records.measure import KernelFacts
 from kernelwright.testing.samples import sample_evaluation, sample_measured
-from kernelwright.testing.scripted import ScriptedEvaluator
+from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 CPU = ("--target", "cpu")
 MODULE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.abs()\n"
@@ -87,3 +91,39 @@ def test_the_policy_of_a_check_may_forbid_library_calls(kernelwright, task, tmp_
     with pytest.raises(ZeroDivisionError):
         kernelwright("check", task, "mine.py", "--library-calls", "forbid")
     assert asked[0].policy.library_calls == "forbid"
+
+
+@pytest.mark.parametrize(("output", "written"), [("best.py", False), ("best.cpp", True)])
+def test_a_kernel_that_can_be_no_drop_in_is_written_as_it_is(
+    kernelwright, task, tmp_path, monkeypatch, output, written
+):
+    def wrap(task, candidate):
+        raise ProposeError("no such drop-in")
+
+    scripted = scripted_suppliers(Always(sample_measured(2.0, final=True)))
+    monkeypatch.chdir(tmp_path)
+    code = invoke(["optimize", str(task), *CPU, "-o", output], replace(scripted, wrap=wrap))
+    assert code == 0
+    assert (tmp_path / output).exists() == written
+    (run,) = (tmp_path / "runs").iterdir()
+    assert (run / "kernel.cpp").exists()
+    assert not (run / "model_new.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (MODULE, 0),
+        (f"# no ctypes here\n{MODULE}", 0),
+        (f"import ctypes\n{MODULE}", None),
+        (MODULE.replace("x.abs()", "torch.compile(torch.abs)(x)"), None),
+    ],
+)
+def test_a_module_that_only_calls_pytorch_has_no_kernel_of_its_own(kernelwright, task, tmp_path, text, count):
+    (tmp_path / "mine.py").write_text(text)
+    told = sample_measured(1.0).model_copy(update={"library_share": 0.98})
+    said = kernelwright("check", task, "mine.py", *CPU, evaluator=Always(told))
+    assert ("0 kernels of its own; PyTorch does it all, 98% of its time" in said.out) == (count == 0)
+    assert "98% of its time is PyTorch's own operators'" in said.out
+    told = kernelwright("check", task, "mine.py", *CPU, "--json", evaluator=Always(told))
+    assert told.json["own_kernels"] == count

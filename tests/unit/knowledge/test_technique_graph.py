@@ -65,6 +65,19 @@ def test_the_first_step_gains_over_the_baseline_and_later_ones_over_the_step_bef
     assert gain_between(timed(2.0), WRONG, first=False) is None
 
 
+def test_kernels_with_times_of_their_own_are_told_apart_beside_a_baseline_that_scatters():
+    slow, fast = (
+        timed(1000.0).model_copy(update={"speedup": (1000.0, 500.0, 2000.0), "latency_us": us, "within_us": within})
+        for us, within in ((10.0, (9.9, 10.1)), (8.0, (7.9, 8.1)))
+    )
+    gain = gain_between(slow, fast, first=False)
+    assert (gain.median, gain.payoff) == (1.25, "faster")
+    assert (gain.low, gain.high) == pytest.approx((9.9 / 8.1 / 1.015, 10.1 / 7.9 * 1.015), rel=1e-3)
+    outside = slow.model_copy(update={"within_us": None})
+    assert gain_between(outside, fast, first=False).payoff == "no difference"
+    assert gain_between(slow, fast, first=True).median == 1000.0
+
+
 def test_a_step_that_loses_time_or_is_wrong_is_counter_evidence():
     graph = grown(trajectory(("a", "A"), ("b", "AB"), ("c", "ABC")), timed(2.0), timed(1.0), WRONG)
     assert [len(edge.examples) for edge in graph.edges] == [1, 0, 0]

@@ -35,6 +35,12 @@ def test_no_two_techniques_stand_in_one_place_and_the_start_is_in_the_middle():
     assert len(set(found.values())) == len(GRAPH.nodes)
 
 
+def test_names_point_outwards_and_are_never_upside_down():
+    turns = [float(turn) for turn in re.findall(r"rotate\(([-\d.]+)\)", svg(GRAPH))]
+    assert len(turns) == len(GRAPH.nodes) - 1
+    assert all(-90 <= turn <= 90 or 270 <= turn <= 450 for turn in turns)
+
+
 def test_an_edge_opens_its_examples_with_what_changed(page):
     edge = data_of(page)["base>alpha"]
     assert edge["examples"] == 1

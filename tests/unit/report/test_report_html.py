@@ -10,9 +10,11 @@ import pytest
 import fake_runs as fake
 from kernelwright.records.attempt import fastest
 from kernelwright.records.evaluation import OUTCOMES
+from kernelwright.records.measure import Ratio
 from kernelwright.records.run import Outcome
 from kernelwright.report.html import render, script
 from kernelwright.report.use import Files
+from kernelwright.testing.samples import sample_evaluation
 
 
 class Tags(HTMLParser):
@@ -178,3 +180,24 @@ def test_ceiling_and_floor_are_told_apart():
     assert "at the ceiling 6.27 ms, floor 4.18 ms" in text
     assert "The ceiling is the bandwidth that a plain kernel reached on this device in this run" in text
     assert "The floor lies below it on purpose" in text
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_the_page_says_whether_the_drop_in_is_guarded(guarded):
+    best = fake.attempt(0, fake.measured())
+    files = Files(kernel="runs/x/model_new.py", guarded=guarded)
+    page = render(fake.card(), [best], fake.ended(best), (), files)
+    assert ("own code answers" in page) == guarded
+    assert ("with no guards" in page) != guarded
+
+
+def test_what_was_timed_on_a_busy_machine_is_not_said_to_have_no_time():
+    found = fake.measured()
+    wide = Ratio(median=2.0, low=0.33, high=11.1, confidence=0.99)
+    versus = tuple(v.model_copy(update={"speedup": wide}) for v in found.timing.versus)
+    doubtful = found.model_copy(update={"timing": found.timing.model_copy(update={"versus": versus})})
+    titles = [render(fake.card(), [fake.attempt(0, one)], None) for one in (found, doubtful)]
+    assert "Speedup over eager, attempt by attempt" in titles[0]
+    assert "Attempt by attempt; no figure can be claimed" in titles[1]
+    untimed = fake.attempt(0, sample_evaluation("verified"))
+    assert "nothing was timed" in render(fake.card(), [untimed], None)

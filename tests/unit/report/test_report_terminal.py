@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 import fake_runs as fake
-from kernelwright.records.measure import Load
+from kernelwright.records.measure import Load, Ratio
 from kernelwright.records.run import Outcome
 from kernelwright.report.terminal import SHOWN, render
 
@@ -87,3 +87,16 @@ def test_a_busy_machine_and_its_blurred_figures_are_told_and_rank_last():
     (row,) = (line for line in text.splitlines() if "vague" in line)
     assert "0.36× to 11.1×" in row
     assert "4.00×" not in text
+
+
+def test_what_is_claimed_of_a_wide_interval_is_whole_on_the_command_s_own_console():
+    blurred = Ratio(median=2.0, low=0.33, high=11.1, confidence=0.99)
+    best = fake.attempt(0, fake.measured())
+    timing = best.evaluation.timing
+    versus = tuple(v.model_copy(update={"speedup": blurred}) for v in timing.versus)
+    found = best.evaluation.model_copy(update={"timing": timing.model_copy(update={"versus": versus})})
+    final = best.model_copy(update={"evaluation": found})
+    console = Console(file=io.StringIO(), width=80, soft_wrap=True)
+    console.print(render(fake.card(), [best], Outcome(best=0, final=final, stopped="done")))
+    assert "  No figure against eager PyTorch can be claimed:" in console.file.getvalue()
+    assert "11.1×, which is too wide." in console.file.getvalue()

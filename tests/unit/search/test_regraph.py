@@ -163,6 +163,18 @@ def test_rollouts_in_flight_count_as_visits_without_gain():
     assert navigator.choose(Rollout(state), nobody_knows) is other
 
 
+def test_an_edge_that_nobody_took_is_expected_to_do_what_its_technique_did_after_others():
+    weights = EdgeWeights()
+    weights.learned("a>tiling", 4.0)
+    weights.learned("b>tiling", 1.0)
+    assert weights.prior("c>tiling") == pytest.approx(2.0)
+    assert weights.prior("a>tiling") == pytest.approx(4.0)
+    weights.failed("b>tiling")
+    assert weights.prior("c>tiling") == pytest.approx(2 ** (2 / 3))
+    assert weights.prior("a>vectors") is None
+    assert EdgeWeights.load(weights.dump()).prior("c>tiling") == weights.prior("c>tiling")
+
+
 def test_rewards_are_scaled_so_that_exploration_means_something():
     navigator = Mcgs(ReGraphConfig(), random.Random(0))
     navigator.rewards = [-1.0, 1024.0]
@@ -195,6 +207,13 @@ def test_a_graph_with_cycles_comes_to_an_end():
         graph = GRAPH.model_copy(update={"edges": edges})
         player = WalkPlayer(scope(graph), GAINS, budget=64, navigator=navigator).play()
         assert len(player.attempts) <= 8
+
+
+@pytest.mark.parametrize(("losing", "parents"), [("ends", [(), (0,), (0,)]), ("goes on", [(), (0,), (1,)])])
+def test_a_rollout_ends_where_the_kernel_becomes_slower_unless_the_papers_is_asked_for(losing, parents):
+    fates = iter([("measured", 3.0), ("measured", 2.0), ("measured", 4.0)])
+    player = WalkPlayer(scope(GRAPH), lambda source: next(fates), budget=3, losing=losing).play()
+    assert [asked.parents for asked in player.requests] == parents
 
 
 def test_no_path_is_longer_than_the_cap():

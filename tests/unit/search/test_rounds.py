@@ -53,3 +53,13 @@ def test_the_reward_and_the_words_are_told_together():
     told = feedback_of(player.attempts[0])
     assert told.reward == -5.0
     assert told.words.startswith("Functional Failure")
+
+
+def test_the_budget_that_it_brings_ends_at_the_last_round_even_where_every_round_is_repaired_to_the_limit():
+    player = Player({"name": "fsr"}, proposals=CONFIG.validate_python({"name": "fsr"}).usual_proposals())
+    worst = [["build_failed"] * 5] * 3 + [["measured 2", *["incorrect"] * 4]]
+    player.play(*worst * 3)
+    assert player.ask() is None
+    words = player.strategy.finished()
+    assert "round 3: 5 made" in words
+    assert "repair 3: 5 made, 5 compile, 1 pass" in words

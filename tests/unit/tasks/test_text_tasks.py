@@ -167,9 +167,9 @@ def test_a_readme_and_a_settings_file_are_no_tasks_of_a_directory(write):
 
 def test_a_goal_is_the_default_and_no_more(write):
     limits = read_task(write(TOML)).limits
-    assert wished(RunConfig(), limits).target_us == 12.5
-    assert wished(RunConfig(target_us=3.0), limits).target_us == 3.0
-    assert wished(RunConfig(), TaskLimits()) == RunConfig()
+    assert wished(RunConfig(), limits, "cpu").target_us == 12.5
+    assert wished(RunConfig(target_us=3.0), limits, "cpu").target_us == 3.0
+    assert wished(RunConfig(), TaskLimits(), "cpu") == RunConfig()
 
 
 def test_every_architecture_can_be_asked_for():

@@ -21,6 +21,8 @@ from kernelwright.records.numerics import Flags
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
 
+NO_KERNELS = "library calls are forbidden, and it has 0 kernels of its own: PyTorch does it all"
+"""Why a candidate is refused where it may not leave the work to PyTorch."""
 CloseOldest = Callable[[], bool]
 """Closes the session on this backend that was not asked for longest; False: there is none."""
 

@@ -5,6 +5,7 @@ operations below them. Assertion nodes are dropped. What a module returns is fla
 output of the graph is one tensor, in the order of `model.flatten`.
 """
 
+import dataclasses
 import functools
 import operator
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from math import prod
 
 import torch
+from torch.utils import _pytree as pytree
 from torch.utils.flop_counter import flop_registry
 
 from kernelwright.evaluate.triton.model import flatten
@@ -42,6 +44,8 @@ def graph(
         Exception: whatever torch.export says of data-dependent control flow and the like.
     """
     args, kwargs = inputs
+    for value in (*args, *kwargs.values()):
+        _known(value)
     with _flattened(model):
         exported = torch.export.export(model, tuple(args), kwargs, strict=False)
     # It would keep the inputs that it was made with, which may be gigabytes.
@@ -55,6 +59,19 @@ def graph(
         nodes=tuple(nodes),
         outputs=tuple(names.get(r.name, r.name) for r in returned),
     )
+
+
+def _known(value: object) -> None:
+    """Tell torch of every dataclass among the arguments; it takes each class once."""
+    kind = type(value)
+    if isinstance(value, dict | list | tuple):
+        for part in value.values() if isinstance(value, dict) else value:
+            _known(part)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if kind not in pytree.SUPPORTED_NODES:
+            torch.export.register_dataclass(kind)
+        for field in dataclasses.fields(value):
+            _known(getattr(value, field.name, None))
 
 
 @contextmanager

@@ -128,7 +128,7 @@ class ReferenceSide:
                 model = module_of(task.Model, init_arguments(task)).to("meta")
                 leaves, tree = calltree.flatten(task.get_inputs(), ())
                 given = [v.to("meta") if isinstance(v, torch.Tensor) else v for _, v in leaves]
-                args, kwargs = calltree.arguments(tree, given)
+                args, kwargs = calltree.arguments(tree, given, vars(task))
                 tensors = [*given, *flatten(model(*args, **kwargs)), *model.state_dict().values()]
         except Exception:  # noqa: BLE001 (the task's own code: then nothing is known)
             return tasks.Estimated(nbytes=0)
@@ -147,7 +147,7 @@ class ReferenceSide:
 
     def graph(self, command: messages.ExportGraph) -> messages.GraphExported:
         """The OpGraph, through torch.export."""
-        inputs = calltree.arguments(self._tree, self._draw(1))
+        inputs = calltree.arguments(self._tree, self._draw(1), vars(self._task))
         self._exported, self._graph = export.graph(self._models["eager"], inputs, self._inputs)
         return messages.GraphExported(graph=self._graph)
 
@@ -284,7 +284,7 @@ class ReferenceSide:
         return [[described(t) for t in call] for call in self._kept]
 
     def _called(self, function: Call, leaves: Sequence[object]) -> object:
-        args, kwargs = calltree.arguments(self._tree, leaves)
+        args, kwargs = calltree.arguments(self._tree, leaves, vars(self._task))
         return function(*args, **kwargs)
 
     def _leaves_of(self, variant: str, offsets: Sequence[int]) -> list[object]:

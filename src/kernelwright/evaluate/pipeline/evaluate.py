@@ -24,6 +24,7 @@ from kernelwright.records.evaluation import (
     Evaluation,
     Incorrect,
     Measured,
+    Refused,
     Suspect,
     TimedOut,
     Verified,
@@ -35,6 +36,8 @@ from kernelwright.records.policy import ON_SHARED_CASES, UNTIMED
 
 ITS_OWN = BuildFacts(compiler="its own, when it is run", seconds=0.0)
 """Of a candidate whose host code builds or launches in a way that only running it can tell."""
+MOST_OF_LIBRARIES = 0.5
+"""Share of a candidate's time that PyTorch's own operators may take where library calls are forbidden."""
 FAILURES = (OutcomeReached, ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError)
 """How untrusted code ends a trial."""
 
@@ -126,13 +129,18 @@ def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
         outcome = time_candidate(trial, clock, loaded)
     outcome = audited(trial, clock, loaded, outcome)
     if isinstance(outcome, Measured):
-        outcome = outcome.model_copy(update={"library_share": _library_share(loaded)})
+        share = _library_share(loaded)
+        if trial.policy.library_calls == "forbid" and share is not None and share > MOST_OF_LIBRARIES:
+            return Refused(
+                reason=f"library calls are forbidden, and PyTorch's own operators take {share:.0%} of its time"
+            )
+        outcome = outcome.model_copy(update={"library_share": share})
     with trial.timed("measure"):
         return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial))
 
 
 def _library_share(loaded: Loaded) -> float | None:
-    """Told and not judged: a process that does not tell it loses nothing that it has earned."""
+    """What the process says of itself may convict it and never acquit; one that does not tell it loses nothing."""
     try:
         return loaded.library_share()
     except (ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError):

@@ -18,7 +18,7 @@ from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ta
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify.compare import Wrong
-from kernelwright.evaluate.verify.distributions import InputDistribution
+from kernelwright.evaluate.verify.distributions import REPLACED, InputDistribution
 from kernelwright.records.tensor import Domain, TensorSpec
 
 RERUNS = 20
@@ -93,15 +93,15 @@ class Scene:
         Raises:
             NotRunError: the reference is not finite there.
         """
-        case = self.case_at(offsets, name)
+        case = self.case_at(offsets, InputDistribution(name, (), lambda x, spec, generator: None))
         if case is None:
             raise NotRunError(f"the reference is not finite ({name})")
         return case
 
-    def case_at(self, offsets: Offsets, name: str) -> Case | None:
+    def case_at(self, offsets: Offsets, distribution: InputDistribution) -> Case | None:
         """As `case_with`, and None where the reference is not finite."""
         self.session.forget_parameters()
-        return self.session.case_at(InputDistribution(name, (), lambda x, spec, generator: None), offsets)
+        return self.session.case_at(distribution, offsets)
 
 
 def races(scene: Scene) -> str:
@@ -140,7 +140,7 @@ def perturbation(scene: Scene) -> str:
     for number, index in enumerate(chosen):
         # Each in turn above and below zero: what looks at a few elements for a sign takes the others for like them.
         with _changed(session, index, offsets[index], (number // len(changeable) + index) % 2 == 1) as told:
-            case = scene.case_at(offsets, "one element changed")
+            case = scene.case_at(offsets, REPLACED)
             if case is None:
                 left_out += 1
                 continue

@@ -21,7 +21,7 @@ from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_for
 from kernelwright.evaluate.timing.clock import Arm, Calls
 from kernelwright.evaluate.verify import compare, exact, finer, places
 from kernelwright.evaluate.verify.compare import Wrong
-from kernelwright.evaluate.verify.distributions import AS_GIVEN
+from kernelwright.evaluate.verify.distributions import AS_GIVEN, REPLACED
 from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.statistical import Pairs
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
@@ -44,6 +44,8 @@ class TimedResults:
         self._pairs: dict[int, Pairs] = {}
         self._samples: dict[int, Sample] = {}
         self._known: tuple[tuple[int, ...], Case] | None = None
+        self.challenged = False
+        """Whether elements were replaced in the inputs of this round."""
         # A secret seed; numbers from the system one by one would take a tenth of a verdict's time.
         self._chance = random.Random(secrets.randbits(256))
 
@@ -115,7 +117,7 @@ class TimedResults:
     def _truth(self, offsets: tuple[int, ...]) -> Case:
         """What is expected on these inputs, asked once for all outputs of a call."""
         if self._known is None or self._known[0] != offsets:
-            case = self._session.case_at(AS_GIVEN, offsets)
+            case = self._session.case_at(REPLACED if self.challenged else AS_GIVEN, offsets)
             if case is None:
                 raise UnfitInputsError("the reference is not finite on timed inputs")
             self._known = (offsets, case)

@@ -180,6 +180,7 @@ def _benchmark(
     def put(calls: int, there: int, challenge: bool = False) -> Calls:
         """Fresh inputs for these calls, among as many as will lie there."""
         process.ready(calls)
+        output_check.results.challenged = challenge
         output_check.places = secrets.SystemRandom().sample(fresh.windows(there, challenge), calls)
         # Each timed call of the reference takes its own parameters.
         session.forget_parameters()

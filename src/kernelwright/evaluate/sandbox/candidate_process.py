@@ -21,9 +21,9 @@ from kernelwright.evaluate.sandbox.child import (
     Meanwhile,
     Response,
 )
-from kernelwright.evaluate.sandbox.handover import Handover
+from kernelwright.evaluate.sandbox.handover import Handover, WatchedHandover
 from kernelwright.evaluate.sandbox.messages.base import Answer, Command, MalformedError, R
-from kernelwright.evaluate.sandbox.messages.calls import Found, Run, RunInTurn
+from kernelwright.evaluate.sandbox.messages.calls import Found, RanInTurn, Run, RunInTurn
 
 GUARD = 4096
 """Bytes of the zone before and behind a result that nobody may write to."""
@@ -187,6 +187,23 @@ class CandidateProcess:
         ran, response = self._put(command, meanwhile=turns.hand_over)
         results = () if idle else of_all(ran.results, len(calls))
         return Ran(results, max(1, response.outside_ns - self._believed(ran.beside_ns)), 1, response.cpu_ns)
+
+    def _watched(self, turns: WatchedHandover) -> tuple[RanInTurn, Response[RanInTurn]]:
+        """Hand calls over to a side whose word is not taken: a result must be there when its call is said to be done.
+
+        Raises:
+            TamperedError: one was not.
+            as `ask`.
+        """
+        self.calls += turns.count
+        said, response = self._put(RunInTurn(count=turns.count), meanwhile=turns.hand_over)
+        try:
+            late = turns.changed()
+        except ValueError as error:
+            raise TamperedError(str(error)) from None
+        if late or turns.done < turns.count:
+            raise TamperedError(f"{late} of {turns.done} calls were said to be done before they were")
+        return said, response
 
     def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
         """As `run`, with every result waited for before the next call: on a CPU there is no other way."""

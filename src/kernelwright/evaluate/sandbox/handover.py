@@ -47,6 +47,11 @@ class Handover:
         self.done = 0
         """Calls that are said to be done."""
 
+    @property
+    def count(self) -> int:
+        """Calls in all."""
+        return len(self._packets)
+
     def hand_over(self, control: socket.socket) -> bytes | None:
         """All calls, one after the other; an answer that comes before the last one ends it, and is given back.
 

@@ -221,14 +221,14 @@ class Session:
         return self.memory.most_calls()
 
     def allowed(self, output: int, reference_error: float, alike: bool = False) -> float:
-        """What a candidate may err on one output; `alike`: on inputs of few different values (docs/referee.md)."""
+        """What a candidate may err on one output; `alike`: on inputs that were replaced (docs/referee.md)."""
         spec = self.task.workload.outputs[output]
         if "calibrated" in self.policy.disabled:
             return 1e-2
         worst = max(self.base_error[output], reference_error)
         comparator = self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
-        return k * worst + compare.floor(spec, self.reduction(output), self.scan(output), alike)
+        return k * worst + compare.floor(spec, self.reduction(output), self.scan(output), self._one_way(output, alike))
 
     def allowed_finer(self, output: int, eagers: Finer, alike: bool = False) -> Finer:
         """What a candidate's stretches and averages may err (docs/referee.md); anything where they are not looked at."""
@@ -237,7 +237,7 @@ class Session:
         spec, comparator = self.task.workload.outputs[output], self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
         worst = eagers.or_more(self.base_finer[output])
-        floor = compare.floor(spec, self.reduction(output), alike=alike)
+        floor = compare.floor(spec, self.reduction(output), one_way=self._one_way(output, alike))
         found = finer.allowed(spec, worst, k, floor, self.reduction(output))
         return found if output in self._coarse else Finer(local=found.local)
 
@@ -254,6 +254,9 @@ class Session:
     def scan(self, output: int) -> int:
         """Elements of the longest scan that this output depends on; zero where there is none."""
         return compare.longest_scan(self.task.graph, output, self.tensors)
+
+    def _one_way(self, output: int, alike: bool) -> bool:
+        return alike or compare.adds_exponentials(self.task.graph, output)
 
     def stocks(self) -> list[Stock]:
         """What fresh inputs are made of, and where they may lie: inputs first, then parameters.
@@ -474,11 +477,10 @@ class Session:
         exact = one.distribution.name == "small integers" and all(
             n.op in distributions.EXACT_OPS for n in self.task.graph.nodes
         )
-        outputs = enumerate(one.outputs)
-        if held:
-            expected = tuple(expectations.expect(self, i, seen, exact) for i, seen in outputs)
-        else:
-            expected = tuple(self._expected(one, i, exact) for i, _ in outputs)
+        expected = tuple(
+            expectations.expect(self, i, seen, exact) if held else self._expected(one, i, exact)
+            for i, seen in enumerate(one.outputs)
+        )
         return Case(one.distribution.name, one.offsets, expected, exact)
 
 

@@ -46,12 +46,15 @@ class Pace:
     rounds: int = ROUNDS
     sample_ns: int = SAMPLE_NS
     most_calls: int = MOST_CALLS
+    slowest_ns: int = 2_000_000_000
+    """Longest that one side's sample may take for the sake of another's. Serial code takes thousands of times as long as
+    what is made of it, and must compute each timed call too."""
     rehearsed: bool = False
     """Whether a block is held first that does not count: memory for a sample's results is new to every side then."""
 
 
 OUTSIDE = Pace()
-DEVICE = Pace(rounds=1, most_calls=16, rehearsed=True)
+DEVICE = Pace(rounds=1, most_calls=16, slowest_ns=100_000_000, rehearsed=True)
 """Each call is timed by itself and a sample is their median, so that more, smaller blocks are worth more."""
 
 
@@ -138,11 +141,13 @@ class PairedBenchmark:
             if len(looks) > 1 and time.perf_counter() - begin > WARM_S:
                 break
         fastest, queued = min(us for look in looks for us, _ in look.values()) * 1000, self._queued(looks[-1])
+        slowest = max(us for us, _ in looks[-1].values()) * 1000
         for arm in self.arms:
             arm.process.busy_ns = min(MOST_BUSY_NS, max(LEAST_BUSY_NS, 2 * queued))
         if fastest >= ALONE_NS and not self.inside:
             return 1
-        return max(1, min(self.most_calls, self.pace.most_calls, round(self.pace.sample_ns / fastest)))
+        most = min(self.most_calls, self.pace.most_calls, int(self.pace.slowest_ns / slowest))
+        return max(1, min(most, round(self.pace.sample_ns / fastest)))
 
     def _look(self) -> dict[str, tuple[float, int]]:
         """One call of every side: microseconds, and nanoseconds that the host took to queue it."""

@@ -202,7 +202,8 @@ def plain(result: object) -> tuple[torch.Tensor, ...]:
 
 def call(model: Callable[..., object], workload: Workload, inputs: Sequence[object]) -> object:
     """What a model returns for these inputs, which are put together as the task's author does."""
-    args, kwargs = calltree.arguments(workload.tree, inputs)
+    own = getattr(getattr(type(model), "forward", model), "__globals__", {})
+    args, kwargs = calltree.arguments(workload.tree, inputs, own)
     return model(*args, **kwargs)
 
 

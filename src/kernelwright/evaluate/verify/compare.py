@@ -26,6 +26,8 @@ CHUNK = 1 << 25
 """Elements that are compared at a time."""
 ROW_WISE = ("softmax", "norm", "logsumexp", "cross_entropy", "var", "std", "cumsum")
 """Operations that reduce rows inside and give back as many elements as they got."""
+EXPONENTIALS = ("softmax", "logsumexp", "cross_entropy", "dot_product_attention", "aten.exp.", "aten.exp2.")
+"""Operations that add up exponentials, or make terms for such a sum."""
 SCANS = ("cumsum", "cumprod", "logcumsumexp")
 """Operations of which every partial result is a result."""
 SERIAL = 4.0
@@ -123,13 +125,13 @@ def scale_of(reference: torch.Tensor) -> float:
     return max(float(sample.median()), 1e-3 * sqrt(squares / flat.numel()), LEAST_SCALE)
 
 
-def floor(spec: TensorSpec, reduction: int, scan: int = 0, alike: bool = False) -> float:
+def floor(spec: TensorSpec, reduction: int, scan: int = 0, one_way: bool = False) -> float:
     """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers.
 
     A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness. Terms
     as they are drawn are rounded up as often as down, so that a tree of partial sums costs the logarithm of its length, and
-    one accumulator hardly more. Where terms are `alike`, or small beside one, all are rounded the same way: each for up to
-    half an ulp of the sum (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), for a quarter on average.
+    one accumulator hardly more. Where terms are alike, or small beside one as exponentials are, all are rounded `one_way`:
+    each for up to half an ulp of the sum (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), a quarter on average.
     A scan over `scan` elements may be done one by one, since each partial result is asked for. Its n roundings, each
     uniform within half an ulp of the running value s, add up like a random walk (Higham and Mary 2019): a deviation of
     0.2 eps sqrt(n) rms(s), five of which are met among many elements; and rms(s) is up to four times what errors are
@@ -137,8 +139,8 @@ def floor(spec: TensorSpec, reduction: int, scan: int = 0, alike: bool = False) 
     """
     own = EPSILON.get(spec.dtype, 0.0)
     serial = SERIAL * sqrt(min(scan, LONGEST_SCAN))
-    one_way = (min(reduction, ONE_BY_ONE) - 1) / 4 if alike else 0.0
-    rounded = max(2 * log2(max(reduction, 1)), one_way, serial)
+    biased = (min(reduction, ONE_BY_ONE) - 1) / 4 if one_way else 0.0
+    rounded = max(2 * log2(max(reduction, 1)), biased, serial)
     return own * 4 + min(own, EPSILON["float32"]) * rounded
 
 
@@ -162,6 +164,12 @@ def longest_scan(graph: OpGraph, output: int, arguments: Sequence[TensorSpec]) -
     shapes = {t.name: t.shape for t in arguments} | {r.name: r.shape for n in graph.nodes for r in n.result}
     names = graph.outputs[output : output + 1]
     return max((_scanned(node, shapes) for name in names for node in graph.behind(name)), default=0)
+
+
+def adds_exponentials(graph: OpGraph, output: int) -> bool:
+    """Whether an output of the graph depends on a sum of exponentials: of few large terms and many that vanish beside them."""
+    names = graph.outputs[output : output + 1]
+    return any(word in node.op for name in names for node in graph.behind(name) for word in EXPONENTIALS)
 
 
 def _scanned(node: OpNode, shapes: dict[str, tuple[int, ...]]) -> int:

@@ -75,6 +75,8 @@ def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> 
 
 AS_GIVEN = InputDistribution("as given", (), _scaled(1.0))
 HUGE = InputDistribution("one huge element", SCALABLE, _huge)
+REPLACED = InputDistribution("some elements replaced", (), _huge)
+"""Of inputs in which elements were put far above the others already."""
 UNALIGNED = InputDistribution("unaligned pointers", (), _scaled(1.0), shift=1)
 DISTRIBUTIONS = (
     InputDistribution("times 3", SCALABLE, _scaled(3.0)),

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from kernelwright.interfaces.cli.console import OUTPUT, watched
-from kernelwright.interfaces.cli.words import figure_lines, plain, verdict_line, weights_line, work_line
+from kernelwright.interfaces.cli.words import figure_lines, plain, state_line, verdict_line, weights_line, work_line
 
 if TYPE_CHECKING:
     from kernelwright import api
@@ -24,11 +24,15 @@ RayAddress = Annotated[
     str | None, typer.Option(help="Address of the Ray cluster's head. Default: RAY_ADDRESS, or a new cluster here.")
 ]
 LibraryCalls = Annotated[
-    Literal["report", "forbid"], typer.Option(help="forbid: refuse what leaves the work to PyTorch. On a GPU.")
+    Literal["report", "forbid"], typer.Option(help="forbid: refuse what leaves the work to PyTorch.")
 ]
 WeightsKind = Annotated[
     Literal["fresh", "constant"],
     typer.Option(help="constant: parameters stay, as in inference, and may be packed. fresh: as in training."),
+]
+StateKind = Annotated[
+    Literal["compare", "ignore"],
+    typer.Option(help="ignore: buffers that forward writes to, such as running statistics, need not be updated."),
 ]
 
 
@@ -52,6 +56,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
     ray_address: RayAddress = None,
     library_calls: LibraryCalls = "report",
     weights: WeightsKind = "fresh",
+    state: StateKind = "compare",
     quick: Annotated[bool, typer.Option("--quick", help="Measure only as long as a search does.")] = False,
     receipt: Annotated[Path | None, typer.Option(help="Write the verdict's receipt to this file.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
@@ -74,6 +79,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
             numerics=numerics,
             library_calls=library_calls,
             weights=weights,
+            state=state,
             unmatched="construction",
         ),
         effort="search" if quick else "final",
@@ -94,7 +100,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
 def _show(summary: "api.CheckSummary") -> None:
     OUTPUT.print(verdict_line(summary))
     OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
-    for line in (work_line(summary), weights_line(summary), *figure_lines(summary)):
+    for line in (work_line(summary), weights_line(summary), state_line(summary), *figure_lines(summary)):
         if line:
             OUTPUT.print(line)
     if summary.numerics is not None:

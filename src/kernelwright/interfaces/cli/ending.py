@@ -21,7 +21,7 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
     """
     if output is not None:
         _copy(result, output)
-        if result.kernel is not None:
+        if result.kernel is not None or result.source is not None:
             _write(result.receipt, output.with_suffix(".receipt.json"))
     if json:
         print(_json(result))
@@ -36,15 +36,18 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
 
 
 def _copy(result: OptimizeResult, output: Path) -> None:
-    if result.kernel is None:
-        why = (
-            "PyTorch stays (--keep-slower writes it all the same)"
-            if result.summary.pytorch_stays
-            else "nothing right was found"
-        )
-        ERRORS.print(f"[yellow]{why}:[/] {escape(str(output))} is not written")
-        return
-    _write(result.kernel, output)
+    if result.source is not None and result.source.suffix == output.suffix:
+        _write(result.source, output)
+    elif result.kernel is None:
+        ERRORS.print(f"[yellow]{_why_not(result)}:[/] {escape(str(output))} is not written")
+    else:
+        _write(result.kernel, output)
+
+
+def _why_not(result: OptimizeResult) -> str:
+    if result.summary.pytorch_stays:
+        return "PyTorch stays (--keep-slower writes it all the same)"
+    return "the kernel can be no drop-in" if result.source is not None else "nothing right was found"
 
 
 def _write(file: Path | None, output: Path) -> None:
@@ -60,6 +63,7 @@ def _json(result: OptimizeResult) -> str:
     files = {
         "report": result.report,
         "kernel_file": result.kernel,
+        "source_file": result.source,
         "receipt": result.receipt,
         "error": result.error,
     }
@@ -74,6 +78,8 @@ class RunResult(RunSummary):
     """Path of the HTML page."""
     kernel_file: str | None
     """The best kernel as a drop-in `ModelNew` module."""
+    source_file: str | None
+    """The best kernel as it was judged, where it can be no drop-in."""
     receipt: str | None
     """The receipt of its verdict."""
     error: str | None
@@ -81,9 +87,11 @@ class RunResult(RunSummary):
 
 def _show(result: OptimizeResult, output: Path | None) -> None:
     OUTPUT.print(result.shown)
-    if result.kernel is not None:
-        OUTPUT.print(file_line("kernel", output or result.kernel))
-    if result.kernel is not None and result.receipt is not None:
+    found = result.kernel or result.source
+    if found is not None:
+        written = output if output is not None and (result.kernel or output.suffix == found.suffix) else found
+        OUTPUT.print(file_line("kernel", written))
+    if found is not None and result.receipt is not None:
         OUTPUT.print(file_line("receipt", output.with_suffix(".receipt.json") if output else result.receipt))
     OUTPUT.print(file_line("report", result.report))
 

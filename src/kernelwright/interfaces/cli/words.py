@@ -72,9 +72,8 @@ def verdict_line(summary: "CheckSummary") -> str:
 def work_line(summary: "CheckSummary") -> str:
     """Who does the work, such as `2 kernels of its own`; empty where nobody could tell."""
     count, share = summary.own_kernels, summary.own_share
-    if count == 0:
-        return "work              0 kernels of its own; PyTorch does it all"
     parts = [] if count is None else [f"{count} {'kernel' if count == 1 else 'kernels'} of its own"]
+    parts = ["0 kernels of its own; PyTorch does it all"] if count == 0 else parts
     parts += [] if share is None else [f"{1 - share:.0%} of the device's time is spent elsewhere"]
     library = summary.library_share
     parts += [] if library is None else [f"{library:.0%} of its time is PyTorch's own operators'"]
@@ -87,6 +86,11 @@ def weights_line(summary: "CheckSummary") -> str:
         return ""
     weaker = ", as both models were built: it could not be given others" if summary.weights == "construction" else ""
     return f"weights           constant{weaker}"
+
+
+def state_line(summary: "CheckSummary") -> str:
+    """What the reference's forward changes and the verdict says nothing of; empty where there is no such thing."""
+    return f"state             not compared: {', '.join(summary.ignored)}" if summary.ignored else ""
 
 
 def figure_lines(figures: "Figures") -> list[str]:

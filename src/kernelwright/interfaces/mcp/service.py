@@ -16,7 +16,6 @@ from kernelwright import api
 from kernelwright.api import Event, Judged, Phase, Proposed, Warned
 from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
-from kernelwright.records.measure import Ratio, Verdict
 from kernelwright.records.names import LanguageName
 
 LOOK_S = 0.25
@@ -138,8 +137,8 @@ class Wanted(Record):
     language: LanguageName | None = None
 
 
-class Submission(Record):
-    """How a run ended."""
+class Submission(api.Figures):
+    """How a run ended, with the figures of what won."""
 
     task: str
     target: str
@@ -148,17 +147,6 @@ class Submission(Record):
     """The attempt that won; None if nothing was right, or if nothing held when it was measured again."""
     final: bool
     """Its figures were measured again with fresh inputs."""
-    latency_us: float | None
-    speedup_eager: Ratio | None
-    verdict: Verdict | None
-    """Against eager."""
-    speedup_compile: Ratio | None
-    verdict_compile: Verdict | None
-    speedup_freeze: Ratio | None
-    """Over torch.compile with the weights as constants, where they are constant."""
-    verdict_freeze: Verdict | None
-    roofline: float | None
-    """Share of the measured bandwidth."""
     attempts: int
     stopped: str
     """Why the search ended."""
@@ -259,7 +247,7 @@ def _submission(result: api.OptimizeResult) -> Submission:
         **{name: getattr(figures, name) for name in api.Figures.model_fields},
         attempts=summary.attempts,
         stopped=summary.stopped,
-        kernel_file=str(result.kernel) if result.kernel else None,
+        kernel_file=str(result.kernel or result.source) if result.kernel or result.source else None,
         receipt=str(result.receipt) if result.receipt else None,
         report=str(result.report),
     )

@@ -51,22 +51,27 @@ class Result:
         The kernel's file is run in this process. It was judged in a sandbox; read it first if a model wrote it.
 
         Raises:
-            UsageError: nothing right was found, or nothing that is faster than PyTorch.
+            UsageError: nothing right was found, nothing faster than PyTorch, or nothing that can be a drop-in.
         """
         if self.kernel is None:
-            raise UsageError(f"{self._why_none()}, and see {self.folder / 'report.html'}")
+            raise UsageError(f"{self._no_module()}; see {self.folder / 'report.html'}")
         live: Any = import_module("kernelwright.interfaces.python.live")
         module: Module = live.load(self.kernel, self.source, self.tensors)
         return module
 
-    def _why_none(self) -> str:
-        ended = self.summary.stopped.strip()
+    def _no_module(self) -> str:
+        """Why there is no drop-in, and what to do."""
         if self.summary.pytorch_stays:
             return (
-                f"no right kernel is faster than PyTorch beyond noise ({ended}): "
-                'remeasurement={"keep_slower": True} keeps the best all the same'
+                "PyTorch stays: no kernel is surely faster than eager. Go on with your module, or take the kernel all the "
+                'same with optimize(…, remeasurement={"keep_slower": True})'
             )
-        return f"no kernel was found that is right ({ended}): give it a larger budget or another strategy"
+        if self.summary.best is not None:
+            return "the best kernel can be no drop-in: its source is summary.best.kernel"
+        return (
+            f"no kernel was found that is right ({self.summary.stopped.strip()}): give it a larger budget or another "
+            "strategy"
+        )
 
     def report(self, file: Path | None = None) -> Path:
         """Write the report, one HTML page that opens anywhere, and return its path: in the run's folder, or `file`.
@@ -96,6 +101,8 @@ class Result:
             rows.append(("best", f"{best.language}, {best.latency_us:.2f} µs a call"))
             rows.append(("against eager", _versus(best.speedup_eager, best.verdict)))
             rows.append(("against torch.compile", _versus(best.speedup_compile, best.verdict_compile)))
+        if summary.pytorch_stays:
+            rows.append(("answer", "PyTorch stays: no kernel is surely faster than eager"))
         rows.append(("attempts", ", ".join(f"{count} {name}" for name, count in summary.outcomes.items()) or "none"))
         return [*rows, ("ended", summary.stopped), ("report", str(self.folder / "report.html"))]
 

@@ -27,6 +27,8 @@ from kernelwright.records.technique_graph import (
 
 SMALLEST_EFFECT = 1.015
 """A factor of time below which two kernels are as fast as each other."""
+Interval = tuple[float, float, float]
+"""Median and ends."""
 
 
 def _word(value: object) -> object:
@@ -157,21 +159,36 @@ def _example(trajectory: Trajectory, step: Step, before: str, judged: Mapping[st
 
 
 def gain_between(before: Judged | None, after: Judged, first: bool) -> Gain | None:
-    """How much faster a step made it, from both speedups over one baseline; the first step's is over the baseline itself."""
+    """How much faster a step made it: from both kernels' own times, or else from both speedups over one baseline.
+
+    The first step's is over the baseline itself.
+    """
     if after.speedup is None or not after.device:
         return None
     if first:
-        old = (1.0, 1.0, 1.0)
-    elif before is not None and before.speedup is not None and before.device == after.device:
-        old = before.speedup
-    else:
+        return _gain(after.device, after.speedup, (1.0, 1.0, 1.0))
+    if before is None or before.speedup is None or before.device != after.device:
         return None
-    median, low, high = after.speedup
+    speeds = _speed(after), _speed(before)
+    if speeds[0] is not None and speeds[1] is not None:
+        return _gain(after.device, speeds[0], speeds[1])
+    return _gain(after.device, after.speedup, before.speedup)
+
+
+def _speed(judged: Judged) -> Interval | None:
+    """Calls in a microsecond; None where only a comparison with the baseline beside it holds."""
+    if judged.latency_us is None or judged.within_us is None:
+        return None
+    return 1 / judged.latency_us, 1 / judged.within_us[1], 1 / judged.within_us[0]
+
+
+def _gain(device: str, new: Interval, old: Interval) -> Gain:
+    """The ratio of two medians, with the widest interval that both allow."""
     return Gain(
-        device=after.device,
-        median=_rounded(median / old[0]),
-        low=_rounded(low / old[2] / SMALLEST_EFFECT),
-        high=_rounded(high / old[1] * SMALLEST_EFFECT),
+        device=device,
+        median=_rounded(new[0] / old[0]),
+        low=_rounded(new[1] / old[2] / SMALLEST_EFFECT),
+        high=_rounded(new[2] / old[1] * SMALLEST_EFFECT),
     )
 
 

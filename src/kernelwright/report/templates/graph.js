@@ -13,24 +13,41 @@ function add(parent, tag, text, name) {
   return made;
 }
 
-function open(key) {
+function words(name) { return name.replaceAll("-", " "); }
+
+function count(number, word) { return `${number} ${word}${number === 1 ? "" : "s"}`; }
+
+function choose(selector, title, told) {
   svg.querySelectorAll(".chosen").forEach(one => one.classList.remove("chosen"));
-  svg.querySelector(`[data-edge="${key}"]`).classList.add("chosen");
-  const edge = data[key];
+  svg.querySelector(selector).classList.add("chosen");
   panel.replaceChildren();
-  add(panel, "h2", key.replace(">", " to "));
-  add(panel, "p", `${edge.examples} examples, ${edge.counter} times counter-evidence`);
+  add(panel, "h2", title);
+  add(panel, "p", told, "quiet");
+}
+
+function open(key) {
+  const edge = data[key], [source, target] = key.split(">");
+  const counter = edge.counter ? `, and ${count(edge.counter, "step")} that went wrong or lost time` : "";
+  choose(`[data-edge="${key}"]`, `${words(target)} after ${words(source)}`, count(edge.examples, "example") + counter);
   for (const one of edge.shown) {
     const block = add(panel, "details");
     block.open = one === edge.shown[0];
-    add(block, "summary", `${one.held ? "" : "counter-evidence: "}${one.name}: ${one.gains[0]}`);
-    add(block, "p", one.think);
-    if (one.detail) add(block, "p", one.detail);
-    add(block, "p", one.about);
+    add(block, "summary", `${one.held ? "" : "Counter-evidence: "}${one.name}`);
     for (const gain of one.gains) add(block, "p", gain);
-    if (one.evidence) add(block, "p", one.evidence);
+    add(block, "p", one.about, "quiet");
+    for (const told of [one.think, one.detail, one.evidence]) if (told) add(block, "p", told);
     const diff = add(block, "pre");
     for (const line of one.diff) add(diff, "div", line || " ", line[0] === "-" ? "gone" : line[0] === "+" ? "come" : "");
+  }
+}
+
+function visit(node) {
+  const ways = Object.keys(data).map(key => [key, ...key.split(">")]);
+  const [to, from] = [2, 1].map(end => ways.filter(way => way[end] === node));
+  choose(`[data-node="${node}"]`, words(node), `${count(to.length, "step")} lead here, ${from.length} go on`);
+  for (const [title, list, end] of [["From", to, 1], ["On to", from, 2]]) {
+    if (list.length) add(panel, "p", title);
+    for (const way of list) add(panel, "button", `${words(way[end])} (${data[way[0]].examples})`).onclick = () => open(way[0]);
   }
 }
 
@@ -52,8 +69,8 @@ window.addEventListener("pointermove", event => {
 });
 window.addEventListener("pointerup", () => { from = null; });
 svg.addEventListener("click", event => {
-  const key = event.target.closest("[data-edge]")?.dataset.edge;
-  if (key) open(key);
+  const { edge, node } = event.target.closest("[data-edge], [data-node]")?.dataset ?? {};
+  if (edge) open(edge); else if (node) visit(node);
 });
 document.getElementById("whole").addEventListener("click", () => { box = [...home]; show(); });
 document.getElementById("search").addEventListener("input", event => {

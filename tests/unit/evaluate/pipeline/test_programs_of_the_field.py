@@ -17,8 +17,16 @@ from lanes import sampled
 
 CPU = Target(kind="cpu", arch="native", present=True)
 TASK = """
-import dataclasses, torch
+import collections, dataclasses, torch
 from torch import nn
+
+P = collections.namedtuple("P", "a b")
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    tokens: torch.Tensor
+    mask: torch.Tensor | None = None
+    scale: float = 1.0
 
 class Model(nn.Module):
     def __init__(self):
@@ -116,6 +124,10 @@ ARGUMENTS = {
     "an optional argument": ("return x + 1 if y is None else x + y", ", x, y=None", "[torch.randn(8, 16), None]"),
     "a list of tensors": ("return torch.cat(xs, 1) * 2", ", xs", "[[torch.randn(8, 16), torch.randn(8, 3)]]"),
     "a dict of tensors": ("return d['a'] @ d['b'][0]", ", d", "[{'a': torch.randn(8, 16), 'b': (torch.randn(16, 4),)}]"),
+    "a named tuple": ("return p.a @ p.b", ", p", "[P(torch.randn(8, 16), torch.randn(16, 4))]"),
+    "a dataclass of tensors": (
+        "return b.tokens * b.scale + (0 if b.mask is None else b.mask)", ", b", "[Batch(torch.randn(8, 16), scale=2.0)]",
+    ),
     "a Python number": ("return x * scale", ", x, scale", "[torch.randn(8, 16), 2.5]"),
     "a number before a tensor": ("return x * scale + y", ", scale, x, y", "[2, torch.randn(8, 16), torch.randn(8, 16)]"),
     "a word": ("return x.sum(1) if how == 'sum' else x", ", x, how", "[torch.randn(8, 16), 'sum']"),

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from kernelwright.evaluate.sandbox.candidate_process import Ran
-from kernelwright.evaluate.timing.clock import ALONE_NS, MOST_CALLS, ROUNDS, SAMPLE_NS, Arm, PairedBenchmark
+from kernelwright.evaluate.timing.clock import ALONE_NS, DEVICE, MOST_CALLS, ROUNDS, SAMPLE_NS, Arm, PairedBenchmark
 
 WARMING_ROUNDS = 2
 NAMES = ("eager", "compile", "candidate")
@@ -147,6 +147,14 @@ def test_a_sample_is_the_smallest_of_its_three_rounds():
 def test_calls_are_as_many_as_the_fastest_side_needs(fastest, wanted):
     on = stage(eager=lambda turn: SAMPLE_NS * 10, compile=lambda turn: SAMPLE_NS * 10, candidate=lambda turn: fastest)
     assert on.benchmark.calls_per_sample() == wanted
+
+
+def test_a_side_that_is_thousands_of_times_as_slow_has_few_calls():
+    """A serial function must compute every timed call, to say what it should be."""
+    on = stage(eager=lambda turn: 250_000_000, candidate=lambda turn: 50_000)
+    assert on.benchmark.calls_per_sample() == 8
+    on.benchmark.pace = DEVICE
+    assert on.benchmark.calls_per_sample() == 1
 
 
 def test_the_slow_first_call_does_not_decide_how_many():

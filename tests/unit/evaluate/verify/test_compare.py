@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kernelwright.evaluate.verify.compare import (
     ONE_BY_ONE,
     Expected,
+    adds_exponentials,
     error_of,
     floor,
     judge,
@@ -81,8 +82,8 @@ def test_one_accumulator_may_err_one_way_where_terms_are_alike_and_only_there(co
     # In float32, one term after the other: torch adds rows up in parts.
     added = torch.from_numpy(np.add.accumulate(x.square().numpy(), axis=1)[:, -1])
     error = float(error_of(added, x.double().square().sum(1), 0.0).max())
-    assert floor(spec(), count) < error < floor(spec(), count, alike=True)
-    assert floor(spec(), 1 << 30, alike=True) == floor(spec(), ONE_BY_ONE, alike=True) < 1e-4
+    assert floor(spec(), count) < error < floor(spec(), count, one_way=True)
+    assert floor(spec(), 1 << 30, one_way=True) == floor(spec(), ONE_BY_ONE, one_way=True) < 1e-4
 
 
 @pytest.mark.parametrize("count", [512, 2048])
@@ -128,6 +129,20 @@ def graph(*nodes):
 )
 def test_the_longest_reduction_is_found_in_the_graph(nodes, longest):
     assert longest_reduction(graph(*nodes), [tensor("x", 8, 32)]) == longest
+
+
+@pytest.mark.parametrize(
+    ("nodes", "added"),
+    [
+        ([("_softmax.default", (8, 32), ["x"]), ("relu.default", (8, 32), ["n0"])], True),
+        ([("exp.default", (8, 32), ["x"]), ("sum.dim_IntList", (8,), ["n0"])], True),
+        ([("expand.default", (8, 32), ["x"]), ("sum.dim_IntList", (8,), ["n0"])], False),
+        ([("mul.Tensor", (8, 32), ["x"]), ("sum.dim_IntList", (8,), ["n0"])], False),
+    ],
+)
+def test_sums_of_exponentials_are_told_from_others(nodes, added):
+    assert adds_exponentials(graph(*nodes), 0) is added
+    assert adds_exponentials(graph(*nodes), 1) is False, "which is a buffer's new value"
 
 
 # --- verdicts with their evidence ----------------------------------------------------------------------------------

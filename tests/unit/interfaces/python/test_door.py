@@ -100,7 +100,7 @@ def test_nothing_right_is_a_result_without_a_kernel(optimize):
 def test_a_kernel_that_is_not_worth_having_is_no_module(optimize):
     found = optimize(budget=2, remeasurement={"min_speedup": 1e9})
     assert found.best is not None
-    with pytest.raises(UsageError, match="no right kernel is faster than PyTorch"):
+    with pytest.raises(UsageError, match="PyTorch stays"):
         found.module()
 
 

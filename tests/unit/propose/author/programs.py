@@ -18,6 +18,12 @@ CASES = {
     "transposed": ("x.permute(0, 2, 3, 1).contiguous(), x.transpose(1, 3) * 2", "x", X),
     "own transpose": ("x + x.t(), x.softmax(0)", "x", "torch.randn(40, 40)"),
     "reduced": ("x.sum(1), x.amax((0, 2)), x.mean((2, 3)), x.prod(3), x.argmax(1), x.min(2)[1]", "x", X),
+    "not numbers": (
+        "x.where(x < 2, x / 0 - x / 0).amax(1).isnan() * 1.0, x.where(x < 2, x / 0 - x / 0).argmin(3),"
+        " F.max_pool2d(x.where(x < 2, x / 0 - x / 0), 3, 2, 1).isnan() * 1.0,"
+        " x.where(x < 2, x / 0 - x / 0).max().isnan() * 1.0, x.where(x < 2, x / 0 - x / 0).min(2)[0].isnan() * 1.0",
+        "x", X,
+    ),
     "norms": (
         "F.group_norm(x, 4, w, w), F.instance_norm(x), F.batch_norm(x, None, None, w, w, True),"
         " F.batch_norm(x, w, w * w, training=False), x / x.norm(dim=1, keepdim=True)",
@@ -27,7 +33,12 @@ CASES = {
     "softmax": ("x.softmax(1), x.log_softmax(2), torch.logsumexp(x, (1, 3))", "x", X),
     "pooled": (
         "F.avg_pool2d(x, 3, 2, 1), F.max_pool2d(x, 3, 2, 1, 2), F.adaptive_avg_pool2d(x, (5, 4)),"
-        " F.max_pool1d(x[0], 2, ceil_mode=True)",
+        " F.max_pool1d(x[0], 2, ceil_mode=True), F.adaptive_avg_pool2d(x, (3, 5)), F.adaptive_max_pool2d(x, (2, 7))",
+        "x", X,
+    ),
+    "enlarged": (
+        "F.interpolate(x, scale_factor=2, mode='bilinear'), F.interpolate(x, scale_factor=2),"
+        " F.interpolate(x, size=(7, 15), mode='bilinear', align_corners=True), F.interpolate(x[0], size=5, mode='linear')",
         "x", X,
     ),
     "convolved": (
@@ -36,7 +47,8 @@ CASES = {
         "x, w", f"{X}, torch.randn(16, 8, 3, 3)",
     ),
     "moved": (
-        "torch.cat((x[:, :2], -x), 1), F.pad(x, (1, 2), value=3.0), F.pad(x, (2, 2, 1, 1), mode='reflect'), x.flip(1),"
+        "torch.cat((x[:, :2], -x), 1), torch.cat((x * 2, F.max_pool2d(x, 1)), 1).sum(1),"
+        " F.pad(x, (1, 2), value=3.0), F.pad(x, (2, 2, 1, 1), mode='reflect'), x.flip(1),"
         " torch.roll(x, 3, 2), x.repeat(1, 2, 1, 1), F.unfold(x, 3, padding=1), x.tril(1), x[:, 1:7:2]",
         "x", X,
     ),
@@ -57,7 +69,7 @@ CASES = {
         "q, k, v", "torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16)",
     ),
     "scanned": (
-        "x.cumsum(1), x.cumprod(2), x.flip(1).cumsum(1).flip(1), (x * 2).cumsum(0) + 1,"
+        "x.cumsum(1), x.cumprod(2), x.flip(1).cumsum(1).flip(1), x.cummax(1)[0], x.cummin(0)[1], (x * 2).cumsum(0) + 1,"
         " torch.cat((torch.zeros_like(x[:, :1]), x[:, :-1]), 1).cumsum(1)",
         "x", "torch.rand(5, 40, 6) + 0.5",
     ),

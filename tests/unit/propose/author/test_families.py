@@ -100,6 +100,16 @@ def test_huge_values_stay_finite(built, name):
         assert error(got, wanted) < 2e-6
 
 
+def test_a_nan_is_the_largest_and_the_smallest(tmp_path):
+    found = case(model("x.amax(-1), x.amin(-1), x.max(), x.min(), x.abs().max()", X), "extrema")
+    (entry,) = build([write_cpp(lower(found.task), CppSchedule())], tmp_path, "-O3")
+    inputs = [found.inputs[0].clone()]
+    for nans in (0, 1):
+        inputs[0][2, 5 : 5 + nans] = float("nan")
+        for got, wanted in zip(call(entry, found, inputs), found.module(*inputs), strict=True):
+            assert torch.equal(got.nan_to_num(-99.0), wanted.nan_to_num(-99.0))
+
+
 def test_extreme_arguments_behave_as_in_torch(tmp_path):
     source = model("torch.exp(x), torch.log1p(x), torch.tanh(x), torch.sigmoid(x), F.gelu(x), torch.expm1(x)", X)
     found = case(source, "extremes")

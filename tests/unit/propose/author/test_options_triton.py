@@ -38,7 +38,6 @@ FUSED = {
     "activations": ("activations", {"passes": "separate"}),
     "rows": ("rows", {"rows": 2}),
     "totals": ("totals", {"block": 64}),
-    "maximum atomically": ("totals", {"block": 64, "combine": "atomic"}),
 }
 
 JUDGE = """

@@ -15,9 +15,7 @@ from kernelwright.errors import ProposeError
 from kernelwright.propose.author.designs import cpp_design, triton_design
 
 torch = pytest.importorskip("torch")
-ON_CPU = [
-    name for name in CASES if name not in ("multiplied", "in batches", "attended", "scanned", "kept", "convolved")
-]
+ON_CPU = [name for name in CASES if name != "kept"]
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ interprets CUDA C++. No time is claimed, by anything.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from kernelwright.evaluate.backends.backend import CloseOldest, Loaded, Prepared, Reference
+from kernelwright.evaluate.backends.backend import NO_KERNELS, CloseOldest, Loaded, Prepared, Reference
 from kernelwright.evaluate.backends.cpu.backend import reference_process
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
 from kernelwright.evaluate.backends.cuda.versions import toolkit_versions
@@ -32,7 +32,6 @@ from kernelwright.records.profile import Ceilings, Profile, compiled
 from kernelwright.records.task import Task
 
 INTERPRET_LIMIT_S = 120.0
-NO_KERNELS = "library calls are forbidden, and it has 0 kernels of its own: PyTorch does it all"
 
 
 def open_backend(cpu: Callable[[], Host]) -> "AbsentBackend":

@@ -9,26 +9,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kernelwright.evaluate.backends.backend import Loaded
+from kernelwright.evaluate.backends.backend import NO_KERNELS, Loaded
 from kernelwright.evaluate.backends.cpu.process import must_be_own
+from kernelwright.evaluate.backends.first_call import FirstCall
 from kernelwright.evaluate.backends.host import Host, headers
 from kernelwright.evaluate.backends.instruments import Instruments
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, Ran, TamperedError
-from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran, TamperedError
+from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.handover import ToldHandover
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.calls import (
     Clear,
     LoadModule,
     ModelLoaded,
-    RunInTurn,
     TakeParameters,
     TellLibraryShare,
     TellPrecision,
 )
 from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
-from kernelwright.records.evaluation import BuildFailed, Crashed, Refused, TimedOut
+from kernelwright.languages import language
+from kernelwright.records.evaluation import Refused
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import ITEM_BYTES
@@ -36,7 +37,9 @@ from kernelwright.records.tensor import ITEM_BYTES
 BUILDS = re.compile(r"\b(?:load_inline|cpp_extension)\b")
 COMPILES = re.compile(r"\btorch\.compile\b|\btorch\._inductor\b")
 """What of a text says that it starts compilers: to build an extension, or behind torch.compile."""
-BUILD_ERRORS = ("BuildError", "SyntaxError", "ImportError", "ModuleNotFoundError", "ExtensionError")
+FIRST = FirstCall(
+    "python", "load", frozenset({"BuildError", "SyntaxError", "ImportError", "ModuleNotFoundError", "ExtensionError"})
+)
 ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK": "1", "USER": "kernelwright"}
 
 
@@ -85,17 +88,10 @@ class ModuleProcess(CandidateProcess):
         Raises:
             TamperedError: one was not.
         """
-        self.calls += len(calls)
         self.take_parameters(self._common(calls))
         sizes = [(o.numel, ITEM_BYTES[o.dtype]) for o in self._workload.outputs if o.numel]
         turns = ToldHandover(self.child.pid, [c[: self._inputs] for c in calls], sizes)
-        said, response = self._put(RunInTurn(count=len(calls)), meanwhile=turns.hand_over)
-        try:
-            late = turns.changed()
-        except ValueError as error:
-            raise TamperedError(str(error)) from None
-        if late or turns.done < len(calls):
-            raise TamperedError(f"{late} of {turns.done} calls were said to be done before they were")
+        said, response = self._watched(turns)
         ran = Ran(said.results, response.outside_ns, 1, response.cpu_ns)
         self._must_be_honest(ran)
         return ran
@@ -126,9 +122,12 @@ def loaded_module(trial: Trial, host: Host, instruments: Callable[[], Instrument
     """A module in its process, with its first call made.
 
     Raises:
-        OutcomeReached: it cannot be built, or its parameters are none of the reference's.
+        OutcomeReached: it cannot be built, leaves all to PyTorch where that is forbidden, or its parameters are none of
+            the reference's.
         as `CandidateProcess.run`.
     """
+    if trial.policy.library_calls == "forbid" and language(trial.candidate.language).leaves_all(trial.candidate.source):
+        raise OutcomeReached(Refused(reason=NO_KERNELS))
     with trial.timed("load"):
         process, told = _process(trial, host)
     try:
@@ -190,21 +189,7 @@ def _jail(trial: Trial, made: str | None) -> Jail:
 
 
 def _first_call(trial: Trial, process: ModuleProcess) -> BuildFacts:
-    """The call at which much is compiled; its result is judged with the first case, not here.
-
-    Raises:
-        OutcomeReached: it fails.
-    """
     case = trial.session.present(trial.session.cases[0])
-    try:
-        ran = process.run([case.offsets], checked=False)
-    except ChildRaisedError as raised:
-        if raised.name in BUILD_ERRORS:
-            raise OutcomeReached(BuildFailed(log=raised.log)) from None
-        raise OutcomeReached(Crashed(stage="load", reason=raised.name, log=raised.log)) from None
-    except ChildGoneError as gone:
-        raise OutcomeReached(Crashed(stage="load", reason=gone.reason, log=gone.log)) from None
-    except ChildSlowError:
-        raise OutcomeReached(TimedOut(stage="load", limit_s=trial.policy.compile_limit_s)) from None
+    facts = FIRST.of(process, lambda: process.run([case.offsets], checked=False))
     process.before_ns = process.child.cpu_ns
-    return BuildFacts(compiler="python", seconds=ran.outside_ns / 1e9)
+    return facts

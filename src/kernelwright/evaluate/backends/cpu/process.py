@@ -18,7 +18,7 @@ from kernelwright.evaluate.sandbox.arena import PAGE
 from kernelwright.evaluate.sandbox.candidate_process import GUARD, GUARD_BYTE, CandidateProcess, Ran, TamperedError
 from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.handover import WatchedHandover
-from kernelwright.evaluate.sandbox.messages.calls import Found, LoadLibrary, RunInTurn, RunPlaced
+from kernelwright.evaluate.sandbox.messages.calls import Found, LoadLibrary, RunPlaced
 from kernelwright.evaluate.session.layout import LINE
 from kernelwright.evaluate.timing.clock import MOST_CALLS
 from kernelwright.evaluate.verify.compare import POISON_BYTE
@@ -101,18 +101,11 @@ class CppCandidateProcess(CandidateProcess):
         Raises:
             TamperedError: one was not.
         """
-        self.calls += len(calls)
         results = self.placed(calls)
         told = [[*offsets, *(f.address for f in found)] for offsets, found in zip(calls, results, strict=True)]
         places = [[(f.address, f.numel, f.item_bytes) for f in found] for found in results]
         turns = WatchedHandover(self.child.pid, told, places)
-        _, response = self._put(RunInTurn(count=len(calls)), meanwhile=turns.hand_over)
-        try:
-            late = turns.changed()
-        except ValueError as error:
-            raise TamperedError(str(error)) from None
-        if late or turns.done < len(calls):
-            raise TamperedError(f"{late} of {turns.done} calls were said to be done before they were")
+        _, response = self._watched(turns)
         self.must_own(results)
         return Ran(results, response.outside_ns, 1, response.cpu_ns)
 

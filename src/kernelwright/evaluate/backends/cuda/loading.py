@@ -13,11 +13,12 @@ from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_pla
 from kernelwright.evaluate.backends.cuda.machine import CudaMachine
 from kernelwright.evaluate.backends.cuda.memory import limit_s
 from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess, PlanCandidateProcess
+from kernelwright.evaluate.backends.first_call import FirstCall
 from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.languages.cuda.compilers import architecture
 from kernelwright.evaluate.languages.table import BUILDERS
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
-from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
+from kernelwright.evaluate.sandbox.child import Child, ChildSlowError
 from kernelwright.evaluate.sandbox.messages.calls import (
     ExtensionBuild,
     LoadModel,
@@ -30,16 +31,22 @@ from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.mutation import named
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
 from kernelwright.evaluate.verify.distributions import UNALIGNED
-from kernelwright.records.evaluation import BuildFailed, Crashed, TimedOut
+from kernelwright.records.evaluation import TimedOut
 from kernelwright.records.measure import BuildFacts
 
-BUILD_ERRORS = (
-    "CompilationError",
-    "OutOfResources",
-    "PTXASError",
-    "BuildError",
-    "SyntaxError",
-    "UnsupportedLanguageConstruct",
+FIRST = FirstCall(
+    "triton",
+    "compile",
+    frozenset(
+        {
+            "CompilationError",
+            "OutOfResources",
+            "PTXASError",
+            "BuildError",
+            "SyntaxError",
+            "UnsupportedLanguageConstruct",
+        }
+    ),
 )
 
 
@@ -225,21 +232,14 @@ def _load(
 def _first_call(
     trial: Trial, machine: CudaMachine, process: CudaCandidateProcess, made: Library | Dynamic
 ) -> BuildFacts:
-    """The call at which Triton compiles; its result is judged with the first case, not here."""
     case = trial.session.present(trial.session.cases[0])
     _give_parameters(trial, process, case.offsets)
-    try:
+
+    def compute() -> Ran:
         with named(trial, case, lambda case: _private_model(trial, machine, case, made), whole=False):
-            ran = process.run([case.offsets[: len(trial.session.inputs)]], checked=False)
-    except ChildRaisedError as raised:
-        if raised.name in BUILD_ERRORS:
-            raise OutcomeReached(BuildFailed(log=raised.log)) from None
-        raise OutcomeReached(Crashed(stage="compile", reason=raised.name, log=raised.log)) from None
-    except ChildGoneError as gone:
-        raise OutcomeReached(Crashed(stage="compile", reason=gone.reason, log=gone.log)) from None
-    except ChildSlowError:
-        raise OutcomeReached(TimedOut(stage="compile", limit_s=trial.policy.run_limit_s)) from None
-    return BuildFacts(compiler="triton", seconds=ran.outside_ns / 1e9)
+            return process.run([case.offsets[: len(trial.session.inputs)]], checked=False)
+
+    return FIRST.of(process, compute)
 
 
 def _library_share(trial: Trial, process: CudaCandidateProcess) -> float | None:

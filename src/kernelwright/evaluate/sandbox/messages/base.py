@@ -118,5 +118,6 @@ def refused(error: ValidationError, what: str) -> MalformedError:
 
 @cache
 def _answer_to(kind: type[Command[R]]) -> type[Answer[R]]:
-    (reply,) = next(base for base in kind.__bases__ if issubclass(base, Command)).__pydantic_generic_metadata__["args"]
+    commands = (base for base in kind.__mro__ if issubclass(base, Command))
+    (reply,) = next(args for base in commands if (args := base.__pydantic_generic_metadata__["args"]))
     return Answer[reply]  # type: ignore[valid-type]

@@ -352,38 +352,38 @@ class ModelLoaded(Reply):
     binding: Binding = Binding()
 
 
-class LoadModel(Command[ModelLoaded]):
+class _Load(Command[ModelLoaded]):
+    """What a candidate's own model is built from, wherever it will run."""
+
+    candidate: Candidate
+    workload: Workload
+    init: str
+    """Text of a file with the task's `get_init_inputs` alone."""
+    private: bool = False
+    """Its inputs may be written to."""
+    flags: Flags = Field(default={})
+    """What fp32 arithmetic depends on, as the task's own code left it."""
+    constant: bool = False
+    """Parameters stay as they are given first."""
+
+
+class LoadModel(_Load):
     """Build a candidate's own model on the device; files: the arena's segments, outbox, and a compiled library if any."""
 
     kind: Literal["load_model"] = "load_model"
     sizes: tuple[int, ...]
     outbox: int
-    candidate: Candidate
-    workload: Workload
-    init: str
     extension: ExtensionBuild | None = None
-    private: bool = False
-    flags: Flags = Field(default={})
-    """What its process begins with, as the task's own code left them."""
-    constant: bool = False
-    """Parameters stay as they are given first."""
 
 
-class LoadModule(Command[ModelLoaded]):
+class LoadModule(_Load):
     """Map the arena, which is the one file, and build a candidate's own model on this machine's cores."""
 
     kind: Literal["load_module"] = "load_module"
     starts: tuple[int, ...]
-    candidate: Candidate
-    workload: Workload
-    init: str
     threads: int
     headers: str | None = None
     """Folder of torch's precompiled headers, for a candidate that builds an extension when it is imported."""
-    private: bool = False
-    flags: Flags = Field(default={})
-    """What fp32 arithmetic depends on, as the reference has it."""
-    constant: bool = False
 
 
 class Clear(Command[Done]):

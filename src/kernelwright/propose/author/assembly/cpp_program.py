@@ -1,11 +1,11 @@
 """A program of kernels over any axes as one C++17 file with OpenMP, for the task's own shapes."""
 
+from collections.abc import Sequence
 from math import prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.assembly.schedules import Schedules
-from kernelwright.propose.author.families.strided.cpp import write_cpp
-from kernelwright.propose.author.families.strided.cpp_schedule import LoopSchedule
+from kernelwright.propose.author.families.strided.cpp_schedule import CpuSchedule
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.program import Program
 from kernelwright.propose.author.source.cpp import FLAGS
@@ -20,7 +20,7 @@ ALIGNMENT = 64
 """Bytes: where a buffer in the workspace begins."""
 HEADERS = {"algorithm": ("std::min", "std::fill"), "cmath": ("INFINITY", "NAN", "std::")}
 """What needs a header."""
-MARKS = {"bfloat16": "_bfloat16(", "float16": "_float16("}
+MARKS = {"bfloat16": "_bfloat16(", "float16": "_float16(", "amax": "fast::amax :", "amin": "fast::amin :"}
 """How the body names the helpers that are not called by their own name."""
 
 
@@ -34,37 +34,43 @@ def write_program(program: Program, schedules: Schedules, schedule: Record) -> C
         kept = program.kept[0]
         raise ProposeError(f"{program.name!r}: {kept.node.op}: {kept.why}")
     options = [schedules.of(schedule, number) for number in range(len(program.kernels))]
-    loops = [option for option in options if isinstance(option, LoopSchedule)]
-    wide = max(option.vector_bits for option in loops)
+    wide = max(option.vector_bits for option in options if isinstance(option, CpuSchedule))
     return Candidate(
         language="cpp",
-        source=_text(program, loops),
+        source=_text(program, schedules, options),
         entry=program.name,
         flags=(*FLAGS, f"-mprefer-vector-width={wide}"),
-        workspace_bytes=sum(map(_room, program.buffers)),
+        workspace_bytes=sum(_nbytes(t) for t in (*program.buffers, *_rooms(program, schedules))),
     )
 
 
-def _text(program: Program, schedules: list[LoopSchedule]) -> str:
-    body = Writer("  ")
-    body.line(_signature(program))
-    tensors = (*program.arguments, *program.outputs, *program.buffers)
+def _rooms(program: Program, schedules: Schedules) -> list[Tensor]:
+    """What each kernel needs for itself."""
+    sizes = [schedules.family(kernel).scratch(kernel.plan) for kernel in program.kernels]
+    return [Tensor("", f"room{n}", (size,), "float32", ()) for n, size in enumerate(sizes)]
+
+
+def _text(program: Program, schedules: Schedules, options: Sequence[Record]) -> str:
+    body, rooms = Writer("  "), _rooms(program, schedules)
+    needed = (*program.buffers, *(room for room in rooms if _nbytes(room)))
+    body.line(_signature(program, workspace=bool(needed)))
+    taken = {t.identifier for t in (*program.arguments, *program.outputs, *needed)}
     with body.deeper("}"):
         start = 0
-        for buffer in program.buffers:
+        for buffer in needed:
             kind = MEMORY[buffer.dtype]
             where = f"static_cast<char*>(workspace) + {start}"
             body.line(f"{kind}* const {buffer.identifier} = reinterpret_cast<{kind}*>({where});")
-            start += _room(buffer)
-        for kernel, schedule in zip(program.kernels, schedules, strict=True):
-            write_cpp(kernel.plan, schedule, body, {t.identifier for t in tensors})  # type: ignore[arg-type]
+            start += _nbytes(buffer)
+        for kernel, schedule, room in zip(program.kernels, options, rooms, strict=True):
+            schedules.family(kernel).write(kernel.plan, schedule, body, taken, room.identifier)
     return _head(program, body.text()) + body.text()
 
 
-def _signature(program: Program) -> str:
+def _signature(program: Program, *, workspace: bool) -> str:
     parameters = [f"const {MEMORY[t.dtype]}* __restrict {t.identifier}" for t in program.arguments]
     parameters += [f"{MEMORY[t.dtype]}* __restrict {t.identifier}" for t in program.outputs]
-    parameters += ["void* workspace"] * bool(program.buffers)
+    parameters += ["void* workspace"] * workspace
     line = f'extern "C" void {program.name}({", ".join(parameters)}) {{'
     return line if len(line) <= WIDTH else f'extern "C" void {program.name}(\n    ' + ",\n    ".join(parameters) + ") {"
 
@@ -89,7 +95,7 @@ def _mentions(body: str, name: str) -> bool:
     return MARKS.get(name, f"fast::{name}(") in body
 
 
-def _room(buffer: Tensor) -> int:
+def _nbytes(buffer: Tensor) -> int:
     """Bytes of the workspace that a buffer takes."""
     nbytes = prod(buffer.shape) * ITEM_BYTES[buffer.dtype]
     return -(-nbytes // ALIGNMENT) * ALIGNMENT

@@ -13,7 +13,7 @@ from kernelwright.propose.author.families.family import Family, Text
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.program import Kept, Kernel, Program
 from kernelwright.propose.author.source.triton import MOST_WARPS, OURS
-from kernelwright.propose.author.source.triton_kernel import HELPERS
+from kernelwright.propose.author.source.triton_helpers import HELPERS
 from kernelwright.propose.author.source.writer import Writer
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate, Tunable

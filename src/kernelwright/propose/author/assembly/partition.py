@@ -6,7 +6,7 @@ or names parts that must be stored first; these become kernels of their own, and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import inf, prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.families.family import Family, Match
@@ -241,7 +241,7 @@ class _Partition:
         inside = within(at, length, self.settler.size)
         arg = _unsettled(node.arg, axis, at, inside)
         if inside is not None:
-            start = {"sum": 0.0, "max": float("-inf"), "min": float("inf")}[node.op]
+            start = {"sum": 0.0, "max": -inf, "amax": -inf, "min": inf, "amin": inf}[node.op]
             empty = Const(start if node.kind == "float" else float(2**31 - 1), node.kind)
             arg = Call("where", (inside, arg, empty), node.kind)
         over = tuple(inner[0] if a == axis else a for a in node.over)

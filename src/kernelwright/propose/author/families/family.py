@@ -31,6 +31,10 @@ class Text(NamedTuple):
     helpers: Sequence[str] = ()
 
 
+def _nothing(plan: Plan) -> int:
+    return 0
+
+
 @dataclass(frozen=True)
 class Family:
     """One row of the table."""
@@ -43,5 +47,8 @@ class Family:
     space: Callable[[Plan], Sequence[Option]]
     cost: Callable[[Plan, Any], float]
     """Estimated microseconds of a kernel on its device."""
-    write: Callable[[Plan, Any, str, str], Text]
-    """The kernel under a name, with a prefix for its constants."""
+    write: Callable[..., Any]
+    """In Triton, `(plan, schedule, name, prefix) -> Text`: the kernel under a name, with a prefix for its constants. In C++,
+    `(plan, schedule, writer, taken, room)`: loops of the program's one function, beside identifiers that are taken."""
+    scratch: Callable[[Plan], int] = _nothing
+    """Floats of workspace that a kernel in C++ needs, under the identifier `room`."""

@@ -1,6 +1,5 @@
-"""Every family of Triton kernels in the order in which they are asked. To add one: a folder, and a row here."""
+"""Every family of kernels in the order in which they are asked, by language. To add one: a folder, and a row here."""
 
-from kernelwright.errors import ProposeError
 from kernelwright.propose.author.families.attention.cost import attention_cost
 from kernelwright.propose.author.families.attention.plan import matched as attention_matched
 from kernelwright.propose.author.families.attention.schedule import (
@@ -9,18 +8,29 @@ from kernelwright.propose.author.families.attention.schedule import (
     attention_space,
 )
 from kernelwright.propose.author.families.attention.triton import write_triton as write_attention
-from kernelwright.propose.author.families.family import Family, Match, Text
+from kernelwright.propose.author.families.family import Family
 from kernelwright.propose.author.families.product.cost import product_cost
-from kernelwright.propose.author.families.product.plan import factors
+from kernelwright.propose.author.families.product.cpp import scratch
+from kernelwright.propose.author.families.product.cpp import write_cpp as write_panels
+from kernelwright.propose.author.families.product.cpp_schedule import (
+    PanelSchedule,
+    panel_cost,
+    panel_default,
+    panel_space,
+)
 from kernelwright.propose.author.families.product.plan import matched as product_matched
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, product_default, product_space
 from kernelwright.propose.author.families.product.triton import write_triton as write_product
 from kernelwright.propose.author.families.scan.cost import scan_cost
+from kernelwright.propose.author.families.scan.cpp import scan_options, scan_start
+from kernelwright.propose.author.families.scan.cpp import write_cpp as write_scan_loops
 from kernelwright.propose.author.families.scan.plan import matched as scan_matched
 from kernelwright.propose.author.families.scan.schedule import ScanSchedule, scan_default, scan_space
 from kernelwright.propose.author.families.scan.triton import write_triton as write_scan
 from kernelwright.propose.author.families.strided.cost import strided_cost
+from kernelwright.propose.author.families.strided.cpp import write_cpp as write_loops
 from kernelwright.propose.author.families.strided.cpp_schedule import (
+    CpuSchedule,
     LoopSchedule,
     loop_cost,
     loop_default,
@@ -29,7 +39,6 @@ from kernelwright.propose.author.families.strided.cpp_schedule import (
 from kernelwright.propose.author.families.strided.plan import matched as strided_matched
 from kernelwright.propose.author.families.strided.schedule import StridedSchedule, strided_default, strided_space
 from kernelwright.propose.author.families.strided.triton import write_triton as write_strided
-from kernelwright.propose.author.plan.program import Part
 
 TRITON: tuple[Family, ...] = (
     Family(
@@ -47,18 +56,9 @@ TRITON: tuple[Family, ...] = (
 )
 
 
-def _cpu_matched(part: Part) -> Match | None:
-    """Everything but products, which a library's kernels make faster on a CPU."""
-    if any(factors(part, node) for node in part.heavies):
-        raise ProposeError("a product of matrices, which PyTorch's library makes as fast as a CPU can")
-    return strided_matched(part)
-
-
-def _unwritten(plan: object, schedule: object, name: str, prefix: str) -> Text:
-    raise AssertionError("loops are written into their program's one function")
-
-
 CPP: tuple[Family, ...] = (
-    Family("loops", _cpu_matched, LoopSchedule, loop_default, loop_space, loop_cost, _unwritten),
+    Family("scan", scan_matched, CpuSchedule, scan_start, scan_options, loop_cost, write_scan_loops),
+    Family("product", product_matched, PanelSchedule, panel_default, panel_space, panel_cost, write_panels, scratch),
+    Family("loops", strided_matched, LoopSchedule, loop_default, loop_space, loop_cost, write_loops),
 )
-"""Families of C++ loops."""
+"""Families of C++."""

@@ -139,6 +139,9 @@ WHOLE = frozenset({"add", "sub", "mul", "max", "min", "neg", "abs", "quotient", 
 """Calls that give integers for integers."""
 
 
+WITHOUT_NAN: dict[Combine, Combine] = {"amax": "max", "amin": "min"}
+
+
 @dataclass(frozen=True)
 class Value:
     """An expression and the shape that it has as a tensor."""
@@ -257,6 +260,7 @@ class Builder:
         over = tuple(axis for d in sorted(chosen) for axis in value.shape[d])
         shape = tuple(() if d in chosen else dim for d, dim in enumerate(value.shape) if keep or d not in chosen)
         expr = value.expr if value.expr.kind == "int" else as_float(value.expr)
+        op = WITHOUT_NAN.get(op, op) if expr.kind == "int" else op
         return Value(Reduce(op, expr, over, expr.kind) if over else expr, shape)
 
     def count(self, value: Value, dims: Sequence[int] | None) -> Value:

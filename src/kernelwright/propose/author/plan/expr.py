@@ -120,7 +120,8 @@ class Call(Expr):
         return self.op
 
 
-Combine = Literal["sum", "max", "min", "prod"]
+Combine = Literal["sum", "max", "min", "amax", "amin", "prod"]
+"""`amax` and `amin` are NaN where an element is, as in PyTorch; `max` and `min` serve where what follows is NaN anyway."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -399,7 +399,7 @@ def norm(b: Builder, x: Value, order: float, dims: Dims, keep: bool) -> Value:
     if order == 2:
         return b.call("sqrt", b.reduce("sum", power(b, x, 2), dims, keep))
     if order == float("inf"):
-        return b.reduce("max", b.call("abs", x), dims, keep)
+        return b.reduce("amax", b.call("abs", x), dims, keep)
     raise ProposeError(f"a vector norm of order {order}")
 
 
@@ -417,8 +417,8 @@ def _gather(b: Builder, a: Arguments) -> Value:
 
 REDUCTIONS: dict[str, Rule] = {
     "aten.sum.default": _reduction("sum"), "aten.sum.dim_IntList": _reduction("sum"),
-    "aten.amax.default": _reduction("max"), "aten.amin.default": _reduction("min"),
-    "aten.max.default": _reduction("max"), "aten.min.default": _reduction("min"),
+    "aten.amax.default": _reduction("amax"), "aten.amin.default": _reduction("amin"),
+    "aten.max.default": _reduction("amax"), "aten.min.default": _reduction("amin"),
     "aten.mean.default": _mean, "aten.mean.dim": _mean,
     "aten.var.default": _var, "aten.var.dim": _var, "aten.var.correction": _var,
     "aten.std.default": _std, "aten.std.dim": _std, "aten.std.correction": _std,

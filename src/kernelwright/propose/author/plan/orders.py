@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Dim, Result, Rule, Value, as_float
-from kernelwright.propose.author.plan.expr import Call, Combine, Expr, Reduce, Scan
+from kernelwright.propose.author.plan.expr import Call, Combine, Expr, Index, Reduce, Scan
 from kernelwright.propose.author.plan.losses import reduced
 from kernelwright.propose.author.plan.operations import affine, norm, power, variance
 from kernelwright.propose.author.plan.positions import whole
 
 LAST = 2**31 - 1
+WITH_NAN: dict[Combine, Combine] = {"max": "amax", "min": "amin"}
 
 
 def _scan(op: Combine) -> Rule:
@@ -24,11 +25,27 @@ def _scan(op: Combine) -> Rule:
     return rule
 
 
+def _running_extreme(op: Combine) -> Rule:
+    """The extremum so far, and where the last one of those lies; a NaN is one."""
+
+    def rule(b: Builder, a: Arguments) -> Result:
+        x = a.tensor("self")
+        dims = b.axes.resolve(x.shape[int(a.number("dim", 0))])
+        if len(dims) != 1:
+            raise ProposeError("a scan over a merged dimension")
+        best = Scan(op, as_float(x.expr), dims[0])
+        hit = Call("or", (Call("eq", (x.expr, best), "bool"), Call("ne", (x.expr, x.expr), "bool")), "bool")
+        place = Call("where", (hit, Index(dims[0]), whole(0)), "int")
+        return Value(best, x.shape), Value(Scan("max", place, dims[0], kind="int"), x.shape)
+
+    return rule
+
+
 def place_of(b: Builder, x: Value, op: Combine, dims: Sequence[int] | None, keep: bool) -> Value:
     """Where the first extremum lies; a NaN is one."""
     rank = len(x.shape)
     chosen = sorted(d % rank for d in dims) if dims is not None else list(range(rank))
-    best = b.reduce(op, x, chosen, keep=True)
+    best = b.reduce(WITH_NAN[op], x, chosen, keep=True)  # where it is a NaN, only NaNs are hits
     merged: Dim = tuple(axis for d in chosen for axis in x.shape[d])
     hit: Expr = Call("eq", (x.expr, best.expr), "bool")
     if x.expr.kind == "float":
@@ -50,7 +67,7 @@ def _place(op: Combine) -> Rule:
 def _extreme_of_dim(op: Combine) -> Rule:
     def rule(b: Builder, a: Arguments) -> Result:
         x, dims, keep = a.tensor("self"), a.dims("dim"), a.flag("keepdim")
-        return b.reduce(op, x, dims, keep), place_of(b, x, op, dims, keep)
+        return b.reduce(WITH_NAN[op], x, dims, keep), place_of(b, x, op, dims, keep)
 
     return rule
 
@@ -174,6 +191,7 @@ def _hinge_embedding(b: Builder, a: Arguments) -> Value:
 
 ORDERS: dict[str, Rule] = {
     "aten.cumsum.default": _scan("sum"), "aten.cumprod.default": _scan("prod"),
+    "aten.cummax.default": _running_extreme("max"), "aten.cummin.default": _running_extreme("min"),
     "aten.argmax.default": _place("max"), "aten.argmin.default": _place("min"),
     "aten.max.dim": _extreme_of_dim("max"), "aten.min.dim": _extreme_of_dim("min"),
     "aten.any.default": _truth("max"), "aten.any.dim": _truth("max"), "aten.any.dims": _truth("max"),

@@ -1,6 +1,7 @@
 """PyTorch's operations that only say where an element lies: views, slices, joins, pads, gathers and masks by position."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Dim, Result, Rule, Value, as_float
@@ -312,17 +313,17 @@ def joined(b: Builder, values: Sequence[Value], dim: int) -> Value:
     new = b.axes.fresh([sum(lengths)])[0]
     if any(v.expr.kind == "float" for v in values):
         values = [Value(as_float(v.expr), v.shape) for v in values]
-    start, parts, conditions = 0, [], []
-    for value, length in zip(values, lengths, strict=True):
-        position = plus(b.position(new), whole(-start))
+    ends = list(accumulate(lengths))
+    parts = []
+    for value, length, end in zip(values, lengths, ends, strict=True):
+        position = plus(b.position(new), whole(length - end))
         inside = within(position, length, lambda axis: b.axes.size((axis,)))
         parts.append(b.pick(value, dim, position, new, inside))
-        start += length
-        conditions.append(Call("lt", (b.position(new), whole(start)), "bool"))
     parts, shape = b.aligned(parts)
     out = parts[-1].expr
-    for value, condition in reversed(list(zip(parts[:-1], conditions[:-1], strict=True))):
-        out = Call("where", (condition, value.expr, out), out.kind)
+    here = b.position(shape[dim])  # of the aligned parts, which may run over other axes than `new`
+    for value, end in reversed(list(zip(parts[:-1], ends[:-1], strict=True))):
+        out = Call("where", (Call("lt", (here, whole(end)), "bool"), value.expr, out), out.kind)
     return Value(out, shape)
 
 

@@ -96,7 +96,7 @@ def _average_pool(rank: int) -> Rule:
 def _max_pool(rank: int) -> Rule:
     def rule(b: Builder, a: Arguments) -> Value:
         found = slid(b, a.tensor("self"), _pool_windows(a, rank), float("-inf"))
-        return b.reduce("max", found, range(-rank, 0), keep=False)
+        return b.reduce("amax", found, range(-rank, 0), keep=False)
 
     return rule
 
@@ -104,7 +104,7 @@ def _max_pool(rank: int) -> Rule:
 def _max_pool_indices(rank: int) -> Rule:
     def rule(b: Builder, a: Arguments) -> Result:
         found = slid(b, a.tensor("self"), _pool_windows(a, rank), float("-inf"))
-        return b.reduce("max", found, range(-rank, 0), keep=False), None
+        return b.reduce("amax", found, range(-rank, 0), keep=False), None
 
     return rule
 
@@ -112,22 +112,58 @@ def _max_pool_indices(rank: int) -> Rule:
 def _adaptive(rank: int, op: str) -> Rule:
     def rule(b: Builder, a: Arguments) -> Value:
         x, sizes = a.tensor("self"), _each(a, "output_size", rank, 1)
-        shape: list[Dim] = [*x.shape[: len(x.shape) - rank]]
-        for dim, size in zip(x.shape[-rank:], sizes, strict=True):
-            length = b.axes.size(dim)
-            if length % size:
-                raise ProposeError(f"{a.node.op} with windows of different sizes")
-            shape += b.axes.view((dim,), (size, length // size))
-        found = b.reshaped(x, shape)
-        over = range(-2 * rank + 1, 0, 2)
-        return b.mean(found, over, keep=False) if op == "mean" else b.reduce("max", found, over, keep=False)
+        found, counts = shared_out(b, x, sizes, float("-inf") if op == "amax" else 0.0)
+        over = range(-rank, 0)
+        if op == "amax":
+            return b.reduce("amax", found, over, keep=False)
+        return b.call("div", b.reduce("sum", found, over, keep=False), counts)
 
     return rule
 
 
+def shared_out(b: Builder, x: Value, sizes: Sequence[int], fill: float) -> tuple[Value, Value]:
+    """The last dimensions cut into so many windows each, and the elements of a window.
+
+    Window i of n along a length begins at floor(i * length / n) and ends before ceil((i + 1) * length / n).
+    """
+    first, count, each = len(x.shape) - len(sizes), b.value(1.0), 1
+    steps: list[Dim] = []
+    conditions: list[Expr | None] = []
+    for number, size in enumerate(sizes):
+        dim, length = first + number, b.axes.size(x.shape[first + number])
+        if length % size == 0:
+            x = x if len(b.axes.resolve(x.shape[dim])) < 2 else b.renamed(x)  # it may be split in other parts already
+            place, step = b.axes.view((x.shape[dim],), (size, length // size))
+            x, each = b.reshaped(x, (*x.shape[:dim], place, *x.shape[dim + 1 :])), each * (length // size)
+        else:
+            x, step, inside, width = _uneven(b, x, dim, size)
+            count = b.call("mul", count, b.reshaped(width, (*width.shape, *((),) * (len(sizes) - number - 1))))
+            conditions.append(inside)
+        steps.append(step)
+    condition = every(conditions)
+    expr = as_float(x.expr)
+    if condition is not None:
+        expr = Call("where", (condition, expr, Const(fill)), "float")
+    found = Value(expr, (*x.shape, *steps))
+    return found, b.value(float(each)) if condition is None else b.call("mul", count, float(each))
+
+
+def _uneven(b: Builder, x: Value, dim: int, size: int) -> tuple[Value, Dim, Expr, Value]:
+    """A dimension as windows of which some are longer: the tensor, steps, which of them count, and how many do."""
+    length = b.axes.size(x.shape[dim])
+    reach = max(-(-(i + 1) * length // size) - i * length // size for i in range(size))
+    place, step = b.axes.fresh([size, reach])
+    scaled = times(b.position(place), length)
+    begin, end = quotient(scaled, size), quotient(plus(scaled, whole(length + size - 1)), size)
+    at = plus(begin, b.position(step))
+    inside = Call("lt", (at, end), "bool")
+    width = Value(Call("float", (Call("sub", (end, begin), "int"),)), (place,))
+    return b.pick(x, dim, at, place, inside), step, inside, width
+
+
 def _adaptive_places(rank: int) -> Rule:
     def rule(b: Builder, a: Arguments) -> Result:
-        found = _adaptive(rank, "max")(b, a)
+        found = _adaptive(rank, "amax")(b, a)
         return found if isinstance(found, tuple) else (found, None)
 
     return rule
@@ -237,6 +273,42 @@ def _columns(b: Builder, a: Arguments) -> Value:
     return b.reshaped(found, (batch, (*channels, *down, *across), (*tall, *wide)))
 
 
+def _linear(rank: int) -> Rule:
+    """Upsampling between neighbours, dimension by dimension."""
+
+    def rule(b: Builder, a: Arguments) -> Value:
+        x = a.tensor("input" if a.raw("input") is not None else "self")
+        factors = a.raw("scale_factors")
+        given = [f for f in (factors if isinstance(factors, tuple) else ()) if isinstance(f, int | float)]
+        for number in range(rank):
+            dim = len(x.shape) - rank + number
+            length, sizes = b.axes.size(x.shape[dim]), a.dims("output_size")
+            size = sizes[number] if sizes else int(length * given[number])
+            if given and size != length * given[number]:
+                raise ProposeError("upsampling by a factor that does not make whole lengths")
+            x = _between(b, x, dim, size, a.flag("align_corners"))
+        return x
+
+    return rule
+
+
+def _between(b: Builder, x: Value, dim: int, size: int, corners: bool) -> Value:
+    """A dimension at other positions, in whole numbers: position i lies at (i * step + shift) / parts."""
+    length = b.axes.size(x.shape[dim])
+    step, shift, parts = (length - 1, 0, size - 1) if corners else (2 * length, length - size, 2 * size)
+    (new,) = b.axes.fresh([size])
+    if not new or size == length or parts < 1:
+        raise ProposeError("upsampling to one element, or to the same length")
+    scaled = plus(times(b.position(new), step), whole(shift))
+    scaled = scaled if shift >= 0 else Call("max", (scaled, whole(0)), "int")
+    below = quotient(scaled, parts)
+    above = Call("min", (plus(below, whole(1)), whole(length - 1)), "int")
+    share = Value(Call("div", (Call("float", (remainder(scaled, parts),)), Const(float(parts)))),
+                  (new, *((),) * (len(x.shape) - dim - 1)))  # fmt: skip
+    low, high = b.pick(x, dim, below, new), b.pick(x, dim, above, new)
+    return b.call("add", low, b.call("mul", share, b.call("sub", high, low)))
+
+
 WINDOWS: dict[str, Rule] = {
     **{f"aten.avg_pool{n}d.default": _average_pool(n) for n in (1, 2, 3)},
     **{f"aten.max_pool{n}d.default": _max_pool(n) for n in (1, 2, 3)},
@@ -251,4 +323,7 @@ WINDOWS: dict[str, Rule] = {
     "aten.conv_transpose2d.input": _transposed_rule(2),
     "aten.conv_transpose3d.input": _transposed_rule(3),
     "aten.im2col.default": _columns,
+    "aten.upsample_bilinear2d.vec": _linear(2), "aten.upsample_bilinear2d.default": _linear(2),
+    "aten.upsample_linear1d.vec": _linear(1), "aten.upsample_linear1d.default": _linear(1),
+    "aten.upsample_trilinear3d.vec": _linear(3), "aten.upsample_trilinear3d.default": _linear(3),
 }  # fmt: skip

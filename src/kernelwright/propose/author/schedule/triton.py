@@ -85,7 +85,7 @@ def triton_space(plan: Plan) -> Space[TritonSchedule]:
         options.append(Option("unroll", (1, 2, 4), "memory"))
     if plan.passes and not plan.flat:
         options.append(Option("order", ("forward", "alternate"), "memory"))
-    if plan.totals:
+    if plan.totals and not {total.op for total in plan.totals} & {"amax", "amin"}:  # atomics know no NaN
         options.append(Option("combine", ("two-stage", "atomic"), "latency"))
     if plan.divides_by_rows:
         options.append(Option("division", ("exact", "reciprocal"), "compute"))

@@ -276,25 +276,29 @@ def _mentions(body: str, name: str) -> bool:
         "tail": "\0",
         "bits": "\0",
         "line": "\0",
+        "amax": "fast::amax :",
+        "amin": "fast::amin :",
     }
     return calls.get(name, f"fast::{name}(") in body
 
 
-def _declared_free(plan: Plan) -> str:
-    """The line that lets a drop-in use the kernel for other numbers of rows."""
-    takes = ", ".join(str(_leading(plan, t)) for t in plan.arguments)
-    gives = ", ".join(str(_leading(plan, o.tensor)) for o in plan.outputs)
-    return f"free {'NUMEL' if plan.flat else 'ROWS'}: {takes} -> {gives}"
+def _declared_free(plan: Plan) -> list[str]:
+    """The line that lets a drop-in use the kernel for other numbers of rows; none where a dimension holds part of the rows."""
+    takes, gives = ([_leading(plan, t) for t in ts] for ts in (plan.arguments, [o.tensor for o in plan.outputs]))
+    if None in (*takes, *gives):
+        return []
+    inputs, outputs = (", ".join(map(str, counts)) for counts in (takes, gives))
+    return [f"free {'NUMEL' if plan.flat else 'ROWS'}: {inputs} -> {outputs}"]
 
 
-def _leading(plan: Plan, tensor: Tensor) -> int:
+def _leading(plan: Plan, tensor: Tensor) -> int | None:
     """How many of the tensor's dimensions together are the rows (flat: all elements)."""
     if ROW not in tensor.along:
         return 0
     if plan.flat:
         return len(tensor.shape)
-    count = next(n for n in range(len(tensor.shape) + 1) if prod(tensor.shape[:n]) == plan.rows)
-    return max(count, 1)
+    counts = [n for n in range(len(tensor.shape) + 1) if prod(tensor.shape[:n]) == plan.rows]
+    return max(counts[0], 1) if counts else None
 
 
 def _comment(plan: Plan, schedule: CppSchedule) -> list[str]:
@@ -303,7 +307,7 @@ def _comment(plan: Plan, schedule: CppSchedule) -> list[str]:
         lines = [f"{plan.name}: {plan.rows * plan.cols} elements, each read once."]
     else:
         lines = [f"{plan.name}: {plan.rows} rows of {plan.cols} elements, one thread at a row."]
-    lines.append(_declared_free(plan))
+    lines += _declared_free(plan)
     if plan.totals:
         lines.append("Floats are added within a block only; blocks and threads meet in double.")
     if plan.fusion and schedule.passes == "online":

@@ -41,13 +41,16 @@ class CppScope(Scope):
     """Position along the row (flat: in everything); None where no element is at hand."""
     double: bool = False
     """Whether numbers here are double, as in the last few operations on totals."""
+    whole: str = TYPES["int"]
+    """The type of whole numbers; a narrower one for positions makes wider vectors of them."""
 
     BINDING = {op: grip for op, grip in Scope.BINDING.items() if op != "where"} | {"rsqrt": 3}
     GRIP: ClassVar[dict[str, int]] = {op: grip for op, grip in Scope.GRIP.items() if op != "where"}
 
     def declare(self, name: str, text: str, node: Expr) -> None:
         """A constant."""
-        kind = "double" if self.double and node.kind == "float" else TYPES[node.kind]
+        kind = self.whole if node.kind == "int" else TYPES[node.kind]
+        kind = "double" if self.double and node.kind == "float" else kind
         self.writer.line(f"const {kind} {name} = {text};")
 
     def literal(self, node: Const) -> str:

@@ -59,6 +59,24 @@ inline auto minimum(A a, B b) {
 """,
 )
 
+AMAX = Function(
+    "amax",
+    """\
+#pragma omp declare reduction(amax : float, double : omp_out = maximum(omp_out, omp_in)) initializer(omp_priv = -INFINITY)
+""",
+    needs=("maximum",),
+    headers=("cmath",),
+)
+
+AMIN = Function(
+    "amin",
+    """\
+#pragma omp declare reduction(amin : float, double : omp_out = minimum(omp_out, omp_in)) initializer(omp_priv = INFINITY)
+""",
+    needs=("minimum",),
+    headers=("cmath",),
+)
+
 SINE = Function(
     "sin",
     """\
@@ -325,6 +343,43 @@ inline std::uint16_t to_float16(float value) {  // rounds to nearest, ties to ev
     needs=("bits",),
 )
 
+MULTIPLY = Function(
+    "multiply",
+    """\
+#if defined(__AVX512F__)
+constexpr std::int64_t LANES_EACH = 16, HIGH = 12;  // floats of a vector; rows that the registers hold
+#else
+constexpr std::int64_t LANES_EACH = 8, HIGH = 6;
+#endif
+constexpr std::int64_t WIDE = 2 * LANES_EACH;
+typedef float Lanes __attribute__((vector_size(4 * LANES_EACH), may_alias));
+
+// total[HIGH, WIDE] += left[depth, HIGH] by right[depth, WIDE], all sums in registers.
+inline void multiply(const float* left, const float* right, std::int64_t depth, float* total, std::int64_t stride) {
+  Lanes sums[HIGH][2];
+#pragma GCC unroll 12
+  for (std::int64_t row = 0; row < HIGH; ++row) {
+    sums[row][0] = *reinterpret_cast<const Lanes*>(total + row * stride);
+    sums[row][1] = *reinterpret_cast<const Lanes*>(total + row * stride + LANES_EACH);
+  }
+  for (std::int64_t step = 0; step < depth; ++step) {
+    const Lanes first = *reinterpret_cast<const Lanes*>(right + step * WIDE);
+    const Lanes second = *reinterpret_cast<const Lanes*>(right + step * WIDE + LANES_EACH);
+#pragma GCC unroll 12
+    for (std::int64_t row = 0; row < HIGH; ++row) {
+      sums[row][0] += left[step * HIGH + row] * first;
+      sums[row][1] += left[step * HIGH + row] * second;
+    }
+  }
+#pragma GCC unroll 12
+  for (std::int64_t row = 0; row < HIGH; ++row) {
+    *reinterpret_cast<Lanes*>(total + row * stride) = sums[row][0];
+    *reinterpret_cast<Lanes*>(total + row * stride + LANES_EACH) = sums[row][1];
+  }
+}
+""",
+)
+
 AT = Function(
     "at",
     """\
@@ -376,8 +431,8 @@ inline void stream_line(Line* to, const Line* from) { _mm_stream_si128(to, _mm_l
 )
 
 EVERY = (
-    MAX, MIN, MAXIMUM, MINIMUM, SINE, COSINE, WHERE, BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL,
-    NORMAL_CDF, ERF, BFLOAT16, FLOAT16, AT, LINE, STREAM,
+    MAX, MIN, MAXIMUM, MINIMUM, AMAX, AMIN, SINE, COSINE, WHERE, BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL,
+    NORMAL_CDF, ERF, BFLOAT16, FLOAT16, MULTIPLY, AT, LINE, STREAM,
 )  # fmt: skip
 FUNCTIONS = {function.name: function for function in EVERY}
 

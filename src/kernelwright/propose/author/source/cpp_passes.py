@@ -15,15 +15,16 @@ from kernelwright.propose.author.source.cpp_expr import CppScope
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.writer import Writer
 
-START = {"sum": "0.0f", "max": "-INFINITY", "min": "INFINITY"}
+START = {"sum": "0.0f", "max": "-INFINITY", "min": "INFINITY", "amax": "-INFINITY", "amin": "INFINITY"}
 LANES_EACH = 16
 """Floats of the widest vector."""
-CLAUSE = {"sum": "+", "max": "max", "min": "min"}
+CLAUSE = {"sum": "+", "prod": "*", "max": "max", "min": "min", "amax": "fast::amax", "amin": "fast::amin"}
+PICK = {"max": "std::max", "min": "std::min", "amax": "fast::maximum", "amin": "fast::minimum"}
 
 
 def joined(op: str, left: str, right: str) -> str:
     """A statement that takes `right` into `left`."""
-    return f"{left} += {right};" if op == "sum" else f"{left} = std::{op}({left}, {right});"
+    return f"{left} += {right};" if op == "sum" else f"{left} = {PICK[op]}({left}, {right});"
 
 
 @dataclass

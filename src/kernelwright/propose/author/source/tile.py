@@ -9,7 +9,7 @@ from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import digits, flattened
 from kernelwright.propose.author.plan.program import Part, Root, Scatter
 from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.triton_kernel import HELPERS, PATTERNS, TritonScope
+from kernelwright.propose.author.source.triton_kernel import PATTERNS, TritonScope
 from kernelwright.propose.author.source.writer import Writer
 
 SMALL = 2**31
@@ -92,12 +92,6 @@ class TileScope(TritonScope):
         shape = "tl.zeros([ROWS, 1], tl.float32) + " if isinstance(root.expr, Const) else ""
         self.writer.line(f"share = ({shape}{texts[0]}).to(tl.{root.tensor.dtype})")
         self.writer.line(f'tl.atomic_add({root.tensor.identifier}_ptr + {texts[1]}, share{mask}, sem="relaxed")')
-
-
-def helpers_in(kernel: str) -> list[str]:
-    """The functions that a kernel calls, and those that these call."""
-    needed = [name for name in HELPERS if f"{name}(" in kernel or f"{name}," in kernel]
-    return needed + ["_expm1"] * ("_tanh" in needed and "_expm1" not in needed)
 
 
 def widened(tensor: Tensor) -> str:

@@ -10,7 +10,8 @@ from kernelwright.export.reference import Reference, merged_imports, reference
 from kernelwright.propose.author.plan.expr import COL, ROW
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
 from kernelwright.propose.author.schedule.triton import TritonSchedule
-from kernelwright.propose.author.source.triton_kernel import HELPERS, MainKernel, finish_kernel, finish_reads
+from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
+from kernelwright.propose.author.source.triton_kernel import START, MainKernel, finish_kernel, finish_reads
 from kernelwright.propose.author.source.writer import Writer
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.task import Task
@@ -60,7 +61,7 @@ class _Module:
             self._head(),
             self.found.body,
             self._constants(kernel),
-            *self._helpers(kernel + finish),
+            *(HELPERS[name] for name in helpers_in(kernel + finish)),
             kernel,
             finish,
         ]
@@ -110,11 +111,6 @@ class _Module:
     def whole(self) -> bool:
         """Whether a program holds whole rows."""
         return not self.plan.flat and self.schedule.passes == "whole"
-
-    def _helpers(self, kernels: str) -> list[str]:
-        needed = [n for n in HELPERS if f"{n}(" in kernels]
-        needed += ["_expm1"] * ("_tanh" in needed and "_expm1" not in needed)
-        return [HELPERS[n] for n in HELPERS if n in needed]
 
     # The launch.
 
@@ -185,7 +181,7 @@ class _Module:
         atomic = self.schedule.combine == "atomic"
         for total, name in zip(self.plan.totals, self.main.totals, strict=True):
             if atomic:
-                start = {"sum": "0.0", "max": '-float("inf")', "min": 'float("inf")'}[total.op]
+                start = START[total.op]
                 w.line(f"{name} = torch.full((1,), {start}, dtype=torch.float32, device={first}.device)")
             else:
                 w.line(f"{name} = torch.empty(programs, dtype=torch.float32, device={first}.device)")

@@ -27,49 +27,6 @@ PATTERNS: dict[str, str] = {
     **{op: f"tl.{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos", "exp", "log", "erf")},
 }  # fmt: skip
 
-HELPERS: dict[str, str] = {
-    "_multiply": '''\
-@triton.jit
-def _multiply(left, right):
-    """What a product is reduced by."""
-    return left * right
-''',
-    "_round": '''\
-@triton.jit
-def _round(x):
-    """To the nearest whole number, to even ones from the middle: beyond 2 ** 23 there are no others."""
-    shifted = (tl.abs(x) + 8388608.0) - 8388608.0
-    return tl.where(tl.abs(x) < 8388608.0, tl.where(x < 0.0, -shifted, shifted), x)
-''',
-    "_expm1": '''\
-@triton.jit
-def _expm1(x):
-    """exp(x) - 1, by a polynomial where the subtraction would lose digits."""
-    p = 1.39412098e-3
-    p = p * x + 8.36323481e-3
-    p = p * x + 4.16663736e-2
-    p = p * x + 1.66665763e-1
-    p = p * x + 0.5
-    return tl.where(tl.abs(x) < 0.34, p * x * x + x, tl.exp(x) - 1.0)
-''',
-    "_log1p": '''\
-@triton.jit
-def _log1p(x):
-    """log(1 + x), with the digits that 1 + x loses put back."""
-    total = 1.0 + x
-    lost = tl.where(total > 1e8, 0.0, x - (total - 1.0))
-    return tl.log(total) + lost / tl.maximum(total, 1e-30)
-''',
-    "_tanh": '''\
-@triton.jit
-def _tanh(x):
-    """From expm1(2 x), so that small arguments keep their digits."""
-    twice = _expm1(tl.minimum(2.0 * x, 40.0))
-    return twice / (twice + 2.0)
-''',
-}
-"""Functions that Triton's language lacks, in an order in which each is defined before its use."""
-
 
 @dataclass
 class TritonScope(Scope):
@@ -166,15 +123,27 @@ WORDS = frozenset({
     "x", "part", "at", "larger", "power", "count", "distance", "gap", "spread",
 })  # fmt: skip
 """Identifiers of the kernels' frame."""
-START = {"sum": "0.0", "max": '-float("inf")', "min": 'float("inf")'}
+START = (
+    {"sum": "0.0"} | dict.fromkeys(("max", "amax"), '-float("inf")') | dict.fromkeys(("min", "amin"), 'float("inf")')
+)
 ATOMIC = {"sum": "tl.atomic_add", "max": "tl.atomic_max", "min": "tl.atomic_min"}
 EVICT = ", eviction_policy=EVICTION"
 
 
+PICKS: dict[Combine, str] = {"amax": "_larger", "amin": "_smaller", "prod": "_multiply"}
+"""Functions of two that a tile is reduced by."""
+
+
 def joined(op: Combine, left: str, right: str) -> str:
     """A statement that takes `right` into `left`."""
-    pick = {"max": "tl.maximum", "min": "tl.minimum"}
+    pick = {"max": "tl.maximum", "min": "tl.minimum", **PICKS}
     return f"{left} += {right}" if op == "sum" else f"{left} = {pick[op]}({left}, {right})"
+
+
+def along(op: Combine, tile: str, axis: int, *, keep: bool = True) -> str:
+    """A tile reduced along an axis."""
+    kept = ", keep_dims=True" * keep
+    return f"tl.reduce({tile}, {axis}, {PICKS[op]}{kept})" if op in PICKS else f"tl.{op}({tile}, axis={axis}{kept})"
 
 
 class MainKernel:
@@ -319,7 +288,7 @@ class MainKernel:
             for r, text in zip(group, texts, strict=True):
                 name = self.names.fresh(f"row_{r.op}")
                 self.writer.line(f"lanes = tl.where(column < cols, {text}, {START[r.op]})")
-                self.writer.line(f"{name} = tl.{r.op}(lanes, axis=1, keep_dims=True)")
+                self.writer.line(f"{name} = {along(r.op, 'lanes', 1)}")
                 self.names.values[r.key] = name
         self._store(scope, self.plan.stored, "at", "inside")
 
@@ -376,7 +345,7 @@ class MainKernel:
                 self.writer.line(joined(r.op, lane, "lanes"))
         for r, lane in zip(group, lanes, strict=True):
             name = self.names.fresh(f"row_{r.op}")
-            self.writer.line(f"{name} = tl.{r.op}({lane}, axis=1, keep_dims=True)")
+            self.writer.line(f"{name} = {along(r.op, lane, 1)}")
             self.names.values[r.key] = name
 
     def _fused(self, fusion: Fusion, number: int) -> None:
@@ -398,9 +367,9 @@ class MainKernel:
     def _share_totals(self) -> None:
         for total, name in zip(self.plan.totals, self.totals, strict=True):
             whole = (
-                f"tl.{total.op}({name}, axis=0)"
+                along(total.op, name, 0, keep=False)
                 if self.plan.flat
-                else f"tl.{total.op}(tl.{total.op}({name}, axis=1), axis=0)"
+                else along(total.op, along(total.op, name, 1, keep=False), 0, keep=False)
             )
             if self.schedule.combine == "atomic":
                 self.writer.line(f"{ATOMIC[total.op]}({name}_ptr, {whole})")
@@ -464,7 +433,7 @@ def finish_kernel(plan: Plan, totals: Sequence[str], name: str) -> str:
                 w.line(f"shares = {load}")
                 w.line(joined(total.op, text, "shares.to(tl.float64)"))
         for total, text in zip(plan.totals, totals, strict=True):
-            w.line(f"{text} = tl.{total.op}({text}, axis=0).to(tl.float32)")
+            w.line(f"{text} = {along(total.op, text, 0, keep=False)}.to(tl.float32)")
             names.values[total.key] = text
         scope = TritonScope(plan, w, names)
         texts = scope.write([o.expr for o in plan.scalars])

@@ -7,8 +7,8 @@ from kernelwright.propose.author.families.attention.schedule import AttentionSch
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.plan.expr import Element, Expr, Index
 from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import Group, TileScope, helpers_in, large, split_position
-from kernelwright.propose.author.source.triton_kernel import HELPERS
+from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
+from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
 from kernelwright.propose.author.source.writer import Writer
 
 WORDS = frozenset({

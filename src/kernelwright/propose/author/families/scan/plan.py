@@ -43,7 +43,7 @@ def matched(part: Part) -> Match | None:
     inner = heavies(node.arg)
     if others or inner:
         return Match(None, [*others, *inner])
-    if node.op not in ("sum", "prod") or node.axes != set(root.axes):
+    if node.axes != set(root.axes):
         return Match(None, [node]) if root.expr != node else None
     rows = tuple(a for a in root.axes if a != node.axis)
     joined, (rows,) = merged(part, [rows])

@@ -5,10 +5,27 @@ from kernelwright.propose.author.families.scan.plan import Scanned
 from kernelwright.propose.author.families.scan.schedule import ScanSchedule
 from kernelwright.propose.author.plan.expr import Expr, Index
 from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import Group, TileScope, helpers_in, large, split_position
-from kernelwright.propose.author.source.triton_kernel import HELPERS
+from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
+from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
 from kernelwright.propose.author.source.writer import Writer
 
+EMPTY = {
+    "float": {"sum": "0", "prod": "1", "max": 'float("-inf")', "min": 'float("inf")'},
+    "int": {"sum": "0", "prod": "1", "max": str(-(2**62)), "min": str(2**62)},
+}
+"""What changes nothing."""
+JOIN = {"sum": "carried + {0}", "prod": "carried * {0}", "amax": "_larger(carried, {0})", "amin": "_smaller(carried, {0})",
+        "max": "tl.maximum(carried, {0})", "min": "tl.minimum(carried, {0})"}  # fmt: skip
+"""What the tiles before came to, with more."""
+RUNNING = {
+    "sum": "tl.cumsum(terms, axis=1{0})", "prod": "tl.cumprod(terms, axis=1{0})",
+    "max": "tl.associative_scan(terms, 1, _larger{0})", "min": "tl.associative_scan(terms, 1, _smaller{0})",
+}  # fmt: skip
+WHOLE = {
+    "sum": "tl.sum(terms, axis=1, keep_dims=True)", "prod": "tl.reduce(terms, 1, _multiply, keep_dims=True)",
+    "max": "tl.reduce(terms, 1, _larger, keep_dims=True)", "min": "tl.reduce(terms, 1, _smaller, keep_dims=True)",
+}  # fmt: skip
+"""What a tile comes to."""
 WORDS = frozenset({"row", "column", "start", "inside", "exists", "carried", "terms", "running", *HELPERS})
 
 
@@ -30,7 +47,7 @@ def _text(plan: Scanned, schedule: ScanSchedule, name: str) -> str:
     columns = Group((node.axis,), "column", "exists" if plan.length % schedule.block else "")
     (root,) = part.roots
     number = "tl.int64" if node.kind == "int" else "tl.float64" if node.wide else "tl.float32"
-    empty = "1" if node.op == "prod" else "0"
+    empty = EMPTY[node.kind][node.op]
     w.line("@triton.jit")
     with w.block(f"def {name}(", "):"):
         for tensor in tensors:
@@ -56,11 +73,11 @@ def _text(plan: Scanned, schedule: ScanSchedule, name: str) -> str:
             scope = TileScope(part, w, inner, groups=(rows, columns))
             scope.fetch([root.expr, node.arg])
             (text,) = scope.write([node.arg])
+            text = f"({text}).to({number})" if node.kind == "int" else text
             w.line(f"terms = {_terms(text, columns, empty)}.to({number})")
             reverse = ", reverse=True" * node.reverse
-            join = "*" if node.op == "prod" else "+"
-            w.line(f"running = carried {join} tl.cum{node.op}(terms, axis=1{reverse})")
-            w.line(f"carried = carried {join} {_whole(node.op)}")
+            w.line(f"running = {JOIN[node.op].format(RUNNING[node.op].format(reverse))}")
+            w.line(f"carried = {JOIN[node.op].format(WHOLE[node.op])}")
             inner.values[node.key] = "running"
             scope.store(root, part.sizes)
     return w.text()
@@ -69,8 +86,3 @@ def _text(plan: Scanned, schedule: ScanSchedule, name: str) -> str:
 def _terms(text: str, columns: Group, empty: str) -> str:
     """What is scanned; elements that do not exist change nothing."""
     return f"tl.where({columns.mask}, {text}, {empty})" if columns.mask else f"({text})"
-
-
-def _whole(op: str) -> str:
-    """What a block comes to."""
-    return "tl.sum(terms, axis=1, keep_dims=True)" if op == "sum" else "tl.reduce(terms, 1, _multiply, keep_dims=True)"

@@ -15,13 +15,15 @@ from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, In
 from kernelwright.propose.author.plan.positions import flattened
 from kernelwright.propose.author.plan.program import Root
 from kernelwright.propose.author.source.cpp_expr import CppScope, from_memory, to_memory
+from kernelwright.propose.author.source.cpp_passes import CLAUSE
+from kernelwright.propose.author.source.cpp_passes import START as ROW_START
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.writer import Writer
 
-START = {"sum": "0.0f", "max": "-INFINITY", "min": "INFINITY", "prod": "1.0f"}
+START = {"prod": "1.0f", **ROW_START}
 WHOLE_START = {"sum": "0", "max": "INT64_MIN", "min": "INT64_MAX", "prod": "1"}
-JOIN = {"sum": "{0} + {1}", "prod": "{0} * {1}", "max": "fast::max({0}, {1})", "min": "fast::min({0}, {1})"}
-CLAUSE = {"sum": "+", "prod": "*", "max": "max", "min": "min"}
+JOIN = {"sum": "{0} + {1}", "prod": "{0} * {1}", "max": "fast::max({0}, {1})", "min": "fast::min({0}, {1})",
+        "amax": "fast::maximum({0}, {1})", "amin": "fast::minimum({0}, {1})"}  # fmt: skip
 ROW_LETTERS, COLUMN_LETTERS = "ijklmn", "pqrstuv"
 LONG = 1024
 """Terms of a sum from which on it is kept in double."""
@@ -47,8 +49,8 @@ class LoopScope(CppScope):
         return super()._text(node)
 
 
-def write_cpp(plan: Strided, schedule: LoopSchedule, writer: Writer, taken: set[str]) -> None:
-    """The loops of one kernel, in a scope of their own."""
+def write_cpp(plan: Strided, schedule: LoopSchedule, writer: Writer, taken: set[str], room: str) -> None:
+    """The loops of one kernel, in a scope of their own; they need no room."""
     _Loops(plan, schedule, writer, Names(set(taken))).write()
 
 

@@ -9,13 +9,18 @@ from kernelwright.propose.author.schedule.space import Option
 from kernelwright.records.base import Record
 
 
-class LoopSchedule(Record):
+class CpuSchedule(Record):
+    """What every kernel of loops may choose."""
+
+    distribution: Literal["static", "dynamic"] = "static"
+    vector_bits: Literal[256, 512] = 256
+
+
+class LoopSchedule(CpuSchedule):
     """Degrees of freedom; none changes the result."""
 
     lanes: int = 256
     """Neighbouring results that a thread makes together."""
-    distribution: Literal["static", "dynamic"] = "static"
-    vector_bits: Literal[256, 512] = 256
 
 
 def loop_default(plan: Strided) -> LoopSchedule:

@@ -8,12 +8,13 @@ from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule
 from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, walk
 from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import Group, TileScope, helpers_in, large, split_position
-from kernelwright.propose.author.source.triton_kernel import HELPERS, START
+from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
+from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
+from kernelwright.propose.author.source.triton_kernel import START, along
 from kernelwright.propose.author.source.writer import Writer
 
 JOIN = {"sum": "{0} += {1}", "max": "{0} = tl.maximum({0}, {1})", "min": "{0} = tl.minimum({0}, {1})",
-        "prod": "{0} *= {1}"}  # fmt: skip
+        "prod": "{0} *= {1}", "amax": "{0} = _larger({0}, {1})", "amin": "{0} = _smaller({0}, {1})"}  # fmt: skip
 STARTS = START | {"prod": "1.0"}
 WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod": "1"}
 """Of integers."""
@@ -205,6 +206,4 @@ def _start(r: Reduce) -> str:
 
 def reduced(r: Reduce, text: str, axis: int = 1) -> str:
     """A tile's reduction along an axis that stays with size one."""
-    if r.op == "prod":
-        return f"tl.reduce({text}, {axis}, _multiply, keep_dims=True)"
-    return f"tl.{r.op}({text}, axis={axis}, keep_dims=True)"
+    return along(r.op, text, axis)

@@ -1,0 +1,65 @@
+"""Functions that Triton kernels call: what the language lacks, or has without NaNs."""
+
+import re
+
+HELPERS: dict[str, str] = {
+    "_multiply": '''\
+@triton.jit
+def _multiply(left, right):
+    """What a product is reduced by."""
+    return left * right
+''',
+    "_larger": '''\
+@triton.jit
+def _larger(left, right):
+    """The larger one, or a NaN if either is one."""
+    return tl.maximum(left, right, propagate_nan=tl.PropagateNan.ALL)
+''',
+    "_smaller": '''\
+@triton.jit
+def _smaller(left, right):
+    """The smaller one, or a NaN if either is one."""
+    return tl.minimum(left, right, propagate_nan=tl.PropagateNan.ALL)
+''',
+    "_round": '''\
+@triton.jit
+def _round(x):
+    """To the nearest whole number, to even ones from the middle: beyond 2 ** 23 there are no others."""
+    shifted = (tl.abs(x) + 8388608.0) - 8388608.0
+    return tl.where(tl.abs(x) < 8388608.0, tl.where(x < 0.0, -shifted, shifted), x)
+''',
+    "_expm1": '''\
+@triton.jit
+def _expm1(x):
+    """exp(x) - 1, by a polynomial where the subtraction would lose digits."""
+    p = 1.39412098e-3
+    p = p * x + 8.36323481e-3
+    p = p * x + 4.16663736e-2
+    p = p * x + 1.66665763e-1
+    p = p * x + 0.5
+    return tl.where(tl.abs(x) < 0.34, p * x * x + x, tl.exp(x) - 1.0)
+''',
+    "_log1p": '''\
+@triton.jit
+def _log1p(x):
+    """log(1 + x), with the digits that 1 + x loses put back."""
+    total = 1.0 + x
+    lost = tl.where(total > 1e8, 0.0, x - (total - 1.0))
+    return tl.log(total) + lost / tl.maximum(total, 1e-30)
+''',
+    "_tanh": '''\
+@triton.jit
+def _tanh(x):
+    """From expm1(2 x), so that small arguments keep their digits."""
+    twice = _expm1(tl.minimum(2.0 * x, 40.0))
+    return twice / (twice + 2.0)
+''',
+}
+"""Functions that Triton's language lacks, in an order in which each is defined before its use."""
+
+
+def helpers_in(kernels: str) -> list[str]:
+    """The functions that kernels mention, and those that these call."""
+    needed = {name for name in HELPERS if re.search(rf"\b{name}\b", kernels)}
+    needed |= {"_expm1"} if "_tanh" in needed else set()
+    return [name for name in HELPERS if name in needed]
