@@ -117,7 +117,7 @@ def test_a_model_s_right_kernels_are_data_for_rejection_sampling(tmp_path, judge
 
 
 def test_what_is_no_source_is_named(tmp_path, judge):
-    with pytest.raises(UsageError, match="neither `author`, a run's folder nor a file"):
+    with pytest.raises(UsageError, match="neither `author`, `compile`, a run's folder nor a file"):
         make_data(DataRequest(tmp_path, sources=("nonsense",), target="cpu"), suppliers(judge), lambda _: None)
     with pytest.raises(UsageError, match="holds no samples"):
         revalidate(DataRequest(tmp_path, target="cpu"), suppliers(judge), lambda done, of: None)

@@ -50,7 +50,8 @@ class DataRequest:
 
     folder: Path
     sources: tuple[str, ...] = (AUTHOR,)
-    """`author`, `compile` (what `torch.compile` writes here), folders of runs, files in KernelBook's format, and models, as `--model` spells them."""
+    """`author`, `compile` (what `torch.compile` writes here), folders of runs, files in KernelBook's format, and models, as
+    `--model` spells them."""
     tasks: Path | None = None
     """For models: the data set whose training tasks they write kernels for."""
     each: int = 8
