@@ -101,7 +101,9 @@ class Bench:
         self.target = resolve_target(options.target)
         self.machine = asyncio.run(_machine(self.target))
         self.book = Book(self.out, self.work, self.machine.device.name)
-        self.book.put(**provenance(self.machine), options={k: str(v) for k, v in vars(options).items()})
+        self.book.put(
+            **provenance(self.machine), options={k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
+        )
 
     @property
     def left(self) -> float:

@@ -8,7 +8,7 @@ number of turns.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kernelwright.errors import UsageError
 from kernelwright.feedback.describe import describe
@@ -39,9 +39,6 @@ class Judge(Protocol):
     async def judge(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation | None:
         """The evaluation; None: nothing is known of the kernel."""
         ...
-
-
-J = TypeVar("J", bound=Judge)
 
 
 class Assignment(Record):
@@ -81,10 +78,10 @@ class Step:
     """`outcome`, `right`, `speedup`, `hack`, `reason`, `attempt`."""
 
 
-class Environment(Generic[J]):
+class Environment:
     """Tasks by split and index; `begin` makes an episode."""
 
-    def __init__(self, assignments: Sequence[Assignment], judge: J, settings: Settings | None = None) -> None:
+    def __init__(self, assignments: Sequence[Assignment], judge: Judge, settings: Settings | None = None) -> None:
         """Know the tasks; nothing is judged yet.
 
         Raises:

@@ -56,7 +56,9 @@ def test_what_is_right_is_kept_and_a_second_call_goes_on(tmp_path, judge, monkey
     again = make_data(DataRequest(tmp_path / "set", count=3, target="cpu"), suppliers(judge), heard.append)
     assert (again.samples, again.added) == (3, 1)
     assert heard[-1].kept == 3
-    assert "3 verified pairs" in (tmp_path / "set" / "card.md").read_text()
+    told = (tmp_path / "set" / "card.md").read_text()
+    assert "3 pairs" in told
+    assert "Every pair passed the referee" in told
 
 
 def test_a_run_gives_its_right_kernels_with_their_measured_parents(tmp_path, judge, monkeypatch):
