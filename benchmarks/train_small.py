@@ -438,9 +438,9 @@ def options() -> argparse.Namespace:
         found.add_argument(f"--{flag}", action="store_true")
     numbers = {
         "seconds": 560.0, "grpo-seconds": 420.0, "measure-seconds": 60.0, "sft-rate": 1e-3, "grpo-rate": 1e-4, "workers": 12,
-        "pairs": 20_000, "revalidate": 32, "vocabulary": 4096, "lora-rank": 0, "seed": 0, "sft-steps": 1200, "sft-batch": 32,
+        "pairs": 20_000, "revalidate": 32, "vocabulary": 4096, "lora-rank": 0, "seed": 0, "sft-steps": 900, "sft-batch": 32,
         "heldout": 32, "samples": 8, "grpo-steps": 60, "grpo-tasks": 32, "groups": 8, "trajectories": 8,
-        "max-new-tokens": 768, "save-every": 4,
+        "max-new-tokens": 896, "save-every": 4,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)
