@@ -101,7 +101,7 @@ def _clocked(measured: Measured | None) -> dict[str, JsonValue]:
     if measured is None:
         return {}
     took, roofline = measured.timing.latency_us, measured.roofline
-    found: dict[str, float] = {"latency_us": took, "achieved_gbps": roofline.bytes / took / 1e3}
+    found = {"latency_us": took, "achieved_gbps": roofline.bytes / took / 1e3}
     if roofline.ceiling_gbps:
         found["bandwidth_share"] = found["achieved_gbps"] / roofline.ceiling_gbps
     if roofline.flops:
@@ -112,8 +112,8 @@ def _clocked(measured: Measured | None) -> dict[str, JsonValue]:
 def _machine(device: Device | None) -> dict[str, JsonValue]:
     if device is None:
         return {}
-    found: dict[str, JsonValue] = {"cores": device.cores}
-    return {**found, "vector_bits": device.vector_bits} if device.vector_bits else found
+    cores: dict[str, JsonValue] = {"cores": device.cores}
+    return cores | ({"vector_bits": device.vector_bits} if device.vector_bits else {})
 
 
 def table(shown: Mapping[str, JsonValue]) -> str:
