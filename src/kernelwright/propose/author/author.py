@@ -53,7 +53,8 @@ class Author:
         learner = Learner(design.space, written, design.default, seed, lambda s: design.write(s).id)
         # The GPU's default is measured and hard to beat by luck, so a run tries it before anything drawn.
         step = _step(brief, past, learner, default_first=written == "triton")
-        return Proposal(candidate=design.write(step.schedule), note=step.note, memo=step.memo.model_dump_json())
+        note = f"{step.note}; {stays}" if (stays := design.stays(brief.task)) else step.note
+        return Proposal(candidate=design.write(step.schedule), note=note, memo=step.memo.model_dump_json())
 
 
 def _elsewhere(task: Task) -> str:
