@@ -22,10 +22,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from kernelwright.errors import ProposeError
 from kernelwright.evaluate.entrypoints import export
 from kernelwright.evaluate.entrypoints.task_file import executed, init_arguments, module_of
+from kernelwright.evaluate.triton.calltree import arguments as called
+from kernelwright.evaluate.triton.calltree import flatten as leaves_of
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.propose.author.designs import DESIGNS
-from kernelwright.records.calltree import arguments as called
-from kernelwright.records.calltree import flatten as leaves_of
 from kernelwright.records.graph import OpGraph, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, TensorSpec
