@@ -112,7 +112,8 @@ def _clocked(measured: Measured | None) -> dict[str, JsonValue]:
 def _machine(device: Device | None) -> dict[str, JsonValue]:
     if device is None:
         return {}
-    return {"cores": device.cores} | ({"vector_bits": device.vector_bits} if device.vector_bits else {})
+    cores: dict[str, JsonValue] = {"cores": device.cores}
+    return cores | ({"vector_bits": device.vector_bits} if device.vector_bits else {})
 
 
 def table(shown: Mapping[str, JsonValue]) -> str:
