@@ -326,7 +326,7 @@ FLOAT16 = Function(
     """\
 inline float from_float16(std::uint16_t half) {
   const std::uint32_t magnitude = half & 0x7fffu;
-  const std::uint32_t number = to_bits(from_bits(magnitude << 13) * 0x1p112f);  // the exponents differ by 112
+  const std::uint32_t number = to_bits(from_bits(magnitude << 13) * 0x1p112f);  // rebases the exponent
   const std::uint32_t infinite = magnitude > 0x7bffu ? 0x7f800000u : 0u;
   return from_bits(number | infinite | (static_cast<std::uint32_t>(half & 0x8000u) << 16));
 }
