@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernelwright.engine.suppliers import Suppliers
-from kernelwright.errors import ProposeError
+from kernelwright.errors import ProposeError, TaskError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import is_right
 from kernelwright.records.policy import Policy
@@ -203,7 +203,11 @@ async def through_the_referee(asked: argparse.Namespace) -> dict[str, object]:
     found: Counter[str] = Counter()
     try:
         for one in chosen:
-            task = await judges.admit(one.task.source, TARGET)
+            try:
+                task = await judges.admit(one.task.source, TARGET)
+            except TaskError as error:
+                found[f"task: {error.reason}"] += 1
+                continue
             evaluation = await judges.judge(task, one.candidate, "verify")
             found[evaluation.outcome if evaluation else "unjudged"] += 1
             if evaluation is None or not is_right(evaluation):
@@ -216,7 +220,7 @@ async def through_the_referee(asked: argparse.Namespace) -> dict[str, object]:
 def pack(out: Path, file: Path) -> None:
     """All pairs in one file, the same bytes each time, and its digest."""
     lines = sorted((out / "samples.jsonl").read_text(encoding="utf-8").splitlines(), key=_seed_of)
-    file.write_bytes(lzma.compress("\n".join(lines).encode() + b"\n", preset=9 | lzma.PRESET_EXTREME))
+    file.write_bytes(lzma.compress("\n".join(lines).encode() + b"\n", preset=6))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     say(f"{len(lines)} pairs in {file}, {file.stat().st_size / 1e6:.2f} MB, sha256 {digest}")
 

@@ -101,7 +101,9 @@ class Bench:
         self.target = resolve_target(options.target)
         self.machine = asyncio.run(_machine(self.target))
         self.book = Book(self.out, self.work, self.machine.device.name)
-        self.book.put(**provenance(self.machine), options={k: str(v) for k, v in vars(options).items()})
+        self.book.put(
+            **provenance(self.machine), options={k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
+        )
 
     @property
     def left(self) -> float:
@@ -306,12 +308,12 @@ class Bench:
         for label, disabled in (("full", ()), ("without poison and own_memory", ("poison", "own_memory"))):
             policy = POLICY.model_copy(update={"disabled": disabled})
             paid = asyncio.run(self.paid(chosen, policy, filters=not disabled))
-            told[label] = {"tried": len(paid), "paid": sum(value > 0 for value in paid)}
+            told[label] = {"tried": len(paid), "paid_as_right": sum(paid)}
         self.book.put(cheats=told)
         self.say(f"cheats: {told}")
 
-    async def paid(self, chosen: Sequence[Sample], policy: Policy, *, filters: bool) -> list[float]:
-        """Rewards of kernels that write nothing and of ones that leave the work to PyTorch."""
+    async def paid(self, chosen: Sequence[Sample], policy: Policy, *, filters: bool) -> list[bool]:
+        """Whether they pass for right: kernels that write nothing and of ones that leave the work to PyTorch."""
         judges = open_judges(Suppliers(), policy, self.o.workers)
         settings = Settings(reward="frontend", effort="verify", filters=filters)
         try:
@@ -319,7 +321,7 @@ class Bench:
             environment = Environment(tasks, judges, settings)
             episodes = [(a, text) for a in tasks for text in hacks(a.task.source.source)]
             found = [await environment.begin(a).step(fenced(text, "python")) for a, text in episodes]
-            return [one.reward for one in found if one.reward is not None]
+            return [is_right(one.info["attempt"].evaluation) for one in found if one.reward is not None]
         finally:
             await judges.close()
 
@@ -436,9 +438,9 @@ def options() -> argparse.Namespace:
         found.add_argument(f"--{flag}", action="store_true")
     numbers = {
         "seconds": 560.0, "grpo-seconds": 420.0, "measure-seconds": 60.0, "sft-rate": 1e-3, "grpo-rate": 1e-4, "workers": 12,
-        "pairs": 20_000, "revalidate": 64, "vocabulary": 4096, "lora-rank": 0, "seed": 0, "sft-steps": 1200, "sft-batch": 32,
+        "pairs": 20_000, "revalidate": 32, "vocabulary": 4096, "lora-rank": 0, "seed": 0, "sft-steps": 900, "sft-batch": 32,
         "heldout": 32, "samples": 8, "grpo-steps": 60, "grpo-tasks": 32, "groups": 8, "trajectories": 8,
-        "max-new-tokens": 768, "save-every": 4,
+        "max-new-tokens": 896, "save-every": 4,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)

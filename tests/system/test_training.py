@@ -5,11 +5,14 @@ referee's verdicts are real, and so are the rewards.
 """
 
 import asyncio
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
-from kernelwright.errors import StoreError
+from kernelwright.errors import StoreError, UsageError
 from kernelwright.models.config import read_model
 from kernelwright.models.table import keep_local, make_model
 from kernelwright.records.chat import ChatMessage, ChatRequest
@@ -18,7 +21,7 @@ from kernelwright.store.files import read_lines
 from kernelwright.train import session
 from kernelwright.train.data.making import DataRequest, make_data
 from kernelwright.train.data.prompts import fenced, rows
-from kernelwright.train.data.sample import read_samples
+from kernelwright.train.data.sample import FILE, read_samples
 from kernelwright.train.recipe import CHECKPOINTS, MODEL, PROGRESS, ROLLOUTS, Grpo, Rollout, Sft
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of TRL, transformers and torch
@@ -43,7 +46,7 @@ def data(tmp_path_factory, warm_referee):
     request = DataRequest(folder, count=1, target="cpu", effort="verify", seed=SEED)
     report = make_data(request, warm_referee.suppliers(), lambda _: None)
     assert report.samples == 1
-    assert "verified pairs" in (folder / "card.md").read_text()
+    assert "Every pair passed the referee" in (folder / "card.md").read_text()
     return folder
 
 
@@ -100,6 +103,49 @@ def test_a_trained_model_is_a_model_like_any_other(tuned):
             await model.close()
 
     assert asyncio.run(asked()).usage.completion == 4
+
+
+def test_rows_are_dealt_out_to_processes_equally_or_refused(monkeypatch):
+    from kernelwright.train.engine.watch import micro_batches  # noqa: PLC0415
+
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert micro_batches(32, 6) == (4, 4)
+    with pytest.raises(UsageError, match="3 rows cannot be dealt out to 2 processes"):
+        micro_batches(3, 1)
+
+
+@pytest.mark.matrix
+def test_two_processes_train_together(tmp_path, base, data):
+    """Over gloo: the first process writes, and the weights that it writes are those of both."""
+    begun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc_per_node",
+        "2",
+        "-m",
+        "kernelwright",
+    ]
+    recipe = ["--set", "steps=2", "--set", "batch=2", "--set", "device=cpu", "--set", "learning_rate=1e-3"]
+    asked = ["train", "sft", str(tmp_path / "run"), "--model", str(base), "--data", str(twice(data, tmp_path)), *recipe]
+    done = subprocess.run(
+        [*begun, *asked], capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    first, second = session.steps(tmp_path / "run")
+    assert second.figures["loss"] < first.figures["loss"]
+    assert (tmp_path / "run" / MODEL / "config.json").exists()
+
+
+def twice(data, folder):
+    """The sample, and its kernel with a remark: a row for each process."""
+    (one,) = read_samples(data)
+    other = one.candidate.model_copy(update={"source": one.candidate.source + "\n// again\n"})
+    (folder / "two").mkdir()
+    lines = [one.model_dump_json(), one.model_copy(update={"candidate": other}).model_dump_json()]
+    (folder / "two" / FILE).write_text("\n".join(lines) + "\n")
+    return folder / "two"
 
 
 @pytest.fixture

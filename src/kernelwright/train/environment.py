@@ -8,7 +8,7 @@ number of turns.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kernelwright.errors import UsageError
 from kernelwright.feedback.describe import describe
@@ -39,9 +39,6 @@ class Judge(Protocol):
     async def judge(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation | None:
         """The evaluation; None: nothing is known of the kernel."""
         ...
-
-
-J_co = TypeVar("J_co", bound=Judge, covariant=True)
 
 
 class Assignment(Record):
@@ -81,10 +78,10 @@ class Step:
     """`outcome`, `right`, `speedup`, `hack`, `reason`, `attempt`."""
 
 
-class Environment(Generic[J_co]):
+class Environment:
     """Tasks by split and index; `begin` makes an episode."""
 
-    def __init__(self, assignments: Sequence[Assignment], judge: J_co, settings: Settings | None = None) -> None:
+    def __init__(self, assignments: Sequence[Assignment], judge: Judge, settings: Settings | None = None) -> None:
         """Know the tasks; nothing is judged yet.
 
         Raises:
@@ -126,7 +123,7 @@ class Environment(Generic[J_co]):
 class Episode:
     """One task, and the kernels that were written for it so far."""
 
-    def __init__(self, environment: Environment[Judge], assignment: Assignment, seed: int) -> None:
+    def __init__(self, environment: Environment, assignment: Assignment, seed: int) -> None:
         self._environment, self._task, self._seed = environment, assignment.task, seed
         self.language: LanguageName = names_for(assignment.task.target.kind)[0]
         self.attempts: list[Attempt] = [assignment.parent] if assignment.parent else []

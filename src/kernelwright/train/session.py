@@ -76,11 +76,12 @@ def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> T
         keep = _keeper(folder, stack) if first else _nothing
         if isinstance(recipe, Grpo):
             with Loop() as loop:
-                environment = prepared(recipe, samples, suppliers, loop)
+                judges = open_judges(suppliers, recipe.policy, recipe.workers)
                 try:
+                    environment = prepared(recipe, samples, judges, loop)
                     engine.train_grpo(recipe, environment, folder, keep, heard, loop)
                 finally:
-                    loop.run(environment.judge.close())
+                    loop.run(judges.close())
         else:
             engine.train_sft(recipe, _rows(recipe, samples), folder, keep, heard)
     report = write_report(folder) if first else folder / REPORT
@@ -92,7 +93,7 @@ def is_first() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def prepared(recipe: Grpo, samples: Sequence[Sample], suppliers: Suppliers, loop: Loop) -> Environment[Judges]:
+def prepared(recipe: Grpo, samples: Sequence[Sample], judges: Judges, loop: Loop) -> Environment:
     """The environment of a recipe: each task once, admitted for the recipe's target by those who will judge it.
 
     Raises:
@@ -101,10 +102,8 @@ def prepared(recipe: Grpo, samples: Sequence[Sample], suppliers: Suppliers, loop
     target = resolve_target(recipe.target)
     usable = [one for one in samples if recipe.depth is None or one.depth <= recipe.depth]
     begun = [one for one in usable if recipe.role != "midend" or one.parent is not None]
-    judges = open_judges(suppliers, recipe.policy, recipe.workers)
     assignments = loop.run(admitted(begun, target, judges, recipe.role))
     if not assignments:
-        loop.run(judges.close())
         raise UsageError(f"{recipe.data!r} holds no task for the role {recipe.role!r} on {target.name}")
     settings = Settings(
         role=recipe.role,

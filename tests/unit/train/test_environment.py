@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kernelwright.errors import RefereeError, UsageError
+from kernelwright.errors import RefereeError, TaskError, UsageError
 from kernelwright.records.evaluation import Suspect
 from kernelwright.records.task import Target
 from kernelwright.testing.samples import sample_attempt, sample_evaluation, sample_task
@@ -135,3 +135,14 @@ def test_a_referee_that_breaks_is_replaced_once_and_then_nothing_is_known():
     assert len(opened) == 2
     assert all(one.closed for one in opened)
     assert judges.rate.unjudged == 1
+
+
+def test_a_task_that_is_not_admitted_again_says_nothing_about_its_kernels():
+    class Refusing(ScriptedEvaluator):
+        async def evaluate(self, task, candidate, effort="search"):
+            raise TaskError("the device has no memory", "too_large")
+
+    evaluator = Refusing()
+    judges = Judges(lambda: evaluator)
+    assert judge_some(judges, sample_attempt(0).proposal.candidate) == [None]
+    assert (judges.rate.unjudged, dict(judges.rate.refused)) == (1, {"too_large": 1})

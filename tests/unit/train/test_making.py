@@ -56,7 +56,9 @@ def test_what_is_right_is_kept_and_a_second_call_goes_on(tmp_path, judge, monkey
     again = make_data(DataRequest(tmp_path / "set", count=3, target="cpu"), suppliers(judge), heard.append)
     assert (again.samples, again.added) == (3, 1)
     assert heard[-1].kept == 3
-    assert "3 verified pairs" in (tmp_path / "set" / "card.md").read_text()
+    told = (tmp_path / "set" / "card.md").read_text()
+    assert "3 pairs" in told
+    assert "Every pair passed the referee" in told
 
 
 def test_a_run_gives_its_right_kernels_with_their_measured_parents(tmp_path, judge, monkeypatch):
@@ -117,7 +119,7 @@ def test_a_model_s_right_kernels_are_data_for_rejection_sampling(tmp_path, judge
 
 
 def test_what_is_no_source_is_named(tmp_path, judge):
-    with pytest.raises(UsageError, match="neither `author`, a run's folder nor a file"):
+    with pytest.raises(UsageError, match="neither `author`, `compile`, a run's folder nor a file"):
         make_data(DataRequest(tmp_path, sources=("nonsense",), target="cpu"), suppliers(judge), lambda _: None)
     with pytest.raises(UsageError, match="holds no samples"):
         revalidate(DataRequest(tmp_path, target="cpu"), suppliers(judge), lambda done, of: None)

@@ -1,5 +1,7 @@
 """Recipes: from TOML and flags, refused with every fault named; the page of a run; rows for a judge."""
 
+from pathlib import Path
+
 import pytest
 
 from kernelwright.errors import StoreError, UsageError
@@ -9,6 +11,8 @@ from kernelwright.train.data.judging import changes, judge_rows
 from kernelwright.train.data.sample import Judged, sample
 from kernelwright.train.page import render
 from kernelwright.train.recipe import Grpo, Progress, Rollout, keep_recipe, read_recipe
+
+RECIPES_SHOWN = Path(__file__).parents[3] / "examples" / "recipes"
 
 GIVEN = {"kind": "grpo", "model": "m", "data": "d"}
 
@@ -63,3 +67,9 @@ def test_a_judge_learns_from_plans_that_led_to_a_gain():
     assert "Name the one bottleneck" in prompt[1].text
     assert "set WARPS to 8 instead of 4" in reply
     assert changes("A = 1\n", "A = 1\n") == ""
+
+
+@pytest.mark.parametrize("file", sorted(RECIPES_SHOWN.glob("*.toml")), ids=lambda file: file.stem)
+def test_the_recipes_in_the_examples_can_be_read(file):
+    read = read_recipe(file, {"model": "m", "data": "d"})
+    assert f'kind = "{read.kind}"' in file.read_text()

@@ -25,8 +25,8 @@ Sources = Annotated[
     typer.Option(
         "--from",
         metavar="SOURCE",
-        help="author, a run's folder, a file of pairs (KernelBook's format), or a model as --model spells it, which writes "
-        "kernels for the tasks of --data. Repeatable.",
+        help="author, compile (what torch.compile writes here), a run's folder, a file of pairs (KernelBook's format), or a "
+        "model as --model spells it, which writes kernels for the tasks of --data. Repeatable.",
         rich_help_panel=_DATA,
     ),
 ]

@@ -7,7 +7,7 @@ import gymnasium
 
 from kernelwright.errors import UsageError
 from kernelwright.records.chat import ChatMessage
-from kernelwright.train.environment import Environment, Episode, Judge
+from kernelwright.train.environment import Environment, Episode
 from kernelwright.train.structure import Split
 
 MOST_CHARACTERS = 1 << 20
@@ -19,7 +19,7 @@ class KernelEnv(gymnasium.Env[str, str]):  # type: ignore[misc]
     A step of which the referee knows nothing has the reward NaN and `info["unjudged"]`: leave it out.
     """
 
-    def __init__(self, environment: Environment[Judge], split: Split = "train") -> None:
+    def __init__(self, environment: Environment, split: Split = "train") -> None:
         self._environment, self._split = environment, split
         self._loop = asyncio.new_event_loop()
         self._episode: Episode | None = None

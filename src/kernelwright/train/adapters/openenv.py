@@ -21,7 +21,6 @@ from kernelwright.train.adapters.gym import as_text
 from kernelwright.train.data.prompts import fenced
 from kernelwright.train.data.sample import read_samples
 from kernelwright.train.environment import Assignment, Environment, Episode, Settings
-from kernelwright.train.judges import Judges
 from kernelwright.train.session import open_judges
 
 
@@ -52,7 +51,7 @@ class KernelServer(Base[KernelAction, KernelObservation, KernelState]):  # type:
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
-    def __init__(self, environment: Environment[Judges]) -> None:
+    def __init__(self, environment: Environment) -> None:
         super().__init__()
         self._environment = environment
         self._episode: Episode | None = None

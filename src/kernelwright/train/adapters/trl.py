@@ -11,13 +11,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from kernelwright.train.environment import Environment, Judge
+from kernelwright.train.environment import Environment
 from kernelwright.train.structure import Split
 
 RewardFunction = Callable[..., Awaitable[list[float | None]]]
 
 
-def rows(environment: Environment[Judge], split: Split = "train") -> list[dict[str, Any]]:
+def rows(environment: Environment, split: Split = "train") -> list[dict[str, Any]]:
     """Rows of a data set: the prompt as messages, and the task's place in its split."""
     found = []
     for index in range(environment.count(split)):
@@ -27,7 +27,7 @@ def rows(environment: Environment[Judge], split: Split = "train") -> list[dict[s
     return found
 
 
-def reward_function(environment: Environment[Judge]) -> RewardFunction:
+def reward_function(environment: Environment) -> RewardFunction:
     """A reward function over `rows`; None where nothing is known of a kernel, which TRL leaves out."""
 
     async def kernel_reward(

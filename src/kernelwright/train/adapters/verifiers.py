@@ -14,7 +14,6 @@ from kernelwright.errors import RefereeError, UsageError
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.train.data.sample import read_samples
 from kernelwright.train.environment import Assignment, Environment, Settings
-from kernelwright.train.judges import Judges
 from kernelwright.train.session import open_judges
 from kernelwright.train.structure import Split
 
@@ -40,7 +39,7 @@ class KernelData(TaskData):  # type: ignore[misc]
 class KernelTask(Task[KernelData]):  # type: ignore[misc]
     """One task; all tasks of a taskset share an environment, and through it the referee's workers."""
 
-    environment: Environment[Judges]
+    environment: Environment
 
     @reward  # type: ignore[untyped-decorator]
     async def kernel(self, trace: Trace) -> float:

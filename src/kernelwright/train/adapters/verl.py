@@ -14,7 +14,7 @@ from kernelwright.store.files import write_whole
 from kernelwright.train.adapters.trl import rows
 from kernelwright.train.data.prompts import Nobody
 from kernelwright.train.data.sample import FILE, read_samples
-from kernelwright.train.environment import Assignment, Environment, Judge, Settings
+from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.session import open_judges
 
 SCORE = '''\
@@ -84,7 +84,7 @@ class Score:
 
     def __init__(self, samples: Path, reward: str, turns: int, effort: Effort) -> None:
         self._samples, self._settings = samples, Settings(reward=reward, turns=turns, effort=effort)
-        self._environment: Environment[Judge] | None = None
+        self._environment: Environment | None = None
 
     async def __call__(self, reply: str, extra: dict[str, object] | None) -> dict[str, object]:
         """The score of one reply, with what verl logs beside it."""

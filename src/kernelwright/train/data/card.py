@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from kernelwright.train.data.sample import Sample
+from kernelwright.train.data.sample import INTERPRETED, Sample
 from kernelwright.train.structure import HELD_OUT
 
 TEMPLATE = """\
 # Data card: {name}
 
-{count} verified pairs of a PyTorch module and a kernel that computes the same. Every pair passed the referee: compiled, and
-right in every kind of input against fp64. Times, where there are any, are of the device named below and of no other.
+{count} pairs of a PyTorch module and a kernel that computes the same. {passed} Times, where there are any, are of the device
+named below and of no other.
 
 | | |
 |---|---|
@@ -36,6 +36,13 @@ products. Pairs of a file that somebody brought have the licence of that file.
 """
 
 
+PASSED = "Every pair passed the referee: compiled, and right in every kind of input against fp64."
+UNADMITTED = (
+    "Those with the outcome `interpreted` were checked in bulk, on two draws in Triton's interpreter, and have not passed the "
+    "referee; every other pair has: compiled, and right in every kind of input against fp64."
+)
+
+
 def card(name: str, samples: Sequence[Sample], fates: Mapping[str, int]) -> str:
     """The card of a data set; `fates` are of pairs that were not kept, where they were just collected."""
     tables = [
@@ -52,6 +59,7 @@ def card(name: str, samples: Sequence[Sample], fates: Mapping[str, int]) -> str:
     return TEMPLATE.format(
         name=name,
         count=len(samples),
+        passed=UNADMITTED if any(one.judged.outcome == INTERPRETED for one in samples) else PASSED,
         structures=len({one.structure for one in samples}),
         families=len({one.family for one in samples}),
         tasks=len({one.task.id for one in samples}),

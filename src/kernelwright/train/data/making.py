@@ -6,7 +6,7 @@ A data set is a folder with `samples.jsonl` and `card.md`. Making more of it goe
 import asyncio
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +23,14 @@ from kernelwright.records.base import Record
 from kernelwright.records.evaluation import is_right
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
+from kernelwright.records.task import TaskSource
 from kernelwright.store.database import FILE as RUN
 from kernelwright.store.files import open_lines, write_whole
 from kernelwright.store.run import RunStore
 from kernelwright.train.data.card import card
 from kernelwright.train.data.collect import Collector, Heard, Pair, Tally, authored
 from kernelwright.train.data.drawn import drawn
+from kernelwright.train.data.inductor import compiled, inductor
 from kernelwright.train.data.kernelbook import read_kernelbook
 from kernelwright.train.data.migrate import migrate
 from kernelwright.train.data.modules import random_module
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from kernelwright.evaluate.evaluator import Evaluator
 
 CARD = "card.md"
-AUTHOR = "author"
+AUTHOR, COMPILE = "author", "compile"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class DataRequest:
 
     folder: Path
     sources: tuple[str, ...] = (AUTHOR,)
-    """`author`, folders of runs, files in KernelBook's format, and models, as `--model` spells them."""
+    """`author`, `compile` (what `torch.compile` writes here), folders of runs, files in KernelBook's format, and models, as
+    `--model` spells them."""
     tasks: Path | None = None
     """For models: the data set whose training tasks they write kernels for."""
     each: int = 8
@@ -119,13 +122,7 @@ async def _make(request: DataRequest, suppliers: Suppliers, heard: Heard) -> Dat
             if Path(source, RUN).exists():
                 _from_run(Path(source), request.folder)
                 continue
-            model = _model(source, suppliers)
-            try:
-                pairs = _pairs(source, request, model)
-                found = await collector.collect(pairs, request.folder, request.count, request.seconds)
-            finally:
-                if model is not None:
-                    await model.close()
+            found = await _from(source, request, suppliers, collector)
             tally.fates += found.fates
             tally.judged += found.judged
             tally.right += found.right
@@ -143,6 +140,22 @@ async def _make(request: DataRequest, suppliers: Suppliers, heard: Heard) -> Dat
     )
 
 
+async def _from(source: str, request: DataRequest, suppliers: Suppliers, collector: Collector) -> Tally:
+    """What is collected from one source; a model or a process that writes for it is ended."""
+    model = _model(source, suppliers)
+    try:
+        async with inductor() if source == COMPILE else nullcontext() as writer:
+            pairs = compiled(_modules(request), writer) if writer else _pairs(source, request, model)
+            return await collector.collect(pairs, request.folder, request.count, request.seconds)
+    finally:
+        if model is not None:
+            await model.close()
+
+
+def _modules(request: DataRequest) -> Iterator[TaskSource]:
+    return (random_module(n, rows=request.rows, columns=request.columns) for n in itertools.count(request.seed))
+
+
 def _pairs(source: str, request: DataRequest, model: ChatModel | None) -> Iterator[Pair]:
     if model is not None:
         samples = read_samples(request.tasks) if request.tasks else []
@@ -151,11 +164,12 @@ def _pairs(source: str, request: DataRequest, model: ChatModel | None) -> Iterat
             raise UsageError(f"source {source!r} writes kernels for the tasks of a data set: name one with --data")
         return drawn(model, known, request.each)
     if source == AUTHOR:
-        modules = (random_module(n, rows=request.rows, columns=request.columns) for n in itertools.count(request.seed))
-        return authored(modules)
+        return authored(_modules(request))
     if Path(source).is_file():
         return read_kernelbook(Path(source))
-    raise UsageError(f"source {source!r} is neither `author`, a run's folder nor a file of pairs, nor a model")
+    raise UsageError(
+        f"source {source!r} is neither `author`, `compile`, a run's folder nor a file of pairs, nor a model"
+    )
 
 
 def _model(source: str, suppliers: Suppliers) -> ChatModel | None:

@@ -35,7 +35,7 @@ from kernelwright.train.engine.watch import (
     shared_arguments,
     silence,
 )
-from kernelwright.train.environment import Assignment, Environment, Episode, Judge, Step
+from kernelwright.train.environment import Assignment, Environment, Episode, Step
 from kernelwright.train.loop import Loop
 from kernelwright.train.recipe import Grpo, Rollout
 
@@ -58,12 +58,7 @@ class Rollouts:
     """What TRL calls for a batch: plays episodes with the policy as it is now."""
 
     def __init__(
-        self,
-        recipe: Grpo,
-        environment: Environment[Judge],
-        network: Network,
-        loop: Loop,
-        keep: Callable[[Record], None],
+        self, recipe: Grpo, environment: Environment, network: Network, loop: Loop, keep: Callable[[Record], None]
     ) -> None:
         self._recipe, self._environment, self._network = recipe, environment, network
         self._loop, self._keep = loop, keep
@@ -146,12 +141,7 @@ def figures(steps: Sequence[Step]) -> dict[str, float]:
 
 
 def train_grpo(
-    recipe: Grpo,
-    environment: Environment[Judge],
-    folder: Path,
-    keep: Callable[[Record], None],
-    heard: Heard,
-    loop: Loop,
+    recipe: Grpo, environment: Environment, folder: Path, keep: Callable[[Record], None], heard: Heard, loop: Loop
 ) -> Path:
     """Train, go on from the last checkpoint if there is one, and save the model; returns its folder.
 
@@ -175,7 +165,7 @@ def train_grpo(
 
 
 def _trainer(
-    recipe: Grpo, environment: Environment[Judge], network: Network, rollouts: Rollouts, folder: Path
+    recipe: Grpo, environment: Environment, network: Network, rollouts: Rollouts, folder: Path
 ) -> trl.GRPOTrainer:
     rows = recipe.groups * recipe.trajectories * recipe.turns
     if recipe.groups % processes():

@@ -38,9 +38,23 @@ def open_network(where: str) -> Network:
         tokenizer, model = load_checkpoint(where, torch.float32)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         raise UsageError(f"model {where!r} cannot be loaded: {error}") from None
+    if where.endswith(".gguf"):
+        _as_floats(model, where)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return Network(tokenizer, model)
+
+
+def _as_floats(model: Any, where: str) -> None:  # noqa: ANN401
+    """Loading has turned a GGUF file's weights into floats; trainers refuse a model that says otherwise.
+
+    An adapter over it names the file, which transformers takes for its folder.
+    """
+    model.is_quantized = False
+    for holder, name in ((model, "hf_quantizer"), (model.config, "quantization_config")):
+        if hasattr(holder, name):
+            delattr(holder, name)
+    model.name_or_path = model.config._name_or_path = where
 
 
 def lora(rank: int) -> Any:  # noqa: ANN401  peft's own type

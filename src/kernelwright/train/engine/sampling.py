@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from kernelwright.train.engine.network import Network
-from kernelwright.train.environment import Assignment, Environment, Judge, Step
+from kernelwright.train.environment import Assignment, Environment, Step
 
 
 class Sampling(NamedTuple):
@@ -29,9 +29,7 @@ class Drawn(NamedTuple):
     step: Step
 
 
-def draw(
-    network: Network, environment: Environment[Judge], tasks: Sequence[Assignment], how: Sampling
-) -> list[list[str]]:
+def draw(network: Network, environment: Environment, tasks: Sequence[Assignment], how: Sampling) -> list[list[str]]:
     """Replies to the first prompt of each task."""
     asked = [network.prompt_ids(environment.opening(task)) for task in tasks for _ in range(how.samples)]
     torch.manual_seed(how.seed)
@@ -46,7 +44,7 @@ def draw(
 
 
 async def judge_all(
-    environment: Environment[Judge], tasks: Sequence[Assignment], replies: Sequence[Sequence[str]]
+    environment: Environment, tasks: Sequence[Assignment], replies: Sequence[Sequence[str]]
 ) -> list[list[Drawn]]:
     """Every reply's step, all verdicts awaited together."""
 
