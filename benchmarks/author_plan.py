@@ -1,7 +1,8 @@
 """What the built-in author would write of the suite, without judging: `python benchmarks/author_plan.py --out FILE`.
 
 Each task is exported at its own size on tensors without memory, read and partitioned, and its default kernel is written;
-nothing is admitted, compiled or run. The table counts the kernels by family and says why the rest was declined.
+nothing is admitted, compiled or run. Goes on where it was cut. The table counts the kernels by family and says why the rest
+was declined.
 """
 
 import argparse
@@ -21,10 +22,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from kernelwright.errors import ProposeError
 from kernelwright.evaluate.entrypoints import export
 from kernelwright.evaluate.entrypoints.task_file import executed, init_arguments, module_of
+from kernelwright.evaluate.triton.calltree import arguments as called
+from kernelwright.evaluate.triton.calltree import flatten as leaves_of
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.propose.author.designs import DESIGNS
-from kernelwright.records.calltree import arguments as called
-from kernelwright.records.calltree import flatten as leaves_of
 from kernelwright.records.graph import OpGraph, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, TensorSpec
@@ -41,18 +42,26 @@ LONGEST = 300
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Plan every task for every target, write the rows, and print the table."""
-    rows: list[Row] = []
+    """Plan every task for every target that is not known yet, write the rows, and print the table."""
+    out = Path(arguments.out) if arguments.out else None
+    known: list[Row] = json.loads(out.read_text())["rows"] if out and out.exists() else []
+    rows = {f"{row['task']}/{row['target']}": row for row in known}
     for listed in tasks_of(arguments.folder):
-        if arguments.only in listed.name:
-            rows += [_row(listed.name, name) for name in arguments.targets]
-    counts: dict[str, JsonValue] = {
-        name: _counted([r for r in rows if r["target"] == name]) for name in arguments.targets
-    }
-    if arguments.out:
-        document = {"how": " ".join(str(__doc__).split()), "torch": torch.__version__, "counts": counts, "rows": rows}
-        Path(arguments.out).write_text(json.dumps(document, indent=1) + "\n")
-    sys.stdout.write("".join(_table(name, [r for r in rows if r["target"] == name]) for name in arguments.targets))
+        for target in arguments.targets if arguments.only in listed.name else ():
+            key = f"{listed.name}/{target}"
+            if key not in rows:
+                rows[key] = _row(listed.name, target)
+        if out:
+            _write(out, list(rows.values()))
+    for target in arguments.targets:
+        sys.stdout.write(_table(target, [row for row in rows.values() if row["target"] == target]))
+
+
+def _write(out: Path, rows: Sequence[Row]) -> None:
+    targets = sorted({str(row["target"]) for row in rows})
+    counts: dict[str, JsonValue] = {t: _counted([r for r in rows if r["target"] == t]) for t in targets}
+    document = {"how": " ".join(str(__doc__).split()), "torch": torch.__version__, "counts": counts, "rows": list(rows)}
+    out.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def _row(name: str, target: str) -> Row:

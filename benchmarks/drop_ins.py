@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -99,11 +100,18 @@ def _table(groups: tuple[Group, ...], rows: list[dict[str, object]]) -> Iterator
 def _origin(device: str) -> dict[str, object]:
     described = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
     return {
-        "device": torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
+        "device": torch.cuda.get_device_name() if device == "cuda" else _processor(),
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
         "commit": os.environ.get("KERNELWRIGHT_COMMIT") or described.stdout.strip() or "unknown",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _processor() -> str:
+    """As results of other benchmarks name it."""
+    told = Path("/proc/cpuinfo")
+    named = re.search(r"(?m)^model name\s*: (.+)$", told.read_text()) if told.exists() else None
+    return f"{named[1] if named else platform.machine()}, {os.cpu_count()} cores"
 
 
 if __name__ == "__main__":

@@ -19,9 +19,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Literal, NamedTuple
@@ -214,10 +212,8 @@ def report(
     first: Sequence[Table], pairs: Sequence[tuple[Table, Table]], seeds: int, budget: int
 ) -> dict[str, JsonValue]:
     """All figures of one set of tables; the second pass goes from the one of a pair to the other."""
-    with ProcessPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
-        found = list(pool.map(partial(curves_of, seeds=seeds, budget=budget), first))
-        passes = list(pool.map(partial(second_pass, seeds=seeds, budget=budget), pairs))
-    curves: Curves = {table.name: made for table, made in zip(first, found, strict=True)}
+    curves: Curves = {table.name: curves_of(table, seeds, budget) for table in first}
+    passes = [second_pass(pair, seeds, budget) for pair in pairs]
     budgets = [b for b in BUDGETS if b <= budget]
     return {
         "seeds": seeds,
@@ -258,11 +254,9 @@ def _measured(given: argparse.Namespace) -> dict[str, JsonValue]:
 
 
 def _drawn(given: argparse.Namespace) -> dict[str, JsonValue]:
-    """Two sets: the graphs of the tasks, which a budget of 16 exhausts, and cubes of 256 states."""
-    sets = {"tasks": (list(drawn()), 16), "cubes": (list(cubes(given.cubes, 8)), given.budget)}
-    found = {
-        word: report([pair[0] for pair in pairs], pairs, given.seeds, most) for word, (pairs, most) in sets.items()
-    }
+    """Cubes of 256 states, or the graphs of the tasks, which a budget of 16 exhausts."""
+    pairs = list(cubes(given.cubes, 8)) if given.cubes else list(drawn())
+    found = report([pair[0] for pair in pairs], pairs, given.seeds, given.budget if given.cubes else 16)
     return {"device": "none: effects are made up", **found}
 
 
@@ -278,7 +272,7 @@ def main() -> int:
     kinds.choices["measured"].add_argument("states", type=Path)
     kinds.choices["measured"].add_argument("--second", type=Path, help="states at the workload `small`")
     kinds.choices["measured"].add_argument("--workload", default="")
-    kinds.choices["drawn"].add_argument("--cubes", type=int, default=30)
+    kinds.choices["drawn"].add_argument("--cubes", type=int, default=30, help="0: the tasks' graphs")
     given = parser.parse_args()
     found = {**_head(), **(_measured if given.kind == "measured" else _drawn)(given)}
     write_whole(given.out, json.dumps(found, indent=1) + "\n")

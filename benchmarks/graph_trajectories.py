@@ -4,7 +4,8 @@
 referee compile, verify and time each code once, in its task, and appends a line as soon as one is judged. What is in the
 file already is not judged again, so the same command goes on where it was cut; a file of another device is left alone. It
 ends by itself after `--seconds`, and says what is left. `graph FILE.jsonl …` merges all trajectories whose steps were judged
-into the package's graph, and writes `benchmarks/results/graph-DEVICE.json` with what each state was measured to do.
+into the package's graph, beside what is there already, and writes `benchmarks/results/graph-DEVICE.json` with what each
+state was measured to do.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.entrypoints.serial import SerialFunction
 from kernelwright.evaluate.referee import Referee
-from kernelwright.knowledge.graph.file import SHIPPED, graph_text
+from kernelwright.knowledge.graph.file import SHIPPED, graph_text, shipped_graph
 from kernelwright.knowledge.graph.merge import merged, united
 from kernelwright.knowledge.graph.stats import stats
 from kernelwright.knowledge.graph.switched import State, Switched, read_switched, trajectories
@@ -178,7 +179,7 @@ def build(files: Sequence[Path], untimed: bool) -> int:
     rows = [row for file in files for row in _read(file)]
     if untimed:  # a clock that disagrees on a busy machine says nothing of the kernel
         rows = [_untimed(row) for row in rows if row.judged.outcome != "suspect"]
-    graphs = [from_cards()]
+    graphs = [shipped_graph(), from_cards()]
     for device in dict.fromkeys(row.device for row in rows):
         here = [row for row in rows if row.device == device]
         graphs.append(_of_device(here))

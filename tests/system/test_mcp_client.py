@@ -152,7 +152,8 @@ def test_an_agent_works_from_a_task_to_a_receipt(folder):
         return tools, loaded, judged, profile, cards, await agent.call("submit"), agent.told
 
     tools, loaded, judged, profile, cards, ended, told = play(folder, scene, "--config", "written.toml")
-    assert tools == {"load_task", "check_kernel", "profile_kernel", "search_techniques", "submit", "status"}
+    looks = {"compile_kernel", "verify_kernel", "profile_kernel", "search_techniques", "status"}
+    assert tools == {"load_task", "check_kernel", "submit"} | looks
     assert loaded["signature"].startswith('extern "C" void kernel(\n    const float* in0,  // x: float32[256, 1024]')
     assert [one["outcome"] for one in judged] == ["incorrect", "build_failed", "crashed", "measured"]
     assert "expected" in judged[0]["words"]

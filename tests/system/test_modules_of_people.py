@@ -71,6 +71,15 @@ def test_the_author_writes_a_module_whole_in_part_or_says_what_it_cannot(name, a
     assert ANSWERS[name][at] == (kept or kernels)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"), [("swiglu_mlp", ""), ("expert_router", r" \(aten.topk.default stays PyTorch's\)")]
+)
+def test_a_refusal_for_the_cpu_says_that_a_gpu_s_kernel_can_be_written(name, words):
+    task = case(read_task(at_small(name)).source, name, "cpu").task
+    with pytest.raises(ProposeError, match=f"cannot write this task: .*For a GPU it writes it: --target sm_90{words}"):
+        Author().refuse(task, None)
+
+
 @pytest.mark.parametrize("name", sampled(MODULES, quick=lambda name: name in QUICK))
 def test_a_module_is_admitted_and_the_author_answers_as_without_a_referee(name, warm_referee):
     task = asyncio.run(warm_referee.under(Policy()).admit(read_task(at_small(name)), api.CPU))

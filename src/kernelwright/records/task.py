@@ -126,7 +126,7 @@ class Workload(Record):
     """Parameters and buffers in state_dict order."""
     outputs: tuple[TensorSpec, ...]
     tree: JsonValue = None
-    """How the inputs are put together for a call (`records/calltree.py`); None: one argument each, in order."""
+    """How the inputs are put together for a call (`evaluate/triton/calltree.py`); None: one argument each, in order."""
     changes: tuple[str, ...] = ()
     """Inputs and parameters that forward writes to. Every call finds them as they were before the first."""
     state: tuple[str, ...] = ()

@@ -8,12 +8,13 @@ from kernelwright.records.base import Record
 
 DType = Literal[
     "float64", "float32", "float16", "bfloat16",
-    "int64", "int32", "int16", "int8", "uint8", "bool",
+    "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex128",
 ]  # fmt: skip
 
 ITEM_BYTES: dict[DType, int] = {
     "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2,
     "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1,
+    "complex64": 8, "complex128": 16,
 }  # fmt: skip
 
 EPSILON: dict[str, float] = {

@@ -93,10 +93,10 @@ class CudaForge(Serial):
         return (best.number, current.number) if works(current) else (current.number, best.number)
 
     def _praise(self, current: Attempt) -> str:
-        if current is self._best and current.latency_us is not None:
-            best = f"SUCCESS: New best performance achieved. Runtime: {runtime(current)}."
-            return f"{best} Analyze profiling data for further gains."
         goal = f"{self._goal_us:.2f} us" if self._goal_us is not None else "as fast as possible"
+        if current is self._best and current.latency_us is not None:
+            best = f"SUCCESS: New best performance achieved. Runtime: {runtime(current)}. Goal: {goal}."
+            return f"{best} Analyze profiling data for further gains."
         unknown = isinstance(current.evaluation, Compiled)
         fate = "COMPILED: Neither run nor timed on this machine." if unknown else ""
         words = f"{fate or f'CORRECT: Current Runtime: {runtime(current)}.'} Goal: {goal}."

@@ -108,3 +108,46 @@ def test_double_precision_leaves_the_headers_alone():
     assert as_double(linked("#include <cmath>\nvoid f() {}\n", spec)) == (
         '#include <cmath>\n#define float double\nextern "C" void f();\nvoid f() {}\n'
     )
+
+
+DRIVER = """
+#include <vector>
+{body}
+int main() {{
+  std::vector<float> x({n}), out(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.5f * i;
+  {call}
+  return {status};
+}}
+"""
+TWICE = "void twice(const float* x, float* out, long n) { for (long i = 0; i < n; ++i) out[i] = 2 * x[i]; }"
+
+
+def driver(tmp_path, n=100, call="twice(x.data(), out.data(), x.size()); twice(out.data(), x.data(), 3);", status=0):
+    (file := tmp_path / "f.cpp").write_text(HEAD + DRIVER.format(body=TWICE, n=n, call=call, status=status))
+    module = {}
+    exec(compile(read_serial(file).source, "task", "exec"), module)
+    return module["FUNCTION"]
+
+
+def test_the_inputs_are_what_a_main_of_its_own_passes_first(tmp_path):
+    function = driver(tmp_path)
+    (x,) = function.inputs()
+    assert torch.equal(x, torch.arange(100) * 0.5)
+    assert torch.equal(function(x), 2 * x)
+    assert torch.equal(function(x.double()), 2 * x.double())
+    assert function.inputs()[0] is not x
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"n": 64}, r"calls twice with n = 64, and \[sizes\] says 100"),
+        ({"call": ""}, "never calls twice"),
+        ({"status": 3}, "exit status 3"),
+        ({"call": "twice();"}, "does not compile"),
+    ],
+)
+def test_a_main_that_drives_nothing_of_the_task_is_refused(tmp_path, changed, words):
+    with pytest.raises(RuntimeError, match=words):
+        driver(tmp_path, **changed)

@@ -157,6 +157,8 @@ class Matrix:
                 self.report[f"hook_{kind}_{path}"]["right"] &= len(heard) == 2
         for path, name, value in numbers(old):
             self.same(f"set_{path}.{name}", change=lambda m, p=path, n=name, v=value: changed(m, p, n, v), kernel=False)
+        if untied(old):
+            self.same("untied", change=untied, kernel=False)
         self.same("deepcopy_changed", change=lambda m: copy.deepcopy(patched(m)), kernel=False)
         self.same("patched_forward", change=patched)
 
@@ -164,7 +166,7 @@ class Matrix:
         wide = [torch.stack([t, t * 0.5]) if floats(t) else torch.stack([t, t]) for t in self.inputs]
         self.same("vmap", lambda m, *x: torch.vmap(m)(*x), inputs=wide)
         self.same("jvp", jvp)
-        self.same("functional_call", lambda m, *x: torch.func.functional_call(m, dict(m.state_dict()), x), kernel=True)
+        self.same("functional_call", called_with_its_own, kernel=True)
 
     def compilers(self):
         self.same("fullgraph", lambda m, *x: torch.compile(m, fullgraph=True)(*x), kernel=True)
@@ -285,12 +287,31 @@ def changed(module, path, name, value):
     return module
 
 
+def untied(module):
+    """Another tensor at every place whose tensor is somewhere else too; None where there is none."""
+    parts = [(part, name) for part in module.modules() for name in part._parameters]
+    apart = [(part, name) for at, (part, name) in enumerate(parts) if _held(parts[:at], getattr(part, name))]
+    for part, name in apart:
+        setattr(part, name, torch.nn.Parameter(getattr(part, name).detach() * 2))
+    return module if apart else None
+
+
+def _held(parts, tensor):
+    return any(getattr(part, name) is tensor for part, name in parts)
+
+
 def patched(module):
     """The last submodule, or the module itself, gets another forward of its own."""
     *_, part = module.modules()
     before = type(part).forward
     part.forward = lambda *x: before(part, *x) * 2
     return module
+
+
+def called_with_its_own(module, *inputs):
+    """Copies of the module's tensors in their place; what is tied stays so."""
+    tensors = {name: tensor.detach().clone() for name, tensor in module.named_parameters()}
+    return torch.func.functional_call(module, tensors, inputs)
 
 
 def jvp(module, *inputs):

@@ -18,11 +18,12 @@ class Model(nn.Module):
         self.norm = nn.LayerNorm(features)
         self.drop = nn.Dropout(0.5)
         self.factors = [1.5, 2]
+        self.twice = self.norm.weight
         self.register_buffer("mask", torch.ones(features), persistent=False)
         self.eval()
 
     def forward(self, x, factor=2.0, *, shift=None):
-        return self.drop(self.norm(x)) * factor * self.scale * self.factors[0]
+        return self.drop(self.norm(x)) * self.twice * factor * self.scale * self.factors[0]
 
 
 def get_inputs():
@@ -42,6 +43,7 @@ def test_a_module_with_everything_that_a_trace_may_depend_on(tmp_path):
         "train",
         "set_norm.eps",
         "set_drop.p",
+        "untied",
         "hook_forward_norm",
         "fake",
         "vmap",

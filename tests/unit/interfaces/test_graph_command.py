@@ -73,6 +73,17 @@ def test_what_is_missing_is_said(graphs, arguments, words):
     assert words in str(error)
 
 
+def test_merging_nothing_is_refused_and_writes_nothing(graphs):
+    _, _, error = called("graph", "merge", "-o", graphs / "none.json")
+    assert "name their files" in str(error)
+    assert not (graphs / "none.json").exists()
+
+
+def test_what_show_wrote_is_said_as_json(graphs):
+    _, text, _ = called("graph", "show", graphs / "a.json", "--svg", graphs / "g.svg", "--json")
+    assert json.loads(text) == {"written": [str(graphs / "g.svg")]}
+
+
 def test_techniques_that_fit_are_listed():
     code, text, _ = called("techniques", "--bottleneck", "launch", "--family", "reduction", "--language", "triton")
     assert code == 0

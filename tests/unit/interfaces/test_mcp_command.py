@@ -1,7 +1,11 @@
 """`kernelwright mcp` as a command: the page, the missing extra, and what it takes from its flags."""
 
+import json
 import sys
+import tomllib
 from pathlib import Path
+
+import pytest
 
 from kernelwright.interfaces.mcp.service import skill
 
@@ -23,8 +27,36 @@ def test_the_page_begins_as_a_skill_does():
 
 
 def test_the_page_names_every_tool():
-    for tool in ("load_task", "check_kernel", "profile_kernel", "search_techniques", "submit", "status"):
+    for tool in (
+        "load_task",
+        "check_kernel",
+        "compile_kernel",
+        "verify_kernel",
+        "profile_kernel",
+        "search_techniques",
+        "submit",
+        "status",
+    ):
         assert f"`{tool}(" in skill()
+
+
+@pytest.mark.parametrize(
+    ("client", "key"),
+    [("claude", "mcpServers"), ("codex", "mcp_servers"), ("cursor", "mcpServers"), ("vscode", "servers")],
+)
+def test_the_configuration_of_a_client_starts_this_server_on_these_roots(kernelwright, tmp_path, client, key):
+    said = kernelwright("mcp", "--print-config", client, "--root", str(tmp_path), "--target", "cpu")
+    server = (tomllib if client == "codex" else json).loads(said.out)[key]["kernelwright"]
+    assert said.code == 0
+    assert Path(server["command"]).name == "kernelwright"
+    assert server["args"] == ["mcp", "--root", str(tmp_path), "--target", "cpu"]
+    assert "this belongs into" in said.err
+
+
+def test_a_client_that_nobody_knows_is_refused_with_those_that_are_known(kernelwright):
+    said = kernelwright("mcp", "--print-config", "emacs")
+    assert said.code == 2
+    assert "claude, codex, cursor, vscode" in said.err
 
 
 def test_without_the_sdk_the_cure_is_told(kernelwright, monkeypatch):

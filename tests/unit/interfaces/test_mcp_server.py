@@ -17,7 +17,8 @@ from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE
 from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
-TOOLS = {"load_task", "check_kernel", "profile_kernel", "search_techniques", "submit", "status"}
+TOOLS = {"load_task", "check_kernel", "submit", "status", "search_techniques"}
+TOOLS |= {"compile_kernel", "verify_kernel", "profile_kernel"}
 
 
 def kernel(quality, comment=""):
@@ -104,6 +105,39 @@ def test_from_a_task_to_a_receipt(served, tmp_path):
     assert [trial["note"] for trial in status["history"]] == ["begin", ""]
     assert status["over"]
     assert any("admitting" in words for words in told)
+
+
+def test_builds_and_verifications_cost_no_trial_and_are_journaled(served, tmp_path):
+    async def scene(agent):
+        loaded = await agent.call("load_task", path="abs.py")
+        found = [await agent.call(f"{tool}_kernel", code=kernel(3)) for tool in ("compile", "verify")]
+        return loaded, found, await agent.call("status"), await agent.refused("compile_kernel", code="  ")
+
+    loaded, (built, right), status, empty = served(scene)
+    assert built["ok"]
+    assert right["ok"]
+    assert status["trials_left"] == 4
+    assert status["history"] == []
+    assert "empty" in empty
+    with closing(RunStore.open(tmp_path / "runs" / loaded["run"])) as store:
+        assert [turn.kind for turn in store.messages()] == ["call", "result"] * 2
+
+
+class Wrong(ScriptedEvaluator):
+    """Finds every kernel wrong, also where it takes no time."""
+
+    async def replay(self, task, candidate, seeds):
+        return await self.evaluate(task, candidate)
+
+
+def test_a_wrong_kernel_is_told_by_verify_with_its_evidence(served):
+    async def scene(agent):
+        await agent.call("load_task", path="abs.py")
+        return await agent.call("verify_kernel", code=kernel(1)), (await agent.call("status"))["trials_left"]
+
+    found, left = served(scene, Wrong(outcomes=("incorrect",)))
+    assert (found["ok"], found["outcome"], left) == (False, "incorrect", 4)
+    assert "expected 1.5, got -1.5" in found["words"]
 
 
 def test_a_wrong_kernel_is_an_answer_and_a_trial(served):

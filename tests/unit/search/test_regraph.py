@@ -332,3 +332,49 @@ def test_weights_can_be_left_out():
 
 def test_a_code_is_known_by_its_hash():
     assert TechniqueGraph(codes={code_id(SERIAL): SERIAL}).codes
+
+
+# --- the whole loop beside its pseudocode -------------------------------------------------------------------------------
+
+
+def closed_loop(fates):
+    """The seed's loop, literally: what it says of each kernel, its speedups, and the best."""
+    best_kernel, best_speedup = None, 1.0
+    feedback, current = [], []
+    for number, (outcome, speedup) in enumerate(fates):
+        if outcome == "build_failed":
+            feedback.append("FAILURE: Compilation failed with error: ")
+            current.append(0.0)
+        elif outcome != "measured":
+            feedback.append("FAILURE: Functionality correctness did not pass check.")
+            current.append(0.0)
+        elif speedup > best_speedup:
+            best_kernel, best_speedup = number, speedup
+            feedback.append(f"SUCCESS: New best kernel found (Speedup: {speedup:.2f})")
+            current.append(speedup)
+        else:
+            feedback.append(f"MINOR: correct but slower/same speed (Speedup: {speedup:.2f})")
+            current.append(speedup)
+    return feedback, current, best_kernel, best_speedup
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("navigator", ["mcgs", "random", "enumerate"])
+def test_the_loop_says_and_keeps_what_its_pseudocode_does(seed, navigator):
+    draw = random.Random(seed)
+    given = [
+        (draw.choice(["measured"] * 4 + ["incorrect", "build_failed"]), draw.choice([0.5, 1.0, 2.0, 3.0]))
+        for _ in range(8)
+    ]
+    fates = iter(given)
+    player = WalkPlayer(
+        scope(GRAPH), lambda source: next(fates), budget=8, reward="regraph_seed", navigator=navigator, seed=seed
+    ).play()
+    said, current, best, best_speedup = closed_loop(given[: len(player.attempts)])
+    strategy = player.strategy
+    assert [words.startswith(wanted) for words, wanted in zip(strategy.said, said, strict=True)] == [True] * len(said)
+    assert [player.reward(a.evaluation, None, None) for a in player.attempts] == pytest.approx(current)
+    assert (strategy.best.number if strategy.best else None, strategy.best_speedup) == (
+        best,
+        pytest.approx(best_speedup),
+    )

@@ -5,13 +5,13 @@ journaled, and at the end the best is measured again and gets its receipt.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.events import Event, Judged, Spent
+from kernelwright.engine.events import Event, Judged, Phase, Spent
 from kernelwright.engine.external.assignment import Assignment, assign
 from kernelwright.engine.gateway.toolbox import Toolbox
 from kernelwright.engine.opening import config_of, open_card, readmit, settle
@@ -30,7 +30,14 @@ from kernelwright.records.chat import ToolCall
 from kernelwright.records.evaluation import Measured, Verified, merit
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import Message, MessageKind
-from kernelwright.records.tools import EvaluateResult, ProfileResult, SearchArguments, SearchResult
+from kernelwright.records.tools import (
+    CompileResult,
+    EvaluateResult,
+    ProfileResult,
+    SearchArguments,
+    SearchResult,
+    VerifyResult,
+)
 from kernelwright.search.outside import OutsideConfig
 from kernelwright.search.reading import works
 from kernelwright.store.run import RunStore
@@ -62,7 +69,7 @@ class WorkbenchStatus(Record):
     device_s: float
     """Seconds of the device that trials took."""
     tools_device_s: float
-    """Seconds of the device that profiles took in this process."""
+    """Seconds of the device that tools which cost no trial took in this process."""
     over: bool
     """Nothing more can be checked; the rest is to submit."""
 
@@ -125,6 +132,13 @@ class Mailbox:
             letter.verdict.set_result(result)
 
 
+Looked = TypeVar("Looked", bound=Record)
+DOING = {
+    "compile": "compiling the kernel",
+    "verify": "running the kernel on fresh inputs, without timing it",
+    "profile": "profiling the kernel",
+}
+"""What whoever waits is told, by tool."""
 OUTSIDE = OutsideConfig().name
 """The name of this proposer, and of its strategy, in a run's configuration."""
 
@@ -142,7 +156,7 @@ class Workbench:
         self._mailbox = Mailbox()
         self._judged: Judged | None = None
         self._messages = list(store.messages())
-        self._profiled_s = 0.0
+        self._looked_s = 0.0
         cache = suppliers.cache() if config.cache else None
         self._listener = suppliers.listener
         self._parts = Parts(self._mailbox, evaluator, self._hear, library=suppliers.library, cache=cache)
@@ -172,11 +186,28 @@ class Workbench:
             raise UsageError("name either `code` or `attempt` to be profiled")
         known = self._attempt(attempt) if attempt is not None else self._known(self._toolbox.read(code, language))
         candidate = known.proposal.candidate if known else self._toolbox.read(code, language)
-        log = self._log("profile", candidate.model_dump_json())
-        found, seconds = await self._toolbox.profile(candidate, known.evaluation if known else None)
-        self._profiled_s += seconds
-        log(found)
-        return found
+        profiling = self._toolbox.profile(candidate, known.evaluation if known else None)
+        return await self._looked("profile", candidate, profiling)
+
+    async def compile(self, code: str, language: LanguageName | None = None) -> CompileResult:
+        """Whether a kernel builds, and what the compiler says of it. No trial.
+
+        Raises:
+            UsageError: no kernel can be read from the text.
+            RefereeError: the referee broke.
+        """
+        candidate = self._toolbox.read(code, language)
+        return await self._looked("compile", candidate, self._toolbox.compile(candidate))
+
+    async def verify(self, code: str, language: LanguageName | None = None) -> VerifyResult:
+        """Whether a kernel is right on inputs that nobody has seen, without a time. No trial.
+
+        Raises:
+            UsageError: no kernel can be read from the text.
+            RefereeError: the referee broke.
+        """
+        candidate = self._toolbox.read(code, language)
+        return await self._looked("verify", candidate, self._toolbox.verify(candidate))
 
     def techniques(self, asked: SearchArguments) -> SearchResult:
         """What the library knows."""
@@ -216,7 +247,7 @@ class Workbench:
             outcomes=count_outcomes(attempts),
             history=history(attempts),
             device_s=sum(a.cost.device_s for a in attempts),
-            tools_device_s=self._profiled_s,
+            tools_device_s=self._looked_s,
             over=self._over(),
         )
 
@@ -263,6 +294,15 @@ class Workbench:
             raise UsageError(
                 f"the submitted kernel, attempt {known.number}, is not right, and nothing was ended. {words}"
             )
+
+    async def _looked(self, tool: str, candidate: Candidate, looking: Awaitable[tuple[Looked, float]]) -> Looked:
+        """What a tool finds of a kernel, journaled, and the device's seconds booked."""
+        self._listener(Phase(text=DOING[tool]))
+        log = self._log(tool, candidate.model_dump_json())
+        found, seconds = await looking
+        self._looked_s += seconds
+        log(found)
+        return found
 
     def _hear(self, event: Event) -> None:
         match event:

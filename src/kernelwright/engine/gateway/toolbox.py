@@ -126,19 +126,27 @@ class Toolbox:
             return self.search(arguments), 0.0
         candidate = self.read(arguments.code, named(arguments.language))
         if call.name == "compile":
-            return await self._compile(candidate)
-        return await (self._verify(candidate) if call.name == "verify" else self.profile(candidate))
+            return await self.compile(candidate)
+        return await (self.verify(candidate) if call.name == "verify" else self.profile(candidate))
 
-    async def _compile(self, candidate: Candidate) -> tuple[CompileResult, float]:
-        """Whether it builds; a verdict on its results says that too."""
+    async def compile(self, candidate: Candidate) -> tuple[CompileResult, float]:
+        """Whether it builds, and the device's seconds that this took; a verdict on its results says that too.
+
+        Raises:
+            RefereeError: the referee broke.
+        """
         found, seconds = await (self._replays if candidate in self._replays else self._builds).of(candidate)
         if isinstance(found, Refused) or failed_to_build(found):
             return CompileResult(ok=False, log=words_of(found)), seconds
         facts = found.build.kernels if isinstance(found, Measured | Verified | Compiled) else ()
         return CompileResult(ok=True, kernels=facts), seconds
 
-    async def _verify(self, candidate: Candidate) -> tuple[VerifyResult, float]:
-        """Right or wrong on inputs that were drawn for this call."""
+    async def verify(self, candidate: Candidate) -> tuple[VerifyResult, float]:
+        """Right or wrong on inputs that were drawn for this call, and the device's seconds that this took.
+
+        Raises:
+            RefereeError: the referee broke.
+        """
         found, seconds = await self._replays.of(candidate)
         judged = found if isinstance(found, Measured | Verified | Incorrect) else None
         result = VerifyResult(

@@ -2,14 +2,11 @@
 
 import torch
 
+from kernelwright.evaluate.triton.calltree import real
+
 PIECE = 1 << 25
 """Elements that are compared at a time: their copies in double precision are several times as large."""
 SAMPLED = 1 << 16
-
-
-def real(values: torch.Tensor) -> torch.Tensor:
-    """Complex numbers as pairs of real ones, along a last dimension more; anything else as it is."""
-    return torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
 
 
 def finite(values: torch.Tensor) -> bool:

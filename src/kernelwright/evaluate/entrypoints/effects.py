@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.evaluate.entrypoints import distance
+from kernelwright.evaluate.triton.calltree import real
 from kernelwright.evaluate.triton.model import flatten
 
 PIECE = 1 << 26
@@ -56,7 +57,7 @@ def observe(model: torch.nn.Module, called: Callable[[], object], leaves: Sequen
         inputs=inputs,
         untold=untold,
         state=changed,
-        after=[*(now[name].clone() for name in changed), *(tensors[i] for i in untold)],
+        after=[*(real(now[name]).clone() for name in changed), *(tensors[i] for i in untold)],
         grown=now.keys() != state.keys(),
     )
     with torch.no_grad():
@@ -96,7 +97,7 @@ def _sum_of_bits(tensor: torch.Tensor) -> int:
 
 
 def _words(tensor: torch.Tensor) -> torch.Tensor:
-    plain = distance.real(tensor).contiguous().reshape(-1)
+    plain = real(tensor).contiguous().reshape(-1)
     return plain.view(_WORDS[plain.element_size()])
 
 

@@ -28,9 +28,9 @@ from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages import tasks
 from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.evaluate.triton import calltree
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
-from kernelwright.records import calltree
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class ReferenceSide:
 
     def state(self, command: messages.DescribeState) -> messages.Described:
         """The parameters and buffers as they were initialised."""
-        tensors = [t.detach().contiguous() for t in self._models["eager"].state_dict().values()]
+        tensors = [calltree.real(t.detach()).contiguous() for t in self._models["eager"].state_dict().values()]
         self._kept = [tensors]
         return messages.Described(tensors=[described(t) for t in tensors])
 
@@ -208,14 +208,14 @@ class ReferenceSide:
         variant = command.variant
         model = self._models["eager"]
         if variant == "fp64":
-            self._models[variant] = copy.deepcopy(model).double()
+            self._models[variant] = copy.deepcopy(model)._apply(double)
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
         elif variant == "freeze":
             return self._frozen(command.calls)
         elif variant.startswith("watch"):
             module = copy.deepcopy(self._exported.module())
-            self._models[variant] = module.double() if variant.endswith("fp64") else module
+            self._models[variant] = module._apply(double) if variant.endswith("fp64") else module
             self._variants[variant] = Watch(self._models[variant], command.nodes).results
         return messages.Prepared()
 
@@ -312,14 +312,14 @@ class ReferenceSide:
             return []
         state = self._module(variant).state_dict()
         inputs = [leaf for i in self._compared if isinstance(leaf := leaves[i], torch.Tensor)]
-        return [*(state[name].detach().clone() for name in self._state), *inputs]
+        return [*(calltree.real(state[name].detach()).clone() for name in self._state), *inputs]
 
     def _take(self, model: torch.nn.Module, offsets: Sequence[int], names: Sequence[str] = ()) -> None:
         """Copy the parameters at these offsets into a variant: all of them, or those of these names."""
         state = model.state_dict()
         for i, spec in enumerate(self._parameters):
             if not names or spec.name in names:
-                state[spec.name].copy_(self._view.tensor(self._first_parameter + i, offsets[i], spec))
+                calltree.real(state[spec.name]).copy_(self._view.tensor(self._first_parameter + i, offsets[i], spec))
 
     @property
     def _first_parameter(self) -> int:
@@ -375,7 +375,7 @@ class ReferenceSide:
         found = differences(first, self._values(model, compare))
         if not any(found):
             return list(found)
-        precise = copy.deepcopy(model).double()
+        precise = copy.deepcopy(model)._apply(double)
         one, two = (self._values(precise, compare, double) for _ in range(2))
         rounded = [d <= ROUNDINGS for d in differences(one, two)]
         kept = [d if isfinite(d) else 0.0 for d in found]
@@ -409,7 +409,8 @@ class ReferenceSide:
     def _describe_parameters(self, model: torch.nn.Module) -> list[TensorSpec]:
         learned = {name for name, _ in model.named_parameters()}
         specs = []
-        for name, tensor in model.state_dict().items():
+        for name, own in model.state_dict().items():
+            tensor = calltree.real(own)
             spec = spec_of(name, tensor)
             specs.append(spec if name in learned else with_domain(spec, [evidence(tensor)]))
         return specs

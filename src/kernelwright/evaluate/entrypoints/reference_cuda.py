@@ -22,6 +22,7 @@ from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages import tasks
 from kernelwright.evaluate.sandbox.messages.base import Done
+from kernelwright.evaluate.triton import calltree
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.records.tensor import TensorSpec
 
@@ -78,7 +79,7 @@ class CudaReferenceSide(ReferenceSide):
 
     def put_state(self, command: messages.PutState) -> Done:
         """Put the parameters as they were initialised into the arena at these offsets."""
-        state = [t.detach() for t in self._models["eager"].state_dict().values()]
+        state = [calltree.real(t.detach()) for t in self._models["eager"].state_dict().values()]
         self._put(state, self._first_parameter, command.offsets)
         return Done()
 

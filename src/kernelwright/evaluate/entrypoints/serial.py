@@ -5,6 +5,8 @@ once under the undefined-behaviour sanitizer with the standard library's own che
 that nobody may touch, in a process of its own; what it does there is the task's fault, said with the line. AddressSanitizer
 would need more address space than a confined process has.
 
+A program has a `main` besides: what that passes to the function is the task's inputs (`serial_driver.py`).
+
 On a GPU the arguments are copied from the device and the results back to it: that is what the serial code costs there.
 """
 
@@ -23,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from kernelwright.evaluate.entrypoints.serial_driver import C_TYPES, driven, has_main
 from kernelwright.records.serial import SerialArgument, SerialSpec, worth
 
 FLAGS = ("-O3", "-march=native", "-shared", "-fPIC", "-ffp-contract=off", "-w")
@@ -52,6 +55,7 @@ class SerialFunction:
         self._code, self._spec = code.lstrip("\n"), SerialSpec.model_validate(spec)
         self._folder = Path(tempfile.mkdtemp())
         self._built: dict[bool, Any] = {}
+        self._driven = self._drive() if has_main(self._code) else None
         self._sanitize()
         self._check_cases()
         self._operator = _operator(self._spec.family, self._run, self._fake)
@@ -62,7 +66,9 @@ class SerialFunction:
         return found if len(found) > 1 else found[0]
 
     def inputs(self) -> list[torch.Tensor]:
-        """Arguments as the specification says they are drawn."""
+        """Arguments as the task's main passes them, or else as the specification says they are drawn."""
+        if self._driven is not None:
+            return [tensor.clone() for tensor in self._driven]
         return [_drawn(a, self._shape(a), worth(a.bound, self._spec.sizes)) for a in self._spec.inputs]
 
     # --- calling --------------------------------------------------------------------------------------------------
@@ -122,14 +128,20 @@ class SerialFunction:
             self._built[double] = self._compiled(FLAGS, "double" if double else "plain", double)
         return self._built[double]
 
-    def _compiled(self, flags: Sequence[str], name: str, double: bool) -> Any:  # noqa: ANN401
+    def _compiler(self) -> tuple[str, str]:
         cpp = self._spec.dialect == "cpp"
         compiler = shutil.which("g++" if cpp else "gcc") or shutil.which("c++" if cpp else "cc")
         if compiler is None:
             raise RuntimeError("no C++ compiler was found: install one, for example with `apt-get install g++`")
+        return compiler, "-std=c++17" if cpp else "-std=c17"
+
+    def _drive(self) -> list[torch.Tensor]:
+        return driven(self._code, self._spec, self._folder, (*self._compiler(), "-O2", "-w"))
+
+    def _compiled(self, flags: Sequence[str], name: str, double: bool) -> Any:  # noqa: ANN401
         source, library = self._folder / f"{name}.{self._spec.dialect}", self._folder / f"{name}.so"
         source.write_text(as_double(linked(self._code, self._spec)) if double else linked(self._code, self._spec))
-        argv = [compiler, "-std=c++17" if cpp else "-std=c17", *flags, str(source), "-o", str(library), "-lm"]
+        argv = [*self._compiler(), *flags, str(source), "-o", str(library), "-lm"]
         made = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         if made.returncode != 0:
             raise RuntimeError(f"the serial function does not compile:\n{made.stderr[:2000]}")
@@ -204,17 +216,8 @@ def linked(code: str, spec: SerialSpec) -> str:
 
 
 def _declared(argument: SerialArgument) -> str:
-    names = {
-        "float32": "float",
-        "float64": "double",
-        "int32": "int",
-        "int64": "long",
-        "uint8": "unsigned char",
-        "int8": "signed char",
-        "bool": "bool",
-    }
     constant = "const " if argument.pointer and not argument.out else ""
-    return f"{constant}{names[argument.dtype]}{'*' if argument.pointer else ''}"
+    return f"{constant}{C_TYPES[argument.dtype]}{'*' if argument.pointer else ''}"
 
 
 def as_double(code: str) -> str:

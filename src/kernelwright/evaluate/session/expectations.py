@@ -42,7 +42,7 @@ class CaseContext(Protocol):
     watching: set[str]
     """Variants of the reference that are ready to give back inner values."""
 
-    def allowed(self, output: int, reference_error: float, alike: bool = False) -> float:
+    def allowed(self, output: int, reference_error: float, one_way: bool = False) -> float:
         """What a candidate may err on an output that rounding decides."""
         ...
 
@@ -54,7 +54,7 @@ class CaseContext(Protocol):
         """Elements of the longest scan that this output depends on."""
         ...
 
-    def allowed_finer(self, output: int, eagers: Finer, alike: bool = False) -> Finer:
+    def allowed_finer(self, output: int, eagers: Finer, one_way: bool = False) -> Finer:
         """The same of stretches and averages."""
         ...
 
@@ -136,7 +136,9 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
             assert seen.sample is not None
             return statistical.Sampled(seen.value, seen.sample, false_alarm, draws)
         case Ties(of="", dim=dim):
-            return exact.Unordered(seen.value, dim, seen.error, session.allowed(output, seen.error, seen.alike))
+            return exact.Unordered(
+                seen.value, dim, seen.error, session.allowed(output, seen.error, _one_way(session, output, seen))
+            )
         case Ties() as rule:
             assert seen.picked is not None
             allowed = _of_picked(session, output, seen) if rule.of not in _names(session) else 0.0
@@ -145,8 +147,8 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
         k = _times(session, output)
         return exact.Stepped(seen.value, seen.error, k * max(session.base_error[output], seen.error), k=k)
     equal = (bitwise and seen.error == 0.0) or not session.task.workload.outputs[output].floating
-    allowed = 0.0 if equal else session.allowed(output, seen.error, seen.alike)
-    fine = finer.ANY if equal else session.allowed_finer(output, seen.finer, seen.alike)
+    allowed = 0.0 if equal else session.allowed(output, seen.error, _one_way(session, output, seen))
+    fine = finer.ANY if equal else session.allowed_finer(output, seen.finer, _one_way(session, output, seen))
     return Expected(seen.value, seen.scale, seen.error, allowed, finer=fine)
 
 
@@ -193,12 +195,17 @@ def _watched(session: CaseContext, node: str, variant: str, offsets: Offsets) ->
     return session.results(variant, offsets)[nodes.index(node)]
 
 
+def _one_way(session: CaseContext, output: int, seen: Seen) -> bool:
+    """Whether an accumulator may round all terms the same way: they are alike, or vanish beside one."""
+    return seen.alike or compare.adds_exponentials(session.task.graph, output)
+
+
 def _of_picked(session: CaseContext, output: int, seen: Seen) -> float:
     floats = [t.dtype for t in session.tensors if t.floating]
     precision = max(floats, key=lambda d: EPSILON[d], default="float32")
     spec = TensorSpec(name="", shape=(), dtype=precision)
     # Each of two values that are compared errs.
-    floor = compare.floor(spec, session.reduction(output), session.scan(output), seen.alike)
+    floor = compare.floor(spec, session.reduction(output), session.scan(output), _one_way(session, output, seen))
     return 4 * max(seen.error, session.base_error[output]) + floor
 
 

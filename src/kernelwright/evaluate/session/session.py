@@ -220,24 +220,24 @@ class Session:
         """Calls that one sample may hold."""
         return self.memory.most_calls()
 
-    def allowed(self, output: int, reference_error: float, alike: bool = False) -> float:
-        """What a candidate may err on one output; `alike`: on inputs that were replaced (docs/referee.md)."""
+    def allowed(self, output: int, reference_error: float, one_way: bool = False) -> float:
+        """What a candidate may err on one output; `one_way`: sums may be rounded so (docs/referee.md)."""
         spec = self.task.workload.outputs[output]
         if "calibrated" in self.policy.disabled:
             return 1e-2
         worst = max(self.base_error[output], reference_error)
         comparator = self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
-        return k * worst + compare.floor(spec, self.reduction(output), self.scan(output), self._one_way(output, alike))
+        return k * worst + compare.floor(spec, self.reduction(output), self.scan(output), one_way)
 
-    def allowed_finer(self, output: int, eagers: Finer, alike: bool = False) -> Finer:
+    def allowed_finer(self, output: int, eagers: Finer, one_way: bool = False) -> Finer:
         """What a candidate's stretches and averages may err (docs/referee.md); anything where they are not looked at."""
         if "calibrated" in self.policy.disabled or self.scan(output):
             return finer.ANY
         spec, comparator = self.task.workload.outputs[output], self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
         worst = eagers.or_more(self.base_finer[output])
-        floor = compare.floor(spec, self.reduction(output), one_way=self._one_way(output, alike))
+        floor = compare.floor(spec, self.reduction(output), one_way=one_way)
         found = finer.allowed(spec, worst, k, floor, self.reduction(output))
         return found if output in self._coarse else Finer(local=found.local)
 
@@ -254,9 +254,6 @@ class Session:
     def scan(self, output: int) -> int:
         """Elements of the longest scan that this output depends on; zero where there is none."""
         return compare.longest_scan(self.task.graph, output, self.tensors)
-
-    def _one_way(self, output: int, alike: bool) -> bool:
-        return alike or compare.adds_exponentials(self.task.graph, output)
 
     def stocks(self) -> list[Stock]:
         """What fresh inputs are made of, and where they may lie: inputs first, then parameters.

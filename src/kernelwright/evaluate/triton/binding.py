@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from kernelwright.evaluate.triton import calltree
 from kernelwright.evaluate.triton.fault import BuildError
 from kernelwright.records.binding import Binding
 
@@ -100,7 +101,11 @@ def own_tensors(model: torch.nn.Module) -> Iterator[Own]:
         stem = f"{prefix}." if prefix else ""
         kinds = (("parameter", module._parameters), ("buffer", module._buffers), ("attribute", _attributes(module)))
         for kind, tensors in kinds:
-            yield from (Own(f"{stem}{name}", t, kind) for name, t in tensors.items() if t is not None)
+            yield from (
+                Own(f"{stem}{name}", calltree.real(t.detach() if t.is_complex() else t), kind)
+                for name, t in tensors.items()
+                if t is not None
+            )
 
 
 def _distinct(named: Mapping[str, Own], bound: Mapping[str, Own]) -> dict[str, Own]:

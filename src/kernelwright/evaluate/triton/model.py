@@ -21,8 +21,8 @@ from typing import NamedTuple, cast
 import numpy as np
 import torch
 
+from kernelwright.evaluate.triton import calltree
 from kernelwright.evaluate.triton.fault import BuildError
-from kernelwright.records import calltree
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
@@ -214,17 +214,17 @@ def written(own: Mapping[str, torch.Tensor], workload: Workload, inputs: Sequenc
     """
     given = {i.name: t for i, t in zip(workload.inputs, inputs, strict=False) if isinstance(t, torch.Tensor)}
     held = {**own, **given}
-    return tuple(held[name].detach() for name in workload.state if name in held)
+    return tuple(calltree.real(held[name].detach()) for name in workload.state if name in held)
 
 
 def flatten(result: object) -> tuple[torch.Tensor, ...]:
-    """The tensors that a model returned, in order; numbers as tensors of no dimension, and nothing for None.
+    """The tensors that a model returned, in order: complex ones as pairs, numbers without dimension, nothing for None.
 
     Raises:
         TypeError: it returned something else as well.
     """
     if isinstance(result, torch.Tensor):
-        return (result,)
+        return (calltree.real(result),)
     if result is None:
         return ()
     if isinstance(result, bool | int | float):

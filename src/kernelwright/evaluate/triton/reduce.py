@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 
 from kernelwright.errors import TaskError
+from kernelwright.evaluate.triton import calltree
 from kernelwright.evaluate.triton.device import without_values
 from kernelwright.evaluate.triton.fault import Boundary
 from kernelwright.evaluate.triton.model import (
@@ -27,7 +28,6 @@ from kernelwright.evaluate.triton.model import (
     private_path,
     written,
 )
-from kernelwright.records import calltree
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Define
 from kernelwright.records.task import Workload
@@ -195,7 +195,7 @@ def _probe(source: str, inputs: Sequence[Input] | None, names: Workload) -> Work
         outputs = (*flatten(call(model, names, arguments)), *written(model.state_dict(), names, arguments))
         return Workload(
             inputs=tuple(map(_renewed, names.inputs, arguments)),
-            parameters=tuple(map(_renewed_tensor, names.parameters, model.state_dict().values())),
+            parameters=tuple(map(_renewed_tensor, names.parameters, map(calltree.real, model.state_dict().values()))),
             outputs=tuple(map(_renewed_tensor, names.outputs, outputs)),
             tree=names.tree,
             changes=names.changes,

@@ -6,14 +6,14 @@ logarithm of the reduction length, and with the root of a scan's: an honest two-
 reference was exact by luck. The other comparisons are in modules of their own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log2, sqrt
 from typing import Protocol
 
 import torch
 
-from kernelwright.evaluate.verify import finer
+from kernelwright.evaluate.verify import finer, pattern
 from kernelwright.evaluate.verify.finer import ANY, Finer
 from kernelwright.records.graph import OpGraph, OpNode, Ref
 from kernelwright.records.tensor import EPSILON, TensorSpec
@@ -230,13 +230,7 @@ def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
         wrong = not_finite(got)
         if wrong:
             return float("inf"), wrong
-    count, where = _off(got, expected)
-    evidence = (
-        f"{count} of {got.numel()} elements are off; worst at flat index {where}: expected "
-        f"{expected.value.flatten()[where].item():.9g}, got {got.flatten()[where].item():.9g} "
-        f"(relative error {worst:.3g}, allowed {expected.allowed:.3g})"
-    )
-    return worst, Wrong("value", evidence, worst)
+    return worst, Wrong("value", _off(got, expected, worst), worst)
 
 
 def _coarse(got: torch.Tensor, expected: Expected) -> Wrong | None:
@@ -248,34 +242,55 @@ def _coarse(got: torch.Tensor, expected: Expected) -> Wrong | None:
     return Wrong("value", why, max(found.local, found.averaged)) if why else None
 
 
-def _off(got: torch.Tensor, expected: Expected) -> tuple[int, int]:
-    """How many elements are off, and the flat index of the worst."""
-    count, worst, where, start = 0, -1.0, 0, 0
-    for g, w in zip(got.reshape(-1).split(CHUNK), expected.value.reshape(-1).split(CHUNK), strict=True):
+def _off(got: torch.Tensor, expected: Expected, error: float) -> str:
+    """How many elements are off and where, the worst of them, and a few others."""
+    value = expected.value
+    worst = _Worst()
+    found = pattern.collected(_masks(got, value, expected, worst))
+    return (
+        f"{found.count} of {got.numel()} elements are off{pattern.where(found, got.shape)}; worst at "
+        f"{pattern.at(worst.place, got.shape)}: expected {value.flatten()[worst.place].item():.9g}, got "
+        f"{got.flatten()[worst.place].item():.9g} (relative error {error:.3g}, allowed {expected.allowed:.3g})"
+        f"{pattern.values(found, got, value, worst.place)}"
+    )
+
+
+@dataclass
+class _Worst:
+    """The largest error so far, and its flat index."""
+
+    error: float = -1.0
+    place: int = 0
+
+
+def _masks(got: torch.Tensor, value: torch.Tensor, expected: Expected, worst: _Worst) -> Iterator[torch.Tensor]:
+    """Which elements are off, part by part; `worst` learns which is the worst."""
+    start = 0
+    for g, w in zip(got.reshape(-1).split(CHUNK), value.reshape(-1).split(CHUNK), strict=True):
         error = error_of(g, w, expected.scale)
-        count += int((error > expected.allowed).sum())
         largest = int(error.argmax())
-        if float(error[largest]) > worst:
-            worst, where = float(error[largest]), start + largest
+        if float(error[largest]) > worst.error:
+            worst.error, worst.place = float(error[largest]), start + largest
         start += g.numel()
-    return count, where
+        yield error > expected.allowed
 
 
 def not_finite(got: torch.Tensor) -> Wrong | None:
     """Why a floating result is refused whatever its values should be: never written, NaN, infinite."""
-    bad, poisoned, where, start = 0, 0, -1, 0
-    for part in got.reshape(-1).split(CHUNK):
-        broken = ~torch.isfinite(part)
-        found = int(broken.sum())
-        if found:
-            where = start + int(broken.to(torch.uint8).argmax()) if where < 0 else where
-            raw = part.contiguous().view(torch.uint8).view(-1, part.element_size())
-            poisoned += int((raw == POISON_BYTE).all(dim=1).sum())
-        bad, start = bad + found, start + part.numel()
-    if not bad:
+    parts, infinite = got.reshape(-1).split(CHUNK), float("inf")
+    broken = pattern.collected(~torch.isfinite(part) for part in parts)
+    if not broken.count:
         return None
-    total, infinite = got.numel(), float("inf")
-    if poisoned:
-        return Wrong("unwritten", f"{poisoned} of {total} elements were never written", infinite)
-    value = got.flatten()[where].item()
-    return Wrong("nonfinite", f"{bad} of {total} elements are not finite; first at {where}: {value}", infinite)
+    unwritten = pattern.collected(map(_poisoned, parts))
+    if unwritten.count:
+        told = f"{unwritten.count} of {got.numel()} elements were never written{pattern.where(unwritten, got.shape)}"
+        return Wrong("unwritten", told, infinite)
+    first = int(broken.indices[0])
+    told = f"{broken.count} of {got.numel()} elements are not finite{pattern.where(broken, got.shape)}; first at "
+    return Wrong("nonfinite", f"{told}{pattern.at(first, got.shape)}: {got.flatten()[first].item()}", infinite)
+
+
+def _poisoned(part: torch.Tensor) -> torch.Tensor:
+    """Which elements still hold the bytes that were there before."""
+    raw = part.contiguous().view(torch.uint8).view(-1, part.element_size())
+    return (raw == POISON_BYTE).all(dim=1)

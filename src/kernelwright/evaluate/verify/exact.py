@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate.verify import pattern
 from kernelwright.evaluate.verify.compare import Expected, Wrong, judge, not_finite, scale_of
 from kernelwright.records.comparator import Ties
 from kernelwright.records.graph import OpGraph, OpNode
@@ -49,10 +50,12 @@ class Identical:
         differs = _bits(mine).ne(_bits(wanted)).any(dim=1)
         if not bool(differs.any()):
             return 0.0, None
-        where = int(differs.to(torch.uint8).argmax())
+        off = pattern.collected([differs])
+        first = int(off.indices[0])
         evidence = (
-            f"{int(differs.sum())} of {mine.numel()} elements are not the reference's bits; first at flat index {where}: "
-            f"expected {wanted.flatten()[where].item()!r}, got {mine.flatten()[where].item()!r}"
+            f"{off.count} of {mine.numel()} elements are not the reference's bits{pattern.where(off, mine.shape)}; first at "
+            f"{pattern.at(first, mine.shape)}: expected {wanted.flatten()[first].item()!r}, "
+            f"got {mine.flatten()[first].item()!r}{pattern.values(off, mine, wanted, first)}"
         )
         return 1.0, Wrong("value", evidence, 1.0)
 
@@ -81,9 +84,10 @@ class Stepped:
             # What is free of charge counts as nothing, so that error and allowance stay comparable.
             return min(share, self.allowed), None
         where = int((far if bool(far.any()) else differs).to(torch.uint8).argmax())
+        shape, off = got[0].shape, pattern.collected([differs])
         evidence = (
-            f"{count} of {mine.numel()} elements are off, {int(far.sum())} of them by more than one; at flat index {where}: "
-            f"expected {wanted[where].item()}, got {mine[where].item()} "
+            f"{count} of {mine.numel()} elements are off{pattern.where(off, shape)}, {int(far.sum())} of them by more than "
+            f"one; at {pattern.at(where, shape)}: expected {wanted[where].item()}, got {mine[where].item()} "
             f"({FREE} and a share of {self.allowed:.3g} may be off by one, where rounding decides)"
         )
         return float("inf") if bool(far.any()) else share, Wrong("value", evidence, share)
@@ -151,10 +155,11 @@ class Tied:
         outside = (index < 0) | (index >= self._size())
         if not bool(outside.any()):
             return None
-        where = int(outside.flatten().to(torch.uint8).argmax())
+        off = pattern.collected([outside])
+        first = int(off.indices[0])
         evidence = (
-            f"{int(outside.sum())} of {index.numel()} positions lie outside 0 to {self._size() - 1}; first at flat index "
-            f"{where}: {int(index.flatten()[where])}"
+            f"{off.count} of {index.numel()} positions lie outside 0 to {self._size() - 1}{pattern.where(off, index.shape)}; "
+            f"first at {pattern.at(first, index.shape)}: {int(index.flatten()[first])}"
         )
         return Wrong("value", evidence, float("inf"))
 

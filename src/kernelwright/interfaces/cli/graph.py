@@ -54,9 +54,11 @@ def graph(  # noqa: PLR0913  a flag is a parameter
         models = api.read_models(model or ())
         _build(context, api.BuildRequest(files, _needed(out, "build"), target, not known, models), json)
     elif action == "merge":
+        if not files:
+            raise UsageError("graph merge needs graphs to put together: name their files")
         _say(api.merge_graphs(files, _needed(out, "merge")), json)
     elif action == "show":
-        _show(files, page, svg)
+        _show(files, page, svg, json)
     elif action == "stats":
         _say(api.graph_stats(_one(files)), json)
     else:
@@ -93,11 +95,14 @@ def _build(context: typer.Context, request: "api.BuildRequest", json: bool) -> N
     raise typer.Exit(3 if found.dropped else 0)
 
 
-def _show(files: tuple[Path, ...], page: Path | None, svg: Path | None) -> None:
+def _show(files: tuple[Path, ...], page: Path | None, svg: Path | None, json: bool) -> None:
     from kernelwright import api
 
-    for written in api.show_graph(_one(files), page or (None if svg else Path("graph.html")), svg):
-        OUTPUT.print(escape(str(written)))
+    written = [str(file) for file in api.show_graph(_one(files), page or (None if svg else Path("graph.html")), svg)]
+    if json:
+        _print_json({"written": written})
+    else:
+        OUTPUT.print("\n".join(map(escape, written)))
 
 
 def _say(found: "api.GraphStats", json: bool) -> None:
@@ -111,9 +116,13 @@ def _say(found: "api.GraphStats", json: bool) -> None:
 
 def _check(faults: tuple[str, ...], json: bool) -> None:
     if json:
-        from json import dumps
-
-        print(dumps({"faults": faults}, indent=2))
+        _print_json({"faults": list(faults)})
     else:
         OUTPUT.print("\n".join(map(escape, faults)) or "nothing is at fault")
     raise typer.Exit(3 if faults else 0)
+
+
+def _print_json(found: dict[str, list[str]]) -> None:
+    from json import dumps
+
+    print(dumps(found, indent=2))

@@ -1,6 +1,8 @@
 """`kernelwright mcp`: the same referee for a coding agent, over the Model Context Protocol on stdin and stdout."""
 
 import importlib
+import shutil
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
@@ -41,6 +43,12 @@ def mcp(  # noqa: PLR0913  a flag is a parameter
     skill: Annotated[
         bool, typer.Option("--skill", help="Print SKILL.md, the page for coding agents, and exit.")
     ] = False,
+    print_config: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLIENT", help="Print a client's configuration and exit: claude, codex, cursor or vscode."
+        ),
+    ] = None,
 ) -> None:
     """Serve a coding agent over the Model Context Protocol.
 
@@ -49,9 +57,23 @@ def mcp(  # noqa: PLR0913  a flag is a parameter
     if skill:
         print(importlib.import_module(f"{DOOR}.service").skill(), end="")
         return
+    if print_config is not None:
+        _print_config(print_config, root or [Path()], target)
+        return
     server = _server()
     settings = server.Settings(_config(config, trials), tuple(root or (Path(),)), run_dir, target, resume)
     server.serve(settings, suppliers_of(context))
+
+
+def _print_config(client: str, roots: list[Path], target: str | None) -> None:
+    """The configuration on stdout, so that it can be redirected, and where it belongs on stderr."""
+    told = [flag for root in roots for flag in ("--root", str(root.resolve()))] + (
+        ["--target", target] if target else []
+    )
+    command = [shutil.which("kernelwright") or "kernelwright", "mcp", *told]
+    file, text = importlib.import_module(f"{DOOR}.clients").configuration(client, command)
+    print(text)
+    print(f"this belongs into {file}", file=sys.stderr)
 
 
 def _config(file: Path | None, trials: int | None) -> "api.RunConfig":

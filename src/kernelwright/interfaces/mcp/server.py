@@ -22,17 +22,20 @@ from kernelwright.records.tools import (
     CODE_CHARACTERS,
     MOST_CARDS,
     QUERY_CHARACTERS,
+    CompileResult,
     EvaluateResult,
     LanguageChoice,
     ProfileResult,
     SearchArguments,
     SearchResult,
+    VerifyResult,
     named,
 )
 from kernelwright.version import __version__
 
 INSTRUCTIONS = (
     "Write fast kernels for a PyTorch reference. load_task, then check_kernel with whole sources until the trials are spent; "
+    "compile_kernel and verify_kernel say whether a kernel is right and cost no trial; "
     "profile_kernel and search_techniques say what to change; submit ends the work and measures the best again. "
     "Read the resource kernelwright://skill for the rules."
 )
@@ -121,6 +124,18 @@ def _add_trials(server: "MCPServer[None]", service: Service) -> None:
 
 
 def _add_looks(server: "MCPServer[None]", service: Service) -> None:
+    @server.tool(annotations=LOOKS)
+    async def compile_kernel(ctx: Context, code: Code, language: LanguageChoice = "auto") -> CompileResult:
+        """Whether a kernel builds: the compiler's log, registers and spills of each kernel. Not a trial."""
+        async with _answering(service, ctx):
+            return await (await service.workbench()).compile(code, named(language))
+
+    @server.tool(annotations=LOOKS)
+    async def verify_kernel(ctx: Context, code: Code, language: LanguageChoice = "auto") -> VerifyResult:
+        """Right or wrong on fresh secret inputs, with evidence and every case's error; no time is taken. Not a trial."""
+        async with _answering(service, ctx):
+            return await (await service.workbench()).verify(code, named(language))
+
     @server.tool(annotations=LOOKS)
     async def profile_kernel(
         ctx: Context, code: Code = "", attempt: Attempt = None, language: LanguageChoice = "auto"

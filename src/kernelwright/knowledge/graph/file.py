@@ -42,7 +42,8 @@ def read_graph(file: Path) -> TechniqueGraph:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the graph {str(file)!r} cannot be read ({error}): check the path") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"the graph {str(file)!r} cannot be read ({why}): check the path") from None
     try:
         table = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:

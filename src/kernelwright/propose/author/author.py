@@ -7,6 +7,7 @@ same: all that it knows of the past comes with the brief.
 from collections.abc import Sequence
 from typing import TypeVar
 
+from kernelwright.devices import kinds
 from kernelwright.errors import ProposeError
 from kernelwright.languages import names_for
 from kernelwright.propose.author.designs import DESIGNS
@@ -15,7 +16,7 @@ from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.names import LanguageName
-from kernelwright.records.task import Task
+from kernelwright.records.task import Target, Task
 
 S = TypeVar("S", bound=Record)
 
@@ -37,7 +38,7 @@ class Author:
         try:
             self._one(Brief(task, first, parents=(), feedback=(), seed=0, language=language), 0)
         except ProposeError as error:
-            raise ProposeError(f"the built-in author cannot write this task: {error}") from None
+            raise ProposeError(f"the built-in author cannot write this task: {error}{_elsewhere(task)}") from None
 
     def _one(self, brief: Brief, sibling: int) -> Proposal:
         seed = brief.seed + 1_000_003 * sibling
@@ -52,7 +53,23 @@ class Author:
         learner = Learner(design.space, written, design.default, seed, lambda s: design.write(s).id)
         # The GPU's default is measured and hard to beat by luck, so a run tries it before anything drawn.
         step = _step(brief, past, learner, default_first=written == "triton")
-        return Proposal(candidate=design.write(step.schedule), note=step.note, memo=step.memo.model_dump_json())
+        note = f"{step.note}; {stays}" if (stays := design.stays(brief.task)) else step.note
+        return Proposal(candidate=design.write(step.schedule), note=note, memo=step.memo.model_dump_json())
+
+
+def _elsewhere(task: Task) -> str:
+    """Of a task for a CPU, that the author does write it for a GPU, and what stays PyTorch's there."""
+    gpu = kinds()["cuda"]
+    if task.target.kind == gpu.name:
+        return ""
+    try:
+        design = DESIGNS["triton"](
+            task.model_copy(update={"target": Target(kind=gpu.name, arch=gpu.usual, present=False)})
+        )
+    except ProposeError:
+        return ""
+    kept = ", ".join(step.node.op for step in design.program.kept) if design.program else ""
+    return f". For a GPU it writes it: --target {gpu.usual}" + (f" ({kept} stays PyTorch's)" if kept else "")
 
 
 def _step(brief: Brief, past: Past, learner: Learner[S], *, default_first: bool) -> Step[S]:

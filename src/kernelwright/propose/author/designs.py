@@ -24,6 +24,7 @@ from kernelwright.propose.author.schedule.triton import triton_default, triton_s
 from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.graph import OpNode
 from kernelwright.records.task import Task
 
 DOUBLES = 4096
@@ -43,6 +44,14 @@ class Design:
     cost: Callable[[Any], float] | None = None
     """Estimated microseconds; None: nobody estimates."""
 
+    def stays(self, task: Task) -> str:
+        """What PyTorch still does, and which share of the task that is by estimate; empty where it does nothing."""
+        kept = [step.node for step in self.program.kept] if self.program else []
+        if not kept:
+            return ""
+        share = sum(map(_work, kept)) / max(1.0, sum(map(_work, task.graph.nodes)))
+        return f"PyTorch keeps {', '.join(node.op for node in kept)}, about {share:.0%} of the work"
+
     def tries(self, count: int) -> list[Any]:
         """The default, and then what differs from it in one or two options, the cheapest by estimate first."""
         start = self.default
@@ -61,6 +70,14 @@ class Design:
                 break
             found.setdefault(self.write(schedule).id, schedule)
         return list(found.values())
+
+
+FLOPS_A_BYTE = 16
+"""Operations that take as long as moving a byte, on a large device without tensor cores."""
+
+
+def _work(node: OpNode) -> float:
+    return max(node.bytes, node.flops / FLOPS_A_BYTE)
 
 
 def triton_design(task: Task) -> Design:

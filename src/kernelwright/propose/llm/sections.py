@@ -11,12 +11,22 @@ from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.knowledge.library import card_words, rules, techniques
 from kernelwright.languages import Language, language
 from kernelwright.propose.llm.hardware import describe_hardware
+from kernelwright.propose.llm.metrics import explained, figures, table
 from kernelwright.propose.llm.render import Value, clip, last_lines
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Attempt, Setting, WorkedStep, sure_speedup
 from kernelwright.records.base import Record
 from kernelwright.records.comparator import Calibrated, Comparator, Exact, Statistical
-from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Measured, Refused, TimedOut
+from kernelwright.records.evaluation import (
+    BuildFailed,
+    Crashed,
+    Evaluation,
+    Incorrect,
+    Measured,
+    Refused,
+    Suspect,
+    TimedOut,
+)
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
@@ -26,6 +36,10 @@ from kernelwright.records.tools import FoundCard
 
 MOST_SETTINGS = 16
 """Settings of tunables that are shown."""
+SAID_ABOVE = "as the mismatch above says"
+"""Stands in a hint for evidence that has a section of its own."""
+RECOGNISED = 60
+"""Characters of evidence by which it is found in a hint."""
 MOST_PAST = 5
 """Earlier attempts that are shown, as GEAK does."""
 _FIGURE = re.compile(r'\b([A-Za-z_]\w*)"?\s*:\s*(?:\[\s*)?-?\d')
@@ -134,8 +148,11 @@ class ProfileWords(Record):
     bottleneck: str
     words: str
     metrics: str = ""
-    """JSON; empty without a profile."""
+    """JSON."""
     tier: str = ""
+    """Where the metrics come from."""
+    names: tuple[str, ...] = ()
+    """What each metric means."""
 
 
 class AdviceWords(Record):
@@ -324,22 +341,14 @@ def _profile(facts: Facts) -> ProfileWords | None:
     if facts.profile is None and measured is None:
         return ProfileWords(bottleneck=feedback.bottleneck, words=feedback.words)
     statement = diagnose(facts.profile, measured)
-    profile = facts.profile
+    shown = figures(facts.profile, measured, facts.brief.environment.device if facts.brief.environment else None)
     return ProfileWords(
         bottleneck=statement.bottleneck,
         words=f"{feedback.words}\n{statement.words}",
-        metrics=_metrics(profile) if profile else "",
-        tier=profile.tier if profile else "",
+        metrics=table(shown),
+        tier=facts.profile.tier if facts.profile else "clock",
+        names=explained(shown),
     )
-
-
-def _metrics(profile: Profile) -> str:
-    """Every figure that is known, by docs/profile.md's names, keyed by kernel."""
-    table = {kernel.name: kernel.figures() for kernel in profile.kernels}
-    call = profile.model_dump(
-        mode="json", exclude_none=True, include={"device", "device_us", "bytes", "flops", "ceilings"}
-    )
-    return json.dumps({"call": call, "kernels": table}, indent=1)
 
 
 def _history(brief: Brief) -> tuple[Shown, ...] | None:
@@ -374,7 +383,22 @@ def _step_words(step: WorkedStep) -> str:
 
 
 def _hint(brief: Brief) -> str | None:
+    """The search's words; what the mismatch already says of the first parent is said once."""
     proposal_request = brief.proposal_request
-    return (
-        clip(proposal_request.hint) if proposal_request.hint and proposal_request.intent != "apply-technique" else None
-    )
+    if not proposal_request.hint or proposal_request.intent == "apply-technique":
+        return None
+    told = _told(brief)
+    found = told[0].evaluation if told else None
+    if isinstance(found, Incorrect | Suspect):
+        return clip(_without(proposal_request.hint, " ".join(found.evidence.split())))
+    return clip(proposal_request.hint)
+
+
+def _without(hint: str, evidence: str) -> str:
+    """A hint whose evidence stands above; the hint may have cut it."""
+    start = hint.find(evidence[:RECOGNISED])
+    if start < 0:
+        return hint
+    cut = hint.find("…", start) + 1
+    end = start + len(evidence) if evidence in hint else cut or len(hint)
+    return f"{hint[:start]}{SAID_ABOVE}{hint[end:]}"

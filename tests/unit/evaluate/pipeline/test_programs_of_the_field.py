@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.pipeline import admit
@@ -128,6 +129,8 @@ ARGUMENTS = {
     "a dataclass of tensors": (
         "return b.tokens * b.scale + (0 if b.mask is None else b.mask)", ", b", "[Batch(torch.randn(8, 16), scale=2.0)]",
     ),
+    "complex numbers": ("return x * y.conj(), (x * y).abs()", ", x, y", "[torch.randn(8, 16) + 1j, torch.randn(16) * 1j]"),
+    "a complex number of no dimension": ("return torch.fft.fft(x) * w", ", x, w", "[torch.randn(8, 16), torch.tensor(2j)]"),
     "a Python number": ("return x * scale", ", x, scale", "[torch.randn(8, 16), 2.5]"),
     "a number before a tensor": ("return x * scale + y", ", scale, x, y", "[2, torch.randn(8, 16), torch.randn(8, 16)]"),
     "a word": ("return x.sum(1) if how == 'sum' else x", ", x, how", "[torch.randn(8, 16), 'sum']"),
@@ -145,6 +148,19 @@ def test_arguments_and_results_of_every_form_are_judged(opened, form):
     session = opened(written(forward, arguments=arguments, inputs=inputs))
     assert session.cases
     assert all(len(case.expected) == len(session.task.workload.outputs) for case in session.cases)
+
+
+def test_complex_numbers_are_pairs_of_real_ones_for_kernels_and_comparisons(opened):
+    session = opened(written("return x.square() * self.turn", "self.register_buffer('turn', torch.randn(16) * 1j)",
+                             inputs="[torch.randn(8, 16, dtype=torch.complex64)]"))  # fmt: skip
+    load = session.task.workload
+    specs = [(t.shape, t.dtype) for t in (*load.tensors, *load.parameters, *load.outputs)]
+    assert specs == [((8, 16, 2), "float32"), ((16, 2), "float32"), ((8, 16, 2), "float32")]
+    case = session.cases[1]
+    x, turn = (torch.view_as_complex(session.view(i, case.offsets[i]).clone()) for i in range(2))
+    assert torch.allclose(
+        torch.view_as_complex(session.results("fp64", case.offsets)[0]), (x.square() * turn).to(torch.complex128)
+    )
 
 
 def test_inputs_that_forward_changes_are_outputs_where_no_result_says_the_same(opened):

@@ -22,7 +22,7 @@ def test_one_bit_is_told_with_its_place():
     assert error == 1.0
     assert wrong.because == "value"
     assert "1 of 6 elements" in wrong.evidence
-    assert "flat index 4" in wrong.evidence
+    assert "first at [1, 1]" in wrong.evidence
 
 
 def test_the_sign_of_a_zero_is_a_bit():

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from author_cases import case, model
 
+from kernelwright.propose.author.designs import triton_design
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.triton import triton_default
 from kernelwright.propose.author.source.triton import write_triton
@@ -18,6 +19,13 @@ torch = pytest.importorskip("torch")
 
 X = "torch.randn(16, 512)"
 LABELS = f"{X}, torch.randint(0, 512, (16,))"
+PROGRAMS = {
+    "extrema_across": ("x.amax(0), x.argmin(0)", X),
+    "running_extrema": ("x.cummax(1)[0], x.cummin(1)[1]", X),
+    "pooled": ("F.max_pool2d(x, 3, 2, 1), F.adaptive_avg_pool2d(x, (5, 3))", "torch.randn(4, 8, 20, 20)"),
+    "enlarged": ("F.interpolate(x, scale_factor=2, mode='bilinear')", "torch.randn(4, 8, 20, 20)"),
+}
+"""Programs of other families."""
 BLOCKS = {"passes": "online", "rows": 2, "block": 256, "grid": "tiles"}
 CASES = {
     "mse": ("F.mse_loss(x, y)", "x, y", f"{X}, {X}", {}),
@@ -39,6 +47,7 @@ CASES = {
     ),
     "gelu": ("F.gelu(x + b) + y", "x, y, b", f"{X}, {X}, torch.randn(512)", {}),
     "activations": ("torch.tanh(x), F.mish(x), F.elu(x), torch.where(x > 0, x, -x)", "x", X, {}),
+    "extrema": ("x.amax(-1), x.amin()", "x", X, {}),
     "half": ("x.softmax(-1), x.sum()", "x", f"{X}.half()", {}),
     "brain": ("F.gelu(x) * 2", "x", f"{X}.bfloat16()", {}),
 }
@@ -80,6 +89,11 @@ def compiled(tmp_path_factory):
         schedule = triton_default(plan).model_copy(update=options)
         candidate = write_triton(found.task, plan, schedule).at(())
         asked[name] = [candidate.model_dump(mode="json"), found.task.model_dump(mode="json")]
+    for name, (forward, inputs) in PROGRAMS.items():
+        task = case(model(forward, inputs), name, "cuda").task
+        design = triton_design(task)
+        candidate = design.write(design.default).at(())
+        asked[name] = [candidate.model_dump(mode="json"), task.model_dump(mode="json")]
     (folder / "asked.json").write_text(json.dumps(asked))
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     done = subprocess.run(
@@ -100,3 +114,11 @@ def test_every_kernel_is_launched_by_static_host_code_and_fits(compiled, name):
     for _, shared, registers in kernels:
         assert shared <= 227 * 1024
         assert 0 < registers <= 255
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_kernel_of_a_program_compiles(compiled, name):
+    reason, kernels = compiled[name]
+    assert reason == ""
+    assert kernels
+    assert all(shared <= 227 * 1024 and 0 < registers <= 255 for _, shared, registers in kernels)

@@ -65,6 +65,16 @@ def test_what_pytorch_does_stays_around_the_kernels():
     assert "torch.ops.aten.linalg_solve.default(A=x" in design.write(design.default).source
 
 
+def test_the_share_that_stays_with_pytorch_is_told():
+    found = case(model("torch.linalg.solve(x, x.sum(1)) * 2", "torch.randn(9, 9)"), "solved", "cuda")
+    costs = {"aten.linalg_solve.default": 300}
+    nodes = [n.model_copy(update={"bytes": costs.get(n.op, 50)}) for n in found.task.graph.nodes]
+    task = found.task.model_copy(update={"graph": found.task.graph.model_copy(update={"nodes": tuple(nodes)})})
+    assert triton_design(task).stays(task) == "PyTorch keeps aten.linalg_solve.default, about 75% of the work"
+    alone = case(model("x + 1", "torch.randn(9)"), "alone", "cuda").task
+    assert triton_design(alone).stays(alone) == ""
+
+
 def test_where_pytorch_would_do_everything_the_author_declines():
     found = case(model("torch.linalg.inv(x)", "torch.randn(9, 9)"), "inverse", "cuda")
     with pytest.raises(ProposeError, match=r"linalg_inv.*PyTorch would do all of it"):

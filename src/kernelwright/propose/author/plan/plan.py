@@ -14,6 +14,8 @@ from kernelwright.records.tensor import Domain, DType
 
 HEAVY = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf", "sin", "cos"})
 """Calls that cost tens of instructions."""
+NARROW: frozenset[DType] = frozenset({"float16", "bfloat16"})
+"""Floating types that are stored, but not computed with."""
 
 
 @dataclass(frozen=True)

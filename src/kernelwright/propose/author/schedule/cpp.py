@@ -3,7 +3,7 @@
 from math import prod
 from typing import Literal
 
-from kernelwright.propose.author.plan.plan import HEAVY, Plan
+from kernelwright.propose.author.plan.plan import HEAVY, NARROW, Plan
 from kernelwright.propose.author.schedule.space import Option, Space
 from kernelwright.records.base import Record
 
@@ -48,10 +48,11 @@ class CppSchedule(Record):
 def cpp_default(plan: Plan) -> CppSchedule:
     """Where a person would start.
 
-    Wide vectors where there is arithmetic to hide, several sums where one would wait for itself, streaming
-    stores where the result is too large to stay in a cache.
+    Wide vectors where there is arithmetic to hide, that of narrow numbers included, several sums where one would wait
+    for itself, streaming stores where the result is too large to stay in a cache.
     """
-    heavy = bool(plan.calls & HEAVY)
+    tensors = (*plan.arguments, *(o.tensor for o in plan.outputs))
+    heavy = bool(plan.calls & HEAVY) or any(t.dtype in NARROW for t in tensors)
     written = sum(4 * prod(o.tensor.shape) for o in plan.stored)
     return CppSchedule(
         vector_bits=512 if heavy else 256,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kernelwright.propose.author.plan.expr import COL, ROW, Call, Const, Count, Expr, Load
-from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.plan.plan import NARROW, Tensor
 from kernelwright.propose.author.source.scope import Scope
 from kernelwright.records.tensor import DType
 
@@ -29,8 +29,6 @@ MEMORY: dict[DType, str] = {
     "bool": "std::uint8_t",
 }  # fmt: skip
 """The type of an element behind a pointer. g++ has no vectors of `_Float16` or `bool` beside vectors of float."""
-NARROW: frozenset[DType] = frozenset({"float16", "bfloat16"})
-"""Read and written by helpers of our own, as their bits."""
 
 
 @dataclass

@@ -209,7 +209,8 @@ inline float log(float x) {
   p = p * f + -2.50008196e-1f;
   p = p * f + 3.33333164e-1f;
   const float exponent = static_cast<float>(tiny ? n - 23 : n);
-  const float tail = p * f * f * f + (exponent * -2.12194440e-4f - 0.5f * f * f);
+  const float square = f * f;
+  const float tail = (p * f - 0.5f) * square + exponent * -2.12194440e-4f;
   const float value = tail + f + exponent * 0.693359375f;
   const float finite = x > 3.40282347e38f ? x : value;
   return x > 0.0f ? finite : (x == 0.0f ? -INFINITY : NAN);
@@ -237,11 +238,13 @@ TANH = Function(
     "tanh",
     """\
 inline float tanh(float x) {
-  const float twice = expm1(std::min(std::max(2.0f * x, -40.0f), 40.0f));
-  return twice / (twice + 2.0f);
+  const Reduced reduced = reduce(std::min(std::max(2.0f * x, -20.0f), 20.0f));
+  const float half = scaled(0.5f, reduced.shifted);
+  const float gain = reduced.rest * half + (half - 0.5f);  // (exp(2 x) - 1) / 2
+  return gain / (gain + 1.0f);
 }
 """,
-    needs=("expm1",),
+    needs=("reduced",),
     headers=("algorithm",),
 )
 
@@ -323,11 +326,9 @@ FLOAT16 = Function(
     """\
 inline float from_float16(std::uint16_t half) {
   const std::uint32_t magnitude = half & 0x7fffu;
-  const std::uint32_t exponent = magnitude > 0x7bffu ? 224u << 23 : 112u << 23;  // of infinity and NaN, of numbers
-  const float number = from_bits((magnitude << 13) + exponent);
-  const float tiny = static_cast<float>(static_cast<std::int32_t>(magnitude)) * 5.9604645e-8f;  // in units of 2^-24
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
-  return from_bits(to_bits(magnitude < 0x400u ? tiny : number) | sign);
+  const std::uint32_t number = to_bits(from_bits(magnitude << 13) * 0x1p112f);  // the exponents differ by 112
+  const std::uint32_t infinite = magnitude > 0x7bffu ? 0x7f800000u : 0u;
+  return from_bits(number | infinite | (static_cast<std::uint32_t>(half & 0x8000u) << 16));
 }
 
 inline std::uint16_t to_float16(float value) {  // rounds to nearest, ties to even

@@ -25,6 +25,8 @@ WHOLE_START = {"sum": "0", "max": "INT64_MIN", "min": "INT64_MAX", "prod": "1"}
 JOIN = {"sum": "{0} + {1}", "prod": "{0} * {1}", "max": "fast::max({0}, {1})", "min": "fast::min({0}, {1})",
         "amax": "fast::maximum({0}, {1})", "amin": "fast::minimum({0}, {1})"}  # fmt: skip
 ROW_LETTERS, COLUMN_LETTERS = "ijklmn", "pqrstuv"
+VECTOR = 16
+"""Elements that fill a vector: shorter sums leave its lanes empty."""
 LONG = 1024
 """Terms of a sum from which on it is kept in double."""
 
@@ -64,7 +66,8 @@ class _Loops:
     def __post_init__(self) -> None:
         plan = self.plan
         self.part, self.sizes = plan.part, plan.part.sizes
-        self.across = (plan.reduced and plan.dense_columns) or not plan.rows
+        short = bool(plan.columns) and self.sizes[plan.columns[-1]] < VECTOR
+        self.across = (plan.reduced and plan.dense_columns and not short) or not plan.rows
         """Whether the lanes of a vector share one result."""
         self.names.taken |= {"begin", "end", "first", "last"}
         for axes, letters in ((plan.rows, ROW_LETTERS), (plan.columns, COLUMN_LETTERS)):
@@ -110,7 +113,10 @@ class _Loops:
             self._pass(group)
         self._hoist([r.expr for r in self.plan.wide])
         self._store_wide()
-        if self.plan.narrow:
+        if self.plan.narrow and self.across:
+            with self.writer.block("{", "}"):
+                self._store(self.plan.narrow, self._lane_names())
+        elif self.plan.narrow:
             with self._lanes([]):
                 self._store(self.plan.narrow, self._lane_names())
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.plan.expr import Call
-from kernelwright.propose.author.plan.plan import HEAVY
+from kernelwright.propose.author.plan.plan import HEAVY, NARROW
 from kernelwright.propose.author.schedule.space import Option
 from kernelwright.records.base import Record
 
@@ -26,6 +26,7 @@ class LoopSchedule(CpuSchedule):
 def loop_default(plan: Strided) -> LoopSchedule:
     """Where a person would start: wide vectors where there is arithmetic to hide."""
     heavy = any(isinstance(n, Call) and n.op in HEAVY for n in plan.part.nodes)
+    heavy = heavy or any(t.dtype in NARROW for t in (*plan.part.reads, *plan.part.writes))
     return LoopSchedule(vector_bits=512 if heavy else 256)
 
 

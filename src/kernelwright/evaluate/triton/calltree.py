@@ -3,7 +3,8 @@
 Tensors and numbers are the leaves, numbered from left to right: a task's inputs. What stands around them is the tree, so
 that a reference and a candidate are called as the task's author calls them, while kernels take the leaves alone. It has
 lists, tuples, dicts, None and words; a dataclass or a named tuple stands in it by its name and fields, and who has no class
-of that name gets one that only holds them.
+of that name gets one that only holds them. A complex tensor is a leaf of real pairs, along a last dimension more: what is
+drawn, changed and compared is real everywhere, and whoever calls sees the pairs as complex numbers.
 """
 
 import dataclasses
@@ -11,10 +12,16 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+import torch
 from pydantic import JsonValue
 
 Leaf = tuple[str, object]
 """A name, and a tensor or a number."""
+
+
+def real(values: torch.Tensor) -> torch.Tensor:
+    """Complex numbers as pairs of real ones, along a last dimension more, in the same memory; anything else as it is."""
+    return torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
 
 
 def flatten(drawn: object, names: Sequence[str]) -> tuple[list[Leaf], JsonValue]:
@@ -55,6 +62,9 @@ def arguments(
 def _taken(name: str, value: object, leaves: list[Leaf]) -> JsonValue:
     if value is None:
         return None
+    if isinstance(value, torch.Tensor) and value.is_complex():
+        leaves.append((name, real(value)))
+        return {"complex": len(leaves) - 1}
     if isinstance(value, str):
         return {"text": value}
     if isinstance(value, Mapping):
@@ -80,12 +90,10 @@ def _fields(value: object) -> dict[str, object] | None:
 
 def _built(node: JsonValue, leaves: Sequence[object], classes: Mapping[str, object]) -> object:
     match node:
-        case {"dataclass": str(name), "fields": dict(fields)}:
-            return _held(name, {k: _built(v, leaves, classes) for k, v in fields.items()}, classes.get(name))
-        case {"namedtuple": str(name), "fields": dict(fields)}:
-            own = classes.get(name)
-            kind: Callable[..., object] = own if isinstance(own, type) else namedtuple(name, list(fields))
-            return kind(*(_built(v, leaves, classes) for v in fields.values()))
+        case {"complex": int(number)}:
+            return _complex(leaves[number])
+        case {"fields": dict(fields), **kind}:
+            return _held(kind, {k: _built(v, leaves, classes) for k, v in fields.items()}, classes)
         case {"text": text}:
             return text
         case {"dict": dict(values)}:
@@ -99,14 +107,20 @@ def _built(node: JsonValue, leaves: Sequence[object], classes: Mapping[str, obje
     return None
 
 
-def _held(name: str, fields: Mapping[str, object], own: object) -> object:
-    """An instance of the caller's dataclass of that name, or of a plain one; its constructor, which may check, is left out."""
-    kind = (
-        own
-        if isinstance(own, type) and dataclasses.is_dataclass(own)
-        else dataclasses.make_dataclass(name, list(fields))
-    )
-    made: object = object.__new__(kind)
+def _complex(pairs: object) -> torch.Tensor:
+    assert isinstance(pairs, torch.Tensor)
+    return torch.view_as_complex(pairs)
+
+
+def _held(kind: Mapping[object, object], fields: Mapping[str, object], classes: Mapping[str, object]) -> object:
+    """An instance of the caller's class of that name, or of a plain one; no dataclass's constructor runs: it may check."""
+    ((form, called),) = kind.items()
+    name, own = str(called), classes.get(str(called))
+    if form == "namedtuple":
+        make: Callable[..., object] = own if isinstance(own, type) else namedtuple(name, list(fields))
+        return make(*fields.values())
+    known = own if isinstance(own, type) and dataclasses.is_dataclass(own) else None
+    made: object = object.__new__(known or dataclasses.make_dataclass(name, list(fields)))
     for key, value in fields.items():
         object.__setattr__(made, key, value)
     return made

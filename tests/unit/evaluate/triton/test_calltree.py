@@ -5,8 +5,9 @@ import json
 from collections import namedtuple
 
 import pytest
+import torch
 
-from kernelwright.records.calltree import arguments, flatten
+from kernelwright.evaluate.triton.calltree import arguments, flatten
 
 Pair = namedtuple("Pair", "left right")
 
@@ -57,6 +58,16 @@ def test_fresh_leaves_take_the_places_of_those_that_were_drawn():
     _, tree = flatten(DRAWN, ["batch", "more"])
     args, _ = arguments(tree, [10 * value for value in LEAVES], globals())
     assert args[0] == Batch("a word", Pair(10, [20.0, None]), 30.0)
+
+
+def test_complex_numbers_are_pairs_in_the_same_memory():
+    z = torch.randn(3, 2, dtype=torch.complex64)
+    leaves, tree = flatten([z, 2.0], ["z", "s"])
+    ((_, pairs), _) = leaves
+    assert (pairs.shape, pairs.dtype, pairs.data_ptr()) == ((3, 2, 2), torch.float32, z.data_ptr())
+    (back, scale), _ = arguments(tree, [pairs.double(), 3.0])
+    assert torch.equal(back, z.to(torch.complex128))
+    assert scale == 3.0
 
 
 def test_a_flat_list_needs_no_tree():
