@@ -24,7 +24,10 @@ from kernelwright.train.data.prompts import fenced, rows
 from kernelwright.train.data.sample import FILE, read_samples
 from kernelwright.train.recipe import CHECKPOINTS, MODEL, PROGRESS, ROLLOUTS, Grpo, Rollout, Sft
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of TRL, transformers and torch
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of TRL, transformers and torch
+    pytest.mark.timeout(600),  # what they import takes minutes on a machine that has much else to do
+]
 SEED = 24
 """The author's C++ for this random module is short, and it is of the training split."""
 
