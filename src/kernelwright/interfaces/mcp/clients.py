@@ -44,7 +44,7 @@ def _codex(command: Sequence[str]) -> str:
 
 
 CLIENTS = {
-    "claude": Client(".mcp.json", _named("mcpServers", type="stdio", env={"MCP_TOOL_TIMEOUT": str(CALL_S * 1000)})),
+    "claude": Client(".mcp.json", _named("mcpServers", type="stdio", timeout=CALL_S * 1000)),
     "codex": Client("~/.codex/config.toml", _codex),
     "cursor": Client(".cursor/mcp.json", _named("mcpServers")),
     "vscode": Client(".vscode/mcp.json", _named("servers", type="stdio")),
