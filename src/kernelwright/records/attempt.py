@@ -166,5 +166,8 @@ def busy_load(attempt: Attempt) -> Load | None:
 
 
 def beats_eager(attempt: Attempt, least: float) -> bool:
-    """Whether its speedup over eager is surely above `least`. What no clock compared with eager is not held back by it."""
-    return speedup_over_eager(attempt.evaluation) is None or sure_speedup(attempt) > least
+    """Whether its speedup over eager is surely above `least`; 0 takes even what nothing can be relied on about.
+
+    What no clock compared with eager is not held back.
+    """
+    return least == 0 or speedup_over_eager(attempt.evaluation) is None or sure_speedup(attempt) > least

@@ -3,7 +3,7 @@
 import itertools
 
 import fake_runs as fake
-from kernelwright.records.attempt import fastest
+from kernelwright.records.attempt import beats_eager, fastest
 from kernelwright.records.evaluation import OUTCOMES
 from kernelwright.records.measure import Load, Ratio
 from kernelwright.report import tally
@@ -42,6 +42,12 @@ def test_an_interval_wider_than_a_factor_of_one_and_a_half_is_no_plotted_best():
     assert fastest([blurred, sure]) == sure
     assert tally.staircase([blurred, sure]) == (tally.Step(1, 2.0),)
     assert tally.staircase([blurred]) == ()
+
+
+def test_what_nothing_can_be_relied_on_about_is_kept_only_where_a_slower_one_is_wanted_too():
+    blurred = fake.attempt(0, timed(5.0, 9.0, 17.6))
+    assert not beats_eager(blurred, 1.0)
+    assert beats_eager(blurred, 0.0)
 
 
 def test_other_work_is_told_of_the_attempts_that_it_makes_doubtful():
