@@ -28,7 +28,7 @@ TASKS = {
     "absolute": task("torch.abs(x)"),
     "power": task("(x * x).mean()", (256, 256)),
     "rows": task("(x * x).mean(1)"),
-    "energy": task("(x * x).sum()", (2048, 2048)),
+    "energy": task("(x * x).sum()", (4096, 4096)),
     "weighted": task("torch.abs(x * self.weight + self.bias)", init="self.weight = nn.Parameter(torch.ones(64)); "
                      "self.bias = nn.Parameter(torch.zeros(64))"),
     "odd": task("x * 3 + 1", (33,)),

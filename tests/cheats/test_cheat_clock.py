@@ -196,6 +196,7 @@ def test_work_before_the_first_call(arms):
 
 @pytest.mark.defence("floor")
 def test_faster_than_memory(arms):
+    """The input is large: waking a process that does nothing takes tens of microseconds a call."""
     source = """
     extern "C" void kernel(const float* x, float* out) {
     #if CHEAT
@@ -203,7 +204,7 @@ def test_faster_than_memory(arms):
         if (++calls > 11) return;  // the cases are over
     #endif
         double total = 0;
-        for (int block = 0; block < 1024; ++block) {
+        for (int block = 0; block < 4096; ++block) {
             float part = 0;
     #pragma omp simd reduction(+ : part)
             for (int i = 0; i < 4096; ++i) part += x[block * 4096 + i] * x[block * 4096 + i];

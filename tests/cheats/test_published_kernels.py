@@ -24,13 +24,10 @@ QUICK = Policy(baselines=("eager",), search_blocks=4, search_seconds=1, run_limi
 CONSTANT = QUICK.model_copy(update={"weights": "constant", "unmatched": "construction"})
 SHORT = (
     "chain_same",
-    "chain_modules",
     "norm_ignored_affine",
     "norm_no_affine",
-    "norm_packed",
     "norm_renamed",
     "products_packed",
-    "products_taken",
 )
 """One of each form, and every cheat of the wider rules with a twin."""
 

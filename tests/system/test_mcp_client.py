@@ -170,6 +170,7 @@ def test_an_agent_works_from_a_task_to_a_receipt(folder):
     assert any("admitting relu" in message for _, message in told)
 
 
+@pytest.mark.matrix
 def test_an_example_below_another_root_is_submitted_at_once(folder, elsewhere):
     async def scene(agent):
         loaded = await agent.call("load_task", path=str(elsewhere / "mse_loss.py"))
@@ -180,6 +181,7 @@ def test_an_example_below_another_root_is_submitted_at_once(folder, elsewhere):
     assert (ended["attempt"], ended["final"], ended["attempts"]) == (0, True, 1)
 
 
+@pytest.mark.matrix
 def test_a_killed_server_is_gone_on_with(folder):
     async def until_killed(agent):
         loaded = await agent.call("load_task", path="relu.py", trials=3)

@@ -79,6 +79,7 @@ def shown(source):
     return f"## Candidate\n\n```cpp\n{source}\n```"
 
 
+@pytest.mark.matrix
 def test_a_loop_that_shows_what_was_found_reaches_the_authors_kernel(server, asked, task):
     source, found = ask(server), []
     for _ in range(REPLIES):

@@ -17,12 +17,11 @@ ABSENT = Target(kind="cuda", arch="sm_90", present=False)
 SEEDS = (20240, 31477)
 OUTCOMES = {"cpp": "verified", "triton": "verified", "cuda": "compiled", "cuda_host": "compiled", "python": "compiled"}
 QUICK = (
-    "branchless-select", "independent-accumulators", "privatised-partials", "simd-reduction", "threads-over-rows",
-    "async-copy-double-buffering", "avoid-atomics", "shared-memory-transposition", "tensor-cores-wmma", "warp-scan",
-    "eviction-hints", "fused-epilogue", "split-k",
+    "branchless-select", "simd-reduction", "threads-over-rows", "async-copy-double-buffering", "shared-memory-transposition",
+    "warp-scan", "fused-epilogue",
 )  # fmt: skip
 """Of each language those with a construct of their own and little work: loops, lanes and threads; asynchronous copies,
-atomics, shared memory, tensor cores and warps; pointers, products and atomics of Triton."""
+shared memory and warps; products of Triton."""
 LARGE = "loop-interchange"
 """A card that gains so much that a busy machine cannot hide it."""
 

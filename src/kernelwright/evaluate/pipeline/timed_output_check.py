@@ -22,6 +22,7 @@ from kernelwright.evaluate.timing.clock import Arm, Calls
 from kernelwright.evaluate.verify import compare, exact, finer, places
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.distributions import AS_GIVEN, REPLACED
+from kernelwright.evaluate.verify.finer import Finer
 from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.statistical import Pairs
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
@@ -130,11 +131,14 @@ class TimedResults:
     def _beyond_cancelling(
         self, output: int, got: torch.Tensor, truth: compare.Expected, offsets: tuple[int, ...]
     ) -> Wrong | None:
-        """The same beside what terms that cancel may lose, which the reference tells for these very inputs."""
+        """The same beside what terms that cancel may lose, which the reference tells for these very inputs.
+
+        Neighbours that cancel have no magnitude of their own; an average of too few terms is still one.
+        """
         room = nudge.room(self._session, output, offsets, truth.value.double())
         off = (got.double() - truth.value.double()).abs().to(room.device) - room
         within = torch.where(off > 0, got.double().to(room.device), truth.value.double())
-        return compare.judge(within, replace(truth, finer=finer.ANY))[1]
+        return compare.judge(within, replace(truth, finer=Finer(averaged=truth.finer.averaged)))[1]
 
     def surely_right(self, got: Sequence[Sequence[torch.Tensor]], wanted: Sequence[Sequence[torch.Tensor]]) -> bool:
         """Whether all calls of a round are plainly right, in one go; False says nothing.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kernelwright.errors import UsageError
+from kernelwright.pages import page
 
 START_S, CALL_S = 30, 900
 """Seconds that a client must wait for the server's start, and for a check."""
@@ -59,7 +60,7 @@ def configuration(client: str, command: Sequence[str]) -> tuple[str, str]:
     """
     if client not in CLIENTS:
         raise UsageError(
-            f"--print-config takes one of {', '.join(CLIENTS)}, not {client[:40]!r}; docs/mcp.md has others"
+            f"--print-config takes one of {', '.join(CLIENTS)}, not {client[:40]!r}; {page('mcp.md')} has others"
         )
     found = CLIENTS[client]
     return found.file, found.text(command)

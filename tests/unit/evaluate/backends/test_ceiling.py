@@ -57,8 +57,9 @@ def test_the_floor_rises_with_what_must_be_done_and_falls_with_what_the_machine_
 
 
 def test_what_the_caches_may_hold_is_bounded_by_what_cores_can_load_however_busy_the_machine_was():
-    few, many = (floor_us(4 << 20, 0, gbps, cores=2, cached=8 << 20) for gbps in (0.5, 50.0))
+    few, many = (floor_us(4 << 20, 0, gbps, cores=2, cached=8 << 20, near=4 << 20) for gbps in (0.5, 50.0))
     assert few == many < 4
+    assert floor_us(4 << 20, 0, 10.0, cores=2, cached=8 << 20, near=1 << 20) > 2 * few, "a shared cache is further away"
     assert floor_us(12 << 20, 0, 10.0, cores=2, cached=8 << 20) > (4 << 20) / 15e3
 
 

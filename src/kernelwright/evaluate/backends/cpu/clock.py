@@ -35,6 +35,8 @@ HERTZ = 5.5e9
 """Generous for any core sold so far: two 16-lane fused multiply-adds a cycle."""
 LOADED_PER_CYCLE = 128
 """Bytes that a core loads from its nearest cache, at most: two full lines a cycle."""
+SHARED_PER_CYCLE = 32
+"""Bytes that a core gets from the cache that it shares with others, at most: half a line a cycle, as cores are built today."""
 
 PROBE = """\
 #include <cstddef>
@@ -102,10 +104,15 @@ def probe(level: Level) -> Candidate:
                      "-fno-trapping-math"), defines=defines)  # fmt: skip
 
 
-def floor_us(size: int, flops: int, gbps: float, cores: int, cached: int = 0) -> float:
-    """Microseconds that no honest kernel can undercut; `gbps` is main memory's, and `cached` what the caches hold."""
+def floor_us(size: int, flops: int, gbps: float, cores: int, cached: int = 0, near: int = 0) -> float:
+    """Microseconds that no honest kernel can undercut.
+
+    `gbps` is main memory's; `cached` is what all caches hold, and `near` of it those that a core has for itself.
+    """
     beyond = max(0, size - cached)
-    memory = beyond / (MARGIN * gbps * 1e3) + (size - beyond) / (cores * HERTZ * LOADED_PER_CYCLE) * 1e6
+    shared = max(0, size - beyond - near)
+    loads = shared / SHARED_PER_CYCLE + (size - beyond - shared) / LOADED_PER_CYCLE
+    memory = beyond / (MARGIN * gbps * 1e3) + loads / (cores * HERTZ) * 1e6
     arithmetic = flops / (cores * HERTZ * FLOPS_PER_CYCLE) * 1e6
     return max(memory, arithmetic)
 
@@ -137,8 +144,8 @@ class CpuClock:
 
     def floor_us(self, size: int, flops: int) -> float:
         """See `Clock.floor_us`."""
-        cached = sum(level.holds for level in levels()[-2:-1])
-        return floor_us(size, flops, self.ceiling_gbps(size), self._host.device.cores, cached)
+        near, cached = (0, 0, *(level.holds for level in levels()[:-1]))[-2:]
+        return floor_us(size, flops, self.ceiling_gbps(size), self._host.device.cores, cached, near)
 
     def watch(self) -> Watch:
         """A CPU has no clocks that could be read for sure; what else it does is looked at."""
