@@ -44,7 +44,9 @@ def test_what_nothing_reads_need_not_be_held():
 
 
 def test_what_takes_them_itself_need_not_hold_any():
-    bound(trial_of(), Binding(by_method=True))
+    trial = trial_of()
+    bound(trial, told := Binding(by_method=True))
+    assert trial.binding is told
 
 
 @pytest.mark.parametrize("weights", ["fresh", "constant"])
@@ -56,7 +58,9 @@ def test_a_parameter_without_a_place_does_not_build(weights):
 
 
 def test_with_the_parameters_of_construction_it_may_be_missing():
-    bound(trial_of("construction"), Binding(left=("weight",), constant=("packed",)))
+    trial = trial_of("construction")
+    bound(trial, told := Binding(left=("weight",), constant=("packed",)))
+    assert trial.binding is told
 
 
 def test_but_not_one_whose_elements_are_all_equal():
