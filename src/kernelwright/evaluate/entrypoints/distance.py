@@ -15,12 +15,13 @@ def finite(values: torch.Tensor) -> bool:
 
 
 def apart(some: torch.Tensor, other: torch.Tensor) -> float:
-    """The largest difference of two tensors of one shape, relative to an element and the median magnitude together."""
+    """The largest difference of two tensors of one shape, relative to an element and the median magnitude without zeros."""
     one, two = (real(t).reshape(-1) for t in (some, other))
     if not len(one):
         return 0.0
     sample = two[:: max(1, len(two) // SAMPLED)].double().abs()
-    scale = max(float(sample.median()), float(sample.square().mean().sqrt()) * 1e-3, 1e-30)
+    middle = float(sample[sample != 0].median().nan_to_num(0.0))
+    scale = max(middle, float(sample.square().mean().sqrt()) * 1e-3, 1e-30)
     pairs = zip(one.split(PIECE), two.split(PIECE), strict=True)
     return max(float(_errors(a.double(), b.double(), scale).max()) for a, b in pairs)
 

@@ -135,10 +135,8 @@ class TimedResults:
 
         Neighbours that cancel have no magnitude of their own; an average of too few terms is still one.
         """
-        room = nudge.room(self._session, output, offsets, truth.value.double())
-        off = (got.double() - truth.value.double()).abs().to(room.device) - room
-        within = torch.where(off > 0, got.double().to(room.device), truth.value.double())
-        return compare.judge(within, replace(truth, finer=Finer(averaged=truth.finer.averaged)))[1]
+        rest = nudge.beyond(self._session, output, offsets, got, truth.value)
+        return compare.judge(rest, replace(truth, finer=Finer(averaged=truth.finer.averaged)))[1]
 
     def surely_right(self, got: Sequence[Sequence[torch.Tensor]], wanted: Sequence[Sequence[torch.Tensor]]) -> bool:
         """Whether all calls of a round are plainly right, in one go; False says nothing.

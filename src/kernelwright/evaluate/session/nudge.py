@@ -17,6 +17,7 @@ Offsets = tuple[int, ...]
 ROOM = 4.0
 """Times what inputs that move by an ulp of single precision change in a result: so much may be lost where terms cancel."""
 TRIES = 2
+"""Least moves that room is taken from: few terms may all move the same way."""
 
 
 class Nudgeable(Protocol):
@@ -53,13 +54,24 @@ def moved(session: Nudgeable, variant: str, offsets: Offsets, epsilon: float | N
         return session.results(variant, offsets)
 
 
-def room(session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor) -> torch.Tensor:
+def room(session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor, tries: int = TRIES) -> torch.Tensor:
     """Absolute error that cancellation explains, element by element of an output whose fp64 result is `value`."""
     found = torch.zeros_like(value)
-    for _ in range(TRIES):
+    for _ in range(tries):
         there = moved(session, "fp64", offsets, EPSILON["float32"])[output]
         found = torch.maximum(found, (there.double() - value).abs())
     return ROOM * found
+
+
+def beyond(
+    session: Nudgeable, output: int, offsets: Offsets, got: torch.Tensor, value: torch.Tensor, tries: int = TRIES
+) -> torch.Tensor:
+    """A result whose fp64 truth is `value`, made true wherever cancellation explains its error. The inputs are in place."""
+    free = room(session, output, offsets, value.double(), tries)
+    mine = got.double().to(free.device)
+    off = (mine - value.double().to(free.device)).abs() - free
+    # A NaN stays: it is not more than anything, nor less.
+    return torch.where(off <= 0, value.double().to(free.device), mine)
 
 
 @contextmanager

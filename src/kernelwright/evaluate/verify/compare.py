@@ -1,7 +1,7 @@
 """The calibrated comparison: a candidate may err k times as much as the reference itself does, and a few ulps.
 
-Errors are relative to |reference| plus the tensor's own scale (its median magnitude, or a thousandth of its root mean
-square when most of it is zero), element by element, and the largest counts. The floor of a few ulps grows with the
+Errors are relative to |reference| plus the tensor's own scale (the median magnitude of what is not zero, or a thousandth of
+the root mean square if that is more), element by element, and the largest counts. The floor of a few ulps grows with the
 logarithm of the reduction length, and with the root of a scan's: an honest two-stage sum must pass where the scalar
 reference was exact by luck. The other comparisons are in modules of their own.
 """
@@ -122,7 +122,16 @@ def scale_of(reference: torch.Tensor) -> float:
     flat = reference.reshape(-1)
     sample = flat[:: max(1, flat.numel() // SAMPLED)].double().abs()
     squares = sum(float(part.double().square().sum()) for part in flat.split(CHUNK))
-    return max(float(sample.median()), 1e-3 * sqrt(squares / flat.numel()), LEAST_SCALE)
+    return max(float(median_magnitude(sample)), 1e-3 * sqrt(squares / flat.numel()), LEAST_SCALE)
+
+
+def median_magnitude(magnitudes: torch.Tensor) -> torch.Tensor:
+    """The median over the last dimension of what is not zero; zero where all is.
+
+    A ReLU makes half of its outputs zero: the median of all would be one of the least that it leaves, and errors that are
+    measured against so little are what chance makes them.
+    """
+    return torch.where(magnitudes == 0, torch.nan, magnitudes).nanmedian(-1).values.nan_to_num(0.0)
 
 
 def floor(spec: TensorSpec, reduction: int, scan: int = 0, one_way: bool = False) -> float:
@@ -201,16 +210,17 @@ def largest_error(got: torch.Tensor, reference: torch.Tensor, scale: float) -> f
 def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float, local: float = float("inf")) -> bool:
     """Whether every row of `got` is within what is allowed of its row of `reference`, each by its own scale.
 
-    `local` is what is allowed of a piece (`finer`).
+    `local` is what is allowed of neighbouring elements (`finer`).
 
     One answer for all rows, shape (rows, …): on a device each question costs more than the arithmetic.
     """
     g, w = got.flatten(1).double(), reference.flatten(1).double()
     sample = w[:, :: max(1, w.shape[1] // SAMPLED)].abs()
-    scale = torch.maximum(sample.median(1).values, 1e-3 * w.square().mean(1).sqrt()).clamp(min=LEAST_SCALE)
+    scale = torch.maximum(median_magnitude(sample), 1e-3 * w.square().mean(1).sqrt()).clamp(min=LEAST_SCALE)
+    near = finer.pieces_within(g, w, local, torch.finfo(got.dtype).smallest_normal)
     error = (g - w).abs_().div_(w.abs_().add_(scale[:, None]))
     # A NaN is no more than what is allowed, nor less.
-    return bool((error <= allowed).all())
+    return bool((error <= allowed).all() & near)
 
 
 def all_finite(values: torch.Tensor) -> bool:

@@ -63,6 +63,19 @@ def figures(got: torch.Tensor, wanted: torch.Tensor, scale: float) -> Finer:
     return Finer(local, sqrt(beyond / g.numel()))
 
 
+def pieces_within(got: torch.Tensor, wanted: torch.Tensor, local: float, normal: float) -> torch.Tensor:
+    """Whether no piece of any row errs by more than `local` of its own root mean square; rows of shape (rows, elements).
+
+    One answer for all rows, which stays on their device. `normal` is the smallest normal number of the result's dtype.
+    """
+    whole = got.shape[1] // PIECE * PIECE
+    if local == float("inf") or whole < 2 * PIECE:
+        return torch.ones((), dtype=torch.bool, device=got.device)
+    least = (NOISE * wanted.square().mean(1).sqrt()).clamp(min=max(normal, FLUSHED))[:, None]
+    off, own = (x[:, :whole].unflatten(1, (-1, PIECE)).square().mean(2).sqrt() for x in (got - wanted, wanted))
+    return (off <= local * torch.maximum(own, least)).all()
+
+
 def _local(error: torch.Tensor, wanted: torch.Tensor, least: float) -> float:
     """The largest of all pieces' root mean square errors, each relative to its own magnitude; 0.0 where there are not two."""
     whole = len(error) // PIECE * PIECE

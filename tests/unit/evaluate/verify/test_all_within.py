@@ -26,3 +26,13 @@ def test_a_wrong_zero_among_large_values_is_seen():
     got = wanted.clone()
     got[1, 3] = 0.0
     assert not compare.all_within(got, wanted, 0.1)
+
+
+def test_neighbours_that_are_small_beside_others_are_seen_in_every_row():
+    wanted = torch.randn(2, 1024, generator=torch.Generator().manual_seed(1))
+    wanted[1, 256:512] *= 1e-9
+    got = wanted.clone()
+    got[1, 256:512] = 0.0
+    assert compare.all_within(got, wanted, 1e-6)
+    assert not compare.all_within(got, wanted, 1e-6, local=1e-3)
+    assert compare.all_within(wanted * (1 + 1e-7), wanted, 1e-6, local=1e-6)

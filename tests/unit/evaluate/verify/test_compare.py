@@ -44,10 +44,21 @@ def test_the_scale_is_the_median_magnitude():
     assert scale_of(f64(-1, 2, -3, 400, 5)) == 3
 
 
-def test_where_most_is_zero_the_scale_is_a_thousandth_of_the_root_mean_square():
+def test_where_most_is_zero_the_scale_is_that_of_the_rest():
     value = torch.zeros(100, dtype=torch.float64)
     value[0] = 50.0
+    assert scale_of(value) == 50.0
+
+
+def test_where_most_is_far_smaller_than_the_rest_the_scale_is_a_thousandth_of_the_root_mean_square():
+    value = torch.full((100,), 1e-12, dtype=torch.float64)
+    value[0] = 50.0
     assert scale_of(value) == pytest.approx(1e-3 * 5.0)
+
+
+def test_zeros_of_a_relu_do_not_lower_the_scale():
+    value = torch.randn(4096, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert scale_of(value.relu()) == pytest.approx(scale_of(value), rel=0.05)
 
 
 def test_the_scale_is_never_zero():

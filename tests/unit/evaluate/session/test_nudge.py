@@ -1,0 +1,58 @@
+"""What terms that cancel may lose is no error; what is left out is one."""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from kernelwright.evaluate.session import nudge
+from kernelwright.records.tensor import TensorSpec
+
+ELEMENTS = 4096
+
+
+@dataclass
+class Differences:
+    """A session whose reference subtracts two inputs that are nearly equal."""
+
+    windows: list[torch.Tensor]
+    tensors: tuple[TensorSpec, ...] = field(
+        default_factory=lambda: tuple(TensorSpec(name=n, shape=(ELEMENTS,), dtype="float32") for n in "ab")
+    )
+
+    def view(self, index, offset):
+        return self.windows[index]
+
+    def results(self, variant, offsets):
+        return [self.windows[0].double() - self.windows[1].double()]
+
+    def forget_parameters(self):
+        """Nothing to forget."""
+
+    def settle(self):
+        """Nothing to wait for."""
+
+
+def differences():
+    a = torch.rand(ELEMENTS, generator=torch.Generator().manual_seed(0)) + 1
+    return Differences([a, a - 1e-4])
+
+
+def test_the_rounding_of_terms_that_cancel_is_made_true():
+    session = differences()
+    (truth,) = session.results("fp64", (0, 0))
+    rounded = truth + 1e-7 * torch.randn(ELEMENTS, generator=torch.Generator().manual_seed(1)).clamp(-1, 1)
+    assert (rounded - truth).abs().max() > 5e-4 * truth.abs().max(), "far more than a few ulps of the result"
+    mended = nudge.beyond(session, 0, (0, 0), rounded, truth, tries=8)
+    assert (mended == truth).float().mean() > 0.99
+
+
+def test_what_is_left_out_or_broken_stays_as_it_is():
+    session = differences()
+    before = [window.clone() for window in session.windows]
+    (truth,) = session.results("fp64", (0, 0))
+    wrong = truth.clone()
+    wrong[:100], wrong[100] = 0.0, torch.nan
+    left = nudge.beyond(session, 0, (0, 0), wrong, truth)
+    assert (left[:100] == 0).all()
+    assert left[100].isnan()
+    assert all(torch.equal(now, then) for now, then in zip(session.windows, before, strict=True)), "inputs are restored"
