@@ -82,6 +82,8 @@ class Loaded:
     """Share of a call's time that PyTorch's own operators take, as its process says; None where nobody can tell."""
     how: str = ""
     """What it is verified on, where there is no device."""
+    decoration: Callable[[], str] = str
+    """Why its kernels are there for show alone, where there is no device; empty where they are not."""
 
 
 class Backend(Protocol):

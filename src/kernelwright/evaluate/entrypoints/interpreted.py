@@ -11,7 +11,7 @@ import torch
 from kernelwright.evaluate.entrypoints import session
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages.base import Done, Raised
-from kernelwright.evaluate.sandbox.messages.calls import LoadInterpreted, Offsets, Ran, Run
+from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, LoadInterpreted, Offsets, Ran, Run
 from kernelwright.evaluate.triton.fault import Fault
 from kernelwright.evaluate.triton.interpret import Arguments, interpret
 from kernelwright.records.tensor import Scalar, TensorSpec
@@ -35,7 +35,8 @@ class InterpretedSide:
         """Interpret one call; a fault is an answer, not an exception."""
         start = time.perf_counter_ns()
         (offsets,) = command.calls
-        result = interpret(self._candidate, self._init, self._arguments(offsets), self._arch)
+        idle = command.variant == WITHOUT_KERNELS
+        result = interpret(self._candidate, self._init, self._arguments(offsets), self._arch, idle)
         inside = time.perf_counter_ns() - start
         if isinstance(result, Fault):
             return Raised(error=f"fault {result.kind}", log=result.log)

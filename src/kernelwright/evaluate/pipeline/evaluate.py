@@ -61,7 +61,7 @@ def _judged(trial: Trial, backend: Backend) -> Evaluation:
     try:
         with backend.prepared(trial) as built, _the_device(trial, backend), built.load() as loaded:
             _verify(trial, loaded)
-            outcome = _timed(trial, backend.clock, loaded) if backend.clock else _verified(trial, loaded, loaded.how)
+            outcome = _timed(trial, backend.clock, loaded) if backend.clock else _interpreted(trial, loaded)
     except FAILURES as failure:
         outcome = outcome_of(trial, failure)
     return outcome
@@ -137,6 +137,13 @@ def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
         outcome = outcome.model_copy(update={"library_share": share})
     with trial.timed("measure"):
         return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial.session, trial.policy))
+
+
+def _interpreted(trial: Trial, loaded: Loaded) -> Evaluation:
+    """Verified, unless its kernels do none of the work."""
+    with trial.timed("verify"):
+        evidence = loaded.decoration()
+    return Suspect(because="decoration", evidence=evidence) if evidence else _verified(trial, loaded, loaded.how)
 
 
 def _library_share(loaded: Loaded) -> float | None:

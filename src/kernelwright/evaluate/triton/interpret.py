@@ -98,7 +98,7 @@ class Arguments(NamedTuple):
 
 
 def interpret(
-    candidate: Candidate, task_source: str, arguments: Arguments, arch: str
+    candidate: Candidate, task_source: str, arguments: Arguments, arch: str, idle: bool = False
 ) -> tuple[torch.Tensor, ...] | Fault:
     """The candidate's outputs for `arguments`, computed by the interpreter.
 
@@ -107,6 +107,7 @@ def interpret(
         task_source: the task's file, for its `get_init_inputs`, at the reduced shapes.
         arguments: inputs and parameters.
         arch: the device that host code believes it is on.
+        idle: no kernel runs, and memory that nobody has written holds NaN.
 
     Raises:
         RefereeError: Triton was imported without TRITON_INTERPRET=1.
@@ -115,7 +116,7 @@ def interpret(
     task = load_module(private_path("task"), task_source)
     path = private_path("kernel")
     outputs: tuple[torch.Tensor, ...] = ()
-    with Boundary(path, {NotImplementedError: "unsupported"}) as boundary, _pretending(arch):
+    with Boundary(path, {NotImplementedError: "unsupported"}) as boundary, _pretending(arch), _idle(idle):
         entry = load_entry(path, candidate)
         boundary.default = "run"
         model = construct(entry, task)
@@ -123,6 +124,26 @@ def interpret(
         workload = arguments.workload
         outputs = (*flatten(call(model, workload, arguments.inputs)), *written(own, workload, arguments.inputs))
     return boundary.fault or outputs
+
+
+class _Launches:
+    """Whether kernels run in this process."""
+
+    idle = False
+
+
+@contextmanager
+def _idle(idle: bool) -> Iterator[None]:
+    """With `idle`, launches do nothing, and new memory holds NaN: what an earlier call has left there is no result."""
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    _Launches.idle = idle
+    if idle:
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        _Launches.idle = False
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
 
 
 def install() -> None:
@@ -148,6 +169,8 @@ def install() -> None:
     execute = interpreter.GridExecutor.__call__
 
     def call(self: Untyped, *arguments: object, **named: object) -> Untyped:
+        if _Launches.idle:
+            return None
         RepairedBuilder.guard.enter({**dict(zip(self.arg_names, arguments, strict=False)), **named})
         return execute(self, *arguments, **named)
 

@@ -8,7 +8,8 @@ from kernelwright.evaluate.pipeline.service import EvaluationService
 from kernelwright.records.evaluation import BuildFailed, Compiled, Refused
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
-from kernelwright.tasks.kernel_file import read_kernel
+from kernelwright.tasks.kernel_file import parse_text, read_kernel
+from lanes import sampled
 
 KERNELS = Path(__file__).parents[1] / "languages" / "cuda_kernels"
 SOURCE = """
@@ -57,3 +58,33 @@ def test_a_cpu_takes_no_cuda(service):
     found = judged(service, "relu.cu", Target(kind="cpu", arch="native", present=True))
     assert isinstance(found, Refused)
     assert found.reason == "target cpu takes cpp or python candidates, not cuda"
+
+
+TRITON = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, y, count, SIZE: tl.constexpr):
+    at = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
+    values = tl.load(x + at, mask=at < count)
+    tl.store(y + at, tl.maximum(values, 0.0), mask=at < count)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), SIZE=1024)
+        return RESULT
+"""
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome"), [("y", "verified"), ("torch.relu(x)", "suspect"), ("y.relu()", "verified")]
+)
+def test_kernels_without_which_the_result_is_right_too_are_decoration(service, result, outcome):
+    target = absent("sm_90")
+    task = service.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), target, POLICY)
+    found = service.evaluate(task, parse_text(TRITON.replace("RESULT", result), "cuda"), POLICY, "search")
+    assert found.outcome == outcome, found
+    assert outcome == "verified" or found.because == "decoration"

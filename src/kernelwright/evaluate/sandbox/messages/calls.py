@@ -122,6 +122,10 @@ class TakeParameters(Command[Done]):
     offsets: Offsets
 
 
+WITHOUT_KERNELS = "without kernels"
+"""The variant of an interpreted candidate whose launches do nothing."""
+
+
 class Run(Command[Ran]):
     """Call once for every list of offsets; results lie where the child puts them."""
 
