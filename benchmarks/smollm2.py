@@ -102,7 +102,7 @@ def arguments() -> argparse.Namespace:
 
 
 def checkpoint(asked: argparse.Namespace) -> Path:
-    """The model as a folder that a server loads: the GGUF file's weights in half precision."""
+    """The model as a folder that a server loads: the GGUF file's weights as floats, short ones where there is a GPU."""
     if asked.model:
         return Path(asked.model)
     folder = Path(asked.folder) / "SmolLM2-135M-Instruct"
@@ -112,7 +112,7 @@ def checkpoint(asked: argparse.Namespace) -> Path:
         from kernelwright.train.engine.network import open_network  # noqa: PLC0415
 
         tokenizer, model = open_network(str(asked.gguf or packaged()))
-        model.to(torch.bfloat16).save_pretrained(folder)
+        model.to(torch.bfloat16 if torch.cuda.is_available() else torch.float32).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     return folder
 
