@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue, ValidationError
 
 from kernelwright.errors import UsageError
 from kernelwright.languages import names
-from kernelwright.records.attempt import Attempt
+from kernelwright.records.attempt import Attempt, Setting
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ToolCall, ToolSpec
 from kernelwright.records.evaluation import OUTCOMES, Measured
@@ -111,6 +111,10 @@ class EvaluateResult(Record):
     known: int | None = None
     """The attempt whose verdict this is, when the same kernel was tried before."""
     trials_left: int | None = None
+    chosen: dict[str, int] = Field(default_factory=dict)
+    """Values of its tunables with which it was judged: the sweep's winner."""
+    settings: tuple[Setting, ...] = ()
+    """What each setting of the sweep measured; empty where nothing was swept."""
 
     @classmethod
     def of(cls, attempt: Attempt, feedback: Feedback, *, best: int | None, trials_left: int) -> "EvaluateResult":
@@ -129,6 +133,8 @@ class EvaluateResult(Record):
             best=best,
             known=attempt.known,
             trials_left=trials_left,
+            chosen={define.name: define.value for define in attempt.proposal.candidate.defines},
+            settings=attempt.settings,
         )
 
 

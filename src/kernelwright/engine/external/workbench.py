@@ -106,6 +106,8 @@ class _Letter(NamedTuple):
 class Mailbox:
     """Implements `Proposer`: answers a proposal request with the next letter, however long that takes to come."""
 
+    wants_yardstick = True
+
     def __init__(self) -> None:
         self._letters: asyncio.Queue[_Letter] = asyncio.Queue()
         self._taken: _Letter | None = None

@@ -56,6 +56,8 @@ CODE = "parts/reply-code.md"
 class LLM:
     """Writes with language models; stateless, so that a resumed run asks the same."""
 
+    wants_yardstick = True
+
     def __init__(self, variant: str = STANDARD) -> None:
         """Read the prompts of a variant.
 
