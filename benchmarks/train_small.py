@@ -67,7 +67,7 @@ def options() -> argparse.Namespace:
     found.add_argument("--data", type=Path, default=PAIRS)
     found.add_argument("--base", type=Path, help="a checkpoint or a .gguf file instead of a model from scratch")
     found.add_argument("--restore", type=Path, help="go on from what an earlier lease left in its OUT")
-    found.add_argument("--only", nargs="*", help="no other stages than these")
+    found.add_argument("--only", nargs="*", help="no other stages than these, also after failures")
     found.add_argument("--target", default=None)
     found.add_argument("--size", default="24M")
     found.add_argument("--scale", default="group")

@@ -131,7 +131,8 @@ class Bench:
     def stage(self, name: str, stage: Stage) -> None:
         """One stage, or why not."""
         failures = self.book.document.get("failures", {}).get(name, 0)
-        if self.done(name) or (stage.after and not self.done(stage.after)) or failures >= MOST_FAILURES:
+        given_up = failures >= MOST_FAILURES and self.o.only is None
+        if self.done(name) or (stage.after and not self.done(stage.after)) or given_up:
             return
         if self.left < stage.seconds:
             self.say(f"{name}: needs {stage.seconds:.0f} s, and {self.left:.0f} are left")
