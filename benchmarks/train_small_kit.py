@@ -145,7 +145,10 @@ def export(model: Path, out: Path, label: str) -> int:
 
 
 def restore(from_: Path, work: Path) -> str:
-    """Bring back what an earlier lease left in its OUT: figures and weights; returns the label of the weights."""
+    """Bring back what an earlier lease left in its OUT: figures and weights; returns the label of the weights.
+
+    GRPO that was cut goes on from its weights, so these stand where it begins, too.
+    """
     for file in from_.glob("train-*.json"):
         if not (work / file.name).exists():
             shutil.copy(file, work)
@@ -154,8 +157,9 @@ def restore(from_: Path, work: Path) -> str:
         with tarfile.open(fileobj=packed, mode="r:gz") as tar:
             tar.extractall(folder, filter="data")
         label = (Path(folder) / "model" / "label").read_text()
-        if not (work / label / MODEL).exists():
-            shutil.copytree(Path(folder) / "model", work / label / MODEL)
+        for place in dict.fromkeys((label, "sft")):
+            if not (work / place / MODEL).exists():
+                shutil.copytree(Path(folder) / "model", work / place / MODEL)
     return label
 
 
