@@ -96,7 +96,10 @@ class _Module:
                     w.line(f"{tensor.identifier} = {tensor.identifier}.contiguous()")
             with w.block(f"with torch.cuda.device_of({self.first}):"):
                 self._steps(w)
-            w.line(f"return {', '.join(t.identifier for t in self.program.outputs)}")
+                after = self.program.outputs[len(self.program.results) :]
+                for tensor, new in zip(self.program.state, after, strict=True):
+                    w.line(f"{tensor.identifier}.copy_({new.identifier})")
+            w.line(f"return {', '.join(t.identifier for t in self.program.results)}")
         return w.text()
 
     def _steps(self, w: Writer) -> None:
@@ -150,5 +153,6 @@ class _Module:
             w.line(f"alike = all(t.device == {self.first}.device for t in tensors)")
             w.line(f"dtypes = [t.dtype for t in tensors] == [{', '.join(f'torch.{t.dtype}' for t in arguments)}]")
             w.line(f"shapes = [tuple(t.shape) for t in tensors] == {[t.shape for t in arguments]!r}")
-            w.line("return here and alike and shapes and dtypes")
+            dense = ", ".join(f"{t.identifier}.is_contiguous()" for t in self.program.state)
+            w.line(f"return here and alike and shapes and dtypes{f' and all([{dense}])' if dense else ''}")
         return w.text()
