@@ -85,8 +85,7 @@ async def open_card(settled: Settled, evaluator: Evaluator, listener: Listener, 
 
 async def measured_yardstick(task: Task, evaluator: Evaluator, proposer: Proposer) -> Yardstick | None:
     """What kernels are held against, for a proposer that shows it."""
-    wanted = isinstance(proposer, Informed) and proposer.wants_yardstick
-    return await evaluator.yardstick(task) if wanted else None
+    return await evaluator.yardstick(task, proposer.held_against) if isinstance(proposer, Informed) else None
 
 
 def _say_language(settled: Settled, listener: Listener) -> None:

@@ -17,7 +17,7 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
-from kernelwright.records.measure import BuildFacts, Yardstick
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -99,6 +99,7 @@ class TakeYardstick(JobOfTask[Yardstick]):
     """Measure what a task's kernels are held against."""
 
     kind: Literal["yardstick"] = "yardstick"
+    baselines: tuple[BaselineName, ...]
 
 
 class DescribeEnvironment(Job[Environment]):

@@ -33,7 +33,7 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
-from kernelwright.records.measure import BuildFacts, Yardstick
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -92,9 +92,9 @@ class Referee:
         self._same_device(task.target, found.device)
         return found
 
-    async def yardstick(self, task: Task) -> Yardstick:
+    async def yardstick(self, task: Task, names: Sequence[BaselineName]) -> Yardstick:
         """See `Evaluator.yardstick`."""
-        return await self._of_task(task, TakeYardstick(task=task.id))
+        return await self._of_task(task, TakeYardstick(task=task.id, baselines=tuple(names)))
 
     async def environment(self, target: Target | None = None) -> Environment:
         """See `Evaluator.environment`."""

@@ -123,8 +123,8 @@ def _of_task(service: EvaluationService, task: Task, request: Request) -> Record
             return service.build(task, candidate, policy)
         case TakeProfile(candidate=candidate, build=build):
             return service.profile(task, candidate, policy, build)
-        case TakeYardstick():
-            return service.yardstick(task, policy)
+        case TakeYardstick(baselines=names):
+            return service.yardstick(task, policy, names)
         case Replay(candidate=candidate, seeds=seeds):
             return service.replay(task, candidate, policy, seeds)
         case Evaluate(candidate=candidate, effort=effort):

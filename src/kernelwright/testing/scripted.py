@@ -22,7 +22,7 @@ from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.check import Check
 from kernelwright.records.evaluation import OUTCOMES, Evaluation
-from kernelwright.records.measure import BuildFacts, Yardstick
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -150,7 +150,7 @@ class ScriptedEvaluator:
             return sample_evaluation("incorrect")
         return sample_evaluation("verified").model_copy(update={"seeds": tuple(seeds)})
 
-    async def yardstick(self, task: Task) -> Yardstick:
+    async def yardstick(self, task: Task, names: Sequence[BaselineName]) -> Yardstick:
         """What it was given, the same for every task."""
         return self.held_against
 

@@ -28,7 +28,7 @@ from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
-from kernelwright.records.measure import BuildFacts, Yardstick
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import UNTIMED, Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -140,7 +140,7 @@ class EvaluationService:
         trial = Trial(task, lambda: self._session(task, policy), candidate, policy)
         return self.backend(task.target).profile(trial, build)
 
-    def yardstick(self, task: Task, policy: Policy) -> Yardstick:
+    def yardstick(self, task: Task, policy: Policy, names: Sequence[BaselineName]) -> Yardstick:
         """What the task's kernels are held against."""
         backend, policy = self.backend(task.target), tightened(policy, task.source.limits)
 
@@ -150,13 +150,13 @@ class EvaluationService:
             backend.activate(session)
             backend.host.in_use = session
             try:
-                return yardstick(session, backend.clock)
+                return yardstick(session, backend.clock, names)
             finally:
                 backend.host.in_use = None
 
         with backend.host.device_lock:
             if backend.clock is not None:
-                self._note(f"timing {' and '.join(policy.baselines)}, which kernels are held against")
+                self._note(f"timing {' and '.join(names)}, which kernels are held against")
             return self._with_room(backend, measured, task.name, task.id)
 
     def environment(self, target: Target) -> Environment:
