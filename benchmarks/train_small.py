@@ -26,6 +26,10 @@ On one H200, in three calls of the same lease (the third takes what the others l
 
     HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH python benchmarks/train_small.py $OUT --export
 
+Another seed has a working folder and a file of its own; three at a third of the length, for one lease:
+
+    … python benchmarks/train_small.py $OUT --seed 1 --sft-steps 300 --grpo-seconds 140 --only sft before grpo after
+
 The whole of it, tiny, on a CPU:
 
     python benchmarks/train_small.py /tmp/small --dry-run

@@ -13,7 +13,7 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -192,6 +192,11 @@ def figures_of(found: "Sequence[Sequence[Drawn]]") -> dict[str, Any]:
         "distinct": len({one.reply for group in found for one in group}),
         "tasks": {group[0].assignment.task.name: sum(row) for group, row in zip(whole, right, strict=True)},
     }
+
+
+def gained(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:
+    """Differences of the rates that both have, pass@k by its name."""
+    return {k: v["rate"] - before[k]["rate"] for k, v in after.items() if k.startswith("pass@") and k in before}
 
 
 def columns(made: Iterable[Any], names: Sequence[str]) -> dict[str, list[float | None]]:

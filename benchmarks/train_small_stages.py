@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 from provenance import provenance
-from train_small_kit import Book, Every, columns, export, figures_of, hacks, keep_pages, restore, say, waited
+from train_small_kit import Book, Every, columns, export, figures_of, gained, hacks, keep_pages, restore, say, waited
 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
@@ -309,6 +309,8 @@ class Bench:
             found = self.loop.run(self.judged(tasks, [written[a.task.source.source] for a in tasks], judges))
             figures = {**figures_of(found), "not_admitted": len(asked) - len(tasks), "drawn_s": drawn_s}
             self.book.put(**{name: {**figures, "judged_s": time.monotonic() - since - drawn_s}})
+            if name == "after":
+                self.book.put(gained=gained(self.book.document.get("before", {}), figures))
             if "author" not in self.book.document:
                 kernels = [one.candidate for one in self.heldout()]
                 self.book.put(

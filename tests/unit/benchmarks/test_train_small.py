@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 from train_midend import raw_gain, retuned, spread, ungated_gain
-from train_small_kit import PAGES, Book, ended, export, failed, hacks, keep_pages, restore, waited
+from train_small_kit import PAGES, Book, ended, export, failed, gained, hacks, keep_pages, restore, waited
 
 from kernelwright.testing.samples import sample_evaluation, sample_measured
 from kernelwright.train.engine.small import make_small
@@ -90,6 +90,12 @@ def test_the_share_of_waiting_is_of_the_whole_step():
     ]
     assert waited([Progress(step=n, of=3, seconds=0.0, figures=f) for n, f in enumerate(figures)]) == 0.25
     assert waited([]) is None
+
+
+def test_what_was_gained_is_told_where_both_were_measured():
+    before = {"pass@1": {"rate": 0.25}, "pass@8": {"rate": 0.5}, "parsed": 3}
+    assert gained(before, {"pass@1": {"rate": 0.75}, "parsed": 5}) == {"pass@1": 0.5}
+    assert gained({}, before) == {}
 
 
 def test_hacks_are_modules_that_take_the_task_s_arguments():
