@@ -115,7 +115,7 @@ class Bench:
     def run(self) -> int:
         """Every stage that is not done, whose predecessor is, and for which there is time."""
         self.data()
-        if self.o.only is None and not self.done("sft"):
+        if not self.done("sft") and (self.o.only is None or "sft" in self.o.only):
             self.probe()
         for name, stage in self.stages().items():
             if self.o.only is None or name in self.o.only:
