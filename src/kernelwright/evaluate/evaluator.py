@@ -10,7 +10,7 @@ from typing import Protocol
 from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
-from kernelwright.records.measure import BuildFacts
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -67,6 +67,14 @@ class Evaluator(Protocol):
 
         Raises:
             RefereeError: the referee broke; nothing is known of the candidate.
+        """
+        ...
+
+    async def yardstick(self, task: Task, names: Sequence[BaselineName]) -> Yardstick:
+        """What kernels of an admitted task are held against; of these baselines what the policy has and can be timed here.
+
+        Raises:
+            RefereeError: the referee broke.
         """
         ...
 

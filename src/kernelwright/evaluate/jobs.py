@@ -17,7 +17,7 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
-from kernelwright.records.measure import BuildFacts
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -30,11 +30,16 @@ class Job(Record, Generic[A]):
     """What is to be done; `A` is what it results in."""
 
 
-class JobOfCandidate(Job[A], Generic[A]):
-    """What is to be done with a candidate."""
+class JobOfTask(Job[A], Generic[A]):
+    """What is to be done with a task that was admitted."""
 
     task: str
     """The task's id."""
+
+
+class JobOfCandidate(JobOfTask[A], Generic[A]):
+    """What is to be done with a candidate."""
+
     candidate: Candidate
 
 
@@ -90,6 +95,13 @@ class TakeProfile(JobOfCandidate[Profile]):
     """What its compiler said when it was judged."""
 
 
+class TakeYardstick(JobOfTask[Yardstick]):
+    """Measure what a task's kernels are held against."""
+
+    kind: Literal["yardstick"] = "yardstick"
+    baselines: tuple[BaselineName, ...]
+
+
 class DescribeEnvironment(Job[Environment]):
     """Tell the device, the versions and the sandbox in force."""
 
@@ -104,7 +116,7 @@ class Identify(Job[Likeness]):
     target: Target
 
 
-AnyJob = Admit | Examine | Evaluate | Build | Replay | TakeProfile | DescribeEnvironment | Identify
+AnyJob = Admit | Examine | Evaluate | Build | Replay | TakeProfile | TakeYardstick | DescribeEnvironment | Identify
 
 
 class Request(Record):

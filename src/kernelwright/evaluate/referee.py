@@ -19,10 +19,11 @@ from kernelwright.evaluate.jobs import (
     Failed,
     Identify,
     Job,
-    JobOfCandidate,
+    JobOfTask,
     Replay,
     Request,
     TakeProfile,
+    TakeYardstick,
     UnknownTask,
     read_answer,
 )
@@ -32,7 +33,7 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
-from kernelwright.records.measure import BuildFacts
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -91,6 +92,10 @@ class Referee:
         self._same_device(task.target, found.device)
         return found
 
+    async def yardstick(self, task: Task, names: Sequence[BaselineName]) -> Yardstick:
+        """See `Evaluator.yardstick`."""
+        return await self._of_task(task, TakeYardstick(task=task.id, baselines=tuple(names)))
+
     async def environment(self, target: Target | None = None) -> Environment:
         """See `Evaluator.environment`."""
         where = target or self._target
@@ -103,7 +108,7 @@ class Referee:
         for executor in self._executors.values():
             await executor.close()
 
-    async def _of_task(self, task: Task, job: JobOfCandidate[A]) -> A:
+    async def _of_task(self, task: Task, job: JobOfTask[A]) -> A:
         return await self._ask(task.target, _affinity(task.source, task.target), job, task)
 
     async def _ask(self, target: Target, affinity: str, job: Job[A], task: Task | None = None) -> A:

@@ -22,7 +22,7 @@ from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.check import Check
 from kernelwright.records.evaluation import OUTCOMES, Evaluation
-from kernelwright.records.measure import BuildFacts
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -105,6 +105,8 @@ class ScriptedEvaluator:
     calls: list[str] = field(default_factory=list)
     """Ids of the candidates that were really evaluated, in order."""
     closed: bool = False
+    held_against: Yardstick = field(default_factory=Yardstick)
+    """Figures of no baseline unless some are given."""
 
     async def admit(self, source: TaskSource, target: Target) -> Task:
         """The sample task; a source that says `raise` cannot be admitted."""
@@ -147,6 +149,10 @@ class ScriptedEvaluator:
         if source_quality(candidate) in self.refuted:
             return sample_evaluation("incorrect")
         return sample_evaluation("verified").model_copy(update={"seeds": tuple(seeds)})
+
+    async def yardstick(self, task: Task, names: Sequence[BaselineName]) -> Yardstick:
+        """What it was given, the same for every task."""
+        return self.held_against
 
     async def environment(self, target: Target | None = None) -> Environment:
         """A machine that does not exist."""
