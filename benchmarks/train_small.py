@@ -32,21 +32,14 @@ The whole of it, tiny, on a CPU:
 """
 
 import argparse
-import json
 import os
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from train_small_kit import Book, say
+from train_small_kit import supervise
 
 PAIRS = Path(__file__).parent / "results" / "train-pairs.jsonl.xz"
-LEAST_S = 40.0
-"""Nothing is begun with less."""
-GRACE_S = 20.0
 DRY = {
     "target": "sm_90", "size": "1M", "vocabulary": 2048, "pairs": 40, "revalidate": 1, "sft_steps": 2,
     "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "groups": 1,
@@ -63,34 +56,7 @@ def main() -> int:
         from train_small_stages import Bench  # noqa: PLC0415  loads torch, which this process can do without
 
         return Bench(asked).run()
-    since = time.monotonic()
-    end = since + asked.seconds
-    while (left := end - time.monotonic()) > LEAST_S:
-        command = [sys.executable, __file__, *sys.argv[1:], "--child", f"--seconds={left}"]
-        status = ended(subprocess.Popen(command, start_new_session=True), left + GRACE_S)
-        if status == 0:
-            return 0
-        told = failed(asked.work, asked.out)
-        say(since, f"stage {told} ended with status {status}")
-    return 1
-
-
-def ended(child: "subprocess.Popen[bytes]", seconds: float) -> int:
-    """The status of a process that has so long; it is killed with what it started."""
-    try:
-        return child.wait(seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        return child.wait()
-
-
-def failed(work: Path, out: Path) -> str:
-    """Count a failure of the stage that was running, in the figures' file; returns its name."""
-    for file in work.glob("train-small-*.json"):
-        running = str(json.loads(file.read_text()).get("running", "start"))
-        Book(out, work, file.name).count("failures", running)
-        return running
-    return "start"
+    return supervise(__file__, asked, "train-small")
 
 
 def options() -> argparse.Namespace:
@@ -101,7 +67,7 @@ def options() -> argparse.Namespace:
     found.add_argument("--data", type=Path, default=PAIRS)
     found.add_argument("--base", type=Path, help="a checkpoint or a .gguf file instead of a model from scratch")
     found.add_argument("--restore", type=Path, help="go on from what an earlier lease left in its OUT")
-    found.add_argument("--only", nargs="*", help="no other stages than these")
+    found.add_argument("--only", nargs="*", help="no other stages than these, also after failures")
     found.add_argument("--target", default=None)
     found.add_argument("--size", default="24M")
     found.add_argument("--scale", default="group")

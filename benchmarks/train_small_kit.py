@@ -1,10 +1,14 @@
 """What the stages of train_small.py share: the figures' file, weights in parts, figures of replies, and known hacks."""
 
+import argparse
 import gzip
 import io
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -23,6 +27,10 @@ PART = 15 << 20
 """Bytes of one part of the weights."""
 MOST_PARTS = 5
 PAGES = "pages.tar.gz"
+LEAST_S = 40.0
+"""Nothing is begun with less."""
+GRACE_S = 20.0
+"""What a call may take beyond its time before it is killed."""
 
 
 class Book:
@@ -60,6 +68,46 @@ class Every:
         if time.monotonic() - self._last >= self._seconds:
             self._last = time.monotonic()
             self._heard(what)
+
+
+# The process that stays.
+
+
+def supervise(script: str, asked: argparse.Namespace, name: str) -> int:
+    """Run the stages in a process of their own (`--child`), again after a failure, until the time is over.
+
+    Args:
+        script: The program.
+        asked: Its command line, with `work`, `out` and `seconds`.
+        name: What the file with its figures begins with.
+    """
+    since = time.monotonic()
+    end = since + asked.seconds
+    while (left := end - time.monotonic()) > LEAST_S:
+        command = [sys.executable, script, *sys.argv[1:], "--child", f"--seconds={left}"]
+        status = ended(subprocess.Popen(command, start_new_session=True), left + GRACE_S)
+        if status == 0:
+            return 0
+        say(since, f"stage {failed(asked.work, asked.out, name)} ended with status {status}")
+    return 1
+
+
+def ended(child: "subprocess.Popen[bytes]", seconds: float) -> int:
+    """The status of a process that has so long; it is killed with what it started."""
+    try:
+        return child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        return child.wait()
+
+
+def failed(work: Path, out: Path, name: str) -> str:
+    """Count a failure of the stage that was running, in the figures' file; returns the stage."""
+    for file in work.glob(f"{name}-*.json"):
+        running = str(json.loads(file.read_text()).get("running", "start"))
+        Book(out, work, file.name).count("failures", running)
+        return running
+    return "start"
 
 
 # What goes back.

@@ -77,6 +77,8 @@ class Stage(NamedTuple):
 class Bench:
     """One process's part of a call."""
 
+    NAME = "train-small"
+
     def __init__(self, options: argparse.Namespace) -> None:
         os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(3, OPEN_TASKS // options.workers)))
         self.o, self.began = options, time.monotonic()
@@ -86,7 +88,7 @@ class Bench:
             self.say(f"brought back: {restore(options.restore, self.work)}")
         self.target = resolve_target(options.target)
         self.machine = asyncio.run(_machine(self.target))
-        self.book = Book(self.out, self.work, f"train-small-{_slug(self.machine.device.name)}{self._seed()}.json")
+        self.book = Book(self.out, self.work, f"{self.NAME}-{_slug(self.machine.device.name)}{self._seed()}.json")
         told = {k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
         self.book.put(**provenance(self.machine), options=told)
         self.samples: list[Sample] = []
@@ -129,7 +131,8 @@ class Bench:
     def stage(self, name: str, stage: Stage) -> None:
         """One stage, or why not."""
         failures = self.book.document.get("failures", {}).get(name, 0)
-        if self.done(name) or (stage.after and not self.done(stage.after)) or failures >= MOST_FAILURES:
+        given_up = failures >= MOST_FAILURES and self.o.only is None
+        if self.done(name) or (stage.after and not self.done(stage.after)) or given_up:
             return
         if self.left < stage.seconds:
             self.say(f"{name}: needs {stage.seconds:.0f} s, and {self.left:.0f} are left")

@@ -10,8 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
-import train_small
-from train_small_kit import PAGES, Book, export, hacks, keep_pages, restore, waited
+from train_small_kit import PAGES, Book, ended, export, failed, hacks, keep_pages, restore, waited
 
 from kernelwright.train.engine.small import make_small
 from kernelwright.train.recipe import Progress
@@ -41,17 +40,17 @@ def test_figures_are_in_both_places_after_every_change(tmp_path):
 
 
 def test_a_failure_is_charged_to_the_stage_that_was_running(tmp_path):
-    assert train_small.failed(tmp_path, tmp_path) == "start"
+    assert failed(tmp_path, tmp_path, "train-small") == "start"
     book = Book(tmp_path / "out", tmp_path, "train-small-x.json")
     book.put(running="grpo", done=["sft"])
-    assert [train_small.failed(tmp_path, tmp_path / "out") for _ in range(2)] == ["grpo", "grpo"]
+    assert [failed(tmp_path, tmp_path / "out", "train-small") for _ in range(2)] == ["grpo", "grpo"]
     again = Book(tmp_path / "out", tmp_path, "train-small-x.json").document
     assert again == {"running": "grpo", "done": ["sft"], "failures": {"grpo": 2}}
 
 
 def test_a_process_that_outlasts_its_time_is_killed():
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
-    assert train_small.ended(child, 0.1) == -9
+    assert ended(child, 0.1) == -9
 
 
 def test_weights_come_back_in_parts_with_their_figures(tmp_path, monkeypatch):
