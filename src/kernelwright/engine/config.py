@@ -17,10 +17,11 @@ from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.pages import page
+from kernelwright.propose.team import TOGETHER
 from kernelwright.records.base import Record
 from kernelwright.records.names import KindName, LanguageName
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import TaskLimits
+from kernelwright.records.task import Target, TaskLimits
 from kernelwright.reward.table import is_reward, reward_names
 from kernelwright.search.table import DEFAULT, AnyStrategy
 
@@ -29,8 +30,12 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
-AUTHOR, LLM = "author", "llm"
-"""The built-in proposer, which asks no model, and the one that asks models for kernels."""
+AUTHOR, INDUCTOR, LLM = "author", "inductor", "llm"
+"""The built-in proposer, what `torch.compile` writes, and the one that asks models for kernels."""
+COLLEAGUES = f"{AUTHOR}{TOGETHER}{INDUCTOR}"
+"""Who writes where nobody is named and each can have its turn (`colleagues`)."""
+FEWEST = 4
+"""Proposals of which one is worth spending on what `torch.compile` writes."""
 
 
 class Autotune(Record):
@@ -60,8 +65,8 @@ class RunConfig(Record):
     """Call time that is good enough; strategies that can will stop there."""
     in_flight: int = Field(default=2, ge=1)
     """Proposal requests worked on at once. Part of the search: another value is another sequence of proposals."""
-    proposer: str = AUTHOR
-    """`author`, or `llm`; `llm:NAME` for another variant of the prompts."""
+    proposer: str = COLLEAGUES
+    """`author`, `inductor`, `llm` or several of them with `+` between; `llm:NAME` for another variant of the prompts."""
     models: dict[str, ModelConfig] = Field(default_factory=dict)
     """Which model serves which role; `default` serves those that are not named."""
     language: LanguageName | None = None
@@ -143,10 +148,21 @@ def _said(fault: "ErrorDetails") -> str:
 def wished(config: RunConfig, limits: TaskLimits, kind: KindName) -> RunConfig:
     """The configuration with the task's goal, and the strategy's own writer and language, where nobody gave another one."""
     wanted = config.target_us if config.target_us is not None else limits.target_us
-    written = config.strategy.proposer if config.proposer == AUTHOR else ""
+    written = config.strategy.proposer if config.proposer in (AUTHOR, COLLEAGUES) else ""
     proposer = written or config.proposer
     usual = config.strategy.languages.get(kind) if proposer.partition(":")[0] == LLM else None
     return config.model_copy(update={"target_us": wanted, "proposer": proposer, "language": config.language or usual})
+
+
+def colleagues(config: RunConfig, target: Target) -> RunConfig:
+    """The author alone where nobody else was named and `torch.compile` is no colleague.
+
+    It is one where kernels are timed against it, and where the budget has room for its turn.
+    """
+    told = "compile" in config.policy.baselines and config.budget.proposals >= FEWEST
+    if config.proposer != COLLEAGUES or (target.present and told):
+        return config
+    return config.model_copy(update={"proposer": AUTHOR})
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:

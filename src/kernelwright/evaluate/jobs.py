@@ -17,6 +17,7 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
@@ -90,6 +91,15 @@ class TakeProfile(JobOfCandidate[Profile]):
     """What its compiler said when it was judged."""
 
 
+class Lower(Job[Lowering]):
+    """Have PyTorch's compiler write a task."""
+
+    kind: Literal["lower"] = "lower"
+    source: TaskSource
+    target: Target
+    options: Options
+
+
 class DescribeEnvironment(Job[Environment]):
     """Tell the device, the versions and the sandbox in force."""
 
@@ -104,7 +114,7 @@ class Identify(Job[Likeness]):
     target: Target
 
 
-AnyJob = Admit | Examine | Evaluate | Build | Replay | TakeProfile | DescribeEnvironment | Identify
+AnyJob = Admit | Examine | Evaluate | Build | Replay | TakeProfile | Lower | DescribeEnvironment | Identify
 
 
 class Request(Record):

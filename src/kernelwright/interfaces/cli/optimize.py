@@ -26,8 +26,12 @@ Task = Annotated[
 ]
 TargetName = Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")]
 Strategy = Annotated[str | None, _option("How to search: {strategies}. A variant follows a colon: tritongym:agent.")]
-Proposer = Annotated[
-    str | None, _option("Who writes the kernels: author, llm or llm:VARIANT. Default: llm with --model, else author.")
+Proposers = Annotated[
+    str | None,
+    _option(
+        "Who writes the kernels, with commas between: author, inductor (what torch.compile writes), llm or llm:VARIANT. "
+        "Default: llm with --model, else author,inductor."
+    ),
 ]
 Models = Annotated[
     list[str] | None,
@@ -83,7 +87,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     task: Task,
     target: TargetName = None,
     strategy: Strategy = None,
-    proposer: Proposer = None,
+    proposers: Proposers = None,
     model: Models = None,
     effort: Thinking = None,
     predictor: Ranking = None,
@@ -113,7 +117,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
 
     flags: dict[str, JsonValue] = {
         "strategy": dict(api.spelled(strategy)) if strategy else None,
-        "proposer": proposer or ("llm" if model else None),
+        "proposer": proposers.replace(",", "+") if proposers else "llm" if model else None,
         "models": _models(model, effort),
         "language": language,
         "predictor": {"experience": None if predictor == "online" else predictor} if predictor else None,
