@@ -96,9 +96,12 @@ def planned(source: TaskSource, target: Target, *, real: bool = False) -> Task:
     changes = {*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()}
     changes |= _written_in_place(graph, model)
     parameters = tuple(_spec(n, t) for n, t in model.state_dict().items())
+    state = tuple(p for p in parameters if p.name in changes)
+    results = [_spec(f"out{n}", t) for n, t in enumerate(outputs)]
     workload = Workload(
-        inputs=tuple(specs), parameters=parameters, changes=tuple(sorted(changes)), tree=tree,
-        outputs=tuple(_spec(f"out{n}", t) for n, t in enumerate(outputs)),
+        inputs=tuple(specs), parameters=parameters, tree=tree, state=tuple(p.name for p in state),
+        changes=(*(p.name for p in state), *sorted(changes - {p.name for p in parameters})),
+        outputs=(*results, *(p.model_copy(update={"name": f"{p.name}.after"}) for p in state)),
     )  # fmt: skip
     return Task(source=source, target=target, workload=workload, graph=graph)
 

@@ -22,7 +22,7 @@ from warm_referee import WarmReferee
 
 FOLDER = Path(__file__).parent
 CPU = Target(kind="cpu", arch="native", present=True)
-QUICK = ("gelu.py", "param.py", "recurrence.py", "bf16_mean.py", "level.py")
+QUICK = ("gelu.py", "param.py", "recurrence.py", "bf16_mean.py", "level.py", "row_gains.py")
 """Tasks whose kernels are judged in every run. Among them are cheats of each end, by what they do to the clock, the process,
 the parameters, the samples and the precision; the inputs of the others are large, and their judgement takes long."""
 LONG = ("insider/level_by_address",)

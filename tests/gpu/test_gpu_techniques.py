@@ -1,8 +1,11 @@
-"""Every technique's example for a GPU, at the sizes that fill one: both kernels are right and timed."""
+"""Every technique's example for a GPU, at the sizes that fill one: both kernels are right and timed. So are few-shot pairs."""
 
 import pytest
 
+from kernelwright.knowledge.few_shot import CARDS as OF_CARDS
+from kernelwright.knowledge.few_shot import pairs
 from kernelwright.knowledge.library import exemplified
+from kernelwright.languages import language
 from kernelwright.records.policy import Policy
 from kernelwright.tasks.kernel_file import parse_kernel
 from kernelwright.tasks.table import read_task
@@ -29,3 +32,17 @@ def test_both_kernels_are_right_at_the_sizes_that_count(gpu, card, tmp_path):
         speedups.append(found.timing.against("eager").speedup.median)
     if card.name in LARGE:
         assert speedups[1] > 1.2 * speedups[0]
+
+
+PAIRS = [pair for pair in pairs() if pair.language != "cpp" and (pair.shape, pair.language) not in OF_CARDS]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.shape}-{pair.language}")
+def test_the_kernel_of_a_few_shot_pair_is_right(gpu, pair, tmp_path):
+    file = tmp_path / "module.py"
+    file.write_text(pair.module)
+    gpu.referee.policy = POLICY
+    task = gpu.wait(gpu.referee.admit(read_task(file), gpu.target))
+    kernel = next(parse_kernel(pair.kernel, language(pair.language).suffix).points())
+    found = gpu.wait(gpu.referee.evaluate(task, kernel))
+    assert found.outcome == "measured", found

@@ -17,6 +17,7 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from kernelwright.store.receipt_file import read_receipt
 from kernelwright.store.run import RunStore
+from lanes import sampled
 
 TASK = """import subprocess
 
@@ -58,7 +59,7 @@ final_blocks = 4
 [remeasurement]
 keep_slower = true
 """
-"""For what is not about times: one run below has everything that a server does by default."""
+"""For what is not about times: one run of the matrix has everything that a server does by default."""
 WRITTEN = """[remeasurement]
 keep_slower = true
 """
@@ -137,7 +138,14 @@ def elsewhere(tmp_path):
     return place
 
 
-def test_an_agent_works_from_a_task_to_a_receipt(folder):
+@pytest.mark.parametrize(
+    ("config", "baselines"),
+    sampled(
+        [("brief.toml", {"eager"}), ("written.toml", {"eager", "compile"})],
+        lambda config, baselines: config == "brief.toml",
+    ),
+)
+def test_an_agent_works_from_a_task_to_a_receipt(folder, config, baselines):
     async def scene(agent):
         tools = {tool.name for tool in (await agent.client.list_tools()).tools}
         loaded = await agent.call("load_task", path="relu.py", trials=5)
@@ -151,7 +159,7 @@ def test_an_agent_works_from_a_task_to_a_receipt(folder):
         cards = await agent.call("search_techniques", query="reduction vectorise threads")
         return tools, loaded, judged, profile, cards, await agent.call("submit"), agent.told
 
-    tools, loaded, judged, profile, cards, ended, told = play(folder, scene, "--config", "written.toml")
+    tools, loaded, judged, profile, cards, ended, told = play(folder, scene, "--config", config)
     looks = {"compile_kernel", "verify_kernel", "profile_kernel", "search_techniques", "status"}
     assert tools == {"load_task", "check_kernel", "submit"} | looks
     assert loaded["signature"].startswith('extern "C" void kernel(\n    const float* in0,  // x: float32[256, 1024]')
@@ -159,7 +167,7 @@ def test_an_agent_works_from_a_task_to_a_receipt(folder):
     assert "expected" in judged[0]["words"]
     assert "z" in judged[1]["words"]
     assert (judged[3]["ok"], judged[3]["best"], judged[3]["trials_left"]) == (True, 3, 1)
-    assert {one["baseline"] for one in judged[3]["versus"]} == {"eager", "compile"}
+    assert {one["baseline"] for one in judged[3]["versus"]} == baselines
     assert profile["words"]
     assert "cards" in cards
     assert (ended["attempt"], ended["final"]) == (3, True)

@@ -1,6 +1,7 @@
 """Real candidates on a real Ray cluster of two nodes, while a worker, an actor and a node are killed.
 
-Each candidate is judged once as far as its judge can tell, and as it would be on one machine: what crashes is crashed.
+Each candidate is judged once as far as its judge can tell, and as it would be on one machine: what crashes is crashed. With
+jobs that cost nothing, the same kills are in every run (test_ray_cluster).
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import os
 import signal
 from collections import Counter
 
+import pytest
 from ray_cluster import gone, workers
 from relu_task import RELU
 
@@ -45,6 +47,7 @@ def parent(pid):
         return int(stat.read().rpartition(")")[2].split()[1])
 
 
+@pytest.mark.matrix
 def test_every_candidate_is_judged_whatever_is_killed_meanwhile(nodes, tmp_path, monkeypatch):
     monkeypatch.setattr(pool, "SURVEY_S", 0.3)
     (tmp_path / "relu.py").write_text(RELU)

@@ -4,6 +4,7 @@ import pytest
 
 from kernelwright import api
 from kernelwright.errors import TaskError
+from kernelwright.records.policy import Policy
 
 REFERENCE = """
 import torch
@@ -48,7 +49,8 @@ def check(tmp_path, warm_referee):
         task, file = tmp_path / "task.toml", tmp_path / f"kernel{suffix}"
         task.write_text(f'description = "{words}"\nreference = """{REFERENCE}"""\n[limits]\n{limits}')
         file.write_text(kernel)
-        return api.check(api.CheckRequest(task, file, target, effort="search"), warm_referee.suppliers())
+        request = api.CheckRequest(task, file, target, effort="search", policy=Policy(baselines=("eager",)))
+        return api.check(request, warm_referee.suppliers())
 
     return check
 

@@ -15,8 +15,9 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.languages import language, names_for
-from kernelwright.propose.proposer import Proposer, Selective
+from kernelwright.propose.proposer import Informed, Proposer, Selective
 from kernelwright.propose.team import TOGETHER
+from kernelwright.records.measure import Yardstick
 from kernelwright.records.run import Environment, RunCard
 from kernelwright.records.task import Target, Task, TaskSource
 from kernelwright.tasks.table import read_task
@@ -82,7 +83,13 @@ async def open_card(settled: Settled, evaluator: Evaluator, listener: Listener, 
     task = await evaluator.admit(settled.source, settled.target)
     if isinstance(proposer, Selective):
         proposer.refuse(task, settled.config.language)
-    return new_card(task, await evaluator.environment(), settled.config)
+    here = await evaluator.environment()
+    return new_card(task, here, settled.config, await measured_yardstick(task, evaluator, proposer))
+
+
+async def measured_yardstick(task: Task, evaluator: Evaluator, proposer: Proposer) -> Yardstick | None:
+    """What kernels are held against, for a proposer that shows it."""
+    return await evaluator.yardstick(task, proposer.held_against) if isinstance(proposer, Informed) else None
 
 
 def _say_language(settled: Settled, listener: Listener) -> None:
@@ -110,7 +117,7 @@ async def readmit(card: RunCard, evaluator: Evaluator, listener: Listener) -> No
     must_fit(card, task, await evaluator.environment())
 
 
-def new_card(task: Task, environment: Environment, config: RunConfig) -> RunCard:
+def new_card(task: Task, environment: Environment, config: RunConfig, yardstick: Yardstick | None = None) -> RunCard:
     """The card of a run that begins now. Its id sorts by time and names the task."""
     now = datetime.now(UTC)
     return RunCard(
@@ -119,6 +126,7 @@ def new_card(task: Task, environment: Environment, config: RunConfig) -> RunCard
         task=task,
         environment=environment,
         config=config.model_copy(update={"graph_id": graph_id(config)}).model_dump(mode="json"),
+        yardstick=yardstick,
     )
 
 

@@ -21,11 +21,12 @@ from kernelwright.engine.journal import Journal
 from kernelwright.engine.predictor import Build, Predictor, rank, told
 from kernelwright.feedback.describe import describe
 from kernelwright.propose.gateway import BareGateway
-from kernelwright.propose.proposer import Brief, Proposer, RunFacts, Yardstick
+from kernelwright.propose.proposer import Brief, Proposer, RunFacts
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, busy_load, is_blurred
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Measured, Refused, is_right, merit
 from kernelwright.records.feedback import Feedback
+from kernelwright.records.measure import BaselineName, Yardstick
 from kernelwright.records.run import Environment, Message, unbooked
 from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
@@ -48,6 +49,8 @@ class Aids:
     """What the predictor is told of the compiler's facts; None: nothing."""
     gateway_parts: Callable[[Sequence[Attempt]], GatewayParts] | None = None
     """Where models and tools are asked; it is given the run's attempts, as they grow."""
+    yardstick: Yardstick | None = None
+    """What kernels are held against, as the run's card has it; None: it was not measured before the run."""
 
 
 class Progress:
@@ -85,10 +88,10 @@ class Progress:
         brief = make_brief(self._task, proposal_request, self.config.seed, self.attempts, self._feedback)
         gateway = RunGateway(self._parts, proposal_request.number) if self._parts else BareGateway()
         facts = run_facts(self.config, self.ledger.spent.proposals, self.best)
-        facts = replace(facts, yardstick=yardstick(self.attempts))
+        facts = replace(facts, yardstick=completed(self._aids.yardstick, yardstick(self.attempts)))
         environment = self._aids.environment
         brief = replace(brief, language=self.config.language, gateway=gateway, run=facts, environment=environment)
-        return withhold(brief) if self.config.withhold_feedback else brief
+        return withhold(brief, self._aids.yardstick) if self.config.withhold_feedback else brief
 
     async def proposals(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:
         """The answer to a proposal request: the recorded one, or the proposer's, journaled.
@@ -238,11 +241,22 @@ def yardstick(attempts: Sequence[Attempt]) -> Yardstick | None:
     if found is None:
         return None
     latency = found.timing.latency_us
-    times: dict[str, float] = {
+    times: dict[BaselineName, float] = {
         v.baseline: latency * v.speedup.median for v in found.timing.versus if not v.speedup.blurred
     }
     strictest = min(found.accuracy.cases, key=lambda case: case.allowed, default=None)
     return Yardstick(times_us=times, strictest=strictest, floor_us=found.roofline.floor_us)
+
+
+def completed(known: Yardstick | None, later: Yardstick | None) -> Yardstick | None:
+    """What was measured before the run, so that every prompt tells the same; what it lacks, from the first timed kernel."""
+    if known is None or later is None:
+        return known or later
+    return Yardstick(
+        times_us={**later.times_us, **known.times_us},
+        floor_us=later.floor_us if known.floor_us is None else known.floor_us,
+        strictest=known.strictest or later.strictest,
+    )
 
 
 def request_seed(seed: int, proposal_request: int) -> int:
@@ -250,8 +264,8 @@ def request_seed(seed: int, proposal_request: int) -> int:
     return int(identity("seed", {"run": seed, "expansion": proposal_request}), 16)
 
 
-def withhold(brief: Brief) -> Brief:
-    """The same brief without a trace of how the parents fared."""
+def withhold(brief: Brief, known: Yardstick | None = None) -> Brief:
+    """The same brief without a trace of how the parents fared; `known` was measured before there was any."""
     parents = brief.parents[:1]
     proposal_request = brief.proposal_request.model_copy(
         update={
@@ -264,7 +278,7 @@ def withhold(brief: Brief) -> Brief:
         }
     )
     blank = tuple(_blank(parent) for parent in parents)
-    run = replace(brief.run, best=None, yardstick=None)
+    run = replace(brief.run, best=None, yardstick=known)
     return replace(brief, proposal_request=proposal_request, parents=blank, feedback=(), run=run)
 
 

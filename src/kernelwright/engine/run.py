@@ -80,7 +80,11 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
     )
     router = parts.router or ModelRouter({}, make_model)
     aids = Aids(
-        environment, parts.predictor, _builder(task, config, parts), _parts(task, config, parts, router, journal)
+        environment,
+        parts.predictor,
+        _builder(task, config, parts),
+        _parts(task, config, parts, router, journal),
+        store.card.yardstick,
     )
     progress = Progress(task, config, journal, aids)
     strategy = fresh_strategy(store, config)

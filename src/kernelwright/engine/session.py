@@ -12,7 +12,15 @@ from kernelwright.engine.config import RunConfig, colleagues, wished
 from kernelwright.engine.events import Phase, Started, Warned
 from kernelwright.engine.gateway.meter import forecast
 from kernelwright.engine.gateway.router import open_router
-from kernelwright.engine.opening import config_of, must_fit, new_card, open_card, readmit, settle
+from kernelwright.engine.opening import (
+    config_of,
+    measured_yardstick,
+    must_fit,
+    new_card,
+    open_card,
+    readmit,
+    settle,
+)
 from kernelwright.engine.receipts.claims import reissue, winner
 from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, create_run, run
@@ -94,13 +102,14 @@ async def play_in(
     """
     here = await evaluator.environment(task.target)
     config = colleagues(wished(config, task.source.limits, task.target.kind), task.target)
-    if (folder / FILE).is_file():
-        store = RunStore.open(folder, writing=True)
-    else:
-        store = RunStore.create(folder, new_card(task, here, config))
-    with closing(store):
-        must_fit(store.card, task, here)
-        async with _assembled(config, evaluator, suppliers) as parts:
+    async with _assembled(config, evaluator, suppliers) as parts:
+        if (folder / FILE).is_file():
+            store = RunStore.open(folder, writing=True)
+        else:
+            held_against = await measured_yardstick(task, evaluator, parts.proposer)
+            store = RunStore.create(folder, new_card(task, here, config, held_against))
+        with closing(store):
+            must_fit(store.card, task, here)
             return await play(store, config, parts, suppliers)
 
 

@@ -18,7 +18,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.lowering import Lowering, Options
-from kernelwright.records.measure import BuildFacts
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -31,11 +31,16 @@ class Job(Record, Generic[A]):
     """What is to be done; `A` is what it results in."""
 
 
-class JobOfCandidate(Job[A], Generic[A]):
-    """What is to be done with a candidate."""
+class JobOfTask(Job[A], Generic[A]):
+    """What is to be done with a task that was admitted."""
 
     task: str
     """The task's id."""
+
+
+class JobOfCandidate(JobOfTask[A], Generic[A]):
+    """What is to be done with a candidate."""
+
     candidate: Candidate
 
 
@@ -100,6 +105,13 @@ class Lower(Job[Lowering]):
     options: Options
 
 
+class TakeYardstick(JobOfTask[Yardstick]):
+    """Measure what a task's kernels are held against."""
+
+    kind: Literal["yardstick"] = "yardstick"
+    baselines: tuple[BaselineName, ...]
+
+
 class DescribeEnvironment(Job[Environment]):
     """Tell the device, the versions and the sandbox in force."""
 
@@ -114,7 +126,9 @@ class Identify(Job[Likeness]):
     target: Target
 
 
-AnyJob = Admit | Examine | Evaluate | Build | Replay | TakeProfile | Lower | DescribeEnvironment | Identify
+AnyJob = (
+    Admit | Examine | Evaluate | Build | Replay | TakeProfile | TakeYardstick | Lower | DescribeEnvironment | Identify
+)
 
 
 class Request(Record):

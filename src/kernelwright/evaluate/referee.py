@@ -19,11 +19,12 @@ from kernelwright.evaluate.jobs import (
     Failed,
     Identify,
     Job,
-    JobOfCandidate,
+    JobOfTask,
     Lower,
     Replay,
     Request,
     TakeProfile,
+    TakeYardstick,
     UnknownTask,
     read_answer,
 )
@@ -34,7 +35,7 @@ from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.lowering import Lowering, Options
-from kernelwright.records.measure import BuildFacts
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -98,6 +99,10 @@ class Referee:
         job = Lower(source=task.source, target=task.target, options=options)
         return await self._ask(task.target, _affinity(task.source, task.target), job)
 
+    async def yardstick(self, task: Task, names: Sequence[BaselineName]) -> Yardstick:
+        """See `Evaluator.yardstick`."""
+        return await self._of_task(task, TakeYardstick(task=task.id, baselines=tuple(names)))
+
     async def environment(self, target: Target | None = None) -> Environment:
         """See `Evaluator.environment`."""
         where = target or self._target
@@ -110,7 +115,7 @@ class Referee:
         for executor in self._executors.values():
             await executor.close()
 
-    async def _of_task(self, task: Task, job: JobOfCandidate[A]) -> A:
+    async def _of_task(self, task: Task, job: JobOfTask[A]) -> A:
         return await self._ask(task.target, _affinity(task.source, task.target), job, task)
 
     async def _ask(self, target: Target, affinity: str, job: Job[A], task: Task | None = None) -> A:

@@ -26,6 +26,7 @@ from kernelwright.evaluate.jobs import (
     Replay,
     Request,
     TakeProfile,
+    TakeYardstick,
     UnknownTask,
     read_request,
 )
@@ -113,18 +114,20 @@ def _do(service: EvaluationService, tasks: KnownTasks, request: Request) -> Reco
             return service.environment(target)
         case Identify(target=target):
             return _likeness(service, target)
-        case of_candidate:
-            task = tasks.of(request, of_candidate.task)
-            return UnknownTask() if task is None else _of_candidate(service, task, request)
+        case of_task:
+            task = tasks.of(request, of_task.task)
+            return UnknownTask() if task is None else _of_task(service, task, request)
 
 
-def _of_candidate(service: EvaluationService, task: Task, request: Request) -> Record:
+def _of_task(service: EvaluationService, task: Task, request: Request) -> Record:
     policy = request.policy
     match request.job:
         case Build(candidate=candidate):
             return service.build(task, candidate, policy)
         case TakeProfile(candidate=candidate, build=build):
             return service.profile(task, candidate, policy, build)
+        case TakeYardstick(baselines=names):
+            return service.yardstick(task, policy, names)
         case Replay(candidate=candidate, seeds=seeds):
             return service.replay(task, candidate, policy, seeds)
         case Evaluate(candidate=candidate, effort=effort):

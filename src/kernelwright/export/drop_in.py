@@ -72,10 +72,11 @@ def part(name: str) -> str:
 
 
 def fits_exactly(
-    names: Sequence[str], shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], *, dense: bool = False
+    names: Sequence[str], shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], dense: Sequence[str] = ()
 ) -> str:
-    """The function `_fits` of kernels that are for these shapes alone; `dense`: also for dense row-major tensors alone."""
+    """The function `_fits` of kernels that are for these shapes alone; those named in `dense` must be dense and row-major."""
     first = names[0]
+    packed = ", ".join(f"{name}.is_contiguous()" for name in dense)
     lines = [
         f"def _fits({', '.join(names)}):",
         '    """Whether the kernels are for these tensors; they have no backward."""',
@@ -83,10 +84,10 @@ def fits_exactly(
         "    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):",
         "        return False",
         f'    here = INTERPRETED or {first}.device.type == "cuda"',
-        f"    alike = all(t.device == {first}.device{' and t.is_contiguous()' if dense else ''} for t in tensors)",
+        f"    alike = all(t.device == {first}.device for t in tensors)",
         f"    dtypes = [t.dtype for t in tensors] == [{', '.join(f'torch.{dtype}' for dtype in dtypes)}]",
         f"    shapes = [tuple(t.shape) for t in tensors] == {list(shapes)!r}",
-        "    return here and alike and shapes and dtypes",
+        f"    return here and alike and shapes and dtypes{f' and all([{packed}])' if dense else ''}",
     ]
     return "\n".join(lines) + "\n"
 

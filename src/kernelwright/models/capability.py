@@ -14,7 +14,9 @@ SYSTEM = "system"
 """Stands for a system message among the parameters of a request."""
 LENGTH = "max_tokens"
 LENGTH_NEW = "max_completion_tokens"
-DROPPABLE = ("temperature", "seed", "tools", "reasoning_effort", "thinking", LENGTH_NEW, LENGTH)
+CACHE = "cache_control"
+"""Stands among the parameters for the marks of prompt caching, which are blocks' fields and no parameter."""
+DROPPABLE = ("temperature", "seed", "tools", "reasoning_effort", "thinking", CACHE, LENGTH_NEW, LENGTH)
 _UNWANTED = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|not (?:permitted|allowed|accept|available|enabled)|forbidden|extra|"
     r"deprecated|invalid|does not|doesn't|cannot|removed|must be|requires",
@@ -129,6 +131,8 @@ def _about(complaint: Complaint, sent: Collection[str]) -> str | None:
     """The parameter that the complaint is about, if it is one that can be left out."""
     words, named, _ = complaint
     candidates = [name for name in DROPPABLE if name in sent]
+    if named and named.endswith(CACHE) and CACHE in candidates:
+        return CACHE
     if named and "." not in named and "[" not in named:
         return named if named in candidates else None
     places = {name: _place(name, words) for name in candidates}

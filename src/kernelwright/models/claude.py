@@ -12,7 +12,7 @@ import anthropic
 from pydantic import JsonValue
 
 from kernelwright.models.answer import Answer
-from kernelwright.models.capability import LENGTH, Capabilities
+from kernelwright.models.capability import CACHE, LENGTH, Capabilities
 from kernelwright.models.config import ModelConfig, checked, is_local
 from kernelwright.models.endpoint import Endpoint, body_of
 from kernelwright.models.fault import Complaint, Fault, RetryPolicy
@@ -51,7 +51,7 @@ def parameters_of(model: str, request: ChatRequest, capabilities: Capabilities) 
         parameters["thinking"] = thinking
     elif request.temperature is not None and "temperature" not in capabilities.dropped:
         parameters["temperature"] = min(request.temperature, 1.0)
-    if len(messages) > OPENING:
+    if len(messages) > OPENING and CACHE not in capabilities.dropped:
         _cache(parameters["messages"])
     if tools:
         parameters["tools"] = [_tool(tool) for tool in tools]
@@ -69,7 +69,7 @@ def _cache(turns: JsonValue) -> None:
     last = list_in(turns)[-1]
     blocks = list_in(last["content"]) if isinstance(last, dict) else []
     if blocks and isinstance(blocks[-1], dict):
-        blocks[-1]["cache_control"] = {"type": "ephemeral"}
+        blocks[-1][CACHE] = {"type": "ephemeral"}
 
 
 def _turns(messages: Sequence[ChatMessage]) -> JsonValue:

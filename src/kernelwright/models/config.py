@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from kernelwright.errors import UsageError
+from kernelwright.models.small import NAME as SMALL
 from kernelwright.plugins import plugin_names
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatRequest, ReasoningEffort
@@ -97,9 +98,13 @@ _BARE_ADDRESS = re.compile(r"@(localhost|\[[\da-fA-F:]+\]|[\w.-]+(?=:\d)|[\w-]+(
 def read_model(text: str) -> ModelConfig:
     """A model as the command line spells it: `openai:gpt-5`, `openai:qwen@http://localhost:8000/v1`, `hf:FOLDER`.
 
+    The packaged model is `kernelwright-small`, without a provider.
+
     Raises:
         UsageError: the provider is unknown, the name is missing, or the address cannot be used.
     """
+    if text == SMALL:
+        return ModelConfig(provider="huggingface", name=SMALL)
     written, _, rest = text.partition(":")
     provider = SHORT.get(written, written)
     name, _, url = rest.partition("@http")

@@ -5,15 +5,17 @@ handler, so that it drags along no request and no key.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 from types import ModuleType
 from typing import Any
 
+from pydantic import JsonValue
+
 from kernelwright.errors import ModelError
 from kernelwright.models.answer import BYTES_A_TOKEN, Answer, Dialect, added, counted, prompt_tokens
-from kernelwright.models.capability import SYSTEM, Capabilities
+from kernelwright.models.capability import CACHE, SYSTEM, Capabilities
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.fault import (
     Complaint,
@@ -27,7 +29,7 @@ from kernelwright.models.fault import (
 )
 from kernelwright.models.prices import Price, cost, price_of
 from kernelwright.models.secret import Secret
-from kernelwright.models.wire import parsed
+from kernelwright.models.wire import dict_in, list_in, parsed
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
 
 EMPTY_RETRIES = 2
@@ -115,7 +117,7 @@ class Endpoint:
 
     async def _try(self, call: _Call) -> Answer | Fault:
         parameters = self._dialect.compose(call.request, self._capabilities)
-        call.sent = frozenset(parameters) | _system(call.request, self._capabilities)
+        call.sent = frozenset(parameters) | _system(call.request, self._capabilities) | _marks(parameters)
         text = await self._dialect.send(parameters)
         if isinstance(text, Fault):
             return self._redacted(text)
@@ -197,6 +199,12 @@ class Endpoint:
 def _system(request: ChatRequest, capabilities: Capabilities) -> set[str]:
     apart = not capabilities.folded and any(message.role == "system" for message in request.messages)
     return {SYSTEM} if apart else set()
+
+
+def _marks(parameters: Mapping[str, JsonValue]) -> set[str]:
+    """What a refusal may be about that is no parameter of its own: the marks of prompt caching on a message's blocks."""
+    blocks = [block for turn in list_in(parameters.get("messages")) for block in list_in(dict_in(turn).get("content"))]
+    return {CACHE} if any(CACHE in dict_in(block) for block in blocks) else set()
 
 
 async def body_of(sdk: ModuleType, root: type[Exception], request: Awaitable[Any], timeout_s: float) -> str | Fault:

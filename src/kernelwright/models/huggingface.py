@@ -20,8 +20,11 @@ from jinja2 import TemplateError
 from pydantic import JsonValue
 
 from kernelwright.errors import ModelError, UsageError
+from kernelwright.models import quantized
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.openai_wire import Spoken, calls_in, message_json, tool_json, without_thoughts
+from kernelwright.models.small import NAME as SMALL
+from kernelwright.models.small import find_small
 from kernelwright.models.wire import dict_in, flattened, folded, parsed
 from kernelwright.records.chat import ChatMessage, ChatReply, ChatRequest, Finish, ToolSpec, Usage
 
@@ -57,7 +60,7 @@ class Checkpoint:
     @property
     def name(self) -> str:
         """See `ChatModel.name`."""
-        return f"huggingface:{self._config.name}"
+        return SMALL if self._config.name == SMALL else f"huggingface:{self._config.name}"
 
     async def close(self) -> None:
         """See `ChatModel.close`."""
@@ -91,7 +94,7 @@ class Checkpoint:
     def _load(self) -> Loaded:
         if self._loaded is None:
             try:
-                tokenizer, network = load_checkpoint(self._config.name)
+                tokenizer, network = load_checkpoint(folder_of(self._config.name))
                 self._loaded = Loaded(tokenizer, network.to("cuda" if torch.cuda.is_available() else "cpu").eval())
             except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
                 raise ModelError(
@@ -140,12 +143,21 @@ def open_model(config: ModelConfig) -> Checkpoint:
     Raises:
         UsageError: there is no such folder.
     """
-    if not is_checkpoint(config.name):
+    if not is_checkpoint(folder_of(config.name)):
         raise UsageError(
             f"huggingface:{config.name} must be a folder with a config.json, as save_pretrained writes it, or with an "
             "adapter, or a .gguf file; a model on a hub is fetched beforehand, with `hf download`"
         )
     return Checkpoint(config)
+
+
+def folder_of(name: str) -> str:
+    """Where a checkpoint is: a path as it is, and the packaged model by its name.
+
+    Raises:
+        UsageError: the packaged model is not installed.
+    """
+    return str(find_small()) if name == SMALL else name
 
 
 def prompt_text(tokenizer: Any, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> str:  # noqa: ANN401
@@ -194,7 +206,7 @@ def _turn(message: ChatMessage) -> dict[str, JsonValue]:
 
 
 def load_checkpoint(where: str, dtype: Any = "auto") -> Loaded:  # noqa: ANN401  torch is not typed here
-    """The network at a path, on the CPU: a checkpoint's folder, an adapter's over a local base, or a GGUF file.
+    """The network at a path, on the CPU: a checkpoint's folder, packed or not, an adapter's over a local base, or a GGUF file.
 
     Raises:
         OSError, ValueError, KeyError, RuntimeError, ImportError: it is none, or a package is missing.
@@ -210,6 +222,8 @@ def load_checkpoint(where: str, dtype: Any = "auto") -> Loaded:  # noqa: ANN401 
     else:
         folder, how = path, SAFE
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **how)
+    if (path / quantized.FILE).is_file():
+        return Loaded(tokenizer, quantized.load(path, dtype))
     safely = {} if path.suffix == ".gguf" else {"use_safetensors": True}
     return Loaded(tokenizer, transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **safely, **how))
 

@@ -4,29 +4,17 @@ A proposer turns words, parents and feedback into source text. It never evaluate
 which strategy asked. What it must remember of a parent travels in the proposal's memo.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from kernelwright.propose.gateway import BareGateway, ModelGateway
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.measure import CaseError
+from kernelwright.records.measure import BaselineName, Yardstick
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
-
-
-@dataclass(frozen=True)
-class Yardstick:
-    """What a kernel is held against: figures of this run, from the first kernel that was timed."""
-
-    times_us: Mapping[str, float]
-    """Median call time of each baseline by name, microseconds."""
-    strictest: CaseError | None
-    """The case that allows the smallest error."""
-    floor_us: float
-    """No honest kernel is faster."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +28,7 @@ class RunFacts:
     best: int | None = None
     """The best attempt so far; None: nothing was right, or feedback is withheld."""
     yardstick: Yardstick | None = None
-    """None: nothing was timed yet, or feedback is withheld."""
+    """None: it was not measured before the run, and nothing was timed yet, or feedback is withheld."""
 
 
 @dataclass(frozen=True)
@@ -95,3 +83,11 @@ class Selective(Protocol):
             ProposeError: it cannot; the message names the operations.
         """
         ...
+
+
+@runtime_checkable
+class Informed(Protocol):
+    """A proposer that shows what a kernel is held against: that is measured before the run begins."""
+
+    held_against: tuple[BaselineName, ...]
+    """Baselines whose times it shows."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.proposer import Brief, Proposer, Selective
+from kernelwright.propose.proposer import Brief, Informed, Proposer, Selective
 from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
@@ -23,6 +23,9 @@ class Team:
 
     def __init__(self, members: Mapping[str, Proposer]) -> None:
         self._members = dict(members)
+        named = [name for one in members.values() if isinstance(one, Informed) for name in one.held_against]
+        if named:  # a team is `Informed` where a member is
+            self.held_against = tuple(dict.fromkeys(named))
 
     async def propose(self, brief: Brief) -> Sequence[Proposal]:
         """What the member whose turn it is proposes, or the first of the others that can.

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from kernelwright.records.base import Record
 
 Verdict = Literal["faster", "slower", "inconclusive"]
@@ -165,6 +167,17 @@ class Accuracy(Record):
     def worst(self) -> CaseError | None:
         """The case that used up most of what it was allowed."""
         return max(self.cases, key=lambda c: c.error / c.allowed, default=None)
+
+
+class Yardstick(Record):
+    """What a kernel is held against: figures for a prompt, on which no verdict rests."""
+
+    times_us: dict[BaselineName, float] = Field(default_factory=dict)
+    """Median time of one call of each baseline, microseconds; a baseline that was not measured is not in it."""
+    floor_us: float | None = None
+    """No honest kernel is faster; None: nothing is timed on this device."""
+    strictest: CaseError | None = None
+    """The case that allows the smallest error."""
 
 
 class Roofline(Record):

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from kernelwright.records.attempt import Attempt, Cost
 from kernelwright.records.base import Record, identity
 from kernelwright.records.chat import ChatReply
+from kernelwright.records.measure import Yardstick
 from kernelwright.records.names import KindName
 from kernelwright.records.task import Task
 
@@ -83,6 +84,8 @@ class RunCard(Record):
     """The resolved configuration."""
     state: str = ""
     """Hash of what its strategy had learned in earlier runs; empty: nothing."""
+    yardstick: Yardstick | None = None
+    """What kernels are held against, measured before the first was written; None: its proposer does not read it."""
 
 
 def state_id(state: JsonValue) -> str:

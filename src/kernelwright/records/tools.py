@@ -11,14 +11,14 @@ from pydantic import Field, JsonValue, ValidationError
 
 from kernelwright.errors import UsageError
 from kernelwright.languages import names
-from kernelwright.records.attempt import Attempt
+from kernelwright.records.attempt import Attempt, Setting
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ToolCall, ToolSpec
 from kernelwright.records.evaluation import OUTCOMES, Measured
 from kernelwright.records.feedback import Bottleneck, Feedback, Finding
 from kernelwright.records.measure import CaseError, KernelFacts, Versus
 from kernelwright.records.names import LanguageName, OneOf
-from kernelwright.records.profile import Tier
+from kernelwright.records.profile import LoopProfile, Tier
 
 CODE_CHARACTERS = 200_000
 """Longer than any kernel worth reading."""
@@ -111,6 +111,10 @@ class EvaluateResult(Record):
     known: int | None = None
     """The attempt whose verdict this is, when the same kernel was tried before."""
     trials_left: int | None = None
+    chosen: dict[str, int] = Field(default_factory=dict)
+    """Values of its tunables with which it was judged: the sweep's winner."""
+    settings: tuple[Setting, ...] = ()
+    """What each setting of the sweep measured; empty where nothing was swept."""
 
     @classmethod
     def of(cls, attempt: Attempt, feedback: Feedback, *, best: int | None, trials_left: int) -> "EvaluateResult":
@@ -129,6 +133,8 @@ class EvaluateResult(Record):
             best=best,
             known=attempt.known,
             trials_left=trials_left,
+            chosen={define.name: define.value for define in attempt.proposal.candidate.defines},
+            settings=attempt.settings,
         )
 
 
@@ -151,6 +157,8 @@ class ProfileResult(Record):
     device_us: float | None = None
     """Device time of one call under the profiler; it disturbs, and is not the clock."""
     kernels: tuple[KernelMetrics, ...] = ()
+    loops: tuple[LoopProfile, ...] = ()
+    """Of a CPU's code: its innermost loops, instructions of one turn counted."""
     notes: tuple[str, ...] = ()
     """Why nothing better can be had, what a figure leaves out."""
 

@@ -23,7 +23,7 @@ from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.check import Check
 from kernelwright.records.evaluation import OUTCOMES, Evaluation
 from kernelwright.records.lowering import Lowering, Options
-from kernelwright.records.measure import BuildFacts
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -106,6 +106,8 @@ class ScriptedEvaluator:
     calls: list[str] = field(default_factory=list)
     """Ids of the candidates that were really evaluated, in order."""
     closed: bool = False
+    held_against: Yardstick = field(default_factory=Yardstick)
+    """Figures of no baseline unless some are given."""
 
     async def admit(self, source: TaskSource, target: Target) -> Task:
         """The sample task; a source that says `raise` cannot be admitted."""
@@ -152,6 +154,10 @@ class ScriptedEvaluator:
     async def lower(self, task: Task, options: Options) -> Lowering:
         """There is no PyTorch here."""
         return Lowering(missing="a scripted evaluator has no compiler")
+
+    async def yardstick(self, task: Task, names: Sequence[BaselineName]) -> Yardstick:
+        """What it was given, the same for every task."""
+        return self.held_against
 
     async def environment(self, target: Target | None = None) -> Environment:
         """A machine that does not exist."""

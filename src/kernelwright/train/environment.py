@@ -190,7 +190,7 @@ class Episode:
         request = self._request()
         brief = Brief(self._task, request, parents, feedback, self._seed, self.language)
         rendered = self._environment.prompts.render(
-            f"{request.role}-{request.intent}", values(Facts(brief, self.language), CODE)
+            f"{request.role}-{request.intent}", values(Facts(brief, self.language, trained=True), CODE)
         )
         return (ChatMessage(role="system", text=rendered.system), ChatMessage(role="user", text=rendered.user))
 

@@ -3,7 +3,10 @@
 import asyncio
 import threading
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -18,7 +21,11 @@ class Loop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """What the work returns, or raises."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return self.begin(work).result()
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Begin the work; the future has what it returns, or raises."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def __enter__(self) -> "Loop":
         return self

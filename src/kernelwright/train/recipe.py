@@ -1,6 +1,6 @@
 """Recipes: every option of a training run, from TOML, and what its folder holds. Loads no torch.
 
-The recipe is written into the folder and must be the same when the run goes on, but for its length.
+The recipe is written into the folder and must be the same when the run goes on, but for its length and its means.
 """
 
 import tomllib
@@ -99,6 +99,11 @@ class Grpo(Training):
     clip_high: float = 0.28
     beta: float = Field(default=0.0, ge=0)
     """Weight of the KL divergence from the model that the run began with."""
+    waves: int = Field(default=1, ge=1)
+    """Parts in which the rollouts of a step are written: while one is judged, the next is written."""
+    cache: Literal["dynamic", "static"] = "dynamic"
+    """Keys and values while replies are written; `static` has room for the longest at once, so that a GPU replays one
+    compiled step for every token. Worth its compilation for small models, whose steps take longer to start than to run."""
     loss: Literal["dapo", "dr_grpo", "grpo", "cispo"] = "dapo"
     scale: Literal["none", "group", "batch"] = "none"
     workers: int = Field(default=1, ge=1)
@@ -112,6 +117,10 @@ class Grpo(Training):
 
 Recipe = Annotated[Sft | Grpo | Judge, Field(discriminator="kind")]
 RECIPES: TypeAdapter[Recipe] = TypeAdapter(Recipe)
+
+
+OPEN = ("steps", "seconds", "waves", "cache", "micro_batch")
+"""Settings of length and of means, which may change while a run goes on."""
 
 
 class Progress(Record):
@@ -158,7 +167,7 @@ def read_recipe(file: Path | None, flags: Mapping[str, JsonValue]) -> Recipe:
 
 
 def keep_recipe(folder: Path, recipe: Recipe) -> None:
-    """Write the recipe into its folder, or see that it is the one that the folder began with, but for its length.
+    """Write the recipe into its folder, or see that it is the one that the folder began with, but for what is `OPEN`.
 
     Raises:
         StoreError: the folder holds a run of another recipe.
@@ -167,6 +176,7 @@ def keep_recipe(folder: Path, recipe: Recipe) -> None:
     file = folder / RECIPE
     if file.exists():
         before = RECIPES.validate_json(file.read_text(encoding="utf-8"))
-        if before.model_copy(update={"steps": recipe.steps, "seconds": recipe.seconds}) != recipe:
+        again = {name: value for name in OPEN if (value := getattr(recipe, name, None)) is not None}
+        if before.model_copy(update={"seconds": recipe.seconds, **again}) != recipe:
             raise StoreError(f"{folder} holds a run of another recipe: name another folder, or the same settings")
     write_whole(file, RECIPES.dump_json(recipe, indent=1).decode() + "\n")

@@ -33,6 +33,7 @@ from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.launch import Launch, LaunchPlan
+from kernelwright.records.measure import Yardstick
 from kernelwright.records.policy import Policy
 from kernelwright.testing.samples import BUILD, sample_environment, sample_profile, sample_task
 
@@ -128,6 +129,7 @@ SAID = [
 """A sample of every command, with a reply."""
 
 CPP = {"task": TASK.id, "candidate": CANDIDATE}
+YARDSTICK = Yardstick(times_us={"eager": 12.5, "compile": 7.25}, floor_us=1.5)
 DONE = [
     (jobs.Admit(source=TASK.source, target=TASK.target), TASK),
     (
@@ -138,6 +140,7 @@ DONE = [
     (jobs.Build(**CPP), Refused(reason="scripted")),
     (jobs.Replay(**CPP, seeds=(1, 1 << 62)), Refused(reason="scripted")),
     (jobs.TakeProfile(**CPP, build=BUILD), sample_profile()),
+    (jobs.TakeYardstick(task=TASK.id, baselines=("eager", "compile")), YARDSTICK),
     (jobs.DescribeEnvironment(target=TASK.target), sample_environment()),
     (jobs.Identify(target=TASK.target), jobs.Likeness(device="CPU", cores=2, versions={"torch": "2"})),
 ]

@@ -23,6 +23,7 @@ from kernelwright.evaluate.jobs import (
     Replay,
     Request,
     TakeProfile,
+    TakeYardstick,
     UnknownTask,
     read_answer,
 )
@@ -31,6 +32,7 @@ from kernelwright.execution.channel import Channel
 from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
+from kernelwright.records.measure import Yardstick
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.testing.samples import BUILD, sample_environment, sample_profile, sample_task
@@ -46,8 +48,10 @@ JOBS = {
     "evaluate": Evaluate(**CPP, effort="final"),
     "build": Build(**CPP),
     "profile": TakeProfile(**CPP, build=BUILD),
+    "yardstick": TakeYardstick(task=TASK.id, baselines=("eager",)),
     "environment": DescribeEnvironment(target=TASK.target),
 }
+YARDSTICK = Yardstick(times_us={"eager": 12.5}, floor_us=1.0)
 RESULTS = {
     "admit": TASK,
     "examine": FITNESS,
@@ -55,6 +59,7 @@ RESULTS = {
     "evaluate": Refused(reason="scripted"),
     "build": Refused(reason="scripted"),
     "profile": sample_profile(),
+    "yardstick": YARDSTICK,
     "environment": sample_environment(),
 }
 KNOWN = KnownTasks()
@@ -91,6 +96,9 @@ class ScriptedService:
     def profile(self, task, candidate, policy, build):
         return self._said(sample_profile(), task, candidate, policy, build)
 
+    def yardstick(self, task, policy, names):
+        return self._said(YARDSTICK, task, policy, names)
+
     def environment(self, target):
         return self._said(sample_environment(), target)
 
@@ -115,9 +123,9 @@ def test_the_court_is_asked_for_what_the_job_says():
     service = ScriptedService()
     for kind in JOBS:
         answer(service, kind)
-    admitted, examined, replayed, judged, built, profiled, asked = service.asked
+    admitted, examined, replayed, judged, built, profiled, held_against, asked = service.asked
     assert admitted == examined == (TASK.source, TASK.target, POLICY)
-    assert {each[0].id for each in (replayed, judged, built, profiled)} == {TASK.id}
+    assert {each[0].id for each in (replayed, judged, built, profiled, held_against)} == {TASK.id}
     assert replayed[2:] == (POLICY, (1, 2))
     assert judged[2:] == (POLICY, "final")
     assert built[1:] == (CPP["candidate"], POLICY)

@@ -27,14 +27,17 @@ def run(folder, body, ci=True, options=()):
 FINE = "def test_fine():\n    assert True\n"
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "1")])
+NO_TIME = "@pytest.mark.skip(reason='no time')\ndef test_a():\n    pass\n"
+
+
 @pytest.mark.parametrize(
-    "body",
+    ("body", "options"),
     [
-        "@pytest.mark.skip(reason='no time')\ndef test_a():\n    pass\n",
-        "def test_a():\n    pytest.skip('no browser')\n",
-        "pytest.skip('whole file', allow_module_level=True)\n",
-        "pytest.importorskip('no_such_module_at_all')\n",
+        (NO_TIME, ()),
+        (NO_TIME, ("-n", "1")),
+        ("def test_a():\n    pytest.skip('no browser')\n", ()),
+        ("pytest.skip('whole file', allow_module_level=True)\n", ()),
+        ("pytest.importorskip('no_such_module_at_all')\n", ("-n", "1")),
     ],
 )
 def test_any_other_skip_fails_under_ci(tmp_path, body, options):

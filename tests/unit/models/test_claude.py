@@ -193,3 +193,11 @@ def test_without_the_package_the_cure_is_told(monkeypatch):
     monkeypatch.delitem(sys.modules, "kernelwright.models.claude", raising=False)
     with pytest.raises(UsageError, match=r"pip install 'kernelwright\[anthropic\]'"):
         make_model(ModelConfig(provider="anthropic", name="claude-x"))
+
+
+def test_marks_of_prompt_caching_that_are_refused_are_left_out_from_then_on(server, model):
+    refused = {"type": "error", "error": {"type": "invalid_request_error",
+               "message": "messages.2.content.0.text.cache_control: Extra inputs are not permitted"}}  # fmt: skip
+    server.script.say(Said(refused, 400), message(text("done")), message(text("again")))
+    assert [reply.text for reply in ask(model, ASKED, ASKED)] == ["done", "again"]
+    assert ["cache_control" in str(heard.body) for heard in server.script.heard] == [True, False, False]

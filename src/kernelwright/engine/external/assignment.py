@@ -6,7 +6,7 @@ A language's contract and signature are those of the prompts.
 from kernelwright.knowledge.library import rules
 from kernelwright.languages import language, names_for
 from kernelwright.propose.llm.hardware import describe_hardware
-from kernelwright.propose.llm.sections import describe_host
+from kernelwright.propose.llm.sections import describe_host, held_against
 from kernelwright.records.base import Record
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import RunCard
@@ -52,6 +52,8 @@ class Assignment(Record):
     """Of the function that is called, or the buffers of a launch plan, in the usual language."""
     hardware: str
     """The device in words, as prompts have it: published and measured figures."""
+    held_against: tuple[str, ...] = ()
+    """Times of eager and torch.compile, the floor and the tolerance; nothing of what was not measured."""
     rules: str
 
 
@@ -78,5 +80,6 @@ def assign(card: RunCard, folder: str, trials: int, written: LanguageName | None
         contracts={name: language(name).contract for name in offered},
         signature=describe_host(task, offered[0]).signature,
         hardware=describe_hardware(task, card.environment).facts,
+        held_against=tuple(held_against(card.yardstick)) if card.yardstick else (),
         rules=f"{rules()}\n\n{COUNTS}",
     )

@@ -200,6 +200,7 @@ def profile_result(profile: Profile, measured: Measured | None = None) -> Profil
         tier=profile.tier,
         device_us=profile.device_us,
         kernels=tuple(KernelMetrics(name=k.name, own=k.own, metrics=_metrics(k)) for k in profile.kernels),
+        loops=profile.loops,
         notes=profile.notes,
     )
 

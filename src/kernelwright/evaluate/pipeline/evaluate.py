@@ -136,7 +136,7 @@ def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
             )
         outcome = outcome.model_copy(update={"library_share": share})
     with trial.timed("measure"):
-        return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial))
+        return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial.session, trial.policy))
 
 
 def _library_share(loaded: Loaded) -> float | None:

@@ -19,6 +19,7 @@ from kernelwright.evaluate.backends.table import Backends
 from kernelwright.evaluate.pipeline import admit, baselines, lowering
 from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate
 from kernelwright.evaluate.pipeline.examine import examine
+from kernelwright.evaluate.pipeline.yardstick import yardstick
 from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.session.limits import tightened
@@ -28,7 +29,7 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
 from kernelwright.records.lowering import Lowering, Options
-from kernelwright.records.measure import BuildFacts
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import UNTIMED, Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -145,6 +146,25 @@ class EvaluationService:
         """Where the candidate's time goes, as well as this machine can tell. What it was evaluated as plays no part."""
         trial = Trial(task, lambda: self._session(task, policy), candidate, policy)
         return self.backend(task.target).profile(trial, build)
+
+    def yardstick(self, task: Task, policy: Policy, names: Sequence[BaselineName]) -> Yardstick:
+        """What the task's kernels are held against."""
+        backend, policy = self.backend(task.target), tightened(policy, task.source.limits)
+
+        def measured() -> Yardstick:
+            session = self._session(task, policy)
+            session.policy = policy
+            backend.activate(session)
+            backend.host.in_use = session
+            try:
+                return yardstick(session, backend.clock, names)
+            finally:
+                backend.host.in_use = None
+
+        with backend.host.device_lock:
+            if backend.clock is not None:
+                self._note(f"timing {' and '.join(names)}, which kernels are held against")
+            return self._with_room(backend, measured, task.name, task.id)
 
     def environment(self, target: Target) -> Environment:
         """Device with its measured bandwidth, versions, and the sandbox in force."""

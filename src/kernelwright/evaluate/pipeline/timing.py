@@ -20,6 +20,7 @@ from kernelwright.evaluate.pipeline.timed_output_check import (
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session.cases import Fit
+from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import Trial, wrong
 from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
 from kernelwright.evaluate.timing.conditions import Watch
@@ -28,6 +29,7 @@ from kernelwright.evaluate.timing.statistics import Stopping
 from kernelwright.evaluate.verify.distributions import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
 from kernelwright.records.measure import BaselineName, Load, Side, Timing
+from kernelwright.records.policy import Policy
 
 AGAIN = 2
 """Further benchmarks that a suspicion must survive."""
@@ -94,7 +96,7 @@ def _hold_what_fits(trial: Trial, clock: Clock, process: CandidateProcess) -> Be
 
 def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     session, policy, effort = trial.session, trial.policy, trial.effort
-    fresh = fresh_inputs(trial)
+    fresh = fresh_inputs(session, policy)
     session.load_parameters(session.timed_parameters())
     asked = baselines.asked(policy, effort, clock, constant=session.weights != "fresh")
     here = baselines.to_time(session, asked, effort, clock)
@@ -120,9 +122,9 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     return Benchmarked(samples, rule, benchmark.watch, names, missing, load, waiting, overhead_us)
 
 
-def fresh_inputs(trial: Trial) -> FreshInputs:
+def fresh_inputs(session: Session, policy: Policy) -> FreshInputs:
     """Inputs and parameters of one benchmark, of kinds that suit the task."""
-    session, disabled = trial.session, trial.policy.disabled
+    disabled = policy.disabled
     fresh = FreshInputs(session.stocks(), session.view, session.draw_at)
     fresh.enabled = "fresh_inputs" not in disabled
     fresh.parameters_stay = "random_parameters" in disabled or session.weights != "fresh"

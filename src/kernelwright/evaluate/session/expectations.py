@@ -17,7 +17,7 @@ from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.seeds import Seeds
 from kernelwright.evaluate.verify import compare, exact, finer, places, statistical
 from kernelwright.evaluate.verify.compare import Expectation, Expected
-from kernelwright.evaluate.verify.finer import Finer
+from kernelwright.evaluate.verify.finer import Finer, Lines
 from kernelwright.evaluate.verify.places import Parts
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 from kernelwright.records.task import Task
@@ -55,7 +55,11 @@ class CaseContext(Protocol):
         ...
 
     def allowed_finer(self, output: int, eagers: Finer, one_way: bool = False) -> Finer:
-        """The same of stretches and averages."""
+        """The same of stretches, lines and averages."""
+        ...
+
+    def lines(self, output: int) -> Lines:
+        """How this output is cut into lines."""
         ...
 
     @property
@@ -98,7 +102,7 @@ class Seen:
     """Eager's against fp64 in the comparator's unit; zero where the comparator has no use for it."""
     scale: float = 1.0
     finer: Finer = finer.NONE
-    """What eager shows of stretches and averages."""
+    """What eager shows of stretches, lines and averages."""
     picked: torch.Tensor | None = None
     """The values that positions pick from."""
     sample: statistical.Draws | None = None
@@ -124,7 +128,7 @@ def observe(session: CaseContext, output: int, offsets: Offsets, wanted: torch.T
         return Seen(eager, max(exact.share_off(eager, wanted), _on_an_edge(session, output, offsets, eager)))
     scale = compare.scale_of(wanted)
     error = compare.largest_error(eager, wanted, scale)
-    return Seen(wanted, error, scale, finer.figures(eager, wanted, scale))
+    return Seen(wanted, error, scale, finer.figures(eager, wanted, scale, session.lines(output)))
 
 
 def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expectation:
@@ -149,7 +153,7 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
     equal = (bitwise and seen.error == 0.0) or not session.task.workload.outputs[output].floating
     allowed = 0.0 if equal else session.allowed(output, seen.error, _one_way(session, output, seen))
     fine = finer.ANY if equal else session.allowed_finer(output, seen.finer, _one_way(session, output, seen))
-    return Expected(seen.value, seen.scale, seen.error, allowed, finer=fine)
+    return Expected(seen.value, seen.scale, seen.error, allowed, finer=fine, lines=session.lines(output))
 
 
 def steps(session: CaseContext, output: int) -> bool:

@@ -15,7 +15,7 @@ from kernelwright.records.tensor import EPSILON, TensorSpec
 
 Offsets = tuple[int, ...]
 ROOM = 4.0
-"""Times what inputs that move by an ulp of single precision change in a result: so much may be lost where terms cancel."""
+"""Times what inputs that move by an ulp change in a result: so much may be lost where terms cancel."""
 TRIES = 2
 """Least moves that room is taken from: few terms may all move the same way."""
 
@@ -54,11 +54,16 @@ def moved(session: Nudgeable, variant: str, offsets: Offsets, epsilon: float | N
         return session.results(variant, offsets)
 
 
-def room(session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor, tries: int = TRIES) -> torch.Tensor:
-    """Absolute error that cancellation explains, element by element of an output whose fp64 result is `value`."""
+def room(
+    session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor, epsilon: float, tries: int = TRIES
+) -> torch.Tensor:
+    """Absolute error that cancellation explains, element by element of an output whose fp64 result is `value`.
+
+    `epsilon` is that of the precision in which terms are kept.
+    """
     found = torch.zeros_like(value)
     for _ in range(tries):
-        there = moved(session, "fp64", offsets, EPSILON["float32"])[output]
+        there = moved(session, "fp64", offsets, epsilon)[output]
         found = torch.maximum(found, (there.double() - value).abs())
     return ROOM * found
 
@@ -66,8 +71,12 @@ def room(session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor,
 def beyond(
     session: Nudgeable, output: int, offsets: Offsets, got: torch.Tensor, value: torch.Tensor, tries: int = TRIES
 ) -> torch.Tensor:
-    """A result whose fp64 truth is `value`, made true wherever cancellation explains its error. The inputs are in place."""
-    free = room(session, output, offsets, value.double(), tries)
+    """A result whose fp64 truth is `value`, made true wherever cancellation explains its error. The inputs are in place.
+
+    Terms are kept in single precision at least, and in double precision where that is the result's.
+    """
+    epsilon = min(torch.finfo(got.dtype).eps, EPSILON["float32"])
+    free = room(session, output, offsets, value.double(), epsilon, tries)
     mine = got.double().to(free.device)
     off = (mine - value.double().to(free.device)).abs() - free
     # A NaN stays: it is not more than anything, nor less.

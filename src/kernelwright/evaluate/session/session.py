@@ -29,7 +29,7 @@ from kernelwright.evaluate.triton.binding import level
 from kernelwright.evaluate.verify import compare, distributions, finer
 from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.distributions import AS_GIVEN, InputDistribution
-from kernelwright.evaluate.verify.finer import Finer
+from kernelwright.evaluate.verify.finer import Finer, Lines
 from kernelwright.records.comparator import Calibrated
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
@@ -239,7 +239,11 @@ class Session:
         worst = eagers.or_more(self.base_finer[output])
         floor = compare.floor(spec, self.reduction(output), one_way=one_way)
         found = finer.allowed(spec, worst, k, floor, self.reduction(output))
-        return found if output in self._coarse else Finer(local=found.local)
+        return found if output in self._coarse else Finer(local=found.local, lost=found.lost)
+
+    def lines(self, output: int) -> Lines:
+        """How an output is cut into lines, of which few may be lost (docs/referee.md)."""
+        return finer.lines_of(self.task.workload.outputs[output], max((t.numel for t in self.tensors), default=1))
 
     def settle(self) -> None:
         """See `Memory.settle`."""
@@ -429,14 +433,14 @@ class Session:
         """What fp64 says of these inputs, and how far eager is from it."""
         try:
             wanted = self.results("fp64", offsets)
-            eager = self.results("eager", offsets) if _finite(wanted) else []
+            eager = self.results("eager", offsets) if compare.each_finite(wanted) else []
         except (ChildRaisedError, ReferenceRaisedError) as error:
             if distribution.name == AS_GIVEN.name:
                 raise
             return Observed(distribution, offsets, (), f"the reference raises: {str(error).splitlines()[-1][:200]}")
-        if not _finite(wanted):
+        if not compare.each_finite(wanted):
             return Observed(distribution, offsets, (), "the fp64 reference is not finite")
-        if not _finite(eager):
+        if not compare.each_finite(eager):
             return Observed(distribution, offsets, (), "the eager reference is not finite")
         outputs = [
             replace(expectations.observe(self, i, offsets, *pair), alike=distribution.replaces)
@@ -467,8 +471,7 @@ class Session:
         found = expectations.expect(self, output, one.outputs[output], exact)
         if not self._again(output) or not isinstance(found, compare.Expected):
             return found
-        value = partial(self.wanted, one.offsets, output)
-        return compare.Recomputed(value, found.scale, found.reference_error, found.allowed, finer=found.finer)
+        return compare.Recomputed.like(found, partial(self.wanted, one.offsets, output))
 
     def _case(self, one: Observed, held: bool = False) -> Case:
         exact = one.distribution.name == "small integers" and all(
@@ -489,10 +492,6 @@ def _stacked(draws: Sequence[torch.Tensor], spec: TensorSpec) -> torch.Tensor:
 
 def _shown(one: Observed) -> list[Shown]:
     return [(seen.error, seen.finer) for seen in one.outputs]
-
-
-def _finite(values: Sequence[torch.Tensor]) -> bool:
-    return all(compare.all_finite(v) for v in values if v.is_floating_point())
 
 
 def admitted_regimes(task: Task, policy: Policy) -> list[InputDistribution]:

@@ -151,7 +151,9 @@ class FreshInputs:
 
     def _where(self, spec: TensorSpec) -> torch.Tensor:
         if spec.domain is not Domain.PROBABILITY:
-            return torch.randint(spec.numel, (POKES,), generator=self._generator)
+            # Each once, or one replacement would overwrite another; in any order, for the first is the one below zero.
+            places = torch.randint(spec.numel, (POKES,), generator=self._generator).unique()
+            return places[torch.randperm(len(places), generator=self._generator)]
         width = spec.shape[-1]
         rows = torch.randint(spec.numel // width, (POKES // 2,), generator=self._generator).unique()
         return (rows[:, None] * width + torch.randint(width, (len(rows), 2), generator=self._generator)).view(-1)

@@ -6,7 +6,7 @@ logarithm of the reduction length, and with the root of a scan's: an honest two-
 reference was exact by luck. The other comparisons are in modules of their own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log2, sqrt
 from typing import Protocol
@@ -14,14 +14,18 @@ from typing import Protocol
 import torch
 
 from kernelwright.evaluate.verify import finer, pattern
-from kernelwright.evaluate.verify.finer import ANY, Finer
+from kernelwright.evaluate.verify.finer import ALONG, ANY, LINE, Finer, Lines
 from kernelwright.records.graph import OpGraph, OpNode, Ref
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 POISON_BYTE = 0xFF
 SAMPLED = 65536
 """Elements that a median is taken of, at least."""
+FEW = 1024
+"""Elements of such a sample that are not zero, below which it says too little of an output that is nearly all zeros."""
 LEAST_SCALE = 1e-30
+MANY = 64
+"""The same for a stripe of an output."""
 CHUNK = 1 << 25
 """Elements that are compared at a time."""
 ROW_WISE = ("softmax", "norm", "logsumexp", "cross_entropy", "var", "std", "cumsum")
@@ -85,7 +89,9 @@ class Expected:
     allowed: float
     draws: int = 1
     finer: Finer = ANY
-    """What is allowed of stretches and averages."""
+    """What is allowed of stretches, lines and averages."""
+    lines: Lines = ALONG
+    """How it is cut into lines."""
 
     def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
         """See `judge` of this module."""
@@ -103,6 +109,12 @@ class Recomputed:
     allowed: float
     draws: int = 1
     finer: Finer = ANY
+    lines: Lines = ALONG
+
+    @classmethod
+    def like(cls, known: Expected, compute: Callable[[], torch.Tensor]) -> "Recomputed":
+        """The same without its value."""
+        return cls(compute, known.scale, known.reference_error, known.allowed, finer=known.finer, lines=known.lines)
 
     @property
     def value(self) -> torch.Tensor:
@@ -111,7 +123,9 @@ class Recomputed:
 
     def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
         """See `judge` of this module."""
-        expected = Expected(self.value, self.scale, self.reference_error, self.allowed, finer=self.finer)
+        expected = Expected(
+            self.value, self.scale, self.reference_error, self.allowed, finer=self.finer, lines=self.lines
+        )
         return judge(got[0], expected)
 
 
@@ -121,6 +135,9 @@ def scale_of(reference: torch.Tensor) -> float:
         return 1.0
     flat = reference.reshape(-1)
     sample = flat[:: max(1, flat.numel() // SAMPLED)].double().abs()
+    if len(sample) < len(flat) and int((sample != 0).sum()) < FEW:
+        there = flat[flat != 0]
+        sample = there[:: max(1, len(there) // SAMPLED)].double().abs() if len(there) else sample
     squares = sum(float(part.double().square().sum()) for part in flat.split(CHUNK))
     return max(float(median_magnitude(sample)), 1e-3 * sqrt(squares / flat.numel()), LEAST_SCALE)
 
@@ -207,26 +224,34 @@ def largest_error(got: torch.Tensor, reference: torch.Tensor, scale: float) -> f
     return float(torch.stack([error_of(g, w, scale).max() for g, w in pairs]).max())
 
 
-def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float, local: float = float("inf")) -> bool:
-    """Whether every row of `got` is within what is allowed of its row of `reference`, each by its own scale.
+def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float, fine: Finer = ANY, line: int = LINE) -> bool:
+    """Whether every row of `got` is surely within what is allowed of its row of `reference`, each by its own scale.
 
-    `local` is what is allowed of neighbouring elements (`finer`).
+    `fine` is what is allowed of neighbouring elements and of lines, which have `line` elements.
 
     One answer for all rows, shape (rows, …): on a device each question costs more than the arithmetic.
     """
     g, w = got.flatten(1).double(), reference.flatten(1).double()
     sample = w[:, :: max(1, w.shape[1] // SAMPLED)].abs()
     scale = torch.maximum(median_magnitude(sample), 1e-3 * w.square().mean(1).sqrt()).clamp(min=LEAST_SCALE)
-    near = finer.pieces_within(g, w, local, torch.finfo(got.dtype).smallest_normal)
+    # Of few elements that are not zero, another sample would say otherwise.
+    enough = ((sample != 0).sum(1) >= MANY).all() | (sample.shape[1] == w.shape[1])
+    near = finer.pieces_within(g, w, fine.local, torch.finfo(got.dtype).smallest_normal)
+    near = near & finer.lines_within(g, w, fine.lost, got.dtype, line)
     error = (g - w).abs_().div_(w.abs_().add_(scale[:, None]))
     # A NaN is no more than what is allowed, nor less.
-    return bool((error <= allowed).all() & near)
+    return bool((error <= allowed).all() & near & enough)
 
 
 def all_finite(values: torch.Tensor) -> bool:
     """Whether no element is NaN or infinite."""
     parts = [torch.isfinite(part).all() for part in values.reshape(-1).split(CHUNK)]
     return bool(torch.stack(parts).all()) if parts else True
+
+
+def each_finite(values: Iterable[torch.Tensor]) -> bool:
+    """The same of several tensors, of which integers always are."""
+    return all(all_finite(v) for v in values if v.is_floating_point())
 
 
 def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
@@ -247,7 +272,7 @@ def _coarse(got: torch.Tensor, expected: Expected) -> Wrong | None:
     """Why a result is refused in which no single error is too large."""
     if expected.finer == ANY:
         return None
-    found = finer.figures(got, expected.value, expected.scale)
+    found = finer.figures(got, expected.value, expected.scale, expected.lines)
     why = finer.told(found, expected.finer)
     return Wrong("value", why, max(found.local, found.averaged)) if why else None
 

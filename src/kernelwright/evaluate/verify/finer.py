@@ -1,9 +1,12 @@
 """What the largest error alone does not show: a small stretch beside large ones, and a mean that was taken of too few.
 
-The largest error is measured against the whole output's scale. Two kinds of work can then be left out unseen:
+The largest error is measured against the whole output's scale. Three kinds of work can then be left out unseen:
 
 - A stretch of elements that are all far smaller than the others. So every piece of PIECE neighbours is measured against its
   own magnitude too (*local*).
+- Small elements that have large neighbours: columns, tiles, results of rows that are small one by one. So it is counted how
+  many lines, the least that is worth skipping, are not what they should be even roughly (*lost*). What a function loses where
+  it vanishes, as log(1 + exp(x)) does far below zero, lies scattered, and leaves the magnitude of its line what it is.
 - Terms of a mean of many, where the output's dtype is coarse: a sample of them errs by less than a few of its ulps. But a
   result that is kept to single precision and rounded once is nearly always the true one rounded. So what is left of each
   error beyond half an ulp is averaged (*averaged*): it is that of the sum, however coarse the dtype.
@@ -11,10 +14,13 @@ The largest error is measured against the whole output's scale. Two kinds of wor
 Eager's own figures calibrate both, as they do the largest error.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log2, sqrt
+from typing import NamedTuple
 
 import torch
+from torch.nn.functional import pad
 
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
@@ -29,38 +35,106 @@ CHUNK = 1 << 24
 HALVES = ("float16", "bfloat16")
 STORED = 2.0
 """Ulps of the output for the root of the terms of a sum: each of them may have been rounded to the output's dtype."""
+LINE = 16
+"""Elements of a line: 64 bytes in single precision."""
+MUCH = 16
+"""Elements of an input for one of an output from which on leaving out that one alone is worth it."""
+ROUGHLY = 2.0**-6
+"""Share of a line's own magnitude beyond which it is lost; in coarse dtypes some ulps, in the coarsest half of it."""
+SPARED = 2.0**-7
+"""Share of lines that may be lost in any case: less work than the smallest effect that is reported."""
+BY_CHANCE = 2
+"""Lines that are not counted as lost: of sums with both signs one comes near nothing now and then, in one call of hundreds."""
 
 
 @dataclass(frozen=True)
 class Finer:
-    """Both figures: of a result, or what is allowed; infinite where it is not looked at."""
+    """All three figures: of a result, or what is allowed; infinite where it is not looked at."""
 
     local: float = float("inf")
     averaged: float = float("inf")
+    lost: float = float("inf")
 
     def or_more(self, other: "Finer") -> "Finer":
         """The larger of each."""
-        return Finer(max(self.local, other.local), max(self.averaged, other.averaged))
+        return Finer(max(self.local, other.local), max(self.averaged, other.averaged), max(self.lost, other.lost))
 
 
-NONE = Finer(0.0, 0.0)
+NONE = Finer(0.0, 0.0, 0.0)
 ANY = Finer()
 
 
-def figures(got: torch.Tensor, wanted: torch.Tensor, scale: float) -> Finer:
-    """Both errors of a floating result against its fp64 reference, whose scale is `scale`."""
+class Lines(NamedTuple):
+    """How an output is cut into lines: along its memory, and down through what lies one below another."""
+
+    length: int = LINE
+    periods: tuple[int, ...] = ()
+    """Elements from one row to the next, for each way down."""
+
+
+ALONG = Lines()
+
+
+def lines_of(spec: TensorSpec, largest: int) -> Lines:
+    """The lines of an output; each element is one where `largest`, an input's number of elements, is many for each."""
+    if largest >= MUCH * spec.numel:
+        return Lines(1)
+    ways = {spec.shape[-1], spec.numel // spec.shape[0]} if len(spec.shape) > 1 and spec.numel else set()
+    return Lines(LINE, tuple(sorted(way for way in ways if way > 1)))
+
+
+def figures(got: torch.Tensor, wanted: torch.Tensor, scale: float, lines: Lines) -> Finer:
+    """All errors of a floating result against its fp64 reference, whose scale is `scale`."""
     if not got.is_floating_point() or not got.numel():
         return NONE
     g, w = got.reshape(-1), wanted.reshape(-1)
     squares = sum(float(part.double().square().sum()) for part in w.split(CHUNK))
     least = max(NOISE * sqrt(squares / w.numel()), torch.finfo(got.dtype).smallest_normal, FLUSHED)
     local, beyond = 0.0, 0.0
+    lost = _Lost(lines, least, got.dtype)
     for mine, theirs in zip(g.split(CHUNK), w.split(CHUNK), strict=True):
         theirs = theirs.double()
         error = (mine.double() - theirs).abs_()
         local = max(local, _local(error, theirs, least))
+        lost.add(error.square(), theirs.square())
         beyond += float(_beyond_rounding(error, theirs, mine.dtype).div_(theirs.abs() + scale).square().sum())
-    return Finer(local, sqrt(beyond / g.numel()))
+    return Finer(local, sqrt(beyond / g.numel()), lost.share)
+
+
+class _Lost:
+    """Counts lines that are lost, part by part of a result, for each way in which lines are cut."""
+
+    def __init__(self, lines: Lines, least: float, dtype: torch.dtype) -> None:
+        self._lines, self._least, self._roughly = lines, least, roughly(dtype)
+        self._counts = [[0, 0] for _ in (1, *lines.periods)]
+
+    def add(self, off: torch.Tensor, own: torch.Tensor) -> None:
+        """Squares of errors, and of what should be there."""
+        for counts, errors, values in zip(
+            self._counts, _line_sums(off, self._lines), _line_sums(own, self._lines), strict=True
+        ):
+            least = self._least**2 * self._lines.length
+            lost = errors > self._roughly**2 * values.clamp(min=least)
+            counts[0] += int(lost.sum())
+            counts[1] += int(((values > least) | lost).sum())
+
+    @property
+    def share(self) -> float:
+        """The largest share of lines that hold anything."""
+        return max(max(0, lost - BY_CHANCE) / max(1, seen) for lost, seen in self._counts)
+
+
+def roughly(dtype: torch.dtype) -> float:
+    """Share of its own magnitude by which a line of a result may be off before it is lost."""
+    return min(0.5, max(ROUGHLY, 16 * float(torch.finfo(dtype).eps)))
+
+
+def _line_sums(squares: torch.Tensor, lines: Lines) -> Iterator[torch.Tensor]:
+    """Sums over each line, for each way in which lines are cut; what lies below whole lines at the end is left out."""
+    yield pad(squares, (0, -len(squares) % lines.length)).view(-1, lines.length).sum(1)
+    for period in lines.periods:
+        whole = len(squares) // (period * lines.length) * period * lines.length
+        yield squares[:whole].view(-1, lines.length, period).sum(1).flatten()
 
 
 def pieces_within(got: torch.Tensor, wanted: torch.Tensor, local: float, normal: float) -> torch.Tensor:
@@ -74,6 +148,22 @@ def pieces_within(got: torch.Tensor, wanted: torch.Tensor, local: float, normal:
     least = (NOISE * wanted.square().mean(1).sqrt()).clamp(min=max(normal, FLUSHED))[:, None]
     off, own = (x[:, :whole].unflatten(1, (-1, PIECE)).square().mean(2).sqrt() for x in (got - wanted, wanted))
     return (off <= local * torch.maximum(own, least)).all()
+
+
+def lines_within(got: torch.Tensor, wanted: torch.Tensor, lost: float, dtype: torch.dtype, length: int) -> torch.Tensor:
+    """Whether no row has a larger share of lost lines than `lost`; rows of shape (rows, elements), `dtype` is the result's.
+
+    One answer for all rows, which stays on their device.
+    """
+    if lost == float("inf"):
+        return torch.ones((), dtype=torch.bool, device=got.device)
+    normal = max(torch.finfo(dtype).smallest_normal, FLUSHED)
+    least = (NOISE * wanted.square().mean(1).sqrt()).clamp(min=normal).square()[:, None] * length
+    off, own = (
+        pad(x.square(), (0, -x.shape[1] % length)).unflatten(1, (-1, length)).sum(2) for x in (got - wanted, wanted)
+    )
+    missed = off > roughly(dtype) ** 2 * torch.maximum(own, least)
+    return (missed.sum(1) - BY_CHANCE <= lost * ((own > least) | missed).sum(1)).all()
 
 
 def _local(error: torch.Tensor, wanted: torch.Tensor, least: float) -> float:
@@ -104,13 +194,18 @@ def allowed(spec: TensorSpec, eagers: Finer, k: float, floor: float, reduction: 
     """
     single = EPSILON["float32"] * 2 * log2(max(2, reduction))
     stored = STORED * EPSILON.get(spec.dtype, 0.0) / sqrt(max(1, reduction))
-    return Finer(k * eagers.local + floor, k * eagers.averaged + single + stored)
+    return Finer(k * eagers.local + floor, k * eagers.averaged + single + stored, k * eagers.lost + SPARED)
 
 
 def told(found: Finer, may: Finer) -> str:
     """Why figures are refused; empty where they are not."""
     if found.local > may.local:
         return f"{PIECE} neighbouring elements err by {found.local:.3g} of their own root mean square, allowed {may.local:.3g}"
+    if found.lost > may.lost:
+        return (
+            f"{found.lost:.2%} of its lines are not what they should be even roughly, allowed {may.lost:.2%}: elements that "
+            "are small beside others count as well"
+        )
     if found.averaged > may.averaged:
         return (
             f"beyond half an ulp it errs by {found.averaged:.3g} on average, allowed {may.averaged:.3g}: a sum of all terms "

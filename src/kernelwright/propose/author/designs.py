@@ -5,6 +5,7 @@ Rows of dense data have writers of their own. Whatever else a graph is made of i
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from kernelwright.errors import ProposeError
@@ -58,8 +59,8 @@ class Design:
         single = [self.space.turned(start, move) for move in self.space.moves(start)]
         if self.cost is None:
             return self._different([start, *single], count)
-        double = [self.space.turned(schedule, move) for schedule in single for move in self.space.moves(schedule)]
-        ranked = sorted([*single, *double[:DOUBLES]], key=self.cost)
+        double = (self.space.turned(schedule, move) for schedule in single for move in self.space.moves(schedule))
+        ranked = sorted([*single, *islice(double, DOUBLES)], key=self.cost)
         return self._different([start, *ranked], count)
 
     def _different(self, schedules: list[Any], count: int) -> list[Any]:

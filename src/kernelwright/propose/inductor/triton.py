@@ -88,7 +88,10 @@ class _Module:
         body = "\n\n\n".join([*self.helper_texts, *self.texts])
         arguments = [*self.task.workload.tensors, *self.task.workload.parameters]
         fits = fits_exactly(
-            self.wrapper.arguments, [a.shape for a in arguments], [a.dtype for a in arguments], dense=True
+            self.wrapper.arguments,
+            [a.shape for a in arguments],
+            [a.dtype for a in arguments],
+            dense=self.wrapper.arguments,
         )
         parts = [
             self._head(body + run), self.found.body, self._settings(), body, *views, run, fits,

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from kernelwright.feedback.bottleneck import diagnose
+from kernelwright.knowledge.few_shot import nearest_pair
 from kernelwright.knowledge.library import card_words, rules, techniques
 from kernelwright.languages import Language, language
 from kernelwright.propose.llm.hardware import describe_hardware
@@ -28,6 +29,7 @@ from kernelwright.records.evaluation import (
     TimedOut,
 )
 from kernelwright.records.feedback import Feedback
+from kernelwright.records.measure import Yardstick
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.task import Task
@@ -40,6 +42,10 @@ SAID_ABOVE = "as the mismatch above says"
 """Stands in a hint for evidence that has a section of its own."""
 RECOGNISED = 60
 """Characters of evidence by which it is found in a hint."""
+LEAST_ALLOWED = 1e-29
+"""What is recorded for results that must be exact is smaller: it is no tolerance to tell."""
+_BASELINES = {"compile": "torch.compile", "compile_max": "torch.compile, max-autotune"}
+"""Baselines whose own names say too little."""
 MOST_PAST = 5
 """Earlier attempts that are shown, as GEAK does."""
 _FIGURE = re.compile(r'\b([A-Za-z_]\w*)"?\s*:\s*(?:\[\s*)?-?\d')
@@ -155,6 +161,14 @@ class ProfileWords(Record):
     """What each metric means."""
 
 
+class ExampleWords(Record):
+    """A module, and a right kernel for it in the language that is wanted."""
+
+    module: str
+    kernel: str
+    tag: str
+
+
 class AdviceWords(Record):
     """What the adviser said."""
 
@@ -187,6 +201,8 @@ class Facts:
     """Techniques that were looked up."""
     kept: bool = False
     """The conversation goes on: what does not change was said."""
+    trained: bool = False
+    """For a model that learns from thousands of kernels: it needs no example, and each token of one costs."""
     judging: bool = False
     """For an adviser: the end of a log is what is shown of it."""
 
@@ -250,17 +266,22 @@ def _joined(text: str | list[str]) -> str:
 def _figures(facts: Facts) -> tuple[str, ...]:
     """What kernels are held against, and what the first parent's tunables measured."""
     found = facts.brief.run.yardstick
-    lines = []
-    if found is not None:
-        lines += [f"{name}: {time:.2f} us a call" for name, time in found.times_us.items()]
+    lines = held_against(found) if found is not None else []
+    return (*lines, *_swept(facts.brief))
+
+
+def held_against(found: Yardstick) -> list[str]:
+    """Baselines' times, the floor and the tolerance, a line each; nothing of what was not measured."""
+    lines = [f"{_BASELINES.get(name, name)}: {time:.2f} us a call" for name, time in found.times_us.items()]
+    if found.floor_us is not None:
         lines.append(f"no honest kernel takes less than {found.floor_us:.2f} us a call")
-    if found is not None and found.strictest is not None and found.strictest.allowed > 0:
+    if found.strictest is not None and found.strictest.allowed > LEAST_ALLOWED:
         case = found.strictest
         lines.append(
             f"largest relative error against fp64 that is allowed, in the strictest case ({case.distribution}): "
             f"{case.allowed:.2g}; the reference itself errs by {case.reference_error:.2g}"
         )
-    return (*lines, *_swept(facts.brief))
+    return lines
 
 
 def _swept(brief: Brief) -> tuple[str, ...]:
@@ -281,8 +302,18 @@ def values(facts: Facts, contract: str) -> dict[str, Value]:
     """What the prompt of a writer or an agent shows. With advice, the adviser has read the profile for it."""
     shown = {**known(facts), **judged(facts), "contract": contract, "language": facts.language}
     if facts.brief.proposal_request.intent == "seed":
-        return shown
+        return {**shown, "example": None if facts.trained else _example(facts)}
     return {**shown, **evidence(facts), **past(facts), **({"profile": None} if facts.advice else {})}
+
+
+def _example(facts: Facts) -> ExampleWords | None:
+    """The nearest pair of the language; never one for the very module that is asked for."""
+    task = facts.brief.task
+    found = nearest_pair(task.graph.family, facts.language)
+    if found is None or found.module.strip() == task.source.source.strip():
+        return None
+    tag = language(facts.language).fence
+    return ExampleWords(module=found.module.strip(), kernel=found.kernel.strip(), tag=tag)
 
 
 def _shown(attempt: Attempt, words: str = "") -> Shown:

@@ -14,7 +14,7 @@ from math import exp, log
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import datasets
 import trl
@@ -38,6 +38,9 @@ from kernelwright.train.engine.watch import (
 from kernelwright.train.environment import Assignment, Environment, Episode, Step
 from kernelwright.train.loop import Loop
 from kernelwright.train.recipe import Grpo, Rollout
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 KEPT = 4
@@ -95,20 +98,32 @@ class Rollouts:
             asked = [
                 self._network.prompt_ids(e.prompt) if e.prompt else rows[i][-1].prompt for i, e in enumerate(episodes)
             ]
-            replies = generate(trainer, asked)
+            for i, row in enumerate(self._turn(episodes, asked, trainer)):
+                rows[i].append(row)
+        return [rows[i : i + count] for i in range(0, len(rows), count)]
+
+    def _turn(self, episodes: Sequence[Episode], asked: list[list[int]], trainer: Any) -> list[_Row]:  # noqa: ANN401
+        """Every episode's next row, in waves: while one wave is judged, the next is written."""
+        size = -(-len(asked) // self._recipe.waves)
+        rows: list[_Row] = []
+        judged: list[Future[list[Step | None]]] = []
+        for start in range(0, len(asked), size):
+            wave = slice(start, start + size)
+            replies = generate(trainer, asked[wave])
             texts = [self._network.tokenizer.decode(ids, skip_special_tokens=True) for ids in replies]
             cut = [ids[-1] != self._network.end for ids in replies]
-            since = monotonic()
-            steps = self._loop.run(_judged(episodes, texts, cut))
-            self.waited_s += monotonic() - since
-            for i, step in enumerate(steps):
-                rows[i].append(_Row(asked[i], replies[i], texts[i], step))
-        return [rows[i : i + count] for i in range(0, len(rows), count)]
+            judged.append(self._loop.begin(_judged(episodes[wave], texts, cut)))
+            rows += [_Row(*row, None) for row in zip(asked[wave], replies, texts, strict=True)]
+        since = monotonic()
+        steps = [step for one in judged for step in one.result()]
+        self.waited_s += monotonic() - since
+        return [row._replace(step=step) for row, step in zip(rows, steps, strict=True)]
 
     def _log(self, played: list[list[list[_Row]]], tasks: Sequence[Assignment], trainer: Any, spent: float) -> None:  # noqa: ANN401
         steps = [row.step for group in played for t in group for row in t if row.step is not None]
         length = fmean(len(row.reply) for group in played for t in group for row in t)
-        for name, value in {**figures(steps), "length": length, "waiting": self.waited_s / max(spent, 1e-9)}.items():
+        times = {"waiting": self.waited_s / max(spent, 1e-9), "waited seconds": self.waited_s, "rollout seconds": spent}
+        for name, value in {**figures(steps), "length": length, **times}.items():
             trainer._log_metric(OURS + name, value)
         self.waited_s = 0.0
         number = int(trainer.state.global_step) + 1
@@ -186,6 +201,7 @@ def _trainer(
         loss_type=recipe.loss,
         scale_rewards="none" if recipe.credit == "trloo" else recipe.scale,
         mask_truncated_completions=True,
+        cache_implementation=None if recipe.cache == "dynamic" else recipe.cache,
     )
     openings = [as_dicts(environment.opening(one)) for one in environment.assignments if one.split == "train"]
     return trl.GRPOTrainer(

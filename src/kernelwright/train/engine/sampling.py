@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 import transformers
@@ -19,6 +19,8 @@ class Sampling(NamedTuple):
     max_new_tokens: int = 1024
     batch: int = 64
     seed: int = 0
+    cache: Literal["dynamic", "static"] = "dynamic"
+    """As in a recipe."""
 
 
 class Drawn(NamedTuple):
@@ -69,8 +71,9 @@ def _replies(network: Network, prompts: list[list[int]], how: Sampling) -> list[
         top_k=0,
         eos_token_id=network.end,
         pad_token_id=tokenizer.pad_token_id,
+        cache_implementation=None if how.cache == "dynamic" else how.cache,
     )
     model.eval()
-    with torch.inference_mode():
+    with torch.no_grad():
         made = model.generate(input_ids=ids, attention_mask=mask, generation_config=settings)
     return [tokenizer.decode(row, skip_special_tokens=True) for row in made[:, width:].tolist()]

@@ -24,15 +24,21 @@ OURS = "kw/"
 
 
 class Watch(transformers.TrainerCallback):  # type: ignore[misc]
-    """Writes `Progress` and passes it on; stops the trainer, with a checkpoint, when the recipe's time is over."""
+    """Writes `Progress` and passes it on; stops the trainer, with a checkpoint, before a step that there is no time for."""
 
     def __init__(self, keep: Callable[[Record], None], heard: Heard, seconds: float | None = None) -> None:
         self._keep, self._heard, self._since, self._seconds = keep, heard, monotonic(), seconds
+        self._began = self._since
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401
+        """See `TrainerCallback.on_step_begin`."""
+        self._began = monotonic()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401
         """See `TrainerCallback.on_step_end`."""
+        now = monotonic()
         # Several processes must stop at the same step, so only one that trains alone looks at the clock.
-        if processes() == 1 and self._seconds is not None and monotonic() - self._since > self._seconds:
+        if processes() == 1 and self._seconds is not None and 2 * now - self._began - self._since > self._seconds:
             control.should_training_stop = control.should_save = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: object) -> None:  # noqa: ANN401

@@ -8,7 +8,7 @@ import torch
 from kernelwright.evaluate.pipeline.timed_output_check import TimedResults, UnfitInputsError
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.verify.compare import Expected
-from kernelwright.evaluate.verify.finer import ANY, NONE
+from kernelwright.evaluate.verify.finer import ALONG, ANY, NONE
 from kernelwright.evaluate.verify.places import STRIPE, STRIPES
 from kernelwright.records.comparator import Calibrated, Statistical, Ties
 from kernelwright.records.policy import Policy
@@ -35,7 +35,7 @@ def results(rule, dtype="float32", truth=None):
         task=task, policy=Policy(), memory=SimpleNamespace(queued=False),
         allowed=lambda output, error: 1e-6, base_error=[1e-7], cases=[],
         allowed_finer=lambda output, eagers: ANY, base_finer=[NONE],
-        case_at=lambda distribution, offsets: truth,
+        case_at=lambda distribution, offsets: truth, lines=lambda output: ALONG,
     )  # fmt: skip
     return TimedResults(session)
 

@@ -40,7 +40,7 @@ def differences():
 def test_the_rounding_of_terms_that_cancel_is_made_true():
     session = differences()
     (truth,) = session.results("fp64", (0, 0))
-    rounded = truth + 1e-7 * torch.randn(ELEMENTS, generator=torch.Generator().manual_seed(1)).clamp(-1, 1)
+    rounded = (truth + 1e-7 * torch.randn(ELEMENTS, generator=torch.Generator().manual_seed(1)).clamp(-1, 1)).float()
     assert (rounded - truth).abs().max() > 5e-4 * truth.abs().max(), "far more than a few ulps of the result"
     mended = nudge.beyond(session, 0, (0, 0), rounded, truth, tries=8)
     assert (mended == truth).float().mean() > 0.99
@@ -56,3 +56,11 @@ def test_what_is_left_out_or_broken_stays_as_it_is():
     assert (left[:100] == 0).all()
     assert left[100].isnan()
     assert all(torch.equal(now, then) for now, then in zip(session.windows, before, strict=True)), "inputs are restored"
+
+
+def test_a_result_in_double_precision_has_no_room_of_single_precision():
+    session = differences()
+    (truth,) = session.results("fp64", (0, 0))
+    single = (session.windows[0].double() + 1e-8) - session.windows[1].double()
+    assert (nudge.beyond(session, 0, (0, 0), single, truth) == single).all()
+    assert (nudge.beyond(session, 0, (0, 0), single.float(), truth, tries=8) == truth).float().mean() > 0.9

@@ -1,5 +1,6 @@
 """Stretches that are small beside others, and means that were taken of too few terms."""
 
+import pytest
 import torch
 
 from kernelwright.evaluate.verify import compare, finer
@@ -12,9 +13,15 @@ HALF = TensorSpec(name="out", shape=(512,), dtype="bfloat16")
 
 def expected(wanted, spec, reduction=1):
     floor = compare.floor(spec, reduction)
-    return Expected(
-        wanted, compare.scale_of(wanted), 0.0, floor, finer=finer.allowed(spec, finer.NONE, 4.0, floor, reduction)
-    )
+    allowed = finer.allowed(spec, finer.NONE, 4.0, floor, reduction)
+    lines = finer.lines_of(spec, reduction * spec.numel)
+    return Expected(wanted, compare.scale_of(wanted), 0.0, floor, finer=allowed, lines=lines)
+
+
+def refused(rule, got):
+    """Why a result is refused that the largest error lets pass."""
+    assert compare.largest_error(got, rule.value, rule.scale) <= rule.allowed, "which the largest error does not show"
+    return rule.judge([got])[1].evidence
 
 
 def test_a_small_row_beside_large_ones_is_measured_against_itself():
@@ -46,3 +53,54 @@ def test_a_mean_of_a_sample_is_no_mean_however_coarse_its_dtype():
     sampled = terms[:, ::16].mean(1).bfloat16()
     assert "rounded once" in rule.judge([sampled])[1].evidence
     assert compare.largest_error(sampled, wanted, rule.scale) <= rule.allowed, "which the largest error does not show"
+
+
+def blocks(down, across):
+    """Magnitudes of 1 and 1e-9 in tiles, so that every stretch of 256 elements of a row or a column has both."""
+    tiles = (
+        1e-9 ** torch.randint(0, 2, (64 // down, 1024 // across), generator=torch.Generator().manual_seed(3)).double()
+    )
+    return tiles.repeat_interleave(down, 0).repeat_interleave(across, 1)
+
+
+@pytest.mark.parametrize(("down", "across"), [(64, 16), (64, 1), (1, 16), (16, 16)])
+def test_small_columns_and_tiles_beside_large_ones_count_as_well(down, across):
+    torch.manual_seed(0)
+    small = blocks(down, across)
+    wanted = torch.randn(64, 1024, dtype=torch.float64) * small
+    rule, honest = expected(wanted, SINGLE), wanted.float()
+    assert rule.judge([honest])[1] is None
+    skipped = torch.where(small < 1, 0.0, wanted).float()
+    assert "not what they should be even roughly" in refused(rule, skipped)
+
+
+def test_a_row_whose_sum_is_small_beside_its_neighbours_must_be_added_up():
+    torch.manual_seed(0)
+    gain = torch.exp(8 * torch.randn(512, dtype=torch.float64))
+    spec = TensorSpec(name="out", shape=(512,), dtype="float32")
+    terms = torch.randn(512, 1024, dtype=torch.float64).abs()
+    wanted = terms.sum(1) * gain
+    rule = expected(wanted, spec, 1024)
+    assert rule.judge([(terms.float().sum(1) * gain.float())])[1] is None
+    least = 1e-7 * rule.scale
+    sampled = torch.where(wanted < least, terms[:, ::16].sum(1) * 16 * gain, wanted).float()
+    for skipped in (torch.where(wanted < least, 0.0, wanted).float(), sampled):
+        assert "even roughly" in refused(rule, skipped)
+
+
+def test_what_a_function_loses_where_it_vanishes_is_scattered_and_passes():
+    torch.manual_seed(0)
+    x = 10 * torch.randn(64, 1024, dtype=torch.float64)
+    plain = torch.log(1 + torch.exp(x.float()))
+    wanted = torch.nn.functional.softplus(x)
+    assert ((plain - wanted).abs() > wanted / 2).double().mean() > 0.03, "one of thirty elements is nothing"
+    assert expected(wanted, SINGLE).judge([plain])[1] is None
+
+
+def test_among_zeros_a_few_elements_far_above_the_others_are_no_measure_of_them():
+    wanted = torch.zeros(1 << 18, dtype=torch.float64)
+    wanted[1::4096] = 1.0
+    wanted[0] = 1e9
+    assert compare.scale_of(wanted) == pytest.approx(1e-3 * 1e9 / 512, rel=0.01), "by the root mean square"
+    wanted[0] = 1.0
+    assert compare.scale_of(wanted) == 1.0

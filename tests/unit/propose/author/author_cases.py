@@ -1,5 +1,6 @@
 """Tasks from source text through torch.export, and C++ candidates through the system compiler."""
 
+import copy
 import ctypes
 import operator
 import subprocess
@@ -26,32 +27,57 @@ class Case:
     inputs: list
 
     def reference(self, inputs=None):
-        """The fp64 results."""
+        """The fp64 results, and the new state."""
         wide = [t.double() if t.is_floating_point() else t for t in (inputs or self.inputs)]
-        with torch.no_grad():
-            found = self.module.double()(*wide)
-        self.module.float()
-        return list(found) if isinstance(found, tuple) else [found]
+        return called(copy.deepcopy(self.module).double(), wide, self.task.workload.state)
+
+    def eager(self):
+        """PyTorch's own results, and the new state."""
+        return called(copy.deepcopy(self.module), self.inputs, self.task.workload.state)
 
 
-def case(source, name="task", kind="cpu", decompose=False):
+def called(module, inputs, state):
+    """What a module returns, and what it leaves in its state."""
+    with torch.no_grad():
+        found = module(*inputs)
+    return [*_leaves(found), *(module.state_dict()[name] for name in state)]
+
+
+def _leaves(found):
+    parts = found if isinstance(found, tuple | list) else (found,)
+    return [t for part in parts for t in (part if isinstance(part, tuple | list) else (part,))]
+
+
+def _changed(module, inputs):
+    """Names of the state that a call changes."""
+    other = copy.deepcopy(module)
+    with torch.no_grad():
+        other(*inputs)
+    after = other.state_dict()
+    return [name for name, tensor in module.state_dict().items() if not torch.equal(tensor, after[name])]
+
+
+def case(source, name="task", kind="cpu", decompose=False, train=False):
     scope = {}
     exec(compile(source, name, "exec"), scope)
     torch.manual_seed(0)
-    module = scope["Model"](*scope["get_init_inputs"]()).eval()
+    module = scope["Model"](*scope["get_init_inputs"]())
+    module = module if train else module.eval()
     inputs = scope["get_inputs"]()
+    state = _changed(module, inputs)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         program = torch.export.export(module, tuple(inputs))
         if decompose:
             program = program.run_decompositions()
-        found = module(*inputs)
-    outputs = list(found) if isinstance(found, tuple) else [found]
+    outputs = called(copy.deepcopy(module), inputs, state)
     graph, names = _graph(program)
     workload = Workload(
+        changes=tuple(state),
+        state=tuple(state),
         inputs=tuple(_spec(n, t) for n, t in zip(names, inputs, strict=True)),
         parameters=tuple(_spec(n, t) for n, t in module.state_dict().items()),
-        outputs=tuple(_spec(n, t) for n, t in zip(graph.outputs, outputs, strict=True)),
+        outputs=tuple(_spec(n, t) for n, t in zip([*graph.outputs, *state], outputs, strict=True)),
     )
     task = Task(
         source=TaskSource(name=name, format="kernelbench", source=source),

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import torch
-from author_cases import case, error, model
+from author_cases import called, case, error, model
 
 from kernelwright.propose.author.designs import triton_design
 
@@ -82,30 +82,51 @@ CASES = {
 }  # fmt: skip
 
 
+LAYERS = {
+    "batch statistics": (
+        "F.leaky_relu_(self.b(self.a(x)))", "x", X, "self.a, self.b = nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16)",
+    ),
+    "statistics of a few": ("self.a(x)", "x", "torch.randn(40, 12)", "self.a = nn.BatchNorm1d(12, momentum=0.3)"),
+    "convolutions in a row": (
+        "self.a(x).relu_() + self.b(self.a(x))", "x", X,
+        "self.a = nn.Sequential(nn.Conv2d(8, 16, 3, padding=1), nn.ReLU(inplace=True), nn.Conv2d(16, 8, 1),"
+        " nn.MaxPool2d(3, 1, 1));"
+        " self.b = nn.Sequential(nn.AvgPool2d(3, 1, 1), nn.Conv2d(8, 8, 3, padding=1, groups=8), nn.Conv2d(8, 8, 1))",
+    ),
+    "counted": ("x * self.seen.add_(1)", "x", X, "self.register_buffer('seen', torch.ones(8, 1, 1))"),
+}  # fmt: skip
+"""Modules with parameters, and state that their forward changes."""
+CASES |= LAYERS
+
+
+def found_case(name, kind="cpu"):
+    """A case under its name as an identifier."""
+    forward, arguments, inputs, *init = CASES[name]
+    source = model(forward, inputs, *init, arguments=arguments)
+    return case(source, name.replace(" ", "_"), kind, train=bool(init))
+
+
 def main(folder):
     for name in sys.argv[2:] or CASES:
-        forward, arguments, inputs = CASES[name]
-        found = case(model(forward, inputs, arguments=arguments), name.replace(" ", "_"), "cuda")
+        found = found_case(name, "cuda")
         design = triton_design(found.task)
         path = folder / f"{found.task.name}.py"
         path.write_text(design.write(design.default).source)
         spec = importlib.util.spec_from_file_location(path.stem, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        new = module.ModelNew()
+        new.load_state_dict(found.module.state_dict())
         with torch.no_grad():
-            fits = module._fits(*found.inputs)
-            got, eager = module.ModelNew()(*found.inputs), found.module(*found.inputs)
+            fits = module._fits(*found.inputs, *new.state_dict().values())
         errors = [
             [error(g, w), error(e, w), g.dtype == e.dtype and g.shape == e.shape]
-            for g, w, e in zip(_tuple(got), found.reference(), _tuple(eager), strict=True)
+            for g, w, e in zip(
+                called(new, found.inputs, found.task.workload.state), found.reference(), found.eager(), strict=True
+            )
         ]
         sys.stdout.write(json.dumps([name, fits, errors]) + "\n")
         sys.stdout.flush()
-
-
-def _tuple(found):
-    parts = found if isinstance(found, tuple) else (found,)
-    return [t for part in parts for t in (part if isinstance(part, tuple | list) else (part,))]
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from author_cases import build, case, error, model
-from programs import CASES
+from programs import CASES, found_case
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.designs import cpp_design, triton_design
@@ -40,8 +40,7 @@ def test_triton_is_right(interpreted, name):
 
 @pytest.mark.parametrize("name", ON_CPU)
 def test_cpp_is_right(name, tmp_path):
-    forward, arguments, inputs = CASES[name]
-    found = case(model(forward, inputs, arguments=arguments), name.replace(" ", "_"))
+    found = found_case(name)
     design = cpp_design(found.task)
     candidate = design.write(design.default)
     (entry,) = build([candidate], tmp_path)
@@ -49,12 +48,10 @@ def test_cpp_is_right(name, tmp_path):
         torch.full(o.shape, 77).to(getattr(torch, o.dtype)) for o in found.task.workload.outputs
     ]  # fmt: skip
     scratch = torch.empty(candidate.workspace_bytes + 1, dtype=torch.uint8)
-    pointers = [ctypes.c_void_p(t.data_ptr()) for t in (*found.inputs, *outputs)]
+    given = [*found.inputs, *found.module.state_dict().values()]
+    pointers = [ctypes.c_void_p(t.data_ptr()) for t in (*given, *outputs)]
     entry(*pointers, *([ctypes.c_void_p(scratch.data_ptr())] if candidate.workspace_bytes else []))
-    with torch.no_grad():
-        eager = found.module(*found.inputs)
-    eager = eager if isinstance(eager, tuple) else (eager,)
-    for got, wanted, own in zip(outputs, found.reference(), eager, strict=True):
+    for got, wanted, own in zip(outputs, found.reference(), found.eager(), strict=True):
         assert error(got, wanted) < 4 * error(own, wanted) + 4e-7
 
 

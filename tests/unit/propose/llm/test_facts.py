@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from kernelwright.propose.llm.render import Prompts
-from kernelwright.propose.llm.sections import Facts, values
+from kernelwright.propose.llm.sections import Facts, held_against, values
 from kernelwright.propose.llm.writer import CODE
-from kernelwright.propose.proposer import RunFacts, Yardstick
+from kernelwright.propose.proposer import RunFacts
 from kernelwright.records.attempt import Setting
-from kernelwright.records.measure import CaseError
+from kernelwright.records.measure import CaseError, Yardstick
 from kernelwright.records.run import Device, Environment
 from kernelwright.testing.samples import sample_profile
 
@@ -56,8 +56,35 @@ def test_the_device_is_the_one_of_the_run(told):
 
 def test_what_kernels_are_held_against_is_the_yardstick_s(told):
     text, _, _ = told
-    for fact in ("eager: 123.45 us", "compile: 98.76 us", "less than 11.11 us", "(scaled): 6.3e-06", "errs by 4.5e-08"):
+    for fact in (
+        "eager: 123.45 us",
+        "torch.compile: 98.76 us",
+        "less than 11.11 us",
+        "(scaled): 6.3e-06",
+        "errs by 4.5e-08",
+    ):
         assert fact in text
+
+
+def test_a_first_prompt_has_the_yardstick_s_figures_and_nothing_that_was_not_measured(brief):
+    def figures(**known):
+        made = replace(brief(role="coder", intent="seed"), run=RunFacts(9, 9, None, Yardstick(**known)))
+        text = Prompts().render("coder-seed", values(Facts(made, "cpp"), CODE)).user
+        return text[text.index("## Figures") : text.index("## Instruction")] if "## Figures" in text else ""
+
+    text = figures(times_us={"eager": 123.45}, strictest=CASE, floor_us=11.11)
+    assert re.findall(r"^- (.*)$", text, re.MULTILINE) == held_against(
+        Yardstick(times_us={"eager": 123.45}, strictest=CASE, floor_us=11.11)
+    )
+    assert "eager: 123.45 us" in text
+    assert "compile" not in text
+    assert "honest kernel" not in figures(strictest=CASE)
+    assert figures() == ""
+
+
+def test_results_that_must_be_exact_have_no_tolerance():
+    exact = CASE.model_copy(update={"allowed": 1e-30})
+    assert held_against(Yardstick(strictest=exact)) == []
 
 
 def test_swept_tunables_have_their_times(told):

@@ -1,6 +1,7 @@
 """Prompts: golden texts of every file, hashes over what was used, strictness, and hostile tasks."""
 
 import os
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,17 +14,24 @@ from kernelwright.propose.llm.parse import Kernel, parse
 from kernelwright.propose.llm.render import STANDARD, Prompts, fenced, inline, prompt_hash, variants
 from kernelwright.propose.llm.sections import Facts, evidence, known, values
 from kernelwright.propose.llm.writer import CODE
+from kernelwright.propose.proposer import RunFacts
 from kernelwright.records.chat import ChatReply
+from kernelwright.records.measure import CaseError, Yardstick
 from kernelwright.records.task import Target
 from kernelwright.records.tools import FoundCard
 from kernelwright.testing.samples import sample_profile, sample_task
 
+YARDSTICK = Yardstick(
+    times_us={"eager": 96.5, "compile": 61.25},
+    floor_us=8.75,
+    strictest=CaseError(distribution="as_given", error=5e-8, reference_error=5e-8, allowed=2e-7),
+)
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 REWRITE = os.environ.get("REWRITE_SNAPSHOTS") == "1"
 """With this the golden texts are written anew: read the difference before it is committed."""
 ORDER = [
-    "Task", "Host context", "Reference", "Hardware", "How it is judged", "Figures", "Candidate", "Compiler log", "Mismatch",
-    "Profile", "History", "Technique", "Techniques", "Advice", "Instruction", "Reply",
+    "Task", "Host context", "Reference", "Hardware", "How it is judged", "Figures", "Example", "Candidate",
+    "Compiler log", "Mismatch", "Profile", "History", "Technique", "Techniques", "Advice", "Instruction", "Reply",
 ]  # fmt: skip
 ADVISED = '{"bottleneck": "memory", "method": "vector loads", "plan": "float4"}'
 WRITERS = [
@@ -70,7 +78,7 @@ def facts(brief, attempt):
         task = task or sample_task(Target(kind="cuda", arch="sm_90", present=True) if language != "cpp" else None)
         fields = {"task": task, "language": language, "role": role, "intent": intent}
         if intent == "seed":
-            return Facts(brief(**fields), language)
+            return Facts(replace(brief(**fields), run=RunFacts(yardstick=YARDSTICK)), language)
         failed = attempt(3, outcome="build_failed" if role in ("coder", "midend") else "incorrect")
         parents = [failed] if intent == "repair" else [attempt(3), attempt(1, speedup=1.5)]
         hint = "vector-loads" if intent == "apply-technique" else "ERROR: Kernel failed verification."

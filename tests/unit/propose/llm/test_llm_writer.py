@@ -45,7 +45,7 @@ def test_a_seed_is_asked_with_what_is_known_of_the_task(role, brief, gateway, go
     table = gateway(replies={role: [block(good)]})
     [made] = propose(brief(gateway=table, role=role))
     assert headings(table.prompt()) == [
-        "Task", "Host context", "Reference", "Hardware", "How it is judged", "Instruction", "Reply"
+        "Task", "Host context", "Reference", "Hardware", "How it is judged", "Example", "Instruction", "Reply"
     ]  # fmt: skip
     assert [m.role for m in table.asked[0][1].messages] == ["system", "user"]
     assert made.candidate.source == good

@@ -25,12 +25,15 @@ from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, occu
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.measure import BuildFacts, KernelFacts
+from kernelwright.tasks.launch_function import without_launch
 
 MODULE, OWN_HOST, EXTENSION, INTERPRETED = False, False, False, False
 LARGEST_BINARY = 64 << 20
 """Bytes of a binary that is loaded."""
 MOST_STATIC_SHARED = 48 << 10
 """Bytes; more must be dynamic (CUDA C++ Programming Guide, shared memory of compute capability 7.x and later)."""
+LONGEST_WHY = 160
+"""Characters that are told of why NVRTC could not be loaded."""
 MEMORY = 8 << 30
 """Address space that the compiler may add."""
 
@@ -102,7 +105,7 @@ def _compile(order: Order, resolved: Resolved) -> _Compiled | BuildFailed:
     child = CandidateProcess(order.warm.spawn("nvrtc", jail), order.limit_s)
     try:
         command = CompileCuda(
-            source=order.candidate.source,
+            source=without_launch(order.candidate.source),
             names=names,
             options=_options(order.candidate.flags, resolved.macros, order.arch, include),
             include=include,
@@ -122,8 +125,7 @@ def _options(flags: Sequence[str], macros: dict[str, int], arch: str, include: S
 
 def _read(child: CandidateProcess, compiled: CudaCompiled, names: Sequence[str]) -> _Compiled | BuildFailed:
     if compiled.missing:
-        said = compiled.missing[-300:]
-        raise MachineError(f"NVRTC, which compiles CUDA C++, was not found ({said}): {toolkit.FIX}")
+        raise MachineError(f"NVRTC, which compiles CUDA C++, was not found: {toolkit.FIX}{_why(compiled.missing)}")
     kernels = compiled.kernels
     if kernels is None:
         return BuildFailed(log=compiled.log or "the compiler failed and said nothing")
@@ -137,6 +139,12 @@ def _read(child: CandidateProcess, compiled: CudaCompiled, names: Sequence[str])
         return _Compiled(binary, lowered, kernels.parameters, compiled.log, compiled.version[:20])
     except (ValueError, OSError) as error:
         raise TamperedError(f"malformed answer of the compiler's process: {error!r}") from None
+
+
+def _why(said: str) -> str:
+    """What the loader said, behind the cure: its first line, for it goes on with every folder that it looked into."""
+    first = next((line.strip() for line in said.splitlines() if line.strip()), "")
+    return f" ({first[:LONGEST_WHY]})" if first else ""
 
 
 def _named(resolved: Resolved, names: dict[str, str]) -> LaunchPlan:

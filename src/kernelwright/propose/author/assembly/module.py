@@ -96,7 +96,10 @@ class _Module:
                     w.line(f"{tensor.identifier} = {tensor.identifier}.contiguous()")
             with w.block(f"with torch.cuda.device_of({self.first}):"):
                 self._steps(w)
-            w.line(f"return {', '.join(t.identifier for t in self.program.outputs)}")
+                after = self.program.outputs[len(self.program.results) :]
+                for tensor, new in zip(self.program.state, after, strict=True):
+                    w.line(f"{tensor.identifier}.copy_({new.identifier})")
+            w.line(f"return {', '.join(t.identifier for t in self.program.results)}")
         return w.text()
 
     def _steps(self, w: Writer) -> None:
@@ -140,5 +143,8 @@ class _Module:
     def _fits(self) -> str:
         arguments = self.program.arguments
         return fits_exactly(
-            [t.identifier for t in arguments], [t.shape for t in arguments], [t.dtype for t in arguments]
+            [t.identifier for t in arguments],
+            [t.shape for t in arguments],
+            [t.dtype for t in arguments],
+            dense=[t.identifier for t in self.program.state],
         )

@@ -11,13 +11,14 @@ from math import inf, prod
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.strided.plan import stride
-from kernelwright.propose.author.plan.builder import Arguments, Value
+from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
 from kernelwright.propose.author.plan.expr import (
     Call,
     Const,
     Element,
     Expr,
     Index,
+    Load,
     Reduce,
     Scan,
     rebuild,
@@ -28,13 +29,13 @@ from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import flattened, plus, times, within
 from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step, heavies
-from kernelwright.propose.author.plan.read import Reading, Stored
+from kernelwright.propose.author.plan.read import Held, Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import DType, TensorSpec
 
-MOST_KERNELS = 24
-"""Kernels of one program: beyond that launches cost more than fusion gains."""
+MOST_KERNELS = 1024
+"""Kernels of one program: more than any network needs that is worth reading."""
 SHARES = 512
 """Into how many parts a long reduction is cut, at most."""
 SHARE = 4096
@@ -64,7 +65,10 @@ class _Partition:
     tensors: dict[str, Tensor] = field(default_factory=dict)
     buffers: list[Tensor] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    stored: dict[str, Element] = field(default_factory=dict)
+    stored: dict[str, Expr] = field(default_factory=dict)
+    """What is read in place of an expression that has been stored."""
+    shares: dict[tuple[str, tuple[int, ...]], Expr] = field(default_factory=dict)
+    """Long reductions as reductions over stored shares."""
 
     def program(self) -> Program:
         workload = self.task.workload
@@ -76,8 +80,11 @@ class _Partition:
         self.taken = {t.identifier for t in arguments} | {"out"}
         many = len(workload.outputs) > 1
         outputs = tuple(_tensor(s, f"out{n}" if many else "out") for n, s in enumerate(workload.outputs))
-        for kept in self.reading.stored:
-            self._keep(kept)
+        for step in self.reading.stored:
+            if isinstance(step, Held):
+                self._held(step)
+            else:
+                self._keep(step)
         roots = [self._root(value, tensor) for value, tensor in zip(self.reading.results, outputs, strict=True)]
         for place, root in enumerate(roots):
             whole = self._kept_whole(root)
@@ -88,8 +95,9 @@ class _Partition:
                 self._emit(root)
         if not any(isinstance(step, Kernel) for step in self.steps):
             raise ProposeError(f"{self.task.name!r}: {_nothing(self.steps)}")
-        name = identifiers([self.task.name])[0]
-        return Program(name, arguments, outputs, tuple(self.buffers), tuple(_together(self.steps, self.families)))
+        name, steps = identifiers([self.task.name])[0], tuple(_together(self.steps, self.families))
+        state = tuple(self.tensors[name] for name in workload.state)
+        return Program(name, arguments, outputs, tuple(self.buffers), steps, state)
 
     def _kept_whole(self, root: Root) -> Tensor | None:
         """The result of a step that is this very output."""
@@ -122,6 +130,12 @@ class _Partition:
             results.append(tensor)
         self.steps.append(Kept(kept.node, inputs, tuple(results), kept.why))
 
+    def _held(self, held: Held) -> None:
+        tensor = _tensor(held.spec, self._fresh(held.spec.name))
+        self.buffers.append(tensor)
+        self._emit(self._root(held.value, tensor))
+        self.tensors[held.spec.name] = tensor
+
     def _scattered(self, kept: Stored) -> bool:
         """Whether the operation adds to places of an empty tensor, as a kernel of ours does."""
         if kept.node.op not in SCATTERS:
@@ -152,8 +166,11 @@ class _Partition:
         """The value as a tensor in memory: the very tensor that it is, or a buffer."""
         axes = self.reading.builder.axes
         shape = tuple(axes.size(dim) for dim in value.shape)
-        if name in self.tensors:
-            return self.tensors[name]
+        match value.expr:
+            case Load(name=stored, along=along) if axes.resolve(along) == axes.resolve(_flat(value.shape)):
+                found = self.tensors[stored]
+                if found.shape == shape and found.dtype == self._dtype_of(name, found.dtype):
+                    return found
         dtype = {"float": self._float(), "int": "int64", "bool": "bool"}[value.expr.kind]
         spec = TensorSpec(name=name, shape=shape, dtype=self._dtype_of(name, dtype))
         tensor = _tensor(spec, self._fresh(name))
@@ -179,7 +196,7 @@ class _Partition:
         for _ in range(MOST_KERNELS):
             if len(self.steps) > MOST_KERNELS:
                 break
-            root = replace(root, expr=self._split(root))
+            root = replace(root, expr=self._split(replace(root, expr=_replaced(root.expr, self.stored))))
             part = Part((root,), {a: self.settler.size(a) for a in _every_axis(root)}, dict(self.tensors))
             family, match = self._asked(part)
             if match.plan is not None:
@@ -218,7 +235,12 @@ class _Partition:
     def _split(self, root: Root) -> Expr:
         """The root with every long reduction of few rows cut into shares."""
         ready = [h for h in heavies(root.expr) if isinstance(h, Reduce) and h.op != "prod" and not heavies(h.arg)]
-        changed = {h.key: self._shared_out(h, [a for a in root.axes if a in h.axes]) for h in ready}
+        changed: dict[str, Expr] = {}
+        for node in ready:
+            axes = tuple(a for a in root.axes if a in node.axes)
+            if (node.key, axes) not in self.shares:
+                self.shares[node.key, axes] = self._shared_out(node, axes)
+            changed[node.key] = self.shares[node.key, axes]
         return _replaced(root.expr, changed)
 
     def _shared_out(self, node: Reduce, axes: Sequence[int]) -> Expr:
@@ -262,6 +284,10 @@ class _Partition:
             name, at = f"{plain}{at}", at + 1
         self.taken.add(name)
         return name
+
+
+def _flat(shape: Shape) -> tuple[int, ...]:
+    return tuple(axis for dim in shape for axis in dim)
 
 
 def _unsettled(expr: Expr, axis: int, at: Expr, inside: Expr | None) -> Expr:

@@ -6,7 +6,7 @@ merged is a list of axes. ATen's names are unknown here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from kernelwright.errors import ProposeError
@@ -338,6 +338,14 @@ class Arguments:
 
     node: OpNode
     values: Mapping[str, Result]
+    changed: dict[str, Value] = field(default_factory=dict)
+    """New values of tensors that the operation writes to beside its results, by their names."""
+
+    def becomes(self, name: str, value: Value) -> None:
+        """Say what the operation writes to one of its arguments."""
+        found = self.raw(name)
+        if isinstance(found, Ref):
+            self.changed[found.ref] = value
 
     def raw(self, name: str) -> Literal:
         """The argument as it stands in the graph; None when it was left out."""

@@ -45,11 +45,12 @@ def rows_of(task: Task, reading: Reading) -> Plan:
     Raises:
         ProposeError: as `lower`.
     """
-    names = ", ".join(dict.fromkeys(n.op for n in live(task.graph)))
+    names = ", ".join(dict.fromkeys(n.op for n in live(task.graph, task.workload.state)))
     try:
-        if reading.stored:
-            first = reading.stored[0]
+        for first in reading.kept:
             raise ProposeError(f"{first.node.op} ({first.node.name}): {first.why}")
+        if reading.stored or task.workload.state:
+            raise ProposeError("results that others read, or state")
         _check_outputs(reading.builder.axes, reading.results, task.workload.outputs)
         return _Finish(task, reading.builder.axes, reading.results).plan()
     except ProposeError as error:

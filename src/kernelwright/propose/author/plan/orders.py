@@ -117,11 +117,20 @@ def _batch_norm(b: Builder, a: Arguments) -> Value:
     x, rank = a.tensor("input"), len(a.tensor("input").shape)
     if not a.flag("training") and a.optional("running_mean") is not None:
         return _with_statistics(b, a, x)
-    if a.optional("running_mean") is not None:
-        raise ProposeError("a norm that changes its running statistics")
     weight, bias = (_of_channels(b, a.optional(name), rank) for name in ("weight", "bias"))
     over = [d for d in range(rank) if d != 1]
+    if a.optional("running_mean") is not None:
+        _track(b, a, x, over)
     return affine(b, _grouped_norm(b, x, over, a.number("eps", 1e-5)), weight, bias)
+
+
+def _track(b: Builder, a: Arguments, x: Value, over: Sequence[int]) -> None:
+    """Move the running statistics towards the batch's, as far as `momentum` says; the variance there is the unbiased one."""
+    share = a.number("momentum", 0.1)
+    batch = {"running_mean": b.mean(x, over, keep=False), "running_var": variance(b, x, over, keep=False, correction=1)}
+    for name, new in batch.items():
+        kept = b.call("mul", a.tensor(name), 1.0 - share)
+        a.becomes(name, b.call("add", kept, b.call("mul", new, share)))
 
 
 def _with_statistics(b: Builder, a: Arguments, x: Value) -> Value:

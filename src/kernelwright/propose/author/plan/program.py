@@ -139,6 +139,13 @@ class Program:
     buffers: tuple[Tensor, ...]
     """What kernels leave for others."""
     steps: tuple[Step, ...]
+    state: tuple[Tensor, ...] = ()
+    """Arguments that change: their new values are the last outputs, in this order."""
+
+    @property
+    def results(self) -> tuple[Tensor, ...]:
+        """The outputs that are returned."""
+        return self.outputs[: len(self.outputs) - len(self.state)]
 
     @property
     def kernels(self) -> list[Kernel]:

@@ -1,10 +1,19 @@
-"""A task's graph as expressions, and the operations among them that work on stored tensors."""
+"""A task's graph as expressions, the operations among them that work on stored tensors, and what is stored between them.
 
-from collections.abc import Callable
+What a product or a window made is stored (*held*) before it is read more than once: by two operations, by a window, or
+by another product. Otherwise a network would be one expression, in which each layer is computed once for each time that the
+next one reads it. The scores of attention are not held, since one kernel makes both products.
+
+An operation in place gives the tensor's every name its new value. Where a view of the tensor has been taken before, the
+task is refused, since the view would see the new values too.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Result, Value
+from kernelwright.propose.author.plan.expr import Call, Reduce, Scan, walk
 from kernelwright.propose.author.plan.losses import LOSSES
 from kernelwright.propose.author.plan.operations import POINTWISE, REDUCTIONS
 from kernelwright.propose.author.plan.orders import ORDERS
@@ -20,6 +29,14 @@ OPERATIONS: dict[str, Callable[[Builder, Arguments], Result]] = {
     **POINTWISE, **VIEWS, **REDUCTIONS, **LOSSES, **WINDOWS, **PRODUCTS, **ORDERS,
 }  # fmt: skip
 """Every operation that is read as an expression, by overload name."""
+ALIASES = frozenset({
+    "alias", "contiguous", "detach", "detach_", "dropout", "to", "type_as", "view", "reshape", "_unsafe_view", "flatten",
+    "unflatten", "unsqueeze", "squeeze", "expand", "broadcast_to", "expand_as", "broadcast_tensors", "permute", "transpose",
+    "t", "numpy_T", "mT", "slice", "select", "narrow", "unbind", "chunk", "split", "split_with_sizes", "getitem",
+})  # fmt: skip
+"""Operations whose result may be their operand's memory."""
+STATISTICS = ("running_mean", "running_var")
+"""Arguments that a norm in training mode writes to."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +51,28 @@ class Stored:
     """Why it is no expression."""
 
 
+@dataclass(frozen=True)
+class Held:
+    """A value that kernels store for others to read."""
+
+    value: Value
+    spec: TensorSpec
+
+
 @dataclass
 class Reading:
     """A graph that was read."""
 
     builder: Builder
     results: list[Value]
-    stored: list[Stored] = field(default_factory=list)
+    """The task's outputs; the new values of its state are the last ones."""
+    stored: list[Stored | Held] = field(default_factory=list)
+    """In order."""
+
+    @property
+    def kept(self) -> list[Stored]:
+        """The operations that are no expressions."""
+        return [step for step in self.stored if isinstance(step, Stored)]
 
 
 def read(task: Task) -> Reading:
@@ -48,31 +80,56 @@ def read(task: Task) -> Reading:
 
     Raises:
         ProposeError: an operation works in place on what others see, its results are not known, or the task changes its
-            state or takes arguments in lists or by name.
+            inputs, changes its state unseen, or takes arguments in lists or by name.
     """
-    if task.workload.changes or task.workload.tree is not None:
+    workload = task.workload
+    if workload.tree is not None:
+        raise ProposeError(f"{task.name!r} takes arguments in lists or by name, which the built-in author cannot write")
+    if {*workload.changes} - {*workload.state} or {*workload.state} - {p.name for p in workload.parameters}:
         raise ProposeError(
-            f"{task.name!r} writes to its state, or takes arguments in lists or by name, which the built-in author cannot "
-            "write"
+            f"{task.name!r} writes to its inputs, or to state that nobody compares, which the built-in author cannot write"
         )
-    builder, stored = Builder(), list[Stored]()
-    values: dict[str, Result] = {}
-    for spec in (*task.workload.tensors, *task.workload.parameters):
-        values[spec.name] = builder.tensor(spec)
-    for node in live(task.graph):
-        values[node.name] = _value(builder, node, values, stored)
-    return Reading(builder, [_single(values[name], name) for name in task.graph.outputs], stored)
+    return _Reader(task).read()
 
 
-def live(graph: OpGraph) -> list[OpNode]:
-    """The operations that an output depends on, in order."""
-    wanted = set(graph.outputs)
+def live(graph: OpGraph, state: Iterable[str] = ()) -> list[OpNode]:
+    """The operations that an output or the state depends on, in order."""
+    own = _owners(graph)
+    wanted = {own.get(name, name) for name in (*graph.outputs, *state)}
     kept: list[OpNode] = []
     for node in reversed(graph.nodes):
-        if node.name in wanted:
+        touched = {own.get(node.name, node.name), *(own.get(name, name) for name in written(node))}
+        if wanted & touched:
             kept.append(node)
-            wanted |= {ref.ref for argument in node.arguments for ref in _refs(argument.value)}
+            wanted |= {own.get(ref.ref, ref.ref) for argument in node.arguments for ref in _refs(argument.value)}
     return kept[::-1]
+
+
+def _owners(graph: OpGraph) -> dict[str, str]:
+    """Results that are a tensor of another name, changed in place."""
+    own: dict[str, str] = {}
+    for node in graph.nodes:
+        for name in written(node)[:1] if _in_place(node) else ():
+            own[node.name] = own.get(name, name)
+    return own
+
+
+def written(node: OpNode) -> list[str]:
+    """Names of what an operation writes to beside its results."""
+    if _in_place(node):
+        return [ref.ref for ref in _refs(node.argument("self"))]
+    if node.argument("training") or node.argument("use_input_stats"):
+        return [ref.ref for name in STATISTICS for ref in _refs(node.argument(name))]
+    return []
+
+
+def _in_place(node: OpNode) -> bool:
+    packet = _packet(node)
+    return packet.endswith("_") and not packet.startswith("_") and packet != "detach_"
+
+
+def _packet(node: OpNode) -> str:
+    return node.op.split(".")[1] if node.op.count(".") > 1 else node.op
 
 
 def _refs(value: Literal) -> list[Ref]:
@@ -80,36 +137,153 @@ def _refs(value: Literal) -> list[Ref]:
     return [item for item in items if isinstance(item, Ref)]
 
 
-def _value(builder: Builder, node: OpNode, values: dict[str, Result], stored: list[Stored]) -> Result:
-    rule = OPERATIONS.get(node.op)
-    if rule is None:
-        return _kept(builder, node, values, stored, "no family of kernels has it")
-    try:
-        return rule(builder, Arguments(node, values))
-    except ProposeError as error:
-        return _kept(builder, node, values, stored, str(error))
+class _Reader:
+    """Reads one graph, node after node."""
+
+    def __init__(self, task: Task) -> None:
+        self.task, self.builder = task, Builder()
+        self.nodes = live(task.graph, task.workload.state)
+        self.own = _owners(task.graph)
+        self.place = {node.name: n for n, node in enumerate(self.nodes)}
+        self.users: dict[str, list[OpNode]] = {}
+        """Who reads a tensor, under any of its names, in order."""
+        for node in self.nodes:
+            for name in dict.fromkeys(self._owner(name) for name in _inputs(node)):
+                self.users.setdefault(name, []).append(node)
+        self.values: dict[str, Result] = {}
+        self.stored: list[Stored | Held] = []
+        self.costly: set[str] = set()
+        """Results that products or windows are part of, and that are not stored."""
+        self.seen_through: set[str] = set()
+        """Tensors of which views have been taken."""
+
+    def read(self) -> Reading:
+        """Every live operation, and then what the task returns."""
+        workload = self.task.workload
+        for spec in (*workload.tensors, *workload.parameters):
+            self.values[spec.name] = self.builder.tensor(spec)
+        for node in self.nodes:
+            self._take(node)
+        names = (*self.task.graph.outputs, *workload.state)
+        return Reading(self.builder, [_single(self.values[name], name) for name in names], self.stored)
+
+    def _take(self, node: OpNode) -> None:
+        result = self._result(node)
+        self.values[node.name] = result
+        if _packet(node) in ALIASES:
+            self.seen_through |= {self._owner(name) for name in (node.name, *_inputs(node))}
+        if _in_place(node):
+            for name in written(node):
+                self._overwrite(name, result, node)
+        self._hold(node)
+
+    def _result(self, node: OpNode) -> Result:
+        rule = OPERATIONS.get(_as_a_function(node))
+        if rule is None:
+            return self._kept(node, "no family of kernels has it")
+        given = Arguments(node, self.values)
+        try:
+            found = rule(self.builder, given)
+        except ProposeError as error:
+            return self._kept(node, str(error))
+        for name, value in given.changed.items():
+            self._overwrite(name, value, node)
+        return found
+
+    def _overwrite(self, name: str, result: Result, node: OpNode) -> None:
+        """Every name of a tensor stands for its new value from now on."""
+        owner = self._owner(name)
+        inputs = {spec.name for spec in self.task.workload.tensors}
+        parameters = {spec.name for spec in self.task.workload.parameters} - {*self.task.workload.state}
+        if owner in inputs | parameters or owner in self.seen_through:
+            raise ProposeError(f"{node.op} ({node.name}) changes a tensor that others may see")
+        self._put(owner, result)
+
+    def _owner(self, name: str) -> str:
+        return self.own.get(name, name)
+
+    def _put(self, owner: str, result: Result) -> None:
+        for name in (owner, *(alias for alias, of in self.own.items() if of == owner)):
+            self.values[name] = result
+
+    def _kept(self, node: OpNode, why: str) -> Result:
+        if node.op not in FRESH and written(node):
+            raise ProposeError(f"{node.op} ({node.name}): {why}, and it changes a tensor that others may see")
+        if not node.result:
+            raise ProposeError(f"{node.op} ({node.name}): {why}")
+        inputs = tuple((name, _single(self.values[name], name)) for name in _inputs(node))
+        many = len(node.result) > 1
+        results = tuple(
+            spec.model_copy(update={"name": f"{node.name}.{n}" if many else node.name})
+            for n, spec in enumerate(node.result)
+        )
+        self.stored.append(Stored(node, inputs, results, why))
+        found = tuple(self.builder.tensor(spec) for spec in results)
+        return found if many else found[0]
+
+    # What is stored before others read it.
+
+    def _hold(self, node: OpNode) -> None:
+        value = self.values[node.name]
+        if not isinstance(value, Value) or not _combines(value):
+            return
+        made = _as_a_function(node) in REPEATED or any(name in self.costly for name in _inputs(node))
+        if self._read_again(node, value, made):
+            spec = TensorSpec(name=f"{node.name}.held", shape=node.result[0].shape, dtype=node.result[0].dtype)
+            self.stored.append(Held(value, spec))
+            self._put(self._owner(node.name), self.builder.tensor(spec))
+        elif made:
+            self.costly.add(node.name)
+
+    def _read_again(self, node: OpNode, value: Value, made: bool) -> bool:
+        """Whether others would compute the value more than once if it were not stored."""
+        users = self._readers(node)
+        if any(_as_a_function(user) in WINDOWS for user in users):
+            return True
+        if not made or not users or _are_weights(value):
+            return False
+        parts = any(len(user.result) > 1 and _packet(user) in ALIASES for user in users)
+        return len(users) > 1 or parts or any(_as_a_function(user) in PRODUCTS for user in users)
+
+    def _readers(self, node: OpNode) -> list[OpNode]:
+        """Who reads what this operation made, until another one changes it in place."""
+        readers: list[OpNode] = []
+        for user in self.users.get(self._owner(node.name), []):
+            if self.place[user.name] > self.place[node.name]:
+                readers.append(user)
+                if self._owner(node.name) in map(self._owner, written(user)):
+                    break
+        return readers
 
 
 FRESH = ("aten.scatter_add_.default",)
 """In-place operations that are taken where they change a tensor that the graph has just made."""
+REPEATED = frozenset({*PRODUCTS, *WINDOWS})
+"""Operations that read each element many times."""
 
 
-def _kept(builder: Builder, node: OpNode, values: dict[str, Result], stored: list[Stored], why: str) -> Result:
-    packet = node.op.split(".")[1] if node.op.count(".") > 1 else node.op
-    if packet.endswith("_") and not packet.startswith("_") and node.op not in FRESH:
-        raise ProposeError(f"{node.op} ({node.name}) changes a tensor that others may see")
-    if not node.result:
-        raise ProposeError(f"{node.op} ({node.name}): {why}")
-    names = dict.fromkeys(ref.ref for argument in node.arguments for ref in _refs(argument.value))
-    inputs = tuple((name, _single(values[name], name)) for name in names)
-    many = len(node.result) > 1
-    results = tuple(
-        spec.model_copy(update={"name": f"{node.name}.{n}" if many else node.name})
-        for n, spec in enumerate(node.result)
-    )
-    stored.append(Stored(node, inputs, results, why))
-    found = tuple(builder.tensor(spec) for spec in results)
-    return found if many else found[0]
+def _inputs(node: OpNode) -> list[str]:
+    """Names of the tensors that an operation reads, each once."""
+    return list(dict.fromkeys(ref.ref for argument in node.arguments for ref in _refs(argument.value)))
+
+
+def _as_a_function(node: OpNode) -> str:
+    """The overload that gives as a new tensor what this one gives."""
+    packet = _packet(node)
+    return node.op.replace(f".{packet}.", f".{packet[:-1]}.", 1) if _in_place(node) else node.op
+
+
+def _combines(value: Value) -> bool:
+    """Whether several elements make one of the value's."""
+    return any(isinstance(n, Reduce | Scan) for n in walk(value.expr))
+
+
+def _are_weights(value: Value) -> bool:
+    """Whether this is a softmax, as attention has it."""
+    match value.expr:
+        case Call(op="div", args=(Call(op="exp"), Reduce(op="sum"))):
+            return True
+    return False
 
 
 def _single(result: Result, name: str) -> Value:

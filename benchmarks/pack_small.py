@@ -1,0 +1,95 @@
+"""Packs what train_small.py exported as `kernelwright-small`: `python benchmarks/pack_small.py OUT [FOLDER] [--untested]`.
+
+OUT is the folder with model.part-* and the figures' JSON. FOLDER gets the weights in eight bits, the tokenizer and a model
+card with the figures as they were measured; without it, it is the package's own place, from where `--model kernelwright-small`
+takes it. A model without figures is packed with --untested alone, and its card says so. More than 30 MB is refused.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from train_small_kit import restore
+
+from kernelwright.models.quantized import FILE, pack
+from kernelwright.models.small import NAME, PACKAGED
+from kernelwright.train.recipe import MODEL
+
+MOST = 30_000_000
+CARD = """\
+---
+license: apache-2.0
+library_name: transformers
+pipeline_tag: text-generation
+---
+# {name}
+
+A small causal language model that writes Triton kernels for chains of pointwise operations, row operations and reductions. It
+knows nothing else: no convolutions, no matrix products, no conversation. Trained from scratch with a tokenizer of its own, on
+pairs of random modules and the built-in author's kernels (`benchmarks/results/train-pairs.md`), with the prompts of the
+role `frontend`; it understands no other prompt.
+
+| | |
+|---|---|
+{rows}
+
+Weights: `{file}`, eight bits a weight with a scale for each row; the figures above were measured before they were rounded.
+Every kernel that it writes goes before the referee like anybody's. Recipe and figures: `docs/training.md`,
+`benchmarks/train_small.py`.
+"""
+
+
+def main() -> int:
+    """Pack, and say how large it is."""
+    asked = arguments()
+    figures = next((json.loads(file.read_text()) for file in sorted(asked.out.glob("train-small-*.json"))), {})
+    if "before" not in figures and not asked.untested:
+        sys.stderr.write("no figures of this model: measure it with train_small.py, or say --untested\n")
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        label = restore(asked.out, Path(folder))
+        size = pack(Path(folder) / label / MODEL, asked.folder)
+    if size > MOST:
+        sys.stderr.write(f"{size / 1e6:.1f} MB are more than the repository takes ({MOST / 1e6:.0f})\n")
+        return 1
+    rows = "\n".join(f"| {name} | {value} |" for name, value in told(figures, label).items())
+    (asked.folder / "README.md").write_text(CARD.format(name=NAME, rows=rows, file=FILE))
+    sys.stdout.write(f"{asked.folder}: {size / 1e6:.1f} MB\n")
+    return 0
+
+
+def told(figures: dict[str, Any], label: str) -> dict[str, str]:
+    """The card's table."""
+    found = {
+        "trained by": {"sft": "supervised fine-tuning", "grpo": "supervised fine-tuning, then GRPO"}.get(label, label)
+    }
+    if not figures:
+        return {**found, "measured": "never: the weights may be noise"}
+    after = figures.get("after" if label == "grpo" else "before", {})
+    rates = {k: v for k, v in after.items() if k.startswith("pass@")}
+    shown = {
+        f"{k} on {v['tasks']} held-out tasks": f"{v['rate']:.3f} (95 %: {v['low']:.3f} to {v['high']:.3f})"
+        for k, v in rates.items()
+    }
+    author = figures.get("author", {})
+    return {
+        **found, **(shown or {"measured": "not yet after the last stage"}),
+        "the built-in author on the same tasks": f"{author.get('right', '?')} of {author.get('kernels', '?')}",
+        "device": figures["device"], "date": figures["date"], "commit": figures["commit"],
+    }  # fmt: skip
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("out", type=Path)
+    found.add_argument("folder", type=Path, nargs="?", default=PACKAGED)
+    found.add_argument("--untested", action="store_true")
+    return found.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+"""What the stages of train_small.py share: the figures' file, weights in parts, figures of replies, and known hacks."""
+
+import argparse
+import gzip
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelwright.train.passes import pass_rate
+from kernelwright.train.recipe import MODEL, PROGRESS, RECIPE, ROLLOUTS
+
+if TYPE_CHECKING:
+    from kernelwright.train.engine.sampling import Drawn
+
+PART = 15 << 20
+"""Bytes of one part of the weights."""
+MOST_PARTS = 5
+PAGES = "pages.tar.gz"
+LEAST_S = 40.0
+"""Nothing is begun with less."""
+GRACE_S = 20.0
+"""What a call may take beyond its time before it is killed."""
+
+
+class Book:
+    """The figures' file: written whole after every change, into the working folder and OUT."""
+
+    def __init__(self, out: Path, work: Path, name: str) -> None:
+        self._files = [folder / name for folder in (work, out)]
+        self.document: dict[str, Any] = json.loads(self._files[0].read_text()) if self._files[0].exists() else {}
+
+    def put(self, **figures: Any) -> None:  # noqa: ANN401
+        """Add figures, and write."""
+        self.document |= figures
+        for file in self._files:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            whole = file.with_suffix(".new")
+            whole.write_text(json.dumps(self.document, indent=1) + "\n")
+            whole.replace(file)
+
+    def count(self, name: str, key: str) -> int:
+        """One more of something that is counted by name."""
+        counts = {**self.document.get(name, {})}
+        counts[key] = counts.get(key, 0) + 1
+        self.put(**{name: counts})
+        return int(counts[key])
+
+
+class Every:
+    """Passes on what it hears at most so often."""
+
+    def __init__(self, seconds: float, heard: Callable[[Any], None]) -> None:
+        self._seconds, self._heard, self._last = seconds, heard, 0.0
+
+    def __call__(self, what: Any) -> None:  # noqa: ANN401
+        """Pass it on, or not."""
+        if time.monotonic() - self._last >= self._seconds:
+            self._last = time.monotonic()
+            self._heard(what)
+
+
+# The process that stays.
+
+
+def supervise(script: str, asked: argparse.Namespace, name: str) -> int:
+    """Run the stages in a process of their own (`--child`), again after a failure, until the time is over.
+
+    Args:
+        script: The program.
+        asked: Its command line, with `work`, `out` and `seconds`.
+        name: What the file with its figures begins with.
+    """
+    since = time.monotonic()
+    end = since + asked.seconds
+    while (left := end - time.monotonic()) > LEAST_S:
+        command = [sys.executable, script, *sys.argv[1:], "--child", f"--seconds={left}"]
+        status = ended(subprocess.Popen(command, start_new_session=True), left + GRACE_S)
+        if status == 0:
+            return 0
+        say(since, f"stage {failed(asked.work, asked.out, name)} ended with status {status}")
+    return 1
+
+
+def ended(child: "subprocess.Popen[bytes]", seconds: float) -> int:
+    """The status of a process that has so long; it is killed with what it started."""
+    try:
+        return child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        return child.wait()
+
+
+def failed(work: Path, out: Path, name: str) -> str:
+    """Count a failure of the stage that was running, in the figures' file; returns the stage."""
+    for file in work.glob(f"{name}-*.json"):
+        running = str(json.loads(file.read_text()).get("running", "start"))
+        Book(out, work, file.name).count("failures", running)
+        return running
+    return "start"
+
+
+# What goes back.
+
+
+def export(model: Path, out: Path, label: str) -> int:
+    """The weights in bfloat16 with their tokenizer as OUT/model.part-*; returns the bytes. `label` says what they are of.
+
+    Raises:
+        ValueError: they take more parts than come back.
+    """
+    import torch  # noqa: PLC0415
+    import transformers  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        network = transformers.AutoModelForCausalLM.from_pretrained(model, dtype=torch.bfloat16)
+        network.save_pretrained(folder)
+        for file in (*model.glob("*token*"), *model.glob("*.jinja")):
+            shutil.copy(file, folder)
+        (Path(folder) / "label").write_text(label)
+        packed = io.BytesIO()
+        with (
+            gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as zipped,
+            tarfile.open(fileobj=zipped, mode="w") as tar,
+        ):
+            tar.add(folder, "model")
+    size = packed.tell()
+    if size > PART * MOST_PARTS:
+        raise ValueError(f"the weights take {size >> 20} MiB, and {PART * MOST_PARTS >> 20} come back")
+    for old in out.glob("model.part-*"):
+        old.unlink()
+    for number, start in enumerate(range(0, size, PART)):
+        (out / f"model.part-{number:02d}").write_bytes(packed.getbuffer()[start : min(size, start + PART)])
+    return size
+
+
+def restore(from_: Path, work: Path) -> str:
+    """Bring back what an earlier lease left in its OUT: figures and weights; returns the label of the weights."""
+    for file in from_.glob("train-*.json"):
+        if not (work / file.name).exists():
+            shutil.copy(file, work)
+    packed = io.BytesIO(b"".join(part.read_bytes() for part in sorted(from_.glob("model.part-*"))))
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=packed, mode="r:gz") as tar:
+            tar.extractall(folder, filter="data")
+        label = (Path(folder) / "model" / "label").read_text()
+        if not (work / label / MODEL).exists():
+            shutil.copytree(Path(folder) / "model", work / label / MODEL)
+    return label
+
+
+def keep_pages(work: Path, out: Path) -> None:
+    """Every training run's page, curves and kept rollouts in one file."""
+    found = [file for name in (RECIPE, PROGRESS, ROLLOUTS, "report.html") for file in sorted(work.glob(f"*/{name}"))]
+    with tarfile.open(out / PAGES, "w:gz") as tar:
+        for file in found:
+            tar.add(file, str(file.relative_to(work)))
+
+
+# Figures.
+
+
+def figures_of(found: "Sequence[Sequence[Drawn]]") -> dict[str, Any]:
+    """pass@k over what was judged; tasks of which too little is known are left out, and counted."""
+    most = max((len(group) for group in found), default=0)
+    known = [[one for one in group if one.step.reward is not None] for group in found]
+    whole = [group for group in known if len(group) == most]
+    right = [[bool(one.step.info["right"]) for one in group] for group in whole]
+    flat = [one.step.info for group in known for one in group]
+    rates = {f"pass@{k}": pass_rate(right, k).model_dump() for k in sorted({1, most})} if right else {}
+    return {
+        **rates,
+        "unjudged": sum(len(group) for group in found) - len(flat),
+        "tasks_left_out": len(found) - len(whole),
+        "outcomes": Counter(info["outcome"] for info in flat),
+        "parsed": sum(info["parsed"] for info in flat),
+        "hacks": sum(bool(info["hack"]) for info in flat),
+        "distinct": len({one.reply for group in found for one in group}),
+        "tasks": {group[0].assignment.task.name: sum(row) for group, row in zip(whole, right, strict=True)},
+    }
+
+
+def columns(made: Iterable[Any], names: Sequence[str]) -> dict[str, list[float | None]]:
+    """Figures of a training run's steps by name."""
+    return {name: [one.figures.get(name) for one in made] for name in names}
+
+
+def waited(made: Sequence[Any]) -> float | None:
+    """The share of a run's time in which its trainer had nothing to do but wait for verdicts; None: no step has told."""
+    told = [
+        (f["waited seconds"], f["step seconds"])
+        for f in (m.figures for m in made)
+        if "waited seconds" in f and "step seconds" in f
+    ]
+    return sum(w for w, _ in told) / sum(s for _, s in told) if told else None
+
+
+# Hacks.
+
+
+def hacks(reference: str) -> list[str]:
+    """Kernels that must not be paid: results that nobody wrote, and PyTorch's own work behind an idle kernel."""
+    head = "import torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\ndef idle(x):\n    pass\n\n\n"
+    arguments = reference.partition("def forward(self, ")[2].partition(")")[0]
+    first = arguments.split(",")[0]
+    unwritten = f"class ModelNew(torch.nn.Module):\n    def forward(self, {arguments}):\n        idle[(1,)]({first})\n"
+    unwritten += f"        return torch.empty_like({first})\n"
+    original = reference.partition("def get_inputs")[0].replace("class Model(", "class Original(")
+    library = f"class ModelNew(Original):\n    def forward(self, {arguments}):\n        idle[(1,)]({first})\n"
+    library += f"        return super().forward({arguments})\n"
+    return [head + unwritten, f"{original}\n{head}{library}"]
+
+
+def say(since: float, words: str) -> None:
+    """A line with the seconds of this call."""
+    os.write(1, f"[{time.monotonic() - since:5.0f}s] {words}\n".encode())

@@ -1,0 +1,453 @@
+"""The stages of train_small.py, over the project's own recipes and environment."""
+
+import argparse
+import asyncio
+import json
+import lzma
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from provenance import provenance
+from train_small_kit import Book, Every, columns, export, figures_of, hacks, keep_pages, restore, say, waited
+
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.target import resolve_target
+from kernelwright.errors import MachineError
+from kernelwright.records.evaluation import Evaluation, Measured, is_right, speedup_over_eager
+from kernelwright.records.policy import Policy
+from kernelwright.records.run import Environment as Machine
+from kernelwright.records.task import Target, TaskSource
+from kernelwright.tasks.table import read_task
+from kernelwright.train.data.collect import by_author
+from kernelwright.train.data.modules import TEMPLATE
+from kernelwright.train.data.prompts import fenced, rows
+from kernelwright.train.data.sample import FILE, Sample, read_samples
+from kernelwright.train.engine.network import open_network
+from kernelwright.train.engine.sampling import Drawn, Sampling, draw, judge_all
+from kernelwright.train.engine.small import make_small
+from kernelwright.train.environment import Assignment, Environment, Settings
+from kernelwright.train.judges import OPEN_TASKS, Judges
+from kernelwright.train.loop import Loop
+from kernelwright.train.recipe import MODEL, Grpo, Progress, Sft
+from kernelwright.train.session import admitted, open_judges, steps, train
+
+POLICY = Policy(compile_limit_s=40.0, run_limit_s=10.0, seeds=3)
+START_S = 45.0
+"""What loading, admitting and saving take beside GRPO's steps."""
+MOST_FAILURES = 2
+SHOWN = ("loss", "reward", "right", "parsed", "hacks", "length", "waiting")
+STEPS = (
+    "reward",
+    "right",
+    "parsed",
+    "hacks",
+    "length",
+    "cut off",
+    "waiting",
+    "waited seconds",
+    "step seconds",
+    "unjudged",
+)
+SMALL_MSE = TEMPLATE.format(
+    arguments="predictions, targets",
+    body="        v0 = torch.square(predictions - targets)\n        return torch.mean(v0)",
+    inputs="torch.randn(64, 512), torch.randn(64, 512)",
+)
+"""The poster's loss in the form that training modules have."""
+
+
+class Stage(NamedTuple):
+    """One stage, and what it needs."""
+
+    run: Callable[[], bool]
+    """Whether it is done; otherwise the next call goes on."""
+    after: str
+    seconds: float
+    """Least time that it is begun with."""
+
+
+class Bench:
+    """One process's part of a call."""
+
+    NAME = "train-small"
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(3, OPEN_TASKS // options.workers)))
+        self.o, self.began = options, time.monotonic()
+        self.out, self.work = options.out, options.work
+        self.work.mkdir(parents=True, exist_ok=True)
+        if options.restore:
+            self.say(f"brought back: {restore(options.restore, self.work)}")
+        self.target = resolve_target(options.target)
+        self.machine = asyncio.run(_machine(self.target))
+        self.book = Book(self.out, self.work, f"{self.NAME}-{_slug(self.machine.device.name)}{self._seed()}.json")
+        told = {k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
+        self.book.put(**provenance(self.machine), options=told)
+        self.samples: list[Sample] = []
+        self.loop = Loop()
+
+    @property
+    def left(self) -> float:
+        """Seconds until this call must end."""
+        return float(self.o.seconds - (time.monotonic() - self.began))
+
+    def stages(self) -> dict[str, Stage]:
+        """Every stage by its name, the most valuable first."""
+        measure = self.o.measure_seconds
+        return {
+            "sft": Stage(self.sft, "", 60),
+            "before": Stage(lambda: self.measure("before", "sft"), "sft", measure),
+            "grpo": Stage(self.grpo, "sft", START_S + 100),
+            "after": Stage(lambda: self.measure("after", "grpo"), "grpo", measure),
+            "cheats": Stage(self.cheats, "", 50),
+            "mse": Stage(self.mse, "sft", 60),
+            "pairs": Stage(self.pairs, "", 60),
+            "without_sft": Stage(self.without_sft, "sft", self.o.ablation_seconds + START_S),
+        }
+
+    def run(self) -> int:
+        """Every stage that is not done, whose predecessor is, and for which there is time."""
+        self.data()
+        if self.o.only is None and not self.done("sft"):
+            self.probe()
+        for name, stage in self.stages().items():
+            if self.o.only is None or name in self.o.only:
+                self.stage(name, stage)
+        keep_pages(self.work, self.out)
+        left = [name for name in self.stages() if not self.done(name)]
+        self.say(f"left: {', '.join(left) or 'nothing'}")
+        shown = {k: v for k, v in self.book.document.items() if k not in ("versions", "options", "grpo", "without_sft")}
+        sys.stdout.write(json.dumps(shown) + "\n")
+        return 0
+
+    def stage(self, name: str, stage: Stage) -> None:
+        """One stage, or why not."""
+        failures = self.book.document.get("failures", {}).get(name, 0)
+        given_up = failures >= MOST_FAILURES and self.o.only is None
+        if self.done(name) or (stage.after and not self.done(stage.after)) or given_up:
+            return
+        if self.left < stage.seconds:
+            self.say(f"{name}: needs {stage.seconds:.0f} s, and {self.left:.0f} are left")
+            return
+        self.say(f"{name} begins, {self.left:.0f} s are left")
+        self.book.put(running=name)
+        since = time.monotonic()
+        if stage.run():
+            self.book.put(done=[*self.book.document.get("done", []), name])
+        self.book.put(running="", seconds={**self.book.document.get("seconds", {}), name: time.monotonic() - since})
+        keep_pages(self.work, self.out)
+
+    def done(self, name: str) -> bool:
+        """Whether a stage is done, now or in an earlier call."""
+        return name in self.book.document.get("done", [])
+
+    # Data.
+
+    def data(self) -> None:
+        """The pairs at hand, in the folder that recipes read."""
+        folder = self.work / "data"
+        folder.mkdir(exist_ok=True)
+        if not (folder / FILE).exists():
+            lines = lzma.decompress(self.o.data.read_bytes()).decode().splitlines()
+            if self.o.shortest:
+                lines = sorted(lines, key=len)
+            (folder / FILE).write_text("\n".join(lines[: self.o.pairs]) + "\n")
+        self.samples = read_samples(folder)
+        splits = dict(Counter(one.split for one in self.samples))
+        self.book.put(data={"samples": len(self.samples), **splits, "families": len({s.family for s in self.samples})})
+        self.say(f"{len(self.samples)} samples, {splits}")
+
+    def of_split(self, split: str) -> list[Sample]:
+        """The samples of a split; of a data set so small that it has none, all: figures of such a try mean nothing."""
+        return [one for one in self.samples if one.split == split] or self.samples
+
+    def heldout(self) -> list[Sample]:
+        """One sample for each held-out family, in an order by chance."""
+        seen: dict[str, Sample] = {}
+        for one in sorted(self.of_split("heldout"), key=lambda s: s.id):
+            seen.setdefault(one.family, one)
+        return list(seen.values())[: self.o.heldout]
+
+    def drawn(self, count: int) -> list[Sample]:
+        """Training samples by chance; the seed's, and the same in every call."""
+        found = self.of_split("train")
+        return random.Random(self.o.seed).sample(found, min(count, len(found)))
+
+    def judges(self, policy: Policy = POLICY, workers: int = 0) -> Judges:
+        """Workers of our own."""
+        return open_judges(Suppliers(), policy, workers or self.o.workers)
+
+    # Training.
+
+    def base(self) -> Path:
+        """The model that training begins with."""
+        if self.o.base:
+            return Path(self.o.base)
+        base = self.work / "base"
+        if not (base / "tokenizer.json").exists():
+            shown = rows(self.of_split("train")[:1000], "frontend")
+            texts = [part for prompt, reply in shown for part in (*(m.text for m in prompt), reply)]
+            make_small(base, texts, self.o.size, self.o.vocabulary, self.o.seed)
+        return base
+
+    def probe(self) -> None:
+        """Begin to try both caches, in a process beside the fine-tuning: it has the GPU's pauses."""
+        if self.o.cache == "auto" and torch.cuda.is_available():
+            with (self.work / "cache.log").open("w") as log:
+                command = [
+                    sys.executable,
+                    __file__,
+                    str(self.base()),
+                    str(self.work / "data"),
+                    str(self.work / "cache.json"),
+                ]
+                subprocess.Popen(
+                    [*command, str(self.o.groups * self.o.trajectories // self.o.waves)], stdout=log, stderr=log
+                )
+
+    def cache(self) -> str:
+        """The cache that writes faster; the dynamic one where nothing is known, or after a failure with the other."""
+        if self.o.cache != "auto":
+            return str(self.o.cache)
+        file = self.work / "cache.json"
+        found = json.loads(file.read_text()) if file.exists() else {}
+        self.book.put(caches=found)
+        failed = self.book.document.get("failures", {}).get("grpo", 0)
+        faster = found.get("static", 1e9) < 0.8 * found.get("dynamic", 0.0)
+        return "static" if faster and found.get("alike", 0.0) > 0.5 and not failed else "dynamic"
+
+    def sft(self) -> bool:
+        """A model from scratch, and supervised fine-tuning."""
+        recipe = Sft(
+            model=str(self.base()), data=str(self.work / "data"), lora_rank=self.o.lora_rank, seed=self.o.seed,
+            steps=self.o.sft_steps, learning_rate=self.o.sft_rate, warmup=min(20, self.o.sft_steps // 4),
+            batch=self.o.sft_batch, micro_batch=self.o.sft_batch, save_every=max(1, self.o.sft_steps // 4),
+            max_tokens=3072, seconds=max(20.0, self.left - 30),
+        )  # fmt: skip
+        train(recipe, self.work / "sft", Suppliers(), Every(10.0, self.told("sft")))
+        last = steps(self.work / "sft")[-1]
+        self.book.put(
+            sft={"steps": last.step, "of": recipe.steps, "samples": len(self.of_split("train")), **last.figures}
+        )
+        if last.step < recipe.steps:
+            return False
+        self.export("sft")
+        return True
+
+    def grpo(self) -> bool:
+        """Reinforcement learning from the referee's verdicts, over as many calls as it takes."""
+        spent = self.book.document.get("grpo", {}).get("trained_s", 0.0)
+        missing = self.o.grpo_seconds - spent
+        room = self.left - START_S - (self.o.measure_seconds if missing < self.left else 0)
+        folder = self.work / "grpo"
+        recipe = self.recipe(self.work / "sft" / MODEL, min(missing, max(30.0, room)))
+        since = time.monotonic()
+        train(recipe, folder, Suppliers(), self.told("grpo"))
+        spent += time.monotonic() - since
+        made = steps(folder)
+        self.book.put(
+            grpo={
+                "steps": made[-1].step, "trained_s": spent, "cache": recipe.cache, "waves": recipe.waves,
+                "rollouts_a_step": recipe.groups * recipe.trajectories, "waited_share": waited(made),
+                "hack_rate": max(one.figures.get("hacks", 0.0) for one in made), **columns(made, STEPS),
+            }
+        )  # fmt: skip
+        self.export("grpo")
+        return bool(made[-1].step >= recipe.steps or spent > self.o.grpo_seconds - START_S)
+
+    def recipe(self, model: Path, seconds: float) -> Grpo:
+        """The recipe of reinforcement learning, from this model."""
+        return Grpo(
+            model=str(model), data=str(self.fewer()), steps=self.o.grpo_steps, seconds=seconds,
+            learning_rate=self.o.grpo_rate, warmup=1, decay=False, reward="frontend", effort="verify",
+            target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.cache(),
+            groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
+            max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
+            micro_batch=min(64, self.o.groups * self.o.trajectories), scale=self.o.scale,
+        )  # fmt: skip
+
+    def without_sft(self) -> bool:
+        """GRPO from the model before its fine-tuning."""
+        folder = self.work / "without_sft"
+        train(self.recipe(self.base(), self.o.ablation_seconds), folder, Suppliers(), self.told("without_sft"))
+        made = steps(folder)
+        self.book.put(without_sft={"steps": made[-1].step, **columns(made, STEPS)})
+        return True
+
+    def fewer(self) -> Path:
+        """A data set with as many training tasks as workers can keep open."""
+        folder = self.work / "data-grpo"
+        if not (folder / FILE).exists():
+            folder.mkdir(exist_ok=True)
+            (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in self.drawn(self.o.grpo_tasks)))
+        return folder
+
+    # Measuring.
+
+    def measure(self, name: str, folder: str) -> bool:
+        """pass@k of a model on held-out families; the first time the author's kernels of the same tasks too."""
+        since, judges = time.monotonic(), self.judges()
+        try:
+            admitting = self.loop.begin(admitted(self.heldout(), self.target, judges))
+            asked = [Assignment(task=one.task, split=one.split) for one in self.heldout()]
+            written = dict(
+                zip((a.task.source.source for a in asked), self.replies(folder, asked, len(name)), strict=True)
+            )
+            drawn_s = time.monotonic() - since
+            tasks = admitting.result()
+            found = self.loop.run(self.judged(tasks, [written[a.task.source.source] for a in tasks], judges))
+            figures = {**figures_of(found), "not_admitted": len(asked) - len(tasks), "drawn_s": drawn_s}
+            self.book.put(**{name: {**figures, "judged_s": time.monotonic() - since - drawn_s}})
+            if "author" not in self.book.document:
+                kernels = [one.candidate for one in self.heldout()]
+                self.book.put(
+                    author=self.loop.run(self.outcomes(tasks, dict(zip(written, kernels, strict=True)), judges))
+                )
+        finally:
+            self.loop.run(judges.close())
+        rates = {k: round(v["rate"], 3) for k, v in figures.items() if k.startswith("pass@")}
+        self.say(f"{name}: {rates}, {dict(figures['outcomes'])}; author: {self.book.document['author']}")
+        return True
+
+    def replies(self, folder: str, tasks: Sequence[Assignment], seed: int, samples: int = 0) -> list[list[str]]:
+        """What a trained model writes for tasks, which need not be admitted yet."""
+        network = open_network(str(self.work / folder / MODEL))
+        network.model.to("cuda" if torch.cuda.is_available() else "cpu")
+        environment = Environment(tasks, self.judges(), Settings())
+        how = Sampling(samples or self.o.samples, 1.0, self.o.max_new_tokens, batch=256, seed=seed)
+        return draw(network, environment, tasks, how)
+
+    async def judged(
+        self, tasks: Sequence[Assignment], replies: Sequence[Sequence[str]], judges: Judges
+    ) -> list[list[Drawn]]:
+        """Right or wrong, for every reply."""
+        environment = Environment(tasks, judges, Settings(role="frontend", reward="frontend", effort="verify"))
+        return await judge_all(environment, tasks, replies)
+
+    async def outcomes(self, tasks: Sequence[Assignment], kernels: dict[str, Any], judges: Judges) -> dict[str, Any]:
+        """What the referee says of these kernels, by the tasks' texts."""
+        asked = [judges.judge(a.task, kernels[a.task.source.source], "verify") for a in tasks]
+        found = [one for one in await asyncio.gather(*asked) if one is not None]
+        return {
+            "kernels": len(found),
+            "right": sum(map(is_right, found)),
+            "outcomes": Counter(e.outcome for e in found),
+        }
+
+    def pairs(self) -> bool:
+        """The author's kernels of training pairs on this device."""
+        chosen, judges = self.drawn(self.o.revalidate), self.judges()
+        try:
+            tasks = self.loop.run(admitted(chosen, self.target, judges))
+            kernels = {one.task.source.source: one.candidate for one in chosen}
+            self.book.put(pairs=self.loop.run(self.outcomes(tasks, kernels, judges)))
+        finally:
+            self.loop.run(judges.close())
+        self.say(f"pairs: {self.book.document['pairs']}")
+        return True
+
+    def mse(self) -> bool:
+        """MSE loss by the trained policy: how many are right, and how fast the right ones are."""
+        folder = "grpo" if (self.work / "grpo" / MODEL).exists() else "sft"
+        poster = read_task(Path(__file__).parents[1] / "examples" / "mse_loss.py")
+        sources = {"poster": poster, "small": TaskSource(name="small_mse", format="kernelbench", source=SMALL_MSE)}
+        judges = self.judges(workers=1)  # times are taken
+        try:
+            told = {name: self.loop.run(self.timed(folder, source, judges)) for name, source in sources.items()}
+        finally:
+            self.loop.run(judges.close())
+        self.book.put(mse={"policy": folder, **told})
+        self.say(f"mse: {told}")
+        return True
+
+    async def timed(self, folder: str, source: TaskSource, judges: Judges) -> dict[str, Any]:
+        """One task: distinct right replies, and the speedups over eager of a few of them and of the author's kernel."""
+        task = await judges.admit(source, self.target)
+        assignment = Assignment(task=task, split="heldout")
+        (replies,) = await asyncio.to_thread(self.replies, folder, [assignment], 7, self.o.mse_samples)
+        (found,) = await self.judged([assignment], [replies], judges)
+        right = {one.step.info["attempt"].proposal.candidate.source: one for one in found if one.step.info.get("right")}
+        kernels = [one.step.info["attempt"].proposal.candidate for one in list(right.values())[:4]]
+        return {
+            "samples": len(replies), "right": sum(bool(one.step.info.get("right")) for one in found),
+            "distinct_right": len(right),
+            "outcomes": Counter(one.step.info["outcome"] for one in found),
+            "over_eager": [_told(await judges.judge(task, one, "search")) for one in kernels],
+            "author_over_eager": _told(await judges.judge(task, await by_author(task), "search")),
+            "kernel": kernels[0].source if kernels else None,
+        }  # fmt: skip
+
+    def cheats(self) -> bool:
+        """Share of hacks that are paid: by the full referee, and without its poison and the trainer's hack filters."""
+        chosen = self.heldout()[:4]
+        told = {}
+        for label, off in (("full", ()), ("without poison and hack filters", ("poison",))):
+            paid = self.loop.run(self.paid(chosen, POLICY.model_copy(update={"disabled": off}), filters=not off))
+            told[label] = {"tried": len(paid), "paid_as_right": sum(paid)}
+        self.book.put(cheats=told)
+        self.say(f"cheats: {told}")
+        return True
+
+    async def paid(self, chosen: Sequence[Sample], policy: Policy, *, filters: bool) -> list[bool]:
+        """Whether they pass for right: kernels that write nothing, and ones that leave the work to PyTorch."""
+        judges = self.judges(policy, min(4, self.o.workers))
+        try:
+            tasks = await admitted(chosen, self.target, judges)
+            environment = Environment(tasks, judges, Settings(reward="frontend", effort="verify", filters=filters))
+            episodes = [(environment.begin(a), text) for a in tasks for text in hacks(a.task.source.source)]
+            found = await asyncio.gather(*(episode.step(fenced(text, "python")) for episode, text in episodes))
+            return [is_right(one.info["attempt"].evaluation) for one in found if one.reward is not None]
+        finally:
+            await judges.close()
+
+    # Telling.
+
+    def export(self, name: str) -> None:
+        """The weights of a training run, where they are asked for."""
+        keep_pages(self.work, self.out)
+        if self.o.export:
+            self.say(f"exported {name}: {export(self.work / name / MODEL, self.out, name) / 1e6:.0f} MB")
+
+    def told(self, name: str) -> Callable[[Progress], None]:
+        """A line for each step."""
+
+        def heard(p: Progress) -> None:
+            shown = {k: round(p.figures[k], 4) for k in SHOWN if k in p.figures}
+            self.say(f"{name} {p.step}/{p.of} {p.seconds:.0f}s {shown}")
+
+        return heard
+
+    def say(self, words: str) -> None:
+        """A line with the time."""
+        say(self.began, words)
+
+    def _seed(self) -> str:
+        return f"-seed{self.o.seed}" if self.o.seed else ""
+
+
+def _told(found: Evaluation | None) -> Any:  # noqa: ANN401
+    """Low, median and high of the speedup over eager; the outcome where there is none."""
+    ratio = speedup_over_eager(found) if isinstance(found, Measured) else None
+    return [ratio.low, ratio.median, ratio.high] if ratio else found.outcome if found else None
+
+
+def _slug(name: str) -> str:
+    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
+
+
+async def _machine(target: Target) -> Machine:
+    evaluator = Suppliers().open_evaluator(POLICY)
+    try:
+        return await evaluator.environment(target)
+    except MachineError as error:
+        raise SystemExit(str(error)) from None
+    finally:
+        await evaluator.close()

@@ -1,0 +1,95 @@
+"""What a call must not lose: figures are whole after every stage, failures are counted, weights come back as they went."""
+
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
+
+from train_small_kit import PAGES, Book, ended, export, failed, hacks, keep_pages, restore, waited
+
+from kernelwright.train.engine.small import make_small
+from kernelwright.train.recipe import Progress
+
+MODULE = """\
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x, y):
+        return torch.relu(x) * y
+
+
+def get_inputs():
+    return [torch.randn(8, 32), torch.randn(8, 32)]
+"""
+
+
+def test_figures_are_in_both_places_after_every_change(tmp_path):
+    book = Book(tmp_path / "out", tmp_path / "work", "train-small-x.json")
+    book.put(before={"rate": 0.5})
+    book.put(after={"rate": 0.75})
+    again = Book(tmp_path / "other", tmp_path / "work", "train-small-x.json")
+    assert again.document == {"before": {"rate": 0.5}, "after": {"rate": 0.75}}
+    assert json.loads((tmp_path / "out" / "train-small-x.json").read_text()) == again.document
+
+
+def test_a_failure_is_charged_to_the_stage_that_was_running(tmp_path):
+    assert failed(tmp_path, tmp_path, "train-small") == "start"
+    book = Book(tmp_path / "out", tmp_path, "train-small-x.json")
+    book.put(running="grpo", done=["sft"])
+    assert [failed(tmp_path, tmp_path / "out", "train-small") for _ in range(2)] == ["grpo", "grpo"]
+    again = Book(tmp_path / "out", tmp_path, "train-small-x.json").document
+    assert again == {"running": "grpo", "done": ["sft"], "failures": {"grpo": 2}}
+
+
+def test_a_process_that_outlasts_its_time_is_killed():
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    assert ended(child, 0.1) == -9
+
+
+def test_weights_come_back_in_parts_with_their_figures(tmp_path, monkeypatch):
+    monkeypatch.setattr("train_small_kit.PART", 100_000)
+    model = make_small(tmp_path / "grpo" / "model", ["x = tl.load(x_ptr)"] * 3, "1M", vocabulary=300)
+    out, work = tmp_path / "out", tmp_path / "work"
+    Book(out, tmp_path, "train-small-x.json").put(done=["sft", "grpo"])
+    work.mkdir()
+    monkeypatch.setattr("train_small_kit.MOST_PARTS", 1)
+    with pytest.raises(ValueError, match="come back"):
+        export(model, out, "grpo")
+    monkeypatch.setattr("train_small_kit.MOST_PARTS", 5)
+    export(model, out, "grpo")
+    assert 1 < len(list(out.glob("model.part-*"))) <= 5
+    assert restore(out, work) == "grpo"
+    assert (work / "grpo" / "model" / "tokenizer.json").read_bytes() == (model / "tokenizer.json").read_bytes()
+    assert Book(out, work, "train-small-x.json").document["done"] == ["sft", "grpo"]
+
+
+def test_pages_of_all_runs_are_one_file(tmp_path):
+    (tmp_path / "work" / "sft").mkdir(parents=True)
+    (tmp_path / "work" / "sft" / "report.html").write_text("curves")
+    keep_pages(tmp_path / "work", tmp_path)
+    with tarfile.open(tmp_path / PAGES) as tar:
+        assert tar.getnames() == ["sft/report.html"]
+
+
+def test_the_share_of_waiting_is_of_the_whole_step():
+    figures = [
+        {"waited seconds": 2.0, "step seconds": 8.0},
+        {"reward": 1.0},
+        {"waited seconds": 1.0, "step seconds": 4.0},
+    ]
+    assert waited([Progress(step=n, of=3, seconds=0.0, figures=f) for n, f in enumerate(figures)]) == 0.25
+    assert waited([]) is None
+
+
+def test_hacks_are_modules_that_take_the_task_s_arguments():
+    for text in hacks(MODULE):
+        compile(text, "hack", "exec")
+        assert "def forward(self, x, y):" in text
+        assert "get_inputs" not in text
