@@ -38,6 +38,26 @@ FEWEST = 4
 """Proposals of which one is worth spending on what `torch.compile` writes."""
 
 
+Work = Literal["quick", "standard", "thorough"]
+EFFORTS: Mapping[Work, Settings] = {
+    "quick": {
+        "autotune": {"points": 6},
+        "remeasurement": {"finalists": 1},
+        "policy": {"search_blocks": 12, "search_seconds": 2.0, "final_blocks": 30, "final_seconds": 10.0},
+    },
+    "standard": {},
+    "thorough": {
+        "autotune": {"points": 48},
+        "remeasurement": {"finalists": 5},
+        "policy": {"search_blocks": 32, "search_precision": 0.01, "search_seconds": 8.0},
+    },
+}
+"""Settings that an effort brings, under whatever a file or a flag says: how many points of a kernel's tunables are tried, and
+how long each is timed."""
+SHARE: Mapping[Work, float] = {"quick": 0.5, "standard": 1.0, "thorough": 4.0}
+"""Of the proposals that the strategy usually needs."""
+
+
 class Autotune(Record):
     """How a candidate's declared tunables are tried."""
 
@@ -61,6 +81,8 @@ class RunConfig(Record):
     """A run's configuration, all defaults filled in."""
 
     seed: int = 0
+    effort: Work = "standard"
+    """How much work the search does, where nothing more particular is said; see `EFFORTS`."""
     target_us: float | None = Field(default=None, gt=0)
     """Call time that is good enough; strategies that can will stop there."""
     in_flight: int = Field(default=2, ge=1)
@@ -98,6 +120,13 @@ class RunConfig(Record):
 
     @model_validator(mode="before")
     @classmethod
+    def _effort_s_own(cls, given: object) -> object:
+        """The settings that the effort brings stand in the configuration, so that the card says what was used."""
+        effort = given.get("effort") if isinstance(given, dict) else None
+        return merge(EFFORTS[effort], given) if isinstance(given, dict) and effort in EFFORTS else given
+
+    @model_validator(mode="before")
+    @classmethod
     def _own_reward(cls, given: object) -> object:
         """The strategy's own reward stands in the configuration, so that the card says what was used."""
         if not isinstance(given, dict) or "reward" in given:
@@ -110,7 +139,7 @@ class RunConfig(Record):
     def _own_budget(self) -> Self:
         """The proposals that the strategy needs stand in the configuration, where nobody has named a number."""
         if "proposals" not in self.budget.model_fields_set:
-            whole = {**self.budget.model_dump(), "proposals": self.strategy.usual_proposals()}
+            whole = {**self.budget.model_dump(), "proposals": _proposals(self)}
             object.__setattr__(self, "budget", Budget.model_validate(whole))
         return self
 
@@ -120,6 +149,11 @@ class RunConfig(Record):
         if not is_reward(name):
             raise ValueError(f"must be one of {', '.join(reward_names())}")
         return name
+
+
+def _proposals(config: RunConfig) -> int:
+    """The budget that the strategy needs, for more or less effort."""
+    return max(1, round(config.strategy.usual_proposals() * SHARE[config.effort]))
 
 
 def load_config(file: Path | None, flags: Settings) -> RunConfig:

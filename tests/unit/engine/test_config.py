@@ -124,3 +124,25 @@ def test_models_write_what_the_strategy_s_system_writes(settings, kind, language
 def test_the_compiler_is_a_colleague_where_kernels_are_timed_against_it(settings, present, who):
     target = Target(kind="cpu", arch="native", present=present)
     assert colleagues(load_config(None, settings), target).proposer == who
+
+
+@pytest.mark.parametrize(
+    ("settings", "proposals", "points", "blocks"),
+    [
+        ({}, 12, 16, 24),
+        ({"effort": "quick"}, 6, 6, 12),
+        ({"effort": "thorough"}, 48, 48, 32),
+        ({"effort": "thorough", "strategy": {"name": "cudaforge"}}, 40, 48, 32),
+        ({"effort": "quick", "budget": {"proposals": 9}, "autotune": {"points": 3}}, 9, 3, 12),
+        ({"effort": "thorough", "policy": {"search_blocks": 8, "seeds": 2}}, 48, 48, 8),
+    ],
+)
+def test_an_effort_brings_settings_under_what_is_said(settings, proposals, points, blocks):
+    config = load_config(None, settings)
+    assert (config.budget.proposals, config.autotune.points, config.policy.search_blocks) == (proposals, points, blocks)
+    assert RunConfig.model_validate(config.model_dump(mode="json")) == config
+
+
+def test_an_effort_that_nobody_knows_is_named():
+    with pytest.raises(UsageError, match=r"effort: .*'quick', 'standard' or 'thorough'"):
+        load_config(None, {"effort": "high"})

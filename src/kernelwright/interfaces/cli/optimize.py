@@ -44,6 +44,12 @@ Thinking = Annotated[
     str | None,
     _option("How much reasoning models think: none, minimal, low, medium, high or xhigh. Default: the endpoint's own."),
 ]
+Work = Annotated[
+    str | None,
+    _option(
+        "How much work the search does: quick, standard or thorough. Default: standard. Other options go before it."
+    ),
+]
 Ranking = Annotated[
     str | None,
     _option(
@@ -89,7 +95,8 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     strategy: Strategy = None,
     proposers: Proposers = None,
     model: Models = None,
-    effort: Thinking = None,
+    effort: Work = None,
+    reasoning_effort: Thinking = None,
     predictor: Ranking = None,
     language: Language = None,
     budget: Proposals = None,
@@ -118,7 +125,8 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     flags: dict[str, JsonValue] = {
         "strategy": dict(api.spelled(strategy)) if strategy else None,
         "proposer": proposers.replace(",", "+") if proposers else "llm" if model else None,
-        "models": _models(model, effort),
+        "models": _models(model, reasoning_effort),
+        "effort": effort,
         "language": language,
         "predictor": {"experience": None if predictor == "online" else predictor} if predictor else None,
         "target_us": target_us,
@@ -143,7 +151,9 @@ def _models(named: list[str] | None, effort: str | None) -> "dict[str, JsonValue
     from kernelwright.errors import UsageError
 
     if effort is not None and not named:
-        raise UsageError("--effort is of a model, and no model is named: name one with --model, or leave it out")
+        raise UsageError(
+            "--reasoning-effort is of a model, and no model is named: name one with --model, or leave it out"
+        )
     asked = {"effort": effort} if effort is not None else {}
     return {role: one.model_dump(exclude_unset=True) | asked for role, one in api.read_models(named or ()).items()}
 
