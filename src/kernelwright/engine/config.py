@@ -122,8 +122,10 @@ class RunConfig(Record):
     @classmethod
     def _effort_s_own(cls, given: object) -> object:
         """The settings that the effort brings stand in the configuration, so that the card says what was used."""
-        effort = given.get("effort") if isinstance(given, dict) else None
-        return merge(EFFORTS[effort], given) if isinstance(given, dict) and effort in EFFORTS else given
+        brought = next(
+            (own for name, own in EFFORTS.items() if isinstance(given, dict) and given.get("effort") == name), None
+        )
+        return merge(brought, given) if brought and isinstance(given, dict) else given
 
     @model_validator(mode="before")
     @classmethod

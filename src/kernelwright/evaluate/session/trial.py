@@ -187,7 +187,7 @@ def _may_cancel(expected: Expectation, error: float, got: torch.Tensor) -> bool:
     """Whether terms that cancel may be why a finite result is refused: what is small beside others, or a few sums."""
     if not isinstance(expected, Expected | Recomputed) or not expected.allowed or error == float("inf"):
         return False
-    return got.numel() <= (ASKED_AGAIN if error <= expected.allowed else nudge.FEW)
+    return bool(got.numel() <= (ASKED_AGAIN if error <= expected.allowed else nudge.FEW))
 
 
 def _beyond_cancelling(trial: Trial, case: Case, output: int, got: torch.Tensor) -> tuple[float, Wrong | None]:
