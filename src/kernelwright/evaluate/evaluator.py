@@ -10,7 +10,8 @@ from typing import Protocol
 from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
-from kernelwright.records.measure import BuildFacts, Yardstick
+from kernelwright.records.lowering import Lowering, Options
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -70,8 +71,16 @@ class Evaluator(Protocol):
         """
         ...
 
-    async def yardstick(self, task: Task) -> Yardstick:
-        """What kernels of an admitted task are held against; what cannot be measured here is left out.
+    async def lower(self, task: Task, options: Options) -> Lowering:
+        """What `torch.compile` writes for the task under settings of its own, as text; or why it writes nothing.
+
+        Raises:
+            RefereeError: the referee broke.
+        """
+        ...
+
+    async def yardstick(self, task: Task, names: Sequence[BaselineName]) -> Yardstick:
+        """What kernels of an admitted task are held against; of these baselines what the policy has and can be timed here.
 
         Raises:
             RefereeError: the referee broke.

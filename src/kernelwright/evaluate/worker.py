@@ -22,6 +22,7 @@ from kernelwright.evaluate.jobs import (
     Failed,
     Identify,
     Likeness,
+    Lower,
     Replay,
     Request,
     TakeProfile,
@@ -107,6 +108,8 @@ def _do(service: EvaluationService, tasks: KnownTasks, request: Request) -> Reco
             return tasks.keep(service.admit(source, target, request.policy))
         case Examine(source=source, target=target):
             return service.examine(source, target, request.policy)
+        case Lower(source=source, target=target, options=options):
+            return service.lower(source, target, request.policy, options)
         case DescribeEnvironment(target=target):
             return service.environment(target)
         case Identify(target=target):
@@ -123,8 +126,8 @@ def _of_task(service: EvaluationService, task: Task, request: Request) -> Record
             return service.build(task, candidate, policy)
         case TakeProfile(candidate=candidate, build=build):
             return service.profile(task, candidate, policy, build)
-        case TakeYardstick():
-            return service.yardstick(task, policy)
+        case TakeYardstick(baselines=names):
+            return service.yardstick(task, policy, names)
         case Replay(candidate=candidate, seeds=seeds):
             return service.replay(task, candidate, policy, seeds)
         case Evaluate(candidate=candidate, effort=effort):

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 from kernelwright.propose.gateway import BareGateway, ModelGateway
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.measure import Yardstick
+from kernelwright.records.measure import BaselineName, Yardstick
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
@@ -89,4 +89,5 @@ class Selective(Protocol):
 class Informed(Protocol):
     """A proposer that shows what a kernel is held against: that is measured before the run begins."""
 
-    wants_yardstick: bool
+    held_against: tuple[BaselineName, ...]
+    """Baselines whose times it shows."""

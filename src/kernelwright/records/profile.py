@@ -136,6 +136,32 @@ class KernelProfile(Record):
         return known | self.counters.model_dump(mode="json", exclude_none=True)
 
 
+class LoopProfile(Record):
+    """An innermost loop of a CPU's code, as the compiler wrote it: instructions of one turn, counted."""
+
+    line: int
+    """Of the source, which most of it belongs to; 0: not known."""
+    instructions: int
+    vector_bits: int
+    """Widest registers that its packed instructions use; 0: it is not vectorised."""
+    packed: int
+    """Instructions on whole vectors."""
+    scalar: int
+    """Floating-point instructions on one value."""
+    fma: int
+    """Fused multiply-adds among both."""
+    loads: int
+    stores: int
+    gathers: int
+    """Loads of one address a lane."""
+    divisions: int
+    """Divisions and square roots."""
+    stack: int
+    """Loads and stores of the stack, where values go for which there is no register."""
+    calls: int
+    """Of functions, such as a scalar `exp`."""
+
+
 class Ceilings(Record):
     """What the device can do at most; None where it was not measured or is not known."""
 
@@ -176,6 +202,8 @@ class Profile(Record):
     flops: int | None = None
     """Arithmetic operations of the reference."""
     ceilings: Ceilings = Ceilings()
+    loops: tuple[LoopProfile, ...] = ()
+    """Innermost loops of a CPU's code, the most deeply nested and widest first."""
     notes: tuple[str, ...] = ()
     """Why it is of no better tier, what a figure leaves out, in which jail it was taken."""
 

@@ -18,7 +18,7 @@ from kernelwright.records.evaluation import OUTCOMES, Measured
 from kernelwright.records.feedback import Bottleneck, Feedback, Finding
 from kernelwright.records.measure import CaseError, KernelFacts, Versus
 from kernelwright.records.names import LanguageName, OneOf
-from kernelwright.records.profile import Tier
+from kernelwright.records.profile import LoopProfile, Tier
 
 CODE_CHARACTERS = 200_000
 """Longer than any kernel worth reading."""
@@ -157,6 +157,8 @@ class ProfileResult(Record):
     device_us: float | None = None
     """Device time of one call under the profiler; it disturbs, and is not the clock."""
     kernels: tuple[KernelMetrics, ...] = ()
+    loops: tuple[LoopProfile, ...] = ()
+    """Of a CPU's code: its innermost loops, instructions of one turn counted."""
     notes: tuple[str, ...] = ()
     """Why nothing better can be had, what a figure leaves out."""
 

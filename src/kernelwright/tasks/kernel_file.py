@@ -23,12 +23,14 @@ from kernelwright.languages import (
     language,
     language_of,
     languages,
+    launches,
     likely_suffix,
     plan_in,
     suffixes,
 )
 from kernelwright.records.candidate import Candidate, Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace, Tunable
 from kernelwright.tasks.files import read_text
+from kernelwright.tasks.launch_function import read_launch
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?(-?\d+)\)?[ \t]*$"
@@ -57,8 +59,13 @@ def read_plan(source: str) -> PlanText:
         UsageError: there is none, or it says something that cannot be; the message says the fix.
     """
     text = plan_in(source)
+    if text is None and launches(source):
+        return _read_launch(source)
     if text is None:
-        raise UsageError("the file has no comment /* kernelwright … */ with a launch plan")
+        raise UsageError(
+            "the file has no launch plan: say how its kernels are launched, in a function `void launch(…)` or in a comment "
+            "/* kernelwright … */"
+        )
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -73,6 +80,16 @@ def read_plan(source: str) -> PlanText:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"the launch plan's {place} is not as it must be: {first['msg']}") from None
+
+
+def _read_launch(source: str) -> PlanText:
+    """The plan that a function `launch` is, with what comments declare as in C++."""
+    declares = language("cpp").declares
+    assert declares is not None
+    tunables = _open_constants(source, declares)
+    recipe = read_launch(source, _macros(source), {tunable.name for tunable in tunables})
+    flags = re.search(_FLAGS.format(declares.comment), source)
+    return PlanText(recipe, tunables, tuple(flags[1].split()) if flags else ())
 
 
 def _recipe(table: Table, source: str, tuned: set[str]) -> Recipe:

@@ -140,7 +140,7 @@ DONE = [
     (jobs.Build(**CPP), Refused(reason="scripted")),
     (jobs.Replay(**CPP, seeds=(1, 1 << 62)), Refused(reason="scripted")),
     (jobs.TakeProfile(**CPP, build=BUILD), sample_profile()),
-    (jobs.TakeYardstick(task=TASK.id), YARDSTICK),
+    (jobs.TakeYardstick(task=TASK.id, baselines=("eager", "compile")), YARDSTICK),
     (jobs.DescribeEnvironment(target=TASK.target), sample_environment()),
     (jobs.Identify(target=TASK.target), jobs.Likeness(device="CPU", cores=2, versions={"torch": "2"})),
 ]

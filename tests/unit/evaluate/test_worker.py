@@ -48,7 +48,7 @@ JOBS = {
     "evaluate": Evaluate(**CPP, effort="final"),
     "build": Build(**CPP),
     "profile": TakeProfile(**CPP, build=BUILD),
-    "yardstick": TakeYardstick(task=TASK.id),
+    "yardstick": TakeYardstick(task=TASK.id, baselines=("eager",)),
     "environment": DescribeEnvironment(target=TASK.target),
 }
 YARDSTICK = Yardstick(times_us={"eager": 12.5}, floor_us=1.0)
@@ -96,8 +96,8 @@ class ScriptedService:
     def profile(self, task, candidate, policy, build):
         return self._said(sample_profile(), task, candidate, policy, build)
 
-    def yardstick(self, task, policy):
-        return self._said(YARDSTICK, task, policy)
+    def yardstick(self, task, policy, names):
+        return self._said(YARDSTICK, task, policy, names)
 
     def environment(self, target):
         return self._said(sample_environment(), target)

@@ -94,7 +94,7 @@ def test_the_language_is_what_the_file_says(source, suffix, language):
 def test_kernels_without_a_plan_are_told_to_have_one(tmp_path):
     path = tmp_path / "k.cu"
     path.write_text("__global__ void k() {}")
-    with pytest.raises(UsageError, match=r"k\.cu.*no comment /\* kernelwright"):
+    with pytest.raises(UsageError, match=r"k\.cu.*no launch plan.*void launch"):
         read_kernel(path)
 
 

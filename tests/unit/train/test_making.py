@@ -6,12 +6,14 @@ from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import UsageError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Verified
+from kernelwright.records.run import Message
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import ACCURACY, BUILD, sample_attempt, sample_card, sample_evaluation, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
 from kernelwright.testing.scripted_chat import ScriptedModel
 from kernelwright.train.data import making
 from kernelwright.train.data.collect import Pair
+from kernelwright.train.data.judging import judge_rows
 from kernelwright.train.data.making import DataRequest, make_data, revalidate
 from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.sample import FILE, Judged, read_samples, sample
@@ -77,6 +79,37 @@ def test_a_run_gives_its_right_kernels_with_their_measured_parents(tmp_path, jud
     assert (seed.parent, child.parent.number) == (None, 0)
     assert child.judged.eager == 2.0
     assert not judge.calls
+
+
+ADVICE = (
+    '{"metrics": ["dram"], "bottleneck": "memory: two passes", "method": "fusion", "plan": "keep the row in registers"}'
+)
+
+
+def test_a_judge_learns_from_what_led_to_gains_in_any_run_below_a_folder(tmp_path, judge, monkeypatch):
+    for name in ("a", "deep/er"):
+        RunStore.create(tmp_path / "runs" / name, sample_card(sample_task())).close()
+    seed, child = sample_attempt(0, "measured"), sample_attempt(1, "measured")
+    request = child.proposal_request.model_copy(update={"parents": (0,), "number": 7})
+    faster = child.proposal.candidate.model_copy(update={"source": "// faster"})
+    proposal = child.proposal.model_copy(update={"candidate": faster, "memo": '{"sibling": 1}'})
+    child = child.model_copy(update={"proposal_request": request, "proposal": proposal})
+    said = [
+        Message(number=n, proposal_request=7, sibling=sibling, role="judge", kind="diagnosis", text=text)
+        for n, (sibling, text) in enumerate(((0, "No usable advice: it was empty."), (1, ADVICE)))
+    ]
+    monkeypatch.setattr(RunStore, "attempts", lambda _: [seed, child])
+    monkeypatch.setattr(RunStore, "messages", lambda _: said)
+    report = make_data(
+        DataRequest(tmp_path / "set", sources=(str(tmp_path / "runs"),), target="cpu"), suppliers(judge), lambda _: None
+    )
+    assert report.added == 2
+    assert "judge's diagnosis of it | 1 |" in (tmp_path / "set" / "card.md").read_text()
+    ((prompt, reply),) = judge_rows(read_samples(tmp_path / "set"), least_gain=1.0)
+    assert "hardware" in prompt[0].text.lower() + prompt[1].text.lower()
+    assert "keep the row in registers" in reply
+    assert '"fusion"' in reply
+    assert not list(judge_rows(read_samples(tmp_path / "set"), least_gain=1.05))
 
 
 def test_what_an_upgrade_broke_is_repaired_or_dropped_and_the_share_is_told(tmp_path, judge):

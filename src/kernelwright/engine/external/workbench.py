@@ -28,6 +28,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ToolCall
 from kernelwright.records.evaluation import Measured, Verified, merit
+from kernelwright.records.measure import BaselineName
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import Message, MessageKind
 from kernelwright.records.tools import (
@@ -106,7 +107,8 @@ class _Letter(NamedTuple):
 class Mailbox:
     """Implements `Proposer`: answers a proposal request with the next letter, however long that takes to come."""
 
-    wants_yardstick = True
+    held_against: tuple[BaselineName, ...] = ("eager",)
+    """Whoever waits for the task does not wait for a compiler of baselines."""
 
     def __init__(self) -> None:
         self._letters: asyncio.Queue[_Letter] = asyncio.Queue()

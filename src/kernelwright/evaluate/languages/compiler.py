@@ -30,8 +30,7 @@ def shared_object(
     Raises:
         ChildSlowError, ChildGoneError: the compiler took too long, or was killed.
     """
-    confined = jail.model_copy(update={"may_execute": True, "memory_bytes": 4 << 30})
-    child = CandidateProcess(warm.spawn("tool", confined), limit_s)
+    child = CandidateProcess(warm.spawn("tool", _confined(jail)), limit_s)
     try:
         start = time.perf_counter()
         executed = child.ask(Execute(argv=argv, texts=files, result=LIBRARY))
@@ -44,6 +43,25 @@ def shared_object(
         return Library(_fetch(child, made), facts)
     finally:
         child.close()
+
+
+def made_text(warm: Warm, argv: list[str], files: dict[str, str], result: str, limit_s: float) -> str:
+    """What a compiler writes into the file `result`; empty where it fails, or writes more than LARGEST_BINARY.
+
+    Raises:
+        ChildSlowError, ChildGoneError: the compiler took too long, or was killed.
+    """
+    child = CandidateProcess(warm.spawn("tool", _confined(Jail(directory="/"))), limit_s)
+    try:
+        made = child.ask(Execute(argv=argv, texts=files, result=result)).made
+        return read_made(child, made).decode(errors="replace") if made and made.nbytes <= LARGEST_BINARY else ""
+    finally:
+        child.close()
+
+
+def _confined(jail: Jail) -> Jail:
+    """A compiler starts programs of its own and needs memory."""
+    return jail.model_copy(update={"may_execute": True, "memory_bytes": 4 << 30})
 
 
 def read_made(child: CandidateProcess, made: Made) -> bytes:

@@ -16,7 +16,7 @@ from kernelwright.errors import MachineError, RefereeError, TaskError
 from kernelwright.evaluate.backends.backend import Backend
 from kernelwright.evaluate.backends.host import common_versions
 from kernelwright.evaluate.backends.table import Backends
-from kernelwright.evaluate.pipeline import admit, baselines
+from kernelwright.evaluate.pipeline import admit, baselines, lowering
 from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate
 from kernelwright.evaluate.pipeline.examine import examine
 from kernelwright.evaluate.pipeline.yardstick import yardstick
@@ -28,7 +28,8 @@ from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
-from kernelwright.records.measure import BuildFacts, Yardstick
+from kernelwright.records.lowering import Lowering, Options
+from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import UNTIMED, Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -101,7 +102,7 @@ class EvaluationService:
                 session = self._sessions.pop(task.id)
             try:
                 self._note("taking the figures of each check")
-                return examine(session, backend.clock)
+                return examine(session, backend.clock).model_copy(update={"task": task})
             finally:
                 session.close()
 
@@ -135,12 +136,18 @@ class EvaluationService:
         trial = Trial(task, lambda: self._session(task, policy), candidate, policy, "replay", seeds)
         return evaluate_candidate(trial, backend)
 
+    def lower(self, source: TaskSource, target: Target, policy: Policy, options: Options) -> Lowering:
+        """What PyTorch's compiler writes for a task. Safe to call from several threads."""
+        self._note("asking torch.compile what it writes")
+        with self.backend(target).host.device_lock:  # a compiler beside somebody's clock would be heard
+            return lowering.lower(self.backend(target).host, source, target, policy, options)
+
     def profile(self, task: Task, candidate: Candidate, policy: Policy, build: BuildFacts | None) -> Profile:
         """Where the candidate's time goes, as well as this machine can tell. What it was evaluated as plays no part."""
         trial = Trial(task, lambda: self._session(task, policy), candidate, policy)
         return self.backend(task.target).profile(trial, build)
 
-    def yardstick(self, task: Task, policy: Policy) -> Yardstick:
+    def yardstick(self, task: Task, policy: Policy, names: Sequence[BaselineName]) -> Yardstick:
         """What the task's kernels are held against."""
         backend, policy = self.backend(task.target), tightened(policy, task.source.limits)
 
@@ -150,13 +157,13 @@ class EvaluationService:
             backend.activate(session)
             backend.host.in_use = session
             try:
-                return yardstick(session, backend.clock)
+                return yardstick(session, backend.clock, names)
             finally:
                 backend.host.in_use = None
 
         with backend.host.device_lock:
             if backend.clock is not None:
-                self._note(f"timing {' and '.join(policy.baselines)}, which kernels are held against")
+                self._note(f"timing {' and '.join(names)}, which kernels are held against")
             return self._with_room(backend, measured, task.name, task.id)
 
     def environment(self, target: Target) -> Environment:

@@ -21,13 +21,13 @@ BLOCKS, LIMIT_S = 9, 3.0
 """Of the benchmark: seconds are a limit for blocks of slow references."""
 
 
-def yardstick(session: Session, clock: Clock | None) -> Yardstick:
+def yardstick(session: Session, clock: Clock | None, wanted: Sequence[BaselineName]) -> Yardstick:
     """What kernels of an open task are held against; no clock: only the tolerance."""
     if clock is None:
         return Yardstick(strictest=_strictest(session))
     task = session.task
     floor_us = clock.floor_us(task.workload.compulsory_bytes, task.graph.flops)
-    return Yardstick(times_us=_times_us(session, clock), floor_us=floor_us, strictest=_strictest(session))
+    return Yardstick(times_us=_times_us(session, clock, wanted), floor_us=floor_us, strictest=_strictest(session))
 
 
 def _strictest(session: Session) -> CaseError | None:
@@ -42,14 +42,14 @@ def _strictest(session: Session) -> CaseError | None:
     return min(found, key=lambda case: case.allowed, default=None)
 
 
-def _times_us(session: Session, clock: Clock) -> dict[BaselineName, float]:
+def _times_us(session: Session, clock: Clock, wanted: Sequence[BaselineName]) -> dict[BaselineName, float]:
     """The median of each baseline whose blocks agree; nothing where inputs or memory do not suffice."""
     try:
         fresh = fresh_inputs(session, session.policy)
         session.load_parameters(session.timed_parameters())
         asked = baselines.asked(session.policy, "search", clock, constant=session.weights != "fresh")
-        names, _ = baselines.made(session, asked)
-        samples = _benchmark(session, clock, fresh, names).hold(BLOCKS, LIMIT_S).us
+        names, _ = baselines.made(session, [name for name in asked if name in wanted])
+        samples = _benchmark(session, clock, fresh, names).hold(BLOCKS, LIMIT_S).us if names else {}
     except (DeviceFullError, ReferenceRaisedError):
         return {}
     finally:

@@ -25,7 +25,7 @@ Sources = Annotated[
     typer.Option(
         "--from",
         metavar="SOURCE",
-        help="author, compile (what torch.compile writes here), a run's folder, a file of pairs (KernelBook's format), or a "
+        help="author, compile (what torch.compile writes here), a folder of runs, a file of pairs (KernelBook's format), or a "
         "model as --model spells it, which writes kernels for the tasks of --data. Repeatable.",
         rich_help_panel=_DATA,
     ),

@@ -23,7 +23,7 @@ NAMES = {
     "bandwidth_share": "achieved_gbps over the bandwidth that was measured by reading; above 1: a cache holds the data",
     "achieved_gflops": "the reference's arithmetic over that time, 10^9 operations a second",
     "cores": "hardware threads of the CPU, multiprocessors of the GPU",
-    "vector_bits": "widest vector registers of the CPU; 0: not known",
+    "vector_bits": "widest vector registers: of the CPU, and those that a loop's packed instructions use; 0: none",
     "device_us": "device time of one call as the profiler saw it",
     "bytes": "compulsory bytes of one call: inputs read once, outputs written once",
     "flops": "arithmetic operations of the reference",
@@ -34,6 +34,17 @@ NAMES = {
     "tf32_tflops": "the same in tensor cores, inputs rounded to TF32",
     "bf16_tflops": "the same in tensor cores, bfloat16",
     "launch_us": "device time of one more empty kernel in a busy stream",
+    "loops": "innermost loops as the compiler wrote them, the most deeply nested and widest first: instructions of one turn",
+    "line": "line of the source that most of the loop belongs to",
+    "packed": "instructions on whole vectors; 0 in a loop that computes: it is not vectorised",
+    "scalar": "floating-point instructions on one value",
+    "fma": "fused multiply-adds among both",
+    "loads": "instructions that read memory",
+    "stores": "instructions that write memory",
+    "gathers": "loads of one address a lane",
+    "divisions": "divisions and square roots",
+    "stack": "loads and stores of the stack, where values go for which there is no register",
+    "calls": "calls of functions, such as a scalar exp",
     "own": "whether it is the candidate's own code; false: a library's, a copy or a fill",
     "launches": "launches in one call",
     "duration_us": "time of all its launches in one call",
@@ -48,7 +59,7 @@ NAMES = {
     "waves": "the grid over the blocks that the device holds at a time",
     "cycles": "cycles in which a multiprocessor had a warp",
     "sm_active_share": "share of the time in which multiprocessors had a warp; below 1: work ran out on some",
-    "instructions": "instructions that warps executed",
+    "instructions": "instructions that warps executed; of a loop: in one turn",
     "issue_share": "share of cycles in which a scheduler issued an instruction",
     "sm_share": "the busiest unit of the multiprocessors, of its peak",
     "fma_share": "the pipes of fp32 arithmetic, of their peak",
@@ -93,7 +104,8 @@ def figures(profile: Profile | None, measured: Measured | None, device: Device |
         found |= profile.model_dump(mode="json", exclude_none=True, include=set(CALL))
     call: dict[str, JsonValue] = {"call": found | _clocked(measured) | _machine(device)}
     kernels: dict[str, JsonValue] = {kernel.name: kernel.figures() for kernel in profile.kernels} if profile else {}
-    return call | ({"kernels": kernels} if kernels else {})
+    loops: list[JsonValue] = [loop.model_dump(mode="json") for loop in profile.loops] if profile else []
+    return call | ({"kernels": kernels} if kernels else {}) | ({"loops": loops} if loops else {})
 
 
 def _clocked(measured: Measured | None) -> dict[str, JsonValue]:

@@ -24,6 +24,7 @@ from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.chat import ChatMessage, ChatReply, ToolCall
 from kernelwright.records.evaluation import Measured
+from kernelwright.records.measure import BaselineName
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.tools import QUERY_CHARACTERS, FoundCard, SearchArguments, SearchResult
@@ -56,7 +57,7 @@ CODE = "parts/reply-code.md"
 class LLM:
     """Writes with language models; stateless, so that a resumed run asks the same."""
 
-    wants_yardstick = True
+    held_against: tuple[BaselineName, ...] = ("eager", "compile")
 
     def __init__(self, variant: str = STANDARD) -> None:
         """Read the prompts of a variant.

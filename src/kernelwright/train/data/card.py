@@ -19,6 +19,7 @@ named below and of no other.
 | families | {families} |
 | tasks | {tasks} |
 | sample with a measured parent | {parents} |
+| of these, with a judge's diagnosis of it | {advised} |
 | migrated | {migrated} |
 
 {tables}
@@ -64,6 +65,7 @@ def card(name: str, samples: Sequence[Sample], fates: Mapping[str, int]) -> str:
         families=len({one.family for one in samples}),
         tasks=len({one.task.id for one in samples}),
         parents=sum(one.parent is not None for one in samples),
+        advised=sum(bool(one.advice) for one in samples),
         migrated=sum(bool(one.migrated) for one in samples),
         tables="\n".join(filter(None, tables)),
         held_out=HELD_OUT,

@@ -1,7 +1,13 @@
-"""Rows for a judge: a measured kernel, and the diagnosis and plan that led from it to a measured gain."""
+"""Rows for a judge: a measured kernel, and the diagnosis and plan that led from it to a measured gain.
+
+A diagnosis that a judge gave in a past run is the reply to learn where its kernel gained. Where nobody gave one, the reply is
+what the profile says of the parent, and the change that gained.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
+
+from pydantic import ValidationError
 
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.feedback.describe import describe
@@ -26,9 +32,17 @@ def judge_rows(samples: Iterable[Sample], least_gain: float, variant: str = "sta
         parent = one.parent
         if parent is None or not isinstance(parent.evaluation, Measured) or not one.judged.eager:
             continue
-        plan = one.plan or changes(parent.proposal.candidate.source, one.candidate.source)
-        if plan and one.judged.eager >= least_gain * speedup(parent):
-            yield _row(prompts, one, parent, plan)
+        reply = given(one.advice) or _own(one, parent, parent.evaluation)
+        if reply is not None and one.judged.eager >= least_gain * speedup(parent):
+            yield _row(prompts, one, parent, reply)
+
+
+def given(advice: str) -> ImproveAdvice | None:
+    """The diagnosis of a past run's judge; None where it gave none, or one of a wrong kernel."""
+    try:
+        return ImproveAdvice.model_validate_json(advice)
+    except ValidationError:
+        return None
 
 
 def changes(before: str, after: str) -> str:
@@ -40,20 +54,21 @@ def changes(before: str, after: str) -> str:
     return ", and ".join(told)
 
 
-def _row(prompts: Prompts, one: Sample, parent: Attempt, plan: str) -> Row:
-    assert isinstance(parent.evaluation, Measured)
+def _own(one: Sample, parent: Attempt, measured: Measured) -> ImproveAdvice | None:
+    """What the profile says, and what was changed; None where nothing tells what was."""
+    plan = one.plan or changes(parent.proposal.candidate.source, one.candidate.source)
+    found = diagnose(None, measured)
+    why = f"{found.bottleneck}: {found.findings[0].evidence}" if found.findings else found.bottleneck
+    return ImproveAdvice(bottleneck=why, method="launch and block sizes", plan=plan) if plan else None
+
+
+def _row(prompts: Prompts, one: Sample, parent: Attempt, reply: ImproveAdvice) -> Row:
     request = ProposalRequest(number=1, intent="improve", parents=(parent.number,), role="midend", adviser="judge")
     feedback = describe(parent, None, None)
     facts = Facts(Brief(one.task, request, (parent,), (feedback,), 0, one.candidate.language), one.candidate.language)
     every = {**known(facts), **evidence(facts)}
     shown = {key: every[key] for key in (*SHOWN[NAME], "hint")}
     rendered = prompts.render(NAME, {**shown, "contract": f"parts/reply-{NAME}.md"})
-    found = diagnose(None, parent.evaluation)
-    reply = ImproveAdvice(
-        metrics=metrics_shown(facts)[:MOST_METRICS],
-        bottleneck=f"{found.bottleneck}: {found.findings[0].evidence}" if found.findings else found.bottleneck,
-        method="launch and block sizes",
-        plan=plan,
-    )
+    metrics = reply.metrics or metrics_shown(facts)[:MOST_METRICS]
     prompt = (ChatMessage(role="system", text=rendered.system), ChatMessage(role="user", text=rendered.user))
-    return prompt, reply.model_dump_json(indent=1)
+    return prompt, reply.model_copy(update={"metrics": metrics}).model_dump_json(indent=1)

@@ -6,7 +6,6 @@ A data set is a folder with `samples.jsonl` and `card.md`. Making more of it goe
 import asyncio
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,23 +17,20 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError, UsageError
 from kernelwright.models.config import SHORT, is_provider, read_model
 from kernelwright.models.table import ChatModel
-from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.evaluation import is_right
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import TaskSource
-from kernelwright.store.database import FILE as RUN
-from kernelwright.store.files import open_lines, write_whole
-from kernelwright.store.run import RunStore
+from kernelwright.store.files import write_whole
 from kernelwright.train.data.card import card
-from kernelwright.train.data.collect import Collector, Heard, Pair, Tally, authored
+from kernelwright.train.data.collect import Collector, Heard, Pair, Tally, authored, compiled
 from kernelwright.train.data.drawn import drawn
-from kernelwright.train.data.inductor import compiled, inductor
 from kernelwright.train.data.kernelbook import read_kernelbook
 from kernelwright.train.data.migrate import migrate
 from kernelwright.train.data.modules import random_module
-from kernelwright.train.data.sample import FILE, Sample, judged, read_samples, sample
+from kernelwright.train.data.runs import runs, take_runs
+from kernelwright.train.data.sample import FILE, Sample, judged, read_samples
 from kernelwright.train.judges import Judges
 
 if TYPE_CHECKING:
@@ -50,8 +46,8 @@ class DataRequest:
 
     folder: Path
     sources: tuple[str, ...] = (AUTHOR,)
-    """`author`, `compile` (what `torch.compile` writes here), folders of runs, files in KernelBook's format, and models, as
-    `--model` spells them."""
+    """`author`, `compile` (what `torch.compile` writes here), folders of runs or above them, files in KernelBook's format, and
+    models, as `--model` spells them."""
     tasks: Path | None = None
     """For models: the data set whose training tasks they write kernels for."""
     each: int = 8
@@ -119,8 +115,8 @@ async def _make(request: DataRequest, suppliers: Suppliers, heard: Heard) -> Dat
         collector = Collector(judges, target, environment.versions, request.effort, request.workers, heard=heard)
         tally = Tally()
         for source in request.sources:
-            if Path(source, RUN).exists():
-                _from_run(Path(source), request.folder)
+            if past := runs(Path(source)):
+                take_runs(past, request.folder)
                 continue
             found = await _from(source, request, suppliers, collector)
             tally.fates += found.fates
@@ -141,12 +137,12 @@ async def _make(request: DataRequest, suppliers: Suppliers, heard: Heard) -> Dat
 
 
 async def _from(source: str, request: DataRequest, suppliers: Suppliers, collector: Collector) -> Tally:
-    """What is collected from one source; a model or a process that writes for it is ended."""
+    """What is collected from one source; a model that writes for it is ended."""
     model = _model(source, suppliers)
     try:
-        async with inductor() if source == COMPILE else nullcontext() as writer:
-            pairs = compiled(_modules(request), writer) if writer else _pairs(source, request, model)
-            return await collector.collect(pairs, request.folder, request.count, request.seconds)
+        compiles = source == COMPILE
+        pairs = compiled(_modules(request), collector.judges) if compiles else _pairs(source, request, model)
+        return await collector.collect(pairs, request.folder, request.count, request.seconds)
     finally:
         if model is not None:
             await model.close()
@@ -177,37 +173,6 @@ def _model(source: str, suppliers: Suppliers) -> ChatModel | None:
     provider = source.partition(":")[0]
     named = ":" in source and is_provider(SHORT.get(provider, provider))
     return suppliers.model(read_model(source)) if named else None
-
-
-def _from_run(folder: Path, into: Path) -> None:
-    """Right kernels of a past run, each with the measured parent that it was made from; the referee has judged them."""
-    with closing(RunStore.open(folder)) as store:
-        run, attempts = store.card, store.attempts()
-    by_number = {attempt.number: attempt for attempt in attempts}
-    into.mkdir(parents=True, exist_ok=True)
-    with open_lines(Sample, into / FILE) as lines:
-        known = {one.id for one in lines.read()}
-        for attempt in attempts:
-            found = attempt.evaluation
-            if not is_right(found) or attempt.known is not None:
-                continue
-            made = sample(
-                "run",
-                run.task,
-                attempt.proposal.candidate,
-                judged(found, run.environment.versions),
-                _parent(attempt, by_number),
-            )
-            made = made.model_copy(update={"plan": attempt.proposal.note})
-            if made.id not in known:
-                known.add(made.id)
-                lines.append(made)
-
-
-def _parent(attempt: Attempt, by_number: dict[int, Attempt]) -> Attempt | None:
-    parents = attempt.proposal_request.parents
-    found = by_number.get(parents[0]) if parents else None
-    return found if found is not None and is_right(found.evaluation) else None
 
 
 def revalidate(request: DataRequest, suppliers: Suppliers, heard: Callable[[int, int], None]) -> Revalidation:

@@ -52,6 +52,8 @@ class Sample(Record):
     parent: Attempt | None = None
     plan: str = ""
     """What led from the parent to this kernel, in words: what a judge should have said."""
+    advice: str = ""
+    """What a judge did say of the parent before this kernel was written, as its JSON."""
     migrated: tuple[str, ...] = ()
     """Rewrites that a change of an API made necessary."""
 

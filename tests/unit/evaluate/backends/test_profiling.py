@@ -1,12 +1,14 @@
 """The tiers: the best that works is taken, each failure is a note, weak jails are for our own host code only."""
 
 import os
+import platform
 from types import SimpleNamespace
 
 import pytest
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.absent.backend import unseen
+from kernelwright.evaluate.backends.cpu import backend as cpu_backend
 from kernelwright.evaluate.backends.cpu.backend import CpuBackend
 from kernelwright.evaluate.backends.cuda import profile_request, profiling
 from kernelwright.evaluate.backends.cuda.profile_request import Request
@@ -294,10 +296,15 @@ def test_cuda_source_without_its_binary_is_not_run(bench):
     assert library.subject() == LibrarySubject(workload=CUDA.workload, entry="f", workspace_bytes=8)
 
 
+LOOP = ".L1:\n\tvmovups\t(%rax), %ymm0\n\taddq\t$32, %rax\n\tjne\t.L1\n"
+
+
 def test_a_cpu_says_what_it_has(monkeypatch):
     cpu = CpuBackend(Host(None, Device(kind="cpu", name="CPU", cores=2)))
     monkeypatch.setattr(cpu.clock, "ceiling_gbps", lambda size: 4400.0)
+    monkeypatch.setattr(cpu_backend, "assembly", lambda order: LOOP)
     found = cpu.profile(trial(Candidate(language="cpp", source="x"), sample_task()), BUILD)
+    assert [loop.vector_bits for loop in found.loops] == ([256] if platform.machine() == "x86_64" else [])
     assert (found.tier, found.ceilings.read_gbps, found.multiprocessors) == ("compiler", 4400.0, None)
     assert "target cpu has no device profiler" in found.notes[0]
     assert [k.name for k in found.kernels] == ["scale"]

@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.propose.llm.metrics import NAMES, explained, figures
-from kernelwright.records.profile import Ceilings, Counters, KernelProfile, Profile
+from kernelwright.records.profile import Ceilings, Counters, KernelProfile, LoopProfile, Profile
 from kernelwright.records.run import Device
 from kernelwright.testing.samples import sample_evaluation
 
@@ -11,7 +11,12 @@ DEVICE = Device(kind="cpu", name="A CPU", cores=8, vector_bits=256)
 
 
 def test_every_figure_that_a_profile_can_have_is_explained():
-    fields = {*KernelProfile.model_fields, *Counters.model_fields, *Ceilings.model_fields} - {
+    fields = {
+        *KernelProfile.model_fields,
+        *Counters.model_fields,
+        *Ceilings.model_fields,
+        *LoopProfile.model_fields,
+    } - {
         "name",
         "counters",
         "origin",
@@ -43,3 +48,10 @@ def test_each_name_is_explained_once_and_only_if_it_is_shown():
     lines = explained(figures(Profile(task="t", candidate="c", tier="trace", device="d", kernels=kernels), None, None))
     assert [line for line in lines if line.startswith("registers")] == [f"registers: {NAMES['registers']}"]
     assert not any(line.startswith("waves") for line in lines)
+
+
+def test_a_cpu_s_loops_are_shown_and_explained():
+    loop = LoopProfile.model_validate(dict.fromkeys(LoopProfile.model_fields, 3))
+    shown = figures(Profile(task="t", candidate="c", tier="compiler", device="d", loops=(loop,)), None, DEVICE)
+    assert shown["loops"] == [loop.model_dump()]
+    assert {line.partition(":")[0] for line in explained(shown)} >= {*LoopProfile.model_fields, "loops"}

@@ -15,10 +15,12 @@ from kernelwright.evaluate.backends.cpu.module import loaded_module
 from kernelwright.evaluate.backends.cpu.process import CppCandidateProcess, Loading
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.instruments import Instruments
-from kernelwright.evaluate.backends.profiles import read_gbps
+from kernelwright.evaluate.backends.profiles import FAILURES, read_gbps, told
 from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
 from kernelwright.evaluate.languages.artifact import Library
+from kernelwright.evaluate.languages.cpp.build import assembly
 from kernelwright.evaluate.languages.table import BUILDERS
+from kernelwright.evaluate.profile.assembly import innermost_loops
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import OriginalTask
@@ -28,7 +30,7 @@ from kernelwright.languages import names_for
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
-from kernelwright.records.profile import Ceilings, Profile, compiled
+from kernelwright.records.profile import Ceilings, LoopProfile, Profile, compiled
 from kernelwright.records.run import Device
 
 WITHOUT = Instruments(
@@ -136,9 +138,22 @@ class CpuBackend:
         task, notes = trial.task, [NO_PROFILER]
         with self.host.device_lock:
             ceilings = Ceilings(read_gbps=read_gbps(self.clock.ceiling_gbps, notes))
+        loops = self._loops(trial, notes) if not BUILDERS[trial.candidate.language].MODULE else ()
         placed = {"ceilings": ceilings, "bytes": task.workload.compulsory_bytes, "flops": task.graph.flops}
         found = compiled(task.id, trial.candidate.id, self.host.device.name, build)
-        return found.model_copy(update={**placed, "notes": tuple(notes)})
+        return found.model_copy(update={**placed, "loops": loops, "notes": tuple(notes)})
+
+    def _loops(self, trial: Trial, notes: list[str]) -> tuple[LoopProfile, ...]:
+        """The innermost loops that the compiler wrote; what cannot be had is a note."""
+        if platform.machine() != "x86_64":
+            return ()
+        try:
+            # A compiler beside somebody's clock would be heard.
+            with self.host.device_lock:
+                return innermost_loops(assembly(trial.order(self.host.warm)))
+        except FAILURES as failure:
+            notes.append(f"the loops' instructions could not be read: {told(failure)}")
+            return ()
 
     def close(self) -> None:
         """The host is everybody's who works on this CPU."""

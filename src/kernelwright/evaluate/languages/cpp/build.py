@@ -5,10 +5,11 @@ import shutil
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.languages.artifact import Library
 from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE, LIBRARY, shared_object
+from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE, LIBRARY, made_text, shared_object
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.records.evaluation import BuildFailed, Refused
 
+ASSEMBLY = "kernel.s"
 MODULE, OWN_HOST, EXTENSION, INTERPRETED = False, False, False, False
 BASE_FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC", "-Wall", "-Wextra")
 ALLOWED_FLAGS = (
@@ -50,3 +51,16 @@ def build(order: Order) -> Library | BuildFailed | Refused:
 
 
 cross_compile = build
+
+
+def assembly(order: Order) -> str:
+    """What the same compiler makes of the same source with the same flags, as text with the source's lines; empty: nothing.
+
+    Raises:
+        MachineError: there is no compiler.
+        ChildSlowError, ChildGoneError: the compiler took too long, or was killed.
+    """
+    candidate = order.candidate
+    defines = [f"-D{d.name}={d.value}" for d in candidate.defines]
+    argv = [compiler(), *BASE_FLAGS, *candidate.flags, *defines, "-S", "-g1", "kernel.cpp", "-o", ASSEMBLY]
+    return made_text(order.warm, argv, {"kernel.cpp": candidate.source}, ASSEMBLY, order.limit_s)

@@ -25,6 +25,7 @@ from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, occu
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.measure import BuildFacts, KernelFacts
+from kernelwright.tasks.launch_function import without_launch
 
 MODULE, OWN_HOST, EXTENSION, INTERPRETED = False, False, False, False
 LARGEST_BINARY = 64 << 20
@@ -104,7 +105,7 @@ def _compile(order: Order, resolved: Resolved) -> _Compiled | BuildFailed:
     child = CandidateProcess(order.warm.spawn("nvrtc", jail), order.limit_s)
     try:
         command = CompileCuda(
-            source=order.candidate.source,
+            source=without_launch(order.candidate.source),
             names=names,
             options=_options(order.candidate.flags, resolved.macros, order.arch, include),
             include=include,

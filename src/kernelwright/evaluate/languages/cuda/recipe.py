@@ -23,6 +23,7 @@ MOST_GRID: Dim3 = (2**31 - 1, 65535, 65535)
 MOST_CLUSTER = 8
 """Blocks of a cluster on every device that has clusters."""
 LARGEST_WORKSPACE = 1 << 36
+_BY_PLACE = re.compile(r"\bbuffer(\d{1,4})\b")
 
 
 class Resolved(NamedTuple):
@@ -56,7 +57,8 @@ def resolve(candidate: Candidate, workload: Workload, device: Hardware) -> Resol
             macros[constant.name] = value
     workspaces = tuple(Workspace(nbytes=_workspace(w.nbytes, names), zeroed=w.zeroed) for w in recipe.workspaces)
     memory = _memory(workload, workspaces)
-    launches = tuple(_numbered(i, launch, names, memory, device) for i, launch in enumerate(recipe.launches))
+    placed = (_placed(launch, workload) for launch in recipe.launches)
+    launches = tuple(_numbered(i, launch, names, memory, device) for i, launch in enumerate(placed))
     plan = LaunchPlan(launches=launches, workspaces=workspaces, zeroed_outputs=_zeroed(recipe, workload))
     return Resolved(plan, macros)
 
@@ -101,6 +103,20 @@ def _numbered(position: int, launch: RecipeLaunch, names: Names, memory: Memory,
         return _launch(launch, names, memory, device)
     except RecipeError as error:
         raise RecipeError(f"launch {position} ({launch.kernel}): {error}") from None
+
+
+def _placed(launch: RecipeLaunch, workload: Workload) -> RecipeLaunch:
+    """The launch with `buffer0`, `buffer1`, … of a function `launch` by what the plan calls them."""
+    counts = {"in": len(workload.tensors), "param": len(workload.parameters), "out": len(workload.outputs)}
+    called = [f"{kind}{i}" for kind, count in counts.items() for i in range(count)]
+
+    def name(match: re.Match[str]) -> str:
+        if int(match[1]) >= len(called):
+            raise RecipeError(f"`launch` takes more than the {len(called)} buffers that there are: {', '.join(called)}")
+        return called[int(match[1])]
+
+    arguments = tuple(_BY_PLACE.sub(name, text) for text in launch.arguments)
+    return launch.model_copy(update={"arguments": arguments})
 
 
 def _launch(launch: RecipeLaunch, names: Names, memory: Memory, device: Hardware) -> Launch:

@@ -1,0 +1,118 @@
+r"""The mid-end agent, taught to retune kernels and measured: `python benchmarks/train_midend.py OUT --restore FOLDER`.
+
+It goes on from a model of train_small.py: FOLDER is that program's OUT, or --work is its working folder in the same lease. All
+is timed on this device, one kernel at a time. Stages, kept and resumed as there:
+
+| stage | about, on one H200 | |
+|---|---|---|
+| parents | 4 min | modules of the pairs, --rows by --columns, and --variants of the author's kernel of each, timed |
+| sft | 1 min | from a kernel with its measured profile to a faster one of the same task; held-out families are kept apart |
+| before | 2 min | --samples edits of each held-out module's slowest kernel: the gain over it, of all and of the best |
+| grpo | 5 min | reward `midend`: the gain over the parent, at most 3, nothing for a wrong kernel |
+| after | 2 min | as before, other random numbers |
+| raw | 3 min | the same GRPO for --ablation-seconds with the gain uncapped, and its gains |
+| ungated | 3 min | likewise with a wrong kernel that runs paid as much as one that gains nothing, and its gains |
+
+OUT/train-midend-DEVICE.json has all figures. Three calls of 560 s in one lease, on from the files of an earlier one:
+
+    HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH \
+        python benchmarks/train_midend.py $OUT --restore FOLDER
+
+`--target cpu` is for trying the program: kernels are C++ there, which such a model does not write.
+"""
+
+import argparse
+import os
+import random
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from train_small_kit import supervise
+
+if TYPE_CHECKING:
+    from kernelwright.records.evaluation import Evaluation
+
+CONSTANT = re.compile(r"^(WARPS|ROWS|BLOCK|TILE) = (\d+)$", re.MULTILINE)
+PAIRS = Path(__file__).parent / "results" / "train-pairs.jsonl.xz"
+"""Whose modules are taken, so that families are held out as they were from the frontend."""
+
+
+def main() -> int:
+    """As in train_small.py."""
+    asked = options()
+    if asked.child:
+        from train_midend_stages import Midend  # noqa: PLC0415  loads torch, which this process can do without
+
+        return Midend(asked).run()
+    return supervise(__file__, asked, "train-midend")
+
+
+def retuned(source: str, draw: random.Random) -> str:
+    """A kernel's source with launch and block sizes by chance, powers of two around what they were."""
+
+    def other(found: re.Match[str]) -> str:
+        name, value = found[1], int(found[2])
+        if name == "WARPS":
+            return f"{name} = {draw.choice((1, 2, 4, 8, 16))}"
+        return f"{name} = {max(1, int(value * 2.0 ** draw.randint(-3, 3)))}"
+
+    return CONSTANT.sub(other, source)
+
+
+def raw_gain(evaluation: "Evaluation", parent: "Evaluation | None", best: "Evaluation | None") -> float:
+    """The gain over the parent without a cap; 0 for a wrong kernel."""
+    from kernelwright.records.evaluation import speedup_over_eager  # noqa: PLC0415
+
+    before = speedup_over_eager(parent) if parent is not None else None
+    after = speedup_over_eager(evaluation)
+    return after.median / before.median if before and after and before.median else 0.0
+
+
+def ungated_gain(evaluation: "Evaluation", parent: "Evaluation | None", best: "Evaluation | None") -> float:
+    """The gain over the parent, at most 3; a wrong kernel that runs earns 1, as one that gains nothing."""
+    from kernelwright.records.evaluation import Incorrect  # noqa: PLC0415
+
+    return 1.0 if isinstance(evaluation, Incorrect) else min(3.0, raw_gain(evaluation, parent, best))
+
+
+REWARDS: dict[str, Callable[..., float]] = {"raw": raw_gain, "ungated": ungated_gain}
+"""Of the ablations, by stage."""
+
+
+def spread(gains: Sequence[float]) -> dict[str, float]:
+    """Geometric mean and extremes of gains; empty where there are none."""
+    from math import exp, log  # noqa: PLC0415
+
+    return {"geomean": exp(sum(map(log, gains)) / len(gains)), "least": min(gains), "most": max(gains)} if gains else {}
+
+
+def options() -> argparse.Namespace:
+    """The command line."""
+    found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("out", type=Path)
+    found.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "kernelwright-train-small")
+    found.add_argument("--restore", type=Path, help="what train_small.py, or an earlier call, left in its OUT")
+    found.add_argument("--only", nargs="*", help="no other stages than these, also after failures")
+    found.add_argument("--target", default=None)
+    found.add_argument("--data", type=Path, default=PAIRS)
+    found.add_argument("--cache", choices=("dynamic", "static"), default="dynamic")
+    for flag in ("export", "child", "shortest"):
+        found.add_argument(f"--{flag}", action="store_true")
+    numbers = {
+        "seconds": 560.0, "grpo-seconds": 300.0, "measure-seconds": 120.0, "ablation-seconds": 120.0, "parents-seconds": 240.0,
+        "rate": 3e-4, "grpo-rate": 1e-4, "rows": 4096, "columns": 2048, "modules": 16, "heldout": 6, "variants": 4,
+        "sft-steps": 150, "sft-batch": 16, "samples": 6, "groups": 4, "trajectories": 8, "waves": 2, "grpo-steps": 60,
+        "max-new-tokens": 1024, "max-tokens": 4096, "seed": 0, "workers": 1, "lora-rank": 0, "pairs": 20_000,
+    }  # fmt: skip
+    for name, value in numbers.items():
+        found.add_argument(f"--{name}", type=type(value), default=value)
+    return found.parse_args()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    sys.exit(main())

@@ -1,0 +1,247 @@
+"""The stages of train_midend.py."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import train_midend
+from train_small_kit import columns, waited
+from train_small_stages import STEPS, Bench, Stage
+
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.errors import KernelwrightError, UsageError
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, speedup
+from kernelwright.records.base import Record
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Measured
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import Task, TaskSource
+from kernelwright.reward.table import REWARDS
+from kernelwright.store.files import open_lines, read_lines
+from kernelwright.train.data.collect import by_author
+from kernelwright.train.data.modules import random_module
+from kernelwright.train.data.sample import FILE, Sample, judged, sample
+from kernelwright.train.engine.network import open_network
+from kernelwright.train.engine.sampling import Sampling, draw, judge_all
+from kernelwright.train.environment import Assignment, Environment, Settings
+from kernelwright.train.judges import Judges
+from kernelwright.train.recipe import MODEL, Grpo, Sft
+from kernelwright.train.session import steps, train
+from kernelwright.train.structure import family, split_of
+
+POLICY = Policy(
+    compile_limit_s=40.0, run_limit_s=10.0, seeds=3, search_seconds=1.0, search_blocks=12, baselines=("eager",), counters=False
+)  # fmt: skip
+VARIANTS = "variants.jsonl"
+START_S = 60.0
+
+
+class Variant(Record):
+    """One timed kernel of one module."""
+
+    task: Task
+    attempt: Attempt
+
+    @property
+    def heldout(self) -> bool:
+        """Whether the module's family is."""
+        return split_of(family(self.task.graph)) == "heldout"
+
+
+class Midend(Bench):
+    """One process's part of a call."""
+
+    NAME = "train-midend"
+
+    def stages(self) -> dict[str, Stage]:
+        """Every stage by its name, the most valuable first."""
+        measure, ablation = self.o.measure_seconds, self.o.ablation_seconds + START_S
+        return {
+            "parents": Stage(self.parents, "", 90),
+            "sft": Stage(self.sft, "parents", 60),
+            "before": Stage(lambda: self.edits("before", "midend_sft"), "sft", measure),
+            "grpo": Stage(lambda: self.reinforced("grpo", "midend", self.o.grpo_seconds), "sft", START_S + 100),
+            "after": Stage(lambda: self.edits("after", "midend_grpo"), "grpo", measure),
+            "raw": Stage(lambda: self.ablation("raw"), "sft", ablation + measure),
+            "ungated": Stage(lambda: self.ablation("ungated"), "sft", ablation + measure),
+        }
+
+    def sources(self) -> list[TaskSource]:
+        """Modules of the pairs in another size, so many of each split, in an order that is cut well anywhere."""
+        draw, sizes = random.Random(self.o.seed), {"rows": self.o.rows, "columns": self.o.columns}
+        most = {"train": self.o.modules, "heldout": self.o.heldout}
+        chosen = [
+            (place / count, split, one)
+            for split, count in most.items()
+            for place, one in enumerate(draw.sample(self.of_split(split), min(2 * count, len(self.of_split(split)))))
+        ]
+        names = [one.task.source.name for *_, one in sorted(chosen, key=lambda c: c[:2])]
+        return [random_module(int(name.rpartition("_")[2]), **sizes) for name in names]
+
+    def probe(self) -> None:
+        """Nothing is tried."""
+
+    def frontend(self) -> Path:
+        """The model that the mid-end begins with.
+
+        Raises:
+            UsageError: there is none.
+        """
+        for name in ("grpo", "sft"):
+            if (self.work / name / MODEL / "config.json").exists():
+                return Path(self.work / name / MODEL)
+        raise UsageError(f"{self.work} holds no model of train_small.py: name its OUT with --restore")
+
+    # Data.
+
+    def parents(self) -> bool:
+        """Modules, and kernels of each with settings by chance, until there are enough or the time is over."""
+        file, judges = self.work / VARIANTS, self.judges(POLICY, 1)
+        end = time.monotonic() + min(self.o.parents_seconds, self.left - 40)
+        try:
+            with open_lines(Variant, file) as lines:
+                known = Counter(one.task.source.name for one in lines.read())
+                for source in self.sources():
+                    if len(known) >= self.o.modules + self.o.heldout or time.monotonic() > end:
+                        break
+                    if source.name not in known:
+                        for task, made in self.loop.run(self.variants(source, judges)):
+                            lines.append(Variant(task=task, attempt=made))
+                            known[source.name] += 1
+        finally:
+            self.loop.run(judges.close())
+        found = read_lines(Variant, file)
+        pairs = self.pairs_of(found)
+        folder = self.work / "data-midend"
+        folder.mkdir(exist_ok=True)
+        (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in pairs))
+        self.book.put(parents={"modules": len(known), "variants": len(found), "pairs": len(pairs)})
+        self.say(f"parents: {self.book.document['parents']}")
+        return bool(pairs)
+
+    async def variants(self, source: Any, judges: Judges) -> list[tuple[Task, Attempt]]:  # noqa: ANN401
+        """The author's kernel under settings by chance, each timed; those that are wrong or refused are left out."""
+        try:
+            task = await judges.admit(source, self.target)
+            kernel = await by_author(task)
+        except KernelwrightError:
+            return []
+        drawn = random.Random(source.name)
+        texts = list(dict.fromkeys(train_midend.retuned(kernel.source, drawn) for _ in range(3 * self.o.variants)))
+        kernels = [kernel.model_copy(update={"source": text, "tunables": ()}) for text in texts]
+        kernels = (kernels if len(kernels) > 1 else list(kernel.points()))[: self.o.variants]
+        found = await asyncio.gather(*(judges.judge(task, one, "search") for one in kernels))
+        return [(task, attempt(k, f)) for k, f in zip(kernels, found, strict=True) if isinstance(f, Measured)]
+
+    def pairs_of(self, found: Sequence[Variant]) -> list[Sample]:
+        """From each training module's kernels to every faster one of them."""
+        mine = [one for one in found if not one.heldout]
+        versions = dict(self.machine.versions)
+        return [
+            sample(
+                "author", a.task, b.attempt.proposal.candidate, judged(b.attempt.evaluation, versions), parent=a.attempt
+            )
+            for a in mine
+            for b in mine
+            if a.task.id == b.task.id and speedup(b.attempt) > speedup(a.attempt)
+        ]
+
+    def slowest(self) -> list[Assignment]:
+        """Each held-out module with its slowest kernel."""
+        found: dict[str, Variant] = {}
+        for one in read_lines(Variant, self.work / VARIANTS):
+            if one.heldout and (one.task.id not in found or speedup(one.attempt) < speedup(found[one.task.id].attempt)):
+                found[one.task.id] = one
+        return [Assignment(task=one.task, parent=one.attempt, split="heldout") for one in found.values()]
+
+    # Training.
+
+    def sft(self) -> bool:
+        """From a measured kernel to a faster one."""
+        recipe = Sft(
+            model=str(self.frontend()), data=str(self.work / "data-midend"), role="midend", seed=self.o.seed,
+            steps=self.o.sft_steps, learning_rate=self.o.rate, warmup=min(10, self.o.sft_steps // 4), batch=self.o.sft_batch,
+            micro_batch=self.o.sft_batch, save_every=max(1, self.o.sft_steps // 3), max_tokens=self.o.max_tokens,
+            seconds=max(20.0, self.left - 30),
+        )  # fmt: skip
+        train(recipe, self.work / "midend_sft", Suppliers(), self.told("sft"))
+        last = steps(self.work / "midend_sft")[-1]
+        self.book.put(sft={"steps": last.step, **last.figures})
+        return bool(last.step >= recipe.steps)
+
+    def reinforced(self, name: str, reward: str, seconds: float) -> bool:
+        """GRPO with this reward for so long, over as many calls as it takes."""
+        spent = self.book.document.get(name, {}).get("trained_s", 0.0)
+        room = min(seconds - spent, self.left - START_S)
+        recipe = Grpo(
+            model=str(self.work / "midend_sft" / MODEL), data=str(self.work / "data-midend"), role="midend", reward=reward,
+            effort="search", target=self.o.target, steps=self.o.grpo_steps, seconds=max(30.0, room),
+            learning_rate=self.o.grpo_rate, warmup=1, decay=False, seed=self.o.seed, groups=self.o.groups,
+            trajectories=self.o.trajectories, workers=1, waves=self.o.waves, cache=self.o.cache, save_every=2, policy=POLICY,
+            max_new_tokens=self.o.max_new_tokens, micro_batch=self.o.groups * self.o.trajectories, scale="group",
+        )  # fmt: skip
+        since, folder = time.monotonic(), self.work / f"midend_{name}"
+        train(recipe, folder, Suppliers(), self.told(name))
+        spent += time.monotonic() - since
+        made = steps(folder)
+        told = {"steps": made[-1].step, "trained_s": spent, "waited_share": waited(made)}
+        self.book.put(**{name: {**told, **columns(made, (*STEPS, "speedup"))}})
+        return bool(made[-1].step >= recipe.steps or spent > seconds - START_S)
+
+    def ablation(self, name: str) -> bool:
+        """GRPO with another reward, and its edits of held-out modules."""
+        REWARDS[f"midend_{name}"] = train_midend.REWARDS[name]
+        done = self.reinforced(name, f"midend_{name}", self.o.ablation_seconds)
+        return done and self.edits(f"after_{name}", f"midend_{name}")
+
+    # Measuring.
+
+    def edits(self, name: str, folder: str) -> bool:
+        """Edits of each held-out module's slowest kernel: what they gain over it."""
+        tasks, judges = self.slowest(), self.judges(POLICY, 1)
+        environment = Environment(tasks, judges, Settings(role="midend", reward="midend"))
+        network = open_network(str(self.work / folder / MODEL))
+        network.model.to("cuda" if torch.cuda.is_available() else "cpu")
+        how = Sampling(self.o.samples, 1.0, self.o.max_new_tokens, batch=64, seed=len(name))
+        try:
+            found = self.loop.run(judge_all(environment, tasks, draw(network, environment, tasks, how)))
+        finally:
+            self.loop.run(judges.close())
+        gains = [
+            [gain(one.assignment, one.step.info) for one in group if one.step.reward is not None] for group in found
+        ]
+        known = [one.step.info for group in found for one in group if one.step.reward is not None]
+        self.book.put(
+            **{
+                name: {
+                    "tasks": len(gains), "samples": len(known), "right": sum(bool(info["right"]) for info in known),
+                    "hacks": sum(bool(info["hack"]) for info in known),
+                    "outcomes": Counter(info["outcome"] for info in known),
+                    "of_all": train_midend.spread([one or 1.0 for group in gains for one in group]),
+                    "of_right": train_midend.spread([one for group in gains for one in group if one]),
+                    "best_of_each": train_midend.spread([max((one or 1.0 for one in group), default=1.0) for group in gains]),
+                    "parents_over_eager": train_midend.spread([speedup(one.parent) for one in tasks if one.parent]),
+                }
+            }
+        )  # fmt: skip
+        self.say(f"{name}: {self.book.document[name]}")
+        return True
+
+
+def gain(assignment: Assignment, info: dict[str, Any]) -> float | None:
+    """An edit's speedup over its parent; None for one that is wrong, which leaves the parent in place."""
+    before = speedup(assignment.parent) if assignment.parent else 0.0
+    return info["speedup"] / before if before and info.get("right") and info.get("speedup") else None
+
+
+def attempt(kernel: Candidate, found: Measured) -> Attempt:
+    """A measured kernel as an attempt that others begin from."""
+    request = ProposalRequest(number=0, intent="seed", role="frontend")
+    return Attempt(
+        number=0, proposal_request=request, proposal=Proposal(candidate=kernel), evaluation=found, cost=Cost()
+    )
