@@ -79,9 +79,10 @@ class ModelNew(torch.nn.Module):
 """
 
 
-@pytest.mark.parametrize(
-    ("result", "outcome"), [("y", "verified"), ("torch.relu(x)", "suspect"), ("y.relu()", "verified")]
-)
+ENDS = [("y", "verified"), ("torch.relu(x)", "suspect"), ("y.relu()", "verified")]
+
+
+@pytest.mark.parametrize(("result", "outcome"), sampled(ENDS, lambda result, outcome: outcome == "suspect"))
 def test_kernels_without_which_the_result_is_right_too_are_decoration(service, result, outcome):
     target = absent("sm_90")
     task = service.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), target, POLICY)
