@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
@@ -173,6 +174,9 @@ class Pass:
         key = self.key(source, step)
         whole: Line = {"key": key, "task": source.name, "family": family, "step": step, **self.machine, **line}
         self.lines[key] = whole
+        sys.stderr.write(
+            f"{len(self.lines)}: {source.name} {step} {float(str(line['seconds'])):.1f} s {_why(line)[:100]}\n"
+        )
         self.out.parent.mkdir(parents=True, exist_ok=True)
         with self.out.open("a") as file:
             file.write(json.dumps(whole) + "\n")
@@ -194,6 +198,25 @@ class Pass:
         rows += wrong
         rows.append(f"{left} steps left of {len(self.sources) * len(self.steps)}")
         return "\n".join(rows) + "\n", not left and not wrong
+
+    def summary(self) -> Line:
+        """What the table says, for a file: each step's counts, seconds and memory, and what is not as it should be."""
+        steps: dict[str, JsonValue] = {}
+        for step in self.steps:
+            found = [x for _, s in self.sources if (x := self.lines.get(self.key(s, step)))]
+            seconds = [float(str(x["seconds"])) for x in found] or [0.0]
+            shares = [float(str(x["peak_gb"])) / float(str(x["eager_gb"])) for x in found if x.get("eager_gb")] or [0.0]
+            steps[step] = {
+                "tasks": len(self.sources),
+                "done": len(found),
+                "well": sum(map(_well, found)),
+                "median_s": median(seconds),
+                "worst_s": max(seconds),
+                "total_s": sum(seconds),
+                "median_memory_by_eager": median(shares),
+                "wrong": [f"{x['task']}: {_why(x)}"[:200] for x in found if not _well(x)],
+            }
+        return {**self.machine, "steps": steps}
 
 
 def told(found: Evaluation) -> Line:
@@ -234,6 +257,7 @@ def parsed() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", required=True, help="JSONL that is continued")
+    parser.add_argument("--summary", default="", help="JSON with what the table says")
     parser.add_argument("--target", default="cuda")
     parser.add_argument("--size", default="full", choices=("full", "small"))
     parser.add_argument("--steps", default="admit,copy", help=f"of {', '.join(STEPS)}")
@@ -244,8 +268,12 @@ def parsed() -> argparse.Namespace:
 
 def main() -> int:
     """One pass, and the table."""
-    one = Pass(parsed())
+    arguments = parsed()
+    one = Pass(arguments)
     asyncio.run(one.run())
+    if arguments.summary:
+        environment = {"date": datetime.now(UTC).isoformat(timespec="seconds")}
+        Path(arguments.summary).write_text(json.dumps({**environment, **one.summary()}, indent=1) + "\n")
     table, well = one.table()
     sys.stdout.write(table)
     return int(not well)
