@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, prod
 
 from kernelwright.errors import ProposeError
+from kernelwright.propose.author.algebra.table import rewritten
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.strided.plan import stride
 from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
@@ -115,7 +116,7 @@ class _Partition:
         return None
 
     def _root(self, value: Value, tensor: Tensor) -> Root:
-        expr = self.settler.settle(value.expr)
+        expr = rewritten(self.settler.settle(value.expr))
         axes = self.reading.builder.axes.resolve(tuple(a for dim in value.shape for a in dim))
         shape = tuple(self.reading.builder.axes.size(dim) for dim in value.shape)
         if len(set(axes)) < len(axes) or shape != tensor.shape:
