@@ -19,6 +19,7 @@ from kernelwright.propose.author.plan.expr import (
     Element,
     Expr,
     Index,
+    Kind,
     Load,
     Order,
     Reduce,
@@ -154,7 +155,7 @@ class _Partition:
         for what, spec, wanted in zip(sorting.results, step.kept.results, step.wanted, strict=True):
             tensor = _tensor(spec, self._fresh(spec.name)) if wanted else None
             if tensor is not None:
-                kind = arg.kind if what == "value" else "int"
+                kind: Kind = arg.kind if what == "value" else "int"
                 roots.append(Root(tensor, order, replace(node, what=what, kind=kind)))
         if not self._sorted(tuple(roots)):
             self._keep(step.kept)
