@@ -89,6 +89,10 @@ CASES = {
         "x", "torch.tensor([-0.0, 1.0, -float('nan'), float('inf'), -float('inf'), 0.0] * 7)[None]",
     ),
     "the first of long rows": ("x.topk(20)[0], x.topk(4, largest=False)", "x", "torch.randn(2, 20000)"),
+    "sums before products": (
+        "F.linear(x, w).sum(1), F.linear(x, w).mean(0) * 2, F.conv2d(x[None, None], v).mean((2, 3))",
+        "x, w, v", "torch.randn(24, 40), torch.randn(32, 40), torch.randn(9, 1, 3, 3)",
+    ),
     "kept": ("torch.linalg.solve(x.t() @ x + torch.diag(y), y) * 2", "x, y", "torch.randn(30, 9), torch.rand(9) + 1"),
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, prod
 
 from kernelwright.errors import ProposeError
+from kernelwright.propose.author.algebra.table import rewritten
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.strided.plan import stride
 from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
@@ -18,6 +19,7 @@ from kernelwright.propose.author.plan.expr import (
     Element,
     Expr,
     Index,
+    Kind,
     Load,
     Order,
     Reduce,
@@ -115,7 +117,7 @@ class _Partition:
         return None
 
     def _root(self, value: Value, tensor: Tensor) -> Root:
-        expr = self.settler.settle(value.expr)
+        expr = rewritten(self.settler.settle(value.expr))
         axes = self.reading.builder.axes.resolve(tuple(a for dim in value.shape for a in dim))
         shape = tuple(self.reading.builder.axes.size(dim) for dim in value.shape)
         if len(set(axes)) < len(axes) or shape != tensor.shape:
@@ -153,7 +155,7 @@ class _Partition:
         for what, spec, wanted in zip(sorting.results, step.kept.results, step.wanted, strict=True):
             tensor = _tensor(spec, self._fresh(spec.name)) if wanted else None
             if tensor is not None:
-                kind = arg.kind if what == "value" else "int"
+                kind: Kind = arg.kind if what == "value" else "int"
                 roots.append(Root(tensor, order, replace(node, what=what, kind=kind)))
         if not self._sorted(tuple(roots)):
             self._keep(step.kept)
