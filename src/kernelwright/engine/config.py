@@ -122,8 +122,10 @@ class RunConfig(Record):
     @classmethod
     def _effort_s_own(cls, given: object) -> object:
         """The settings that the effort brings stand in the configuration, so that the card says what was used."""
-        effort = given.get("effort") if isinstance(given, dict) else None
-        return merge(EFFORTS[effort], given) if isinstance(given, dict) and effort in EFFORTS else given
+        if not isinstance(given, dict):
+            return given
+        own = next((brought for effort, brought in EFFORTS.items() if effort == given.get("effort")), {})
+        return merge(own, given)
 
     @model_validator(mode="before")
     @classmethod
