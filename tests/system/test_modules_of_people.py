@@ -30,7 +30,7 @@ ANSWERS = {
     "conv_bn_relu": (1, 1),
     "decayed_scan": (1, 1),
     "embedding_layer_norm": (1, 1),
-    "expert_router": ("aten.topk.default: no family of kernels has it", ["aten.topk.default"]),
+    "expert_router": (6, 6),
     "focal_loss": (1, 1),
     "group_norm_silu": (1, 1),
     "int8_product": (1, 1),
@@ -71,8 +71,9 @@ def test_the_author_writes_a_module_whole_in_part_or_says_what_it_cannot(name, a
 
 
 def test_a_refusal_for_the_cpu_says_that_a_gpu_s_kernel_can_be_written():
-    task = case(read_task(at_small("expert_router")).source, "expert_router", "cpu").task
-    words = r"For a GPU it writes it: --target sm_90 \(aten.topk.default stays PyTorch's\)"
+    path = FOLDER.parent / "fsr" / "ordinary_least_squares.py@small"
+    task = case(read_task(path).source, "ordinary_least_squares", "cpu").task
+    words = r"For a GPU it writes it: --target sm_90 \(aten.linalg_solve.default stays PyTorch's\)"
     with pytest.raises(ProposeError, match=f"cannot write this task: .*{words}"):
         Author().refuse(task, None)
 

@@ -122,10 +122,10 @@ class RunConfig(Record):
     @classmethod
     def _effort_s_own(cls, given: object) -> object:
         """The settings that the effort brings stand in the configuration, so that the card says what was used."""
-        if not isinstance(given, dict):
-            return given
-        own = next((brought for effort, brought in EFFORTS.items() if effort == given.get("effort")), {})
-        return merge(own, given)
+        brought = next(
+            (own for name, own in EFFORTS.items() if isinstance(given, dict) and given.get("effort") == name), None
+        )
+        return merge(brought, given) if brought and isinstance(given, dict) else given
 
     @model_validator(mode="before")
     @classmethod

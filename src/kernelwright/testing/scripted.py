@@ -117,9 +117,9 @@ class ScriptedEvaluator:
 
     async def examine(self, source: TaskSource, target: Target) -> Fitness:
         """Fit, with one figure; a source that says `warn` has a warning."""
-        await self.admit(source, target)
+        task = await self.admit(source, target)
         status: Literal["warned", "passed"] = "warned" if "warn" in source.source else "passed"
-        return Fitness(checks=(Checked(name="duration", status=status, figure="1 us a call"),))
+        return Fitness(checks=(Checked(name="duration", status=status, figure="1 us a call"),), task=task)
 
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """The candidate's outcome, after its delay."""

@@ -102,7 +102,7 @@ class EvaluationService:
                 session = self._sessions.pop(task.id)
             try:
                 self._note("taking the figures of each check")
-                return examine(session, backend.clock)
+                return examine(session, backend.clock).model_copy(update={"task": task})
             finally:
                 session.close()
 

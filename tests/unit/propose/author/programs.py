@@ -78,6 +78,17 @@ CASES = {
         " F.cosine_similarity(x, x + 1), F.cross_entropy(x, x.softmax(1))",
         "x, y, w", "torch.randn(6, 9), torch.randint(0, 9, (6,)), torch.rand(9) + 0.5",
     ),
+    "sorted": (
+        "x.sort(1), (x * 2).sort(0, descending=True)[0], x.topk(3, dim=1, largest=False)[0], x.topk(5)[1],"
+        " x.argsort(dim=1, stable=True), y.sort(1)[0], y.topk(2)[0] + 1, (x.softmax(0)).topk(20)[0]",
+        "x, y", "torch.randn(7, 40), torch.randint(-9, 9, (5, 9), dtype=torch.int32)",
+    ),
+    "sorted with others": (
+        "x.sort(1)[0].where(x.sort(1)[0].isnan().logical_not(), 7.0).tanh(), x.topk(4)[0].isnan() * 1.0,"
+        " x.topk(33)[0].isnan() * 1.0",
+        "x", "torch.tensor([-0.0, 1.0, -float('nan'), float('inf'), -float('inf'), 0.0] * 7)[None]",
+    ),
+    "the first of long rows": ("x.topk(20)[0], x.topk(4, largest=False)", "x", "torch.randn(2, 20000)"),
     "kept": ("torch.linalg.solve(x.t() @ x + torch.diag(y), y) * 2", "x, y", "torch.randn(30, 9), torch.rand(9) + 1"),
 }  # fmt: skip
 

@@ -22,6 +22,7 @@ LABELS = f"{X}, torch.randint(0, 512, (16,))"
 PROGRAMS = {
     "extrema_across": ("x.amax(0), x.argmin(0)", X),
     "running_extrema": ("x.cummax(1)[0], x.cummin(1)[1]", X),
+    "ordered": ("x.sort(1)[0], x.topk(4), x.argsort(1, descending=True)", X),
     "pooled": ("F.max_pool2d(x, 3, 2, 1), F.adaptive_avg_pool2d(x, (5, 3))", "torch.randn(4, 8, 20, 20)"),
     "enlarged": ("F.interpolate(x, scale_factor=2, mode='bilinear')", "torch.randn(4, 8, 20, 20)"),
 }

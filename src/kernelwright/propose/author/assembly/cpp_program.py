@@ -18,7 +18,7 @@ from kernelwright.records.tensor import ITEM_BYTES
 
 ALIGNMENT = 64
 """Bytes: where a buffer in the workspace begins."""
-HEADERS = {"algorithm": ("std::min", "std::fill"), "cmath": ("INFINITY", "NAN", "std::")}
+HEADERS = {"vector": ("std::vector",), "algorithm": ("std::min", "std::fill"), "cmath": ("INFINITY", "NAN", "std::")}
 """What needs a header."""
 MARKS = {"bfloat16": "_bfloat16(", "float16": "_float16(", "amax": "fast::amax :", "amin": "fast::amin :"}
 """How the body names the helpers that are not called by their own name."""

@@ -19,6 +19,7 @@ from kernelwright.propose.author.plan.expr import (
     Expr,
     Index,
     Load,
+    Order,
     Reduce,
     Scan,
     rebuild,
@@ -29,7 +30,7 @@ from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import flattened, plus, times, within
 from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step, heavies
-from kernelwright.propose.author.plan.read import Held, Reading, Stored
+from kernelwright.propose.author.plan.read import Held, Ordered, Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import DType, TensorSpec
@@ -44,6 +45,8 @@ FEW_DENSE, FEW_APART = 256, 1 << 16
 """Results that leave a device empty: where a program makes one of them, and where each thread does."""
 AT_ONCE = 1 << 18
 """Threads that a device runs at once."""
+PIECE = 2048
+"""Elements of a long row that are sorted at a time."""
 SCATTERS = ("aten.scatter_add_.default", "aten.scatter_add.default")
 Families = Sequence[Family]
 
@@ -83,6 +86,8 @@ class _Partition:
         for step in self.reading.stored:
             if isinstance(step, Held):
                 self._held(step)
+            elif isinstance(step, Ordered):
+                self._ordered(step)
             else:
                 self._keep(step)
         roots = [self._root(value, tensor) for value, tensor in zip(self.reading.results, outputs, strict=True)]
@@ -135,6 +140,61 @@ class _Partition:
         self.buffers.append(tensor)
         self._emit(self._root(held.value, tensor))
         self.tensors[held.spec.name] = tensor
+
+    def _ordered(self, step: Ordered) -> None:
+        """A sort as one kernel for all of its results, or PyTorch's where no kernel has rows of this length."""
+        sorting, axes = step.sorting, self.reading.builder.axes
+        (axis,) = axes.resolve(sorting.value.shape[sorting.dim])
+        place = (axes.single(sorting.count),)
+        shape = (*sorting.value.shape[: sorting.dim], place, *sorting.value.shape[sorting.dim + 1 :])
+        order, arg = axes.resolve(_flat(shape)), self.settler.settle(sorting.value.expr)
+        node = Order(arg, axis, place[0], Index(axis), sorting.descending, kind=arg.kind)
+        roots: list[Root] = []
+        for what, spec, wanted in zip(sorting.results, step.kept.results, step.wanted, strict=True):
+            tensor = _tensor(spec, self._fresh(spec.name)) if wanted else None
+            if tensor is not None:
+                kind = arg.kind if what == "value" else "int"
+                roots.append(Root(tensor, order, replace(node, what=what, kind=kind)))
+        if not self._sorted(tuple(roots)):
+            self._keep(step.kept)
+            return
+        self.buffers += [root.tensor for root in roots]
+        self.tensors |= {root.tensor.name: root.tensor for root in roots}
+
+    def _sorted(self, roots: tuple[Root, ...]) -> bool:
+        """Add the kernels of a sort; of long rows a part is sorted at a time, of which the first places are sorted again."""
+        while True:
+            part = Part(roots, {a: self.settler.size(a) for r in roots for a in _every_axis(r)}, dict(self.tensors))
+            family, match = self._asked(part)
+            if match.plan is not None:
+                self.steps.append(Kernel(family.name, part, match.plan))
+                return True
+            changed = {node.key: self._store(node, roots[0].axes) for node in match.store}
+            if not changed:
+                found = [r.expr for r in roots if isinstance(r.expr, Order)]
+                shorter = self._first_of_parts(found[0], roots[0].axes)
+                if shorter is None:
+                    return False
+                roots = tuple(replace(r, expr=_over(o, shorter)) for r, o in zip(roots, found, strict=True))
+            else:
+                roots = tuple(replace(r, expr=_replaced(r.expr, changed)) for r in roots)
+
+    def _first_of_parts(self, node: Order, axes: Sequence[int]) -> Order | None:
+        """The first places of each part of a row, as what is sorted in its stead."""
+        length, count = self.settler.size(node.axis), self.settler.size(node.place)
+        if length <= PIECE or 4 * count > PIECE:
+            return None
+        pieces = -(-length // PIECE)
+        outer, inner, spot, together = map(self.settler.axes.single, (pieces, PIECE, count, pieces * count))
+        at = plus(times(Index(outer), PIECE), Index(inner))
+        inside = within(at, length, self.settler.size)
+        arg, position = _unsettled(node.arg, node.axis, at, inside), _moved(node.position, node.axis, at)
+        part = replace(node, arg=arg, axis=inner, place=spot, position=position, inside=inside, what="key", kind="int")
+        keys = self._store(part, [*(a for a in axes if a != node.place), outer, spot])
+        along = (*(a for a in axes if a in node.arg.axes), together)
+        sizes = tuple(map(self.settler.size, along))
+        element = Element(keys.name, sizes, tuple(map(Index, along)), "int") if isinstance(keys, Element) else keys
+        return replace(node, arg=element, axis=together, position=Index(together), packed=True, inside=None)
 
     def _scattered(self, kept: Stored) -> bool:
         """Whether the operation adds to places of an empty tensor, as a kernel of ours does."""
@@ -292,13 +352,7 @@ def _flat(shape: Shape) -> tuple[int, ...]:
 
 def _unsettled(expr: Expr, axis: int, at: Expr, inside: Expr | None) -> Expr:
     """A settled expression with another position along an axis; elements are read where `inside`."""
-
-    def change(node: Expr) -> Expr:
-        if isinstance(node, Index) and node.axis == axis:
-            return at
-        return node
-
-    moved = transform(expr, change)
+    moved = _moved(expr, axis, at)
     if inside is None:
         return moved
 
@@ -309,6 +363,16 @@ def _unsettled(expr: Expr, axis: int, at: Expr, inside: Expr | None) -> Expr:
         return node
 
     return transform(moved, guard)
+
+
+def _moved(expr: Expr, axis: int, at: Expr) -> Expr:
+    """The expression with another position along an axis."""
+    return transform(expr, lambda node: at if isinstance(node, Index) and node.axis == axis else node)
+
+
+def _over(node: Order, shorter: Order) -> Order:
+    """The same places of a shorter row."""
+    return replace(shorter, place=node.place, what=node.what, kind=node.kind)
 
 
 def _replaced(expr: Expr, changed: Mapping[str, Expr]) -> Expr:
@@ -337,6 +401,8 @@ def _every_axis(root: Root) -> set[int]:
                 from_nodes |= set(node.over)
             case Scan():
                 from_nodes.add(node.axis)
+            case Order():
+                from_nodes |= {node.axis, node.place}
     return from_nodes
 
 

@@ -9,6 +9,13 @@ from kernelwright.propose.author.families.attention.schedule import (
 )
 from kernelwright.propose.author.families.attention.triton import write_triton as write_attention
 from kernelwright.propose.author.families.family import Family
+from kernelwright.propose.author.families.order.cost import order_cost
+from kernelwright.propose.author.families.order.cpp import write_cpp as write_sort_loops
+from kernelwright.propose.author.families.order.cpp_schedule import sort_options, sort_start
+from kernelwright.propose.author.families.order.plan import matched as order_matched
+from kernelwright.propose.author.families.order.plan import matched_on_gpu as order_matched_on_gpu
+from kernelwright.propose.author.families.order.schedule import OrderSchedule, order_default, order_space
+from kernelwright.propose.author.families.order.triton import write_triton as write_order
 from kernelwright.propose.author.families.product.cost import product_cost
 from kernelwright.propose.author.families.product.cpp import scratch
 from kernelwright.propose.author.families.product.cpp import write_cpp as write_panels
@@ -41,6 +48,7 @@ from kernelwright.propose.author.families.strided.schedule import StridedSchedul
 from kernelwright.propose.author.families.strided.triton import write_triton as write_strided
 
 TRITON: tuple[Family, ...] = (
+    Family("order", order_matched_on_gpu, OrderSchedule, order_default, order_space, order_cost, write_order),
     Family(
         "attention",
         attention_matched,
@@ -57,6 +65,7 @@ TRITON: tuple[Family, ...] = (
 
 
 CPP: tuple[Family, ...] = (
+    Family("order", order_matched, CpuSchedule, sort_start, sort_options, loop_cost, write_sort_loops),
     Family("scan", scan_matched, CpuSchedule, scan_start, scan_options, loop_cost, write_scan_loops),
     Family("product", product_matched, PanelSchedule, panel_default, panel_space, panel_cost, write_panels, scratch),
     Family("loops", strided_matched, LoopSchedule, loop_default, loop_space, loop_cost, write_loops),

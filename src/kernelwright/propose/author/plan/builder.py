@@ -32,6 +32,10 @@ class Axes:
         """New axes for a tensor of this shape."""
         return tuple(() if n == 1 else (self._new(n),) for n in sizes)
 
+    def single(self, size: int) -> int:
+        """A new axis, of whatever length."""
+        return self._new(size)
+
     def _new(self, size: int) -> int:
         self._size.append(size)
         return len(self._size) - 1

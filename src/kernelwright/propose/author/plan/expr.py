@@ -44,7 +44,7 @@ class Expr:
     @cached_property
     def bound(self) -> frozenset[int]:
         """Axes that something under it is reduced over, or that positions replace."""
-        own = self.over if isinstance(self, Reduce) else (self.axis,) if isinstance(self, At) else ()
+        own = self.over if isinstance(self, Reduce) else (self.axis,) if isinstance(self, At | Order) else ()
         return frozenset().union(own, *(child.bound for child in self.children))
 
     def __eq__(self, other: object) -> bool:
@@ -171,6 +171,42 @@ class Scan(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class Order(Expr):
+    """What stands at a place of the sorted elements along an axis. Only while a program is made: its results are stored."""
+
+    arg: Expr
+    axis: int
+    """What is sorted."""
+    place: int
+    """The axis of the places, from the first one in order."""
+    position: Expr
+    """Where along the whole an element was."""
+    descending: bool
+    what: Literal["value", "place", "key"] = "value"
+    """The element, where it was, or a number that holds both and grows towards the first place."""
+    packed: bool = False
+    """Whether the operand is such a number."""
+    inside: Expr | None = None
+    """What must hold for an element to exist."""
+    kind: Kind = "float"
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The expression, its position, and the condition if there is one."""
+        both = (self.arg, self.position)
+        return both if self.inside is None else (*both, self.inside)
+
+    @property
+    def _own(self) -> str:
+        return f"{self.axis}{self.place}{self.descending}{self.what}{self.packed}"
+
+    @cached_property
+    def axes(self) -> frozenset[int]:
+        """The operand's axes, with the places in place of what is sorted."""
+        return (self.arg.axes - {self.axis}) | {self.place}
+
+
+@dataclass(frozen=True, eq=False)
 class Index(Expr):
     """The position along an axis."""
 
@@ -250,6 +286,9 @@ def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
             return Reduce(expr.op, children[0], expr.over, expr.kind)
         case Scan():
             return replace(expr, arg=children[0])
+        case Order():
+            inside = children[2] if expr.inside else None
+            return replace(expr, arg=children[0], position=children[1], inside=inside)
         case Element():
             count = len(expr.index)
             return replace(expr, index=children[:count], inside=children[count] if expr.inside else None)

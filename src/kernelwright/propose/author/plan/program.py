@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
-from kernelwright.propose.author.plan.expr import Element, Expr, Load, Reduce, Scan, walk
+from kernelwright.propose.author.plan.expr import Element, Expr, Load, Order, Reduce, Scan, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.records.graph import OpNode
 
@@ -72,7 +72,7 @@ class Part:
 
     @cached_property
     def heavies(self) -> list[Expr]:
-        """Reductions and scans that no other one contains."""
+        """Reductions, scans and sorts that no other one contains."""
         return heavies(*(root.expr for root in self.roots))
 
     def argument(self, element: Load | Element) -> Tensor:
@@ -89,7 +89,7 @@ class Part:
 
 
 def heavies(*roots: Expr) -> list[Expr]:
-    """Reductions and scans that no other one under the roots contains, each once."""
+    """Reductions, scans and sorts that no other one under the roots contains, each once."""
     found: dict[str, Expr] = {}
     seen: set[str] = set()
     todo = list(roots)
@@ -98,7 +98,7 @@ def heavies(*roots: Expr) -> list[Expr]:
         if node.key in seen:
             continue
         seen.add(node.key)
-        if isinstance(node, Reduce | Scan):
+        if isinstance(node, Reduce | Scan | Order):
             found[node.key] = node
         else:
             todo += node.children

@@ -18,6 +18,7 @@ from kernelwright.propose.author.plan.losses import LOSSES
 from kernelwright.propose.author.plan.operations import POINTWISE, REDUCTIONS
 from kernelwright.propose.author.plan.orders import ORDERS
 from kernelwright.propose.author.plan.products import PRODUCTS
+from kernelwright.propose.author.plan.sorts import SORTS, Sorting
 from kernelwright.propose.author.plan.views import VIEWS
 from kernelwright.propose.author.plan.windows import WINDOWS
 from kernelwright.records.graph import OpGraph, OpNode, Ref
@@ -59,6 +60,17 @@ class Held:
     spec: TensorSpec
 
 
+@dataclass(frozen=True)
+class Ordered:
+    """A sort, of which the first places are stored."""
+
+    sorting: Sorting
+    kept: Stored
+    """The same as PyTorch's operation, for rows that no kernel sorts."""
+    wanted: tuple[bool, ...]
+    """Which of its results somebody reads."""
+
+
 @dataclass
 class Reading:
     """A graph that was read."""
@@ -66,7 +78,7 @@ class Reading:
     builder: Builder
     results: list[Value]
     """The task's outputs; the new values of its state are the last ones."""
-    stored: list[Stored | Held] = field(default_factory=list)
+    stored: list[Stored | Held | Ordered] = field(default_factory=list)
     """In order."""
 
     @property
@@ -151,7 +163,7 @@ class _Reader:
             for name in dict.fromkeys(self._owner(name) for name in _inputs(node)):
                 self.users.setdefault(name, []).append(node)
         self.values: dict[str, Result] = {}
-        self.stored: list[Stored | Held] = []
+        self.stored: list[Stored | Held | Ordered] = []
         self.costly: set[str] = set()
         """Results that products or windows are part of, and that are not stored."""
         self.seen_through: set[str] = set()
@@ -178,6 +190,8 @@ class _Reader:
         self._hold(node)
 
     def _result(self, node: OpNode) -> Result:
+        if node.op in SORTS:
+            return self._sorted(node)
         rule = OPERATIONS.get(_as_a_function(node))
         if rule is None:
             return self._kept(node, "no family of kernels has it")
@@ -209,6 +223,15 @@ class _Reader:
     def _kept(self, node: OpNode, why: str) -> Result:
         if node.op not in FRESH and written(node):
             raise ProposeError(f"{node.op} ({node.name}): {why}, and it changes a tensor that others may see")
+        kept = self._as_it_was(node, why)
+        self.stored.append(kept)
+        return self._results(kept)
+
+    def _results(self, kept: Stored) -> Result:
+        found = tuple(self.builder.tensor(spec) for spec in kept.results)
+        return found if len(found) > 1 else found[0]
+
+    def _as_it_was(self, node: OpNode, why: str) -> Stored:
         if not node.result:
             raise ProposeError(f"{node.op} ({node.name}): {why}")
         inputs = tuple((name, _single(self.values[name], name)) for name in _inputs(node))
@@ -217,9 +240,22 @@ class _Reader:
             spec.model_copy(update={"name": f"{node.name}.{n}" if many else node.name})
             for n, spec in enumerate(node.result)
         )
-        self.stored.append(Stored(node, inputs, results, why))
-        found = tuple(self.builder.tensor(spec) for spec in results)
-        return found if many else found[0]
+        return Stored(node, inputs, results, why)
+
+    def _sorted(self, node: OpNode) -> Result:
+        """The results of a sort: kernels store what somebody reads of them."""
+        try:
+            sorting = SORTS[node.op](self.builder, Arguments(node, self.values))
+        except ProposeError as error:
+            return self._kept(node, str(error))
+        counted = sorting.value.expr.kind == "int"
+        if counted and (sorting.results[0] == "place" or node.result[0].dtype == "int64"):
+            return self._kept(node, "a sort of numbers that may have 64 bits")
+        kept = self._as_it_was(node, "rows that are too long for one program")
+        taken = {a.value for user in self._readers(node) for a in user.arguments if "getitem" in user.op}
+        every = len(node.result) < 2
+        self.stored.append(Ordered(sorting, kept, tuple(every or n in taken for n in range(len(node.result)))))
+        return self._results(kept)
 
     # What is stored before others read it.
 

@@ -4,18 +4,8 @@ Each is branch-free, so that a loop of them becomes vector code. Coefficients ar
 fits with iterated reweighting, near minimax; the bounds in the comments are theirs, before rounding.
 """
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Function:
-    """A helper and the helpers that it calls."""
-
-    name: str
-    text: str
-    needs: tuple[str, ...] = ()
-    headers: tuple[str, ...] = ()
-
+from kernelwright.propose.author.source.cpp_function import Function
+from kernelwright.propose.author.source.cpp_sort import SORTING
 
 MAX = Function(
     "max",
@@ -433,7 +423,7 @@ inline void stream_line(Line* to, const Line* from) { _mm_stream_si128(to, _mm_l
 
 EVERY = (
     MAX, MIN, MAXIMUM, MINIMUM, AMAX, AMIN, SINE, COSINE, WHERE, BITS, REDUCED, EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, TAIL,
-    NORMAL_CDF, ERF, BFLOAT16, FLOAT16, MULTIPLY, AT, LINE, STREAM,
+    NORMAL_CDF, ERF, BFLOAT16, FLOAT16, MULTIPLY, AT, LINE, STREAM, *SORTING,
 )  # fmt: skip
 FUNCTIONS = {function.name: function for function in EVERY}
 

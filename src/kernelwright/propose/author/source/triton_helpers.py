@@ -54,12 +54,49 @@ def _tanh(x):
     twice = _expm1(tl.minimum(2.0 * x, 40.0))
     return twice / (twice + 2.0)
 ''',
+    "_whole_key": '''\
+@triton.jit
+def _whole_key(x, position, DESCENDING: tl.constexpr):
+    """A number that holds an integer and its position, and grows towards the first place."""
+    bits = x.to(tl.int32)
+    if not DESCENDING:
+        bits = ~bits
+    return (bits.to(tl.int64) << 32) | (2147483647 - position).to(tl.int64)
+''',
+    "_whole_value": '''\
+@triton.jit
+def _whole_value(key, DESCENDING: tl.constexpr):
+    """The integer in a key."""
+    bits = (key >> 32).to(tl.int32)
+    if not DESCENDING:
+        bits = ~bits
+    return bits
+''',
+    "_order_key": '''\
+@triton.jit
+def _order_key(x, position, DESCENDING: tl.constexpr):
+    """The same of a float, by its bits in the order of floats; a NaN is the largest, and both zeros are one."""
+    bits = x.to(tl.float32).to(tl.int32, bitcast=True)
+    bits = tl.where(x != x, 0x7FC00000, tl.where(x == 0.0, 0, bits))
+    return _whole_key(bits ^ ((bits >> 31) & 0x7FFFFFFF), position, DESCENDING)
+''',
+    "_order_value": '''\
+@triton.jit
+def _order_value(key, DESCENDING: tl.constexpr):
+    """The float in a key."""
+    bits = _whole_value(key, DESCENDING)
+    return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).to(tl.float32, bitcast=True)
+''',
 }
 """Functions that Triton's language lacks, in an order in which each is defined before its use."""
+
+CALLS = {"_tanh": "_expm1", "_order_key": "_whole_key", "_order_value": "_whole_value"}
+"""Who calls whom."""
 
 
 def helpers_in(kernels: str) -> list[str]:
     """The functions that kernels mention, and those that these call."""
     needed = {name for name in HELPERS if re.search(rf"\b{name}\b", kernels)}
-    needed |= {"_expm1"} if "_tanh" in needed else set()
+    for caller, called in CALLS.items():
+        needed |= {called} if caller in needed else set()
     return [name for name in HELPERS if name in needed]

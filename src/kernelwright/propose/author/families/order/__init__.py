@@ -1,0 +1,1 @@
+"""Sorted rows, and the first places of them."""
