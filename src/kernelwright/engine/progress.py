@@ -29,6 +29,7 @@ from kernelwright.records.feedback import Feedback
 from kernelwright.records.measure import BaselineName, Yardstick
 from kernelwright.records.run import Environment, Message, unbooked
 from kernelwright.records.task import Task
+from kernelwright.records.tuning import TuningEntry
 from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy
 
@@ -51,6 +52,8 @@ class Aids:
     """Where models and tools are asked; it is given the run's attempts, as they grow."""
     yardstick: Yardstick | None = None
     """What kernels are held against, as the run's card has it; None: it was not measured before the run."""
+    tuned: TuningEntry | None = None
+    """The schedule that the run's card says is tried first."""
 
 
 class Progress:
@@ -89,8 +92,10 @@ class Progress:
         gateway = RunGateway(self._parts, proposal_request.number) if self._parts else BareGateway()
         facts = run_facts(self.config, self.ledger.spent.proposals, self.best)
         facts = replace(facts, yardstick=completed(self._aids.yardstick, yardstick(self.attempts)))
-        environment = self._aids.environment
-        brief = replace(brief, language=self.config.language, gateway=gateway, run=facts, environment=environment)
+        environment, tuned = self._aids.environment, self._aids.tuned
+        brief = replace(
+            brief, language=self.config.language, gateway=gateway, run=facts, environment=environment, tuned=tuned
+        )
         return withhold(brief, self._aids.yardstick) if self.config.withhold_feedback else brief
 
     async def proposals(self, proposer: Proposer, brief: Brief, count: int) -> tuple[Proposal, ...]:

@@ -24,6 +24,7 @@ from kernelwright.engine.journal import Journal
 from kernelwright.engine.loop import search
 from kernelwright.engine.predictor import Build, Predictor
 from kernelwright.engine.progress import Aids, Progress
+from kernelwright.engine.tuning import left_behind
 from kernelwright.errors import KernelwrightError, ModelError, ProposeError, RefereeError, StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.models.table import make_model
@@ -35,6 +36,7 @@ from kernelwright.search.strategy import Limits, Strategy
 from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.run import RunStore
 from kernelwright.store.strategy_state import StateKey, StrategyStates
+from kernelwright.store.tuning import TuningCache
 
 INTERRUPTED = "Interrupted."
 
@@ -53,6 +55,8 @@ class Parts:
     """Where techniques are looked up."""
     cache: EvaluationCache | None = None
     """What earlier runs found; None: nothing is taken over and nothing is left for later ones."""
+    tuning: TuningCache | None = None
+    """Where the schedule that won is left for later runs; None: nowhere."""
     states: StrategyStates | None = None
     """Where what the strategy learned is left for later runs; None: nowhere."""
 
@@ -85,6 +89,7 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
         _builder(task, config, parts),
         _parts(task, config, parts, router, journal),
         store.card.yardstick,
+        store.card.tuned,
     )
     progress = Progress(task, config, journal, aids)
     strategy = fresh_strategy(store, config)
@@ -92,6 +97,10 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
     if ending.outcome.complete and parts.states is not None:
         trouble = remember(strategy, store, config, parts.states)
         if trouble is not None:
+            journal.emit(Warned(text=trouble))
+    if ending.outcome.complete and parts.tuning is not None:
+        final = ending.outcome.final
+        if (trouble := left_behind(store.card, config, parts.proposer, final, parts.tuning)) is not None:
             journal.emit(Warned(text=trouble))
     store.finish(ending.outcome)
     journal.emit(Finished(outcome=ending.outcome))

@@ -26,6 +26,7 @@ from kernelwright.engine.request import OptimizeRequest, OptimizeResult
 from kernelwright.engine.run import Ending, Parts, create_run, run
 from kernelwright.engine.summary import pytorch_stays, speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.tuning import recalled
 from kernelwright.errors import ProposeError, StoreError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.export.model_new import chosen, unwrap
@@ -55,6 +56,7 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
     settled = settle(request)
     async with _opened(settled.config, suppliers) as parts:
         card = await open_card(settled, parts.evaluator, suppliers.listener, parts.proposer)
+        card = recalled(card, settled.config, parts.proposer, parts.tuning)
         if expected := forecast(settled.config, card.task):
             suppliers.listener(Phase(text=expected))
         with closing(create_run(request.runs / card.id, card, settled.config, parts.states)) as store:
@@ -87,7 +89,7 @@ async def _opened(config: RunConfig, suppliers: Suppliers) -> AsyncIterator[Part
     evaluator = suppliers.open_evaluator(config.policy, config.place)
     try:
         async with _assembled(config, evaluator, suppliers) as parts:
-            yield replace(parts, states=suppliers.states())
+            yield replace(parts, states=suppliers.states(), tuning=suppliers.tuning())
     finally:
         await evaluator.close()
 

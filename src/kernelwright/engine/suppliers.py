@@ -36,6 +36,7 @@ from kernelwright.store.cache import EvaluationCache, cache_file
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
 from kernelwright.store.strategy_state import StrategyStates, state_file
+from kernelwright.store.tuning import TuningCache, tuning_file
 
 Shown = Any
 """Whatever a rich console can print; rich itself belongs to the interfaces."""
@@ -74,6 +75,10 @@ def _states() -> StrategyStates | None:
     return StrategyStates(state_file())
 
 
+def _tuning() -> TuningCache | None:
+    return TuningCache(tuning_file())
+
+
 @dataclass(frozen=True)
 class Suppliers:
     """One function for each part."""
@@ -95,6 +100,8 @@ class Suppliers:
     """What earlier runs found; None: nothing is taken over or kept."""
     states: Callable[[], StrategyStates | None] = _states
     """What strategies remember between runs; None: each run begins anew."""
+    tuning: Callable[[], TuningCache | None] = _tuning
+    """Schedules that won in earlier runs; None: each run begins anew."""
     library: Library = technique_cards
     """What a look-up of techniques finds."""
     listener: Listener = silent

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from pydantic import JsonValue
+
 from kernelwright.propose.gateway import BareGateway, ModelGateway
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.feedback import Feedback
@@ -15,6 +17,7 @@ from kernelwright.records.measure import BaselineName, Yardstick
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
+from kernelwright.records.tuning import TuningEntry, TuningKey
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Brief:
     gateway: ModelGateway = field(default_factory=BareGateway)
     """Where models and tools are asked."""
     run: RunFacts = RunFacts()
+    tuned: TuningEntry | None = None
+    """A schedule that won in an earlier run, for a kernel of the same family and class of shapes; None: none is known."""
     environment: Environment | None = None
     """Device and versions of the run; None: nothing is known of them."""
 
@@ -91,3 +96,16 @@ class Informed(Protocol):
 
     held_against: tuple[BaselineName, ...]
     """Baselines whose times it shows."""
+
+
+@runtime_checkable
+class Tuning(Protocol):
+    """A proposer whose schedules are worth trying first in later runs."""
+
+    def tuning_key(self, task: Task, language: LanguageName | None) -> TuningKey | None:
+        """What a schedule for this task is good for; None: it writes none."""
+        ...
+
+    def schedule_of(self, attempt: Attempt) -> dict[str, JsonValue] | None:
+        """The schedule behind an attempt of its own; None: another proposer's."""
+        ...

@@ -6,11 +6,14 @@ A member sees the memos of its own kernels alone. One that cannot write the task
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from pydantic import JsonValue
+
 from kernelwright.errors import ProposeError
-from kernelwright.propose.proposer import Brief, Informed, Proposer, Selective
+from kernelwright.propose.proposer import Brief, Informed, Proposer, Selective, Tuning
 from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
+from kernelwright.records.tuning import TuningKey
 
 TOGETHER = "+"
 """Between the names of a team's members."""
@@ -56,6 +59,17 @@ class Team:
             else:
                 return
         raise ProposeError("; ".join(refusals))
+
+    def tuning_key(self, task: Task, language: LanguageName | None) -> TuningKey | None:
+        """See `Tuning.tuning_key`: the first member's that has one."""
+        found = (one.tuning_key(task, language) for one in self._members.values() if isinstance(one, Tuning))
+        return next((key for key in found if key is not None), None)
+
+    def schedule_of(self, attempt: Attempt) -> dict[str, JsonValue] | None:
+        """See `Tuning.schedule_of`."""
+        owner = attempt.proposal.memo.partition(_MARK)[0]
+        member = self._members.get(owner)
+        return member.schedule_of(_unmarked(attempt, owner)) if isinstance(member, Tuning) else None
 
     def _order(self, brief: Brief) -> list[str]:
         names, number = list(self._members), brief.proposal_request.number

@@ -14,6 +14,7 @@ from kernelwright.records.chat import ChatReply
 from kernelwright.records.measure import Yardstick
 from kernelwright.records.names import KindName
 from kernelwright.records.task import Task
+from kernelwright.records.tuning import TuningEntry
 
 
 class Device(Record):
@@ -82,6 +83,8 @@ class RunCard(Record):
     environment: Environment
     config: dict[str, JsonValue]
     """The resolved configuration."""
+    tuned: TuningEntry | None = None
+    """The schedule of an earlier run that is tried first; None: none is known."""
     state: str = ""
     """Hash of what its strategy had learned in earlier runs; empty: nothing."""
     yardstick: Yardstick | None = None

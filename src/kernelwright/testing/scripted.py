@@ -198,5 +198,6 @@ def scripted_suppliers(
         examine=lambda: [Check(name="compiler", status="ok", detail="scripted")],
         cache=lambda: cache,
         states=lambda: None,
+        tuning=lambda: None,
         listener=listener,
     )

@@ -7,16 +7,19 @@ same: all that it knows of the past comes with the brief.
 from collections.abc import Sequence
 from typing import TypeVar
 
+from pydantic import JsonValue
+
 from kernelwright.devices import kinds
 from kernelwright.errors import ProposeError
 from kernelwright.languages import names_for
-from kernelwright.propose.author.designs import DESIGNS
-from kernelwright.propose.author.learn import Learner, Past, Step
+from kernelwright.propose.author.designs import DESIGNS, shape_class
+from kernelwright.propose.author.learn import Learner, Past, Step, read_memo
 from kernelwright.propose.proposer import Brief
-from kernelwright.records.attempt import Proposal, ProposalRequest
+from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Target, Task
+from kernelwright.records.tuning import TuningKey
 
 S = TypeVar("S", bound=Record)
 
@@ -40,6 +43,22 @@ class Author:
         except ProposeError as error:
             raise ProposeError(f"the built-in author cannot write this task: {error}{_elsewhere(task)}") from None
 
+    def tuning_key(self, task: Task, language: LanguageName | None) -> TuningKey | None:
+        """See `Tuning.tuning_key`."""
+        written = next((name for name in names_for(task.target.kind) if name in DESIGNS), None)
+        if written is None or language not in (None, written):
+            return None
+        try:
+            design = DESIGNS[written](task)
+        except ProposeError:
+            return None
+        return TuningKey(language=written, family=design.family, shape_class=shape_class(task))
+
+    def schedule_of(self, attempt: Attempt) -> dict[str, JsonValue] | None:
+        """See `Tuning.schedule_of`."""
+        memo = read_memo(attempt.proposal.memo)
+        return memo.schedule if memo is not None and memo.language in DESIGNS else None
+
     def _one(self, brief: Brief, sibling: int) -> Proposal:
         seed = brief.seed + 1_000_003 * sibling
         past = Past(brief.parents, brief.feedback, brief.proposal_request.number, sibling, brief.proposal_request.count)
@@ -52,7 +71,7 @@ class Author:
         design = DESIGNS[written](brief.task)
         learner = Learner(design.space, written, design.default, seed, lambda s: design.write(s).id)
         # The GPU's default is measured and hard to beat by luck, so a run tries it before anything drawn.
-        step = _step(brief, past, learner, default_first=written == "triton")
+        step = _recalled(brief, sibling, learner) or _step(brief, past, learner, default_first=written == "triton")
         note = f"{step.note}; {stays}" if (stays := design.stays(brief.task)) else step.note
         return Proposal(candidate=design.write(step.schedule), note=note, memo=step.memo.model_dump_json())
 
@@ -70,6 +89,14 @@ def _elsewhere(task: Task) -> str:
         return ""
     kept = ", ".join(step.node.op for step in design.program.kept) if design.program else ""
     return f". For a GPU it writes it: --target {gpu.usual}" + (f" ({kept} stays PyTorch's)" if kept else "")
+
+
+def _recalled(brief: Brief, sibling: int, learner: Learner[S]) -> Step[S] | None:
+    """What won in an earlier run, as a run's first try."""
+    first = (brief.proposal_request.number, sibling) == (0, 0)
+    if brief.tuned is None or not first or brief.tuned.key.language != learner.language:
+        return None
+    return learner.recalled(brief.tuned.schedule, f"won for {brief.tuned.task} in run {brief.tuned.run}")
 
 
 def _step(brief: Brief, past: Past, learner: Learner[S], *, default_first: bool) -> Step[S]:

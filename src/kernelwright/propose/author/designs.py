@@ -45,6 +45,12 @@ class Design:
     cost: Callable[[Any], float] | None = None
     """Estimated microseconds; None: nobody estimates."""
 
+    @property
+    def family(self) -> str:
+        """Of the kernels, and what is free in them: schedules of one family can be exchanged."""
+        kernels = [kernel.family for kernel in self.program.kernels] if self.program else ["rows"]
+        return f"{'+'.join(kernels)}({','.join(option.name for option in self.space.options)})"
+
     def stays(self, task: Task) -> str:
         """What PyTorch still does, and which share of the task that is by estimate; empty where it does nothing."""
         kept = [step.node for step in self.program.kept] if self.program else []
@@ -148,3 +154,10 @@ def _loops(task: Task, refusal: ProposeError) -> Design:
 
 DESIGNS: dict[str, Callable[[Task], Design]] = {"cpp": cpp_design, "triton": triton_design}
 """By language."""
+
+
+def shape_class(task: Task) -> str:
+    """The shapes as far as a schedule cares: the largest tensor's dtype, its elements and its rows, as powers of two."""
+    largest = max((*task.workload.tensors, *task.workload.outputs), key=lambda tensor: tensor.numel)
+    row = largest.shape[-1] if largest.shape else 1
+    return f"{largest.dtype} 2^{largest.numel.bit_length()} elements, rows of 2^{row.bit_length()}"

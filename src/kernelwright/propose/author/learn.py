@@ -110,6 +110,15 @@ class Learner(Generic[S]):
         """Home as it is."""
         return self._step(self.home, (), None, "the default")
 
+    def recalled(self, fields: dict[str, JsonValue], where: str) -> Step[S] | None:
+        """A schedule of another run; None where this space has no such option or value."""
+        try:
+            schedule = self._schedule(fields)
+        except ValidationError:
+            return None
+        fits = all(getattr(schedule, o.name) in o.values for o in self.space.options)
+        return self._step(schedule, (), None, where) if fits else None
+
     def start(self) -> Step[S]:
         """A starting point: home with about half of the options drawn anew, again if that changed nothing."""
         count = max(1, len(self.space.options) // 2)
