@@ -18,13 +18,17 @@ without it: they run in a process of their own, which is started again.
 
 OUT gets at most eight files: train-small-DEVICE.json with all figures, pages.tar.gz with curves and rollouts, and with
 --export model.part-*, the weights in bfloat16 (`cat model.part-* | tar xz`). With `--restore FOLDER`, a later lease goes on
-from such an OUT: what was trained and measured stays, and what was begun begins again. A verdict that the referee could not
+from such an OUT: what was measured stays, and GRPO that was cut goes on from its weights. A verdict that the referee could not
 reach is left out and counted; it is never a wrong one. Beside the fine-tuning, train_caches.py tries which cache of keys and
 values writes faster. The mid-end and ablations of its reward are train_midend.py.
 
 On one H200, in three calls of the same lease (the third takes what the others left):
 
     HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH python benchmarks/train_small.py $OUT --export
+
+Another seed has a working folder and a file of its own; three at a third of the length, for one lease:
+
+    … python benchmarks/train_small.py $OUT --seed 1 --sft-steps 300 --grpo-seconds 140 --only sft before grpo after
 
 The whole of it, tiny, on a CPU:
 
@@ -76,7 +80,7 @@ def options() -> argparse.Namespace:
         found.add_argument(f"--{flag}", action="store_true")
     found.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     numbers = {
-        "seconds": 560.0, "grpo-seconds": 420.0, "measure-seconds": 100.0, "ablation-seconds": 90.0, "sft-rate": 1e-3,
+        "seconds": 560.0, "grpo-seconds": 420.0, "measure-seconds": 120.0, "ablation-seconds": 90.0, "sft-rate": 1e-3,
         "grpo-rate": 1e-4, "workers": 14, "pairs": 20_000, "revalidate": 24, "vocabulary": 4096, "lora-rank": 0, "seed": 0,
         "sft-steps": 900, "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 200, "grpo-tasks": 42, "groups": 8,
         "trajectories": 8, "waves": 2, "max-new-tokens": 896, "save-every": 4, "mse-samples": 32,

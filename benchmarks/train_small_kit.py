@@ -13,7 +13,7 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,7 +145,10 @@ def export(model: Path, out: Path, label: str) -> int:
 
 
 def restore(from_: Path, work: Path) -> str:
-    """Bring back what an earlier lease left in its OUT: figures and weights; returns the label of the weights."""
+    """Bring back what an earlier lease left in its OUT: figures and weights; returns the label of the weights.
+
+    GRPO that was cut goes on from its weights, so these stand where it begins, too.
+    """
     for file in from_.glob("train-*.json"):
         if not (work / file.name).exists():
             shutil.copy(file, work)
@@ -154,8 +157,9 @@ def restore(from_: Path, work: Path) -> str:
         with tarfile.open(fileobj=packed, mode="r:gz") as tar:
             tar.extractall(folder, filter="data")
         label = (Path(folder) / "model" / "label").read_text()
-        if not (work / label / MODEL).exists():
-            shutil.copytree(Path(folder) / "model", work / label / MODEL)
+        for place in dict.fromkeys((label, "sft")):
+            if not (work / place / MODEL).exists():
+                shutil.copytree(Path(folder) / "model", work / place / MODEL)
     return label
 
 
@@ -188,6 +192,11 @@ def figures_of(found: "Sequence[Sequence[Drawn]]") -> dict[str, Any]:
         "distinct": len({one.reply for group in found for one in group}),
         "tasks": {group[0].assignment.task.name: sum(row) for group, row in zip(whole, right, strict=True)},
     }
+
+
+def gained(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:
+    """Differences of the rates that both have, pass@k by its name."""
+    return {k: v["rate"] - before[k]["rate"] for k, v in after.items() if k.startswith("pass@") and k in before}
 
 
 def columns(made: Iterable[Any], names: Sequence[str]) -> dict[str, list[float | None]]:

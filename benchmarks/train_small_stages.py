@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 from provenance import provenance
-from train_small_kit import Book, Every, columns, export, figures_of, hacks, keep_pages, restore, say, waited
+from train_small_kit import Book, Every, columns, export, figures_of, gained, hacks, keep_pages, restore, say, waited
 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
@@ -84,13 +84,12 @@ class Bench:
         self.o, self.began = options, time.monotonic()
         self.out, self.work = options.out, options.work
         self.work.mkdir(parents=True, exist_ok=True)
-        if options.restore:
-            self.say(f"brought back: {restore(options.restore, self.work)}")
+        brought = restore(options.restore, self.work) if options.restore and not (self.work / "sft").exists() else ""
         self.target = resolve_target(options.target)
         self.machine = asyncio.run(_machine(self.target))
         self.book = Book(self.out, self.work, f"{self.NAME}-{_slug(self.machine.device.name)}{self._seed()}.json")
         told = {k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
-        self.book.put(**provenance(self.machine), options=told)
+        self.book.put(**provenance(self.machine), options=told, **({"brought": brought} if brought else {}))
         self.samples: list[Sample] = []
         self.loop = Loop()
 
@@ -104,7 +103,7 @@ class Bench:
         measure = self.o.measure_seconds
         return {
             "sft": Stage(self.sft, "", 60),
-            "before": Stage(lambda: self.measure("before", "sft"), "sft", measure),
+            "before": Stage(lambda: self.measure("before", "sft"), "sft" if self.began_here() else "never", measure),
             "grpo": Stage(self.grpo, "sft", START_S + 100),
             "after": Stage(lambda: self.measure("after", "grpo"), "grpo", measure),
             "cheats": Stage(self.cheats, "", 50),
@@ -116,7 +115,7 @@ class Bench:
     def run(self) -> int:
         """Every stage that is not done, whose predecessor is, and for which there is time."""
         self.data()
-        if self.o.only is None and not self.done("sft"):
+        if not self.done("sft") and (self.o.only is None or "sft" in self.o.only):
             self.probe()
         for name, stage in self.stages().items():
             if self.o.only is None or name in self.o.only:
@@ -144,6 +143,10 @@ class Bench:
             self.book.put(done=[*self.book.document.get("done", []), name])
         self.book.put(running="", seconds={**self.book.document.get("seconds", {}), name: time.monotonic() - since})
         keep_pages(self.work, self.out)
+
+    def began_here(self) -> bool:
+        """Whether what GRPO began with is here; of one that was cut in another lease there are later weights alone."""
+        return self.book.document.get("brought") != "grpo"
 
     def done(self, name: str) -> bool:
         """Whether a stage is done, now or in an earlier call."""
@@ -306,6 +309,8 @@ class Bench:
             found = self.loop.run(self.judged(tasks, [written[a.task.source.source] for a in tasks], judges))
             figures = {**figures_of(found), "not_admitted": len(asked) - len(tasks), "drawn_s": drawn_s}
             self.book.put(**{name: {**figures, "judged_s": time.monotonic() - since - drawn_s}})
+            if name == "after":
+                self.book.put(gained=gained(self.book.document.get("before", {}), figures))
             if "author" not in self.book.document:
                 kernels = [one.candidate for one in self.heldout()]
                 self.book.put(

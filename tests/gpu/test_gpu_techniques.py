@@ -46,3 +46,27 @@ def test_the_kernel_of_a_few_shot_pair_is_right(gpu, pair, tmp_path):
     kernel = next(parse_kernel(pair.kernel, language(pair.language).suffix).points())
     found = gpu.wait(gpu.referee.evaluate(task, kernel))
     assert found.outcome == "measured", found
+
+
+TWICE = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return 2.0 * x
+
+
+def get_inputs():
+    return [torch.randn(65536)]
+"""
+
+
+def test_the_contract_s_launches_in_host_code_are_right(gpu, tmp_path):
+    file = tmp_path / "twice.py"
+    file.write_text(TWICE)
+    gpu.referee.policy = POLICY
+    task = gpu.wait(gpu.referee.admit(read_task(file), gpu.target))
+    source = language("cuda").contract.split("```cuda\n")[1].split("```")[0]
+    for kernel in parse_kernel(source, ".cu").points():
+        found = gpu.wait(gpu.referee.evaluate(task, kernel))
+        assert (found.outcome, found.tier) == ("measured", 1), found

@@ -12,12 +12,13 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from kernelwright.errors import KernelwrightError, UsageError
+from kernelwright.records.admission import Admission
 from kernelwright.records.task import Task
 from mock_llm.answer import LABEL
 from mock_llm.faults import Faults
 from mock_llm.server import MockLLMServer
 
-TASKS: TypeAdapter[Task | list[Task]] = TypeAdapter(Task | list[Task])
+TASKS: TypeAdapter[Admission | Task | list[Task]] = TypeAdapter(Admission | Task | list[Task])
 BEST: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 
 
@@ -43,7 +44,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m mock_llm", description=LABEL)
-    parser.add_argument("--tasks", type=Path, action="append", required=True, help="JSON of admitted tasks; repeat it")
+    parser.add_argument(
+        "--tasks",
+        type=Path,
+        action="append",
+        required=True,
+        help="of `kernelwright admit --json`, or admitted tasks; repeat it",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--faults", default="{}", help='JSON of the faults, such as {"rate": 0.4, "transport_rate": 0.1}'
@@ -59,9 +66,17 @@ def _tasks(files: list[Path]) -> list[Task]:
         try:
             read = TASKS.validate_json(_read(file))
         except ValidationError:
-            raise UsageError(f"{file} must hold the JSON of an admitted task, or of a list of them") from None
-        found += read if isinstance(read, list) else [read]
+            raise UsageError(
+                f"{file} must hold the JSON of an admitted task, of a list of them, or what `kernelwright admit --json` writes"
+            ) from None
+        found += _in(read)
     return found
+
+
+def _in(read: Admission | Task | list[Task]) -> list[Task]:
+    if isinstance(read, Admission):
+        return [report.task for report in read.tasks if report.task is not None]
+    return read if isinstance(read, list) else [read]
 
 
 def _read(file: Path) -> str:

@@ -14,6 +14,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.task import Task
 from mock_llm import wire
 from mock_llm.answer import MODEL
+from mock_llm.facts import Facts, facts_in
 from mock_llm.faults import Faults
 from mock_llm.loopback import Loopback
 from mock_llm.model import MockModel
@@ -47,12 +48,17 @@ class Served(Record):
     prompt_tokens: int = 0
     """As told to the client; 0 where nothing was told."""
     completion_tokens: int = 0
+    facts: Facts | None = None
+    """What the prompt told; None where it could not be read."""
 
     @classmethod
     def of(cls, arrival: Arrival, asked: Asked, kind: str, status: int = 200, fault: str = "") -> Self:
         """The line of a request that could be read; its tokens are told to nobody."""
         role, request = asked.prompt.role, asked.request
-        return cls(number=arrival.number, request=request, role=role, kind=kind, fault=fault, status=status)
+        facts = facts_in(asked.prompt)
+        return cls(
+            number=arrival.number, request=request, role=role, kind=kind, fault=fault, status=status, facts=facts
+        )
 
     def with_usage(self, body: Body) -> Self:
         """The same, with the tokens that a body tells."""

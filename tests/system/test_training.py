@@ -9,6 +9,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +24,8 @@ from kernelwright.train import session
 from kernelwright.train.data.making import DataRequest, make_data
 from kernelwright.train.data.prompts import fenced, rows
 from kernelwright.train.data.sample import FILE, read_samples
+from kernelwright.train.environment import Environment
+from kernelwright.train.loop import Loop
 from kernelwright.train.recipe import CHECKPOINTS, MODEL, PROGRESS, ROLLOUTS, Grpo, Rollout, Sft
 
 pytestmark = [
@@ -197,3 +201,67 @@ def test_two_turns_are_rows_of_their_own_with_leave_one_out_credit(tmp_path, tun
     assert step.figures["return"] == pytest.approx(0.0, abs=1e-6)
     assert step.figures["gradient norm"] > 0
     assert {one.turn for one in read_lines(Rollout, tmp_path / "run" / ROLLOUTS)} == {0, 1}
+
+
+class Reply:
+    """An episode of one turn that says when it was judged."""
+
+    prompt = ("p",)
+
+    def __init__(self, name, told):
+        self.name, self.told = name, told
+
+    async def step(self, text, cut):
+        self.told.append(f"judged {self.name}")
+        return f"step of {text}"
+
+
+def test_while_a_wave_is_judged_the_next_is_written(monkeypatch):
+    from kernelwright.train.engine import grpo  # noqa: PLC0415
+    from kernelwright.train.engine.network import Network  # noqa: PLC0415
+
+    told, wave_of = [], threading.Event()
+
+    def generate(trainer, prompts):
+        if told:
+            assert wave_of.wait(10.0)  # the first wave is judged meanwhile
+        told.append(f"written {prompts}")
+        return [[*one, 9] for one in prompts]
+
+    class Tokenizer:
+        eos_token_id = 9
+
+        def decode(self, ids, skip_special_tokens):
+            wave_of.clear()
+            return f"text {ids[0]}"
+
+    async def judged(episodes, texts, cut, real=grpo._judged):
+        found = await real(episodes, texts, cut)
+        wave_of.set()
+        return found
+
+    monkeypatch.setattr(grpo, "generate", generate)
+    monkeypatch.setattr(grpo, "_judged", judged)
+    recipe = Grpo(model="m", data="d", waves=2)
+    with Loop() as loop:
+        rollouts = grpo.Rollouts(recipe, Environment((), None), Network(Tokenizer(), None), loop, None)
+        rows = rollouts._turn([Reply(n, told) for n in range(3)], [[0], [1], [2]], None)
+    assert [(row.prompt, row.reply, row.step) for row in rows] == [([n], [n, 9], f"step of text {n}") for n in range(3)]
+    assert told == ["written [[0], [1]]", "judged 0", "judged 1", "written [[2]]", "judged 2"]
+    assert rollouts.waited_s >= 0.0
+
+
+def test_a_run_stops_before_a_step_that_there_is_no_time_for(monkeypatch):
+    from kernelwright.train.engine import watch  # noqa: PLC0415
+
+    clock = iter((0.0, 0.0, 40.0, 40.0, 81.0))
+    monkeypatch.setattr(watch, "monotonic", lambda: next(clock))
+    control = SimpleNamespace(should_training_stop=False, should_save=False)
+    seen = watch.Watch(lambda _: None, lambda _: None, seconds=100.0)
+    stopped = []
+    for _ in range(2):
+        seen.on_step_begin(None, None, control)
+        seen.on_step_end(None, None, control)
+        stopped.append(control.should_training_stop)
+    assert stopped == [False, True]
+    assert control.should_save

@@ -191,7 +191,7 @@ async def _look(gateway: Examiner, one: Found) -> dict[str, object]:
         return _unfit("slow", f"it was not examined within {gateway.limit_s:.0f} s; make its inputs smaller")
     except KernelwrightError as error:
         return _unfit("not_examined", str(error))
-    return {"checks": examined.checks}
+    return {"checks": examined.checks, "task": examined.task}
 
 
 def _unfit(reason: str, message: str) -> dict[str, object]:

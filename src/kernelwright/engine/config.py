@@ -17,10 +17,11 @@ from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.models.config import ModelConfig
 from kernelwright.pages import page
+from kernelwright.propose.team import TOGETHER
 from kernelwright.records.base import Record
 from kernelwright.records.names import KindName, LanguageName
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import TaskLimits
+from kernelwright.records.task import Target, TaskLimits
 from kernelwright.reward.table import is_reward, reward_names
 from kernelwright.search.table import DEFAULT, AnyStrategy
 
@@ -29,8 +30,32 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, JsonValue]
 DEFAULT_REWARD = "tritongym"
-AUTHOR, LLM = "author", "llm"
-"""The built-in proposer, which asks no model, and the one that asks models for kernels."""
+AUTHOR, INDUCTOR, LLM = "author", "inductor", "llm"
+"""The built-in proposer, what `torch.compile` writes, and the one that asks models for kernels."""
+COLLEAGUES = f"{AUTHOR}{TOGETHER}{INDUCTOR}"
+"""Who writes where nobody is named and each can have its turn (`colleagues`)."""
+FEWEST = 4
+"""Proposals of which one is worth spending on what `torch.compile` writes."""
+
+
+Work = Literal["quick", "standard", "thorough"]
+EFFORTS: Mapping[Work, Settings] = {
+    "quick": {
+        "autotune": {"points": 6},
+        "remeasurement": {"finalists": 1},
+        "policy": {"search_blocks": 12, "search_seconds": 2.0, "final_blocks": 30, "final_seconds": 10.0},
+    },
+    "standard": {},
+    "thorough": {
+        "autotune": {"points": 48},
+        "remeasurement": {"finalists": 5},
+        "policy": {"search_blocks": 32, "search_precision": 0.01, "search_seconds": 8.0},
+    },
+}
+"""Settings that an effort brings, under whatever a file or a flag says: how many points of a kernel's tunables are tried, and
+how long each is timed."""
+SHARE: Mapping[Work, float] = {"quick": 0.5, "standard": 1.0, "thorough": 4.0}
+"""Of the proposals that the strategy usually needs."""
 
 
 class Autotune(Record):
@@ -56,12 +81,14 @@ class RunConfig(Record):
     """A run's configuration, all defaults filled in."""
 
     seed: int = 0
+    effort: Work = "standard"
+    """How much work the search does, where nothing more particular is said; see `EFFORTS`."""
     target_us: float | None = Field(default=None, gt=0)
     """Call time that is good enough; strategies that can will stop there."""
     in_flight: int = Field(default=2, ge=1)
     """Proposal requests worked on at once. Part of the search: another value is another sequence of proposals."""
-    proposer: str = AUTHOR
-    """`author`, or `llm`; `llm:NAME` for another variant of the prompts."""
+    proposer: str = COLLEAGUES
+    """`author`, `inductor`, `llm` or several of them with `+` between; `llm:NAME` for another variant of the prompts."""
     models: dict[str, ModelConfig] = Field(default_factory=dict)
     """Which model serves which role; `default` serves those that are not named."""
     language: LanguageName | None = None
@@ -93,6 +120,15 @@ class RunConfig(Record):
 
     @model_validator(mode="before")
     @classmethod
+    def _effort_s_own(cls, given: object) -> object:
+        """The settings that the effort brings stand in the configuration, so that the card says what was used."""
+        brought = next(
+            (own for name, own in EFFORTS.items() if isinstance(given, dict) and given.get("effort") == name), None
+        )
+        return merge(brought, given) if brought and isinstance(given, dict) else given
+
+    @model_validator(mode="before")
+    @classmethod
     def _own_reward(cls, given: object) -> object:
         """The strategy's own reward stands in the configuration, so that the card says what was used."""
         if not isinstance(given, dict) or "reward" in given:
@@ -105,7 +141,7 @@ class RunConfig(Record):
     def _own_budget(self) -> Self:
         """The proposals that the strategy needs stand in the configuration, where nobody has named a number."""
         if "proposals" not in self.budget.model_fields_set:
-            whole = {**self.budget.model_dump(), "proposals": self.strategy.usual_proposals()}
+            whole = {**self.budget.model_dump(), "proposals": _proposals(self)}
             object.__setattr__(self, "budget", Budget.model_validate(whole))
         return self
 
@@ -115,6 +151,11 @@ class RunConfig(Record):
         if not is_reward(name):
             raise ValueError(f"must be one of {', '.join(reward_names())}")
         return name
+
+
+def _proposals(config: RunConfig) -> int:
+    """The budget that the strategy needs, for more or less effort."""
+    return max(1, round(config.strategy.usual_proposals() * SHARE[config.effort]))
 
 
 def load_config(file: Path | None, flags: Settings) -> RunConfig:
@@ -143,10 +184,21 @@ def _said(fault: "ErrorDetails") -> str:
 def wished(config: RunConfig, limits: TaskLimits, kind: KindName) -> RunConfig:
     """The configuration with the task's goal, and the strategy's own writer and language, where nobody gave another one."""
     wanted = config.target_us if config.target_us is not None else limits.target_us
-    written = config.strategy.proposer if config.proposer == AUTHOR else ""
+    written = config.strategy.proposer if config.proposer in (AUTHOR, COLLEAGUES) else ""
     proposer = written or config.proposer
     usual = config.strategy.languages.get(kind) if proposer.partition(":")[0] == LLM else None
     return config.model_copy(update={"target_us": wanted, "proposer": proposer, "language": config.language or usual})
+
+
+def colleagues(config: RunConfig, target: Target) -> RunConfig:
+    """The author alone where nobody else was named and `torch.compile` is no colleague.
+
+    It is one where kernels are timed against it, and where the budget has room for its turn.
+    """
+    told = "compile" in config.policy.baselines and config.budget.proposals >= FEWEST
+    if config.proposer != COLLEAGUES or (target.present and told):
+        return config
+    return config.model_copy(update={"proposer": AUTHOR})
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:

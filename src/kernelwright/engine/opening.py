@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from kernelwright.engine.config import AUTHOR, Remeasurement, RunConfig, wished
+from kernelwright.engine.config import AUTHOR, INDUCTOR, Remeasurement, RunConfig, colleagues, wished
 from kernelwright.engine.events import Listener, Phase
 from kernelwright.engine.graph_scope import graph_id
 from kernelwright.engine.replay_comparison import changes
@@ -16,6 +16,7 @@ from kernelwright.errors import StoreError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.languages import language, names_for
 from kernelwright.propose.proposer import Informed, Proposer, Selective
+from kernelwright.propose.team import TOGETHER
 from kernelwright.records.measure import Yardstick
 from kernelwright.records.run import Environment, RunCard
 from kernelwright.records.task import Target, Task, TaskSource
@@ -38,7 +39,7 @@ def settle(request: OptimizeRequest) -> Settled:
     """
     source = request.task if isinstance(request.task, TaskSource) else read_task(request.task)
     target = resolve_target(request.target or source.limits.arch or None, request.config.place)
-    config = wished(request.config, source.limits, target.kind)
+    config = colleagues(wished(request.config, source.limits, target.kind), target)
     must_agree(config, target)
     return Settled(source, config, target)
 
@@ -50,12 +51,15 @@ def must_agree(config: RunConfig, target: Target) -> None:
         UsageError: two settings contradict each other, or one the target.
     """
     takes, budget, kept = names_for(target.kind), config.budget, config.remeasurement
+    alone = {*config.proposer.split(TOGETHER)} <= {AUTHOR, INDUCTOR}
     if config.language is not None and config.language not in takes:
         told = f"--language {config.language} and --target {target.name} contradict each other: {target.name} takes "
         raise UsageError(f"{told}{' or '.join(takes)}")
-    if config.proposer == AUTHOR and config.models:
-        raise UsageError("--model and --proposer author contradict each other: the author asks no model; leave one out")
-    if config.proposer == AUTHOR and (budget.usd is not None or budget.tokens is not None):
+    if alone and config.models:
+        raise UsageError(
+            f"--model and --proposers {config.proposer} contradict each other: these ask no model; leave one out"
+        )
+    if alone and (budget.usd is not None or budget.tokens is not None):
         raise UsageError(
             "--max-usd and --max-tokens cap what models cost, and no model is named: name one with --model, or leave them "
             "out (--budget and --device-seconds limit the search)"

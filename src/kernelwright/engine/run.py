@@ -18,7 +18,7 @@ from kernelwright.engine.events import Finished, Listener, Phase, Warned, silent
 from kernelwright.engine.gateway.meter import Meter
 from kernelwright.engine.gateway.router import ModelRouter
 from kernelwright.engine.gateway.run_gateway import GatewayParts
-from kernelwright.engine.gateway.toolbox import Library, Profiles, Toolbox, technique_cards
+from kernelwright.engine.gateway.toolbox import Library, Lowerings, Profiles, Toolbox, technique_cards
 from kernelwright.engine.graph_scope import scope_of
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.loop import search
@@ -112,11 +112,14 @@ def _parts(
     for reply in journal.replies():
         meter.count(reply)
 
+    lowerings = Lowerings(task, parts.evaluator)
     tools = Toolbox(task, parts.evaluator, config.language, parts.library)
 
     def gateway_parts(attempts: Sequence[Attempt]) -> GatewayParts:
         profiles = Profiles(task, parts.evaluator, attempts)
-        return GatewayParts(journal, router, meter, profiles.answer, tools.answer, config.withhold_feedback)
+        return GatewayParts(
+            journal, router, meter, profiles.answer, tools.answer, config.withhold_feedback, lowerings.of
+        )
 
     return gateway_parts
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 
-from kernelwright.engine.config import RunConfig, wished
+from kernelwright.engine.config import RunConfig, colleagues, wished
 from kernelwright.engine.events import Phase, Started, Warned
 from kernelwright.engine.gateway.meter import forecast
 from kernelwright.engine.gateway.router import open_router
@@ -100,7 +100,8 @@ async def play_in(
     Raises:
         KernelwrightError: it cannot begin or go on here.
     """
-    here, config = await evaluator.environment(task.target), wished(config, task.source.limits, task.target.kind)
+    here = await evaluator.environment(task.target)
+    config = colleagues(wished(config, task.source.limits, task.target.kind), task.target)
     async with _assembled(config, evaluator, suppliers) as parts:
         if (folder / FILE).is_file():
             store = RunStore.open(folder, writing=True)

@@ -10,6 +10,7 @@ from typing import Protocol
 from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort
 from kernelwright.records.profile import Profile
@@ -67,6 +68,14 @@ class Evaluator(Protocol):
 
         Raises:
             RefereeError: the referee broke; nothing is known of the candidate.
+        """
+        ...
+
+    async def lower(self, task: Task, options: Options) -> Lowering:
+        """What `torch.compile` writes for the task under settings of its own, as text; or why it writes nothing.
+
+        Raises:
+            RefereeError: the referee broke.
         """
         ...
 

@@ -17,6 +17,7 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
@@ -95,6 +96,15 @@ class TakeProfile(JobOfCandidate[Profile]):
     """What its compiler said when it was judged."""
 
 
+class Lower(Job[Lowering]):
+    """Have PyTorch's compiler write a task."""
+
+    kind: Literal["lower"] = "lower"
+    source: TaskSource
+    target: Target
+    options: Options
+
+
 class TakeYardstick(JobOfTask[Yardstick]):
     """Measure what a task's kernels are held against."""
 
@@ -116,7 +126,9 @@ class Identify(Job[Likeness]):
     target: Target
 
 
-AnyJob = Admit | Examine | Evaluate | Build | Replay | TakeProfile | TakeYardstick | DescribeEnvironment | Identify
+AnyJob = (
+    Admit | Examine | Evaluate | Build | Replay | TakeProfile | TakeYardstick | Lower | DescribeEnvironment | Identify
+)
 
 
 class Request(Record):

@@ -20,6 +20,7 @@ from kernelwright.evaluate.jobs import (
     Identify,
     Job,
     JobOfTask,
+    Lower,
     Replay,
     Request,
     TakeProfile,
@@ -33,6 +34,7 @@ from kernelwright.records.admission import Fitness
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.profile import Profile
@@ -91,6 +93,11 @@ class Referee:
         found = await self._of_task(task, Replay(task=task.id, candidate=candidate, seeds=seeds))
         self._same_device(task.target, found.device)
         return found
+
+    async def lower(self, task: Task, options: Options) -> Lowering:
+        """See `Evaluator.lower`."""
+        job = Lower(source=task.source, target=task.target, options=options)
+        return await self._ask(task.target, _affinity(task.source, task.target), job)
 
     async def yardstick(self, task: Task, names: Sequence[BaselineName]) -> Yardstick:
         """See `Evaluator.yardstick`."""

@@ -22,6 +22,7 @@ from kernelwright.evaluate.jobs import (
     Failed,
     Identify,
     Likeness,
+    Lower,
     Replay,
     Request,
     TakeProfile,
@@ -107,6 +108,8 @@ def _do(service: EvaluationService, tasks: KnownTasks, request: Request) -> Reco
             return tasks.keep(service.admit(source, target, request.policy))
         case Examine(source=source, target=target):
             return service.examine(source, target, request.policy)
+        case Lower(source=source, target=target, options=options):
+            return service.lower(source, target, request.policy, options)
         case DescribeEnvironment(target=target):
             return service.environment(target)
         case Identify(target=target):

@@ -6,6 +6,7 @@ guarded one (`guarded`), whose runtime is the text of `parts/guard.py.txt`. The 
 `_run` and `_fits`, or `_run` and `_unlike`.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from kernelwright.export.reference import Reference, arguments, attribute, baked, extras
@@ -68,6 +69,27 @@ def guarded(task: Task, found: Reference) -> str:
 def part(name: str) -> str:
     """A section of an exported file."""
     return (PARTS / f"{name}.py.txt").read_text(encoding="utf-8")
+
+
+def fits_exactly(
+    names: Sequence[str], shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], dense: Sequence[str] = ()
+) -> str:
+    """The function `_fits` of kernels that are for these shapes alone; those named in `dense` must be dense and row-major."""
+    first = names[0]
+    packed = ", ".join(f"{name}.is_contiguous()" for name in dense)
+    lines = [
+        f"def _fits({', '.join(names)}):",
+        '    """Whether the kernels are for these tensors; they have no backward."""',
+        f"    tensors = {as_tuple(list(names))}",
+        "    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):",
+        "        return False",
+        f'    here = INTERPRETED or {first}.device.type == "cuda"',
+        f"    alike = all(t.device == {first}.device for t in tensors)",
+        f"    dtypes = [t.dtype for t in tensors] == [{', '.join(f'torch.{dtype}' for dtype in dtypes)}]",
+        f"    shapes = [tuple(t.shape) for t in tensors] == {list(shapes)!r}",
+        f"    return here and alike and shapes and dtypes{f' and all([{packed}])' if dense else ''}",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def as_tuple(items: list[str]) -> str:

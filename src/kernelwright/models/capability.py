@@ -16,10 +16,12 @@ LENGTH = "max_tokens"
 LENGTH_NEW = "max_completion_tokens"
 CACHE = "cache_control"
 """Stands among the parameters for the marks of prompt caching, which are blocks' fields and no parameter."""
-DROPPABLE = ("temperature", "seed", "tools", "reasoning_effort", "thinking", CACHE, LENGTH_NEW, LENGTH)
+SHAPES = ("response_format", "output_config")
+"""By which an answer is held to a JSON Schema, in OpenAI's protocol and in Anthropic's."""
+DROPPABLE = ("temperature", "seed", "tools", "reasoning_effort", "thinking", CACHE, *SHAPES, LENGTH_NEW, LENGTH)
 _UNWANTED = re.compile(
-    r"support|unrecogni[sz]ed|unknown|unexpected|not (?:permitted|allowed|accept|available|enabled)|forbidden|extra|"
-    r"deprecated|invalid|does not|doesn't|cannot|removed|must be|requires",
+    r"support|unavailable|unrecogni[sz]ed|unknown|unexpected|not (?:permitted|allowed|accept|available|enabled)|forbidden|"
+    r"extra|deprecated|invalid|does not|doesn't|cannot|removed|must be|requires",
     re.IGNORECASE,
 )
 _NO_SYSTEM = re.compile(r"system['\"`]?\s*(?:role|message|prompt|instruction)|['\"`]system['\"`]", re.IGNORECASE)

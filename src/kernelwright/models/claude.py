@@ -33,6 +33,8 @@ LEAST_THINKING, LEAST_ANSWER = 1024, 1024
 """The smallest budget that the protocol takes, and what is left for the answer beside it."""
 OPENING = 2
 """Messages of a question without a conversation behind it: nothing of it will be asked again."""
+UNNAMED = ("temperature", "output_config")
+"""Parameters that some versions of the SDK have no name for: they go into the body as they are."""
 SILENCE = "(nothing)"
 """Stands for a message without words: the protocol refuses empty ones."""
 
@@ -53,6 +55,8 @@ def parameters_of(model: str, request: ChatRequest, capabilities: Capabilities) 
         parameters["temperature"] = min(request.temperature, 1.0)
     if len(messages) > OPENING and CACHE not in capabilities.dropped:
         _cache(parameters["messages"])
+    if request.answer is not None and "output_config" not in capabilities.dropped:
+        parameters["output_config"] = {"format": {"type": "json_schema", "schema": request.answer}}
     if tools:
         parameters["tools"] = [_tool(tool) for tool in tools]
     return parameters
@@ -162,8 +166,8 @@ class _Dialect:
 
     async def send(self, parameters: Mapping[str, Any]) -> str | Fault:
         """See `Dialect.send`."""
-        named = {name: value for name, value in parameters.items() if name != "temperature"}
-        rest = {name: value for name, value in parameters.items() if name == "temperature"}
+        named = {name: value for name, value in parameters.items() if name not in UNNAMED}
+        rest = {name: value for name, value in parameters.items() if name in UNNAMED}
         create = self._client.messages.with_raw_response.create
         request = create(**named, extra_body=rest or None, timeout=self._timeout_s)
         return await body_of(anthropic, anthropic.AnthropicError, request, self._timeout_s)

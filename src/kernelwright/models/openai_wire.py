@@ -62,6 +62,8 @@ def as_text(arguments: object) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
+ANSWER = "answer"
+"""What the form of an answer is called; the protocol wants a name."""
 _FINISHES: dict[str, Finish] = {
     "stop": "stop",
     "length": "length",
@@ -94,6 +96,9 @@ def parameters_of(model: str, request: ChatRequest, capabilities: Capabilities) 
     for name, value in wanted:
         if value is not None and name not in capabilities.dropped:
             parameters[name] = value
+    if request.answer is not None and "response_format" not in capabilities.dropped:
+        form: dict[str, JsonValue] = {"name": ANSWER, "strict": True, "schema": request.answer}
+        parameters["response_format"] = {"type": "json_schema", "json_schema": form}
     if tools:
         parameters["tools"] = [tool_json(tool) for tool in tools]
     return parameters

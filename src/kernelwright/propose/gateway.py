@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from kernelwright.errors import ProposeError
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Message
 
@@ -55,6 +56,16 @@ class ModelGateway(Protocol):
         """
         ...
 
+    async def lower(self, options: Options) -> Lowering:
+        """What `torch.compile` writes for the run's task under settings of its own, or why it writes nothing.
+
+        It follows from the task and from versions that a resumed run must share, so it is not journaled.
+
+        Raises:
+            RefereeError: the referee broke.
+        """
+        ...
+
     def note(self, role: str, text: str, sibling: int = 0) -> None:
         """Journal a diagnosis, before it is acted on."""
         ...
@@ -81,6 +92,10 @@ class BareGateway:
     async def profile(self, attempt: int, sibling: int = 0) -> Profile | None:
         """See `ModelGateway.profile`."""
         return None
+
+    async def lower(self, options: Options) -> Lowering:
+        """See `ModelGateway.lower`."""
+        return Lowering(missing="nobody here asks PyTorch's compiler")
 
     def note(self, role: str, text: str, sibling: int = 0) -> None:
         """See `ModelGateway.note`."""

@@ -11,21 +11,30 @@ from kernelwright.errors import UsageError
 from kernelwright.plugins import load_plugin, plugin_names
 from kernelwright.propose.author.author import Author
 from kernelwright.propose.graph_writer import GraphWriter
+from kernelwright.propose.inductor.inductor import Inductor
 from kernelwright.propose.llm.render import variants
 from kernelwright.propose.llm.writer import LLM
 from kernelwright.propose.proposer import Proposer
+from kernelwright.propose.team import TOGETHER, Team
 
-PROPOSERS: Mapping[str, Callable[[], Proposer]] = {"author": Author, "graph": GraphWriter, "llm": LLM}
+PROPOSERS: Mapping[str, Callable[[], Proposer]] = {
+    "author": Author,
+    "inductor": Inductor,
+    "graph": GraphWriter,
+    "llm": LLM,
+}
 VARIED: Mapping[str, Callable[[str], Proposer]] = {"llm": LLM}
 """Those that have variants."""
 
 
 def make_proposer(name: str) -> Proposer:
-    """The proposer of that name: `author`, `llm` or `llm:VARIANT`, or a plug-in's.
+    """The proposer of that name: `author`, `inductor`, `llm` or `llm:VARIANT`, or a plug-in's; with `+`, a team of several.
 
     Raises:
         UsageError: there is no such proposer or variant, or the plug-in that brings it is broken.
     """
+    if TOGETHER in name:
+        return Team({one: make_proposer(one) for one in name.split(TOGETHER)})
     plain, colon, variant = name.partition(":")
     if plain in PROPOSERS and (not colon or plain in VARIED):
         return VARIED[plain](variant) if colon else PROPOSERS[plain]()

@@ -6,7 +6,7 @@ Values only; the referee finds them, `engine.admission` gathers them.
 from typing import Literal
 
 from kernelwright.records.base import Record
-from kernelwright.records.task import Target
+from kernelwright.records.task import Target, Task
 
 Reason = Literal[
     "no_task", "unreadable", "raises", "dies", "slow", "too_large", "mutates_inputs", "mutates_state", "random",
@@ -47,6 +47,8 @@ class Fitness(Record):
     """What the referee found of a task that it admits."""
 
     checks: tuple[Checked, ...]
+    task: Task | None = None
+    """As it is admitted."""
 
 
 class TaskReport(Record):
@@ -63,6 +65,8 @@ class TaskReport(Record):
     """Why it is not fit, with the fix; empty for a fit task."""
     checks: tuple[Checked, ...]
     seconds: float
+    task: Task | None = None
+    """A fit task as it is admitted, with its workload and its graph; None in reports of earlier versions."""
 
     @property
     def warnings(self) -> tuple[Checked, ...]:

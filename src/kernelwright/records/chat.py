@@ -56,17 +56,26 @@ class ChatRequest(Record):
     """How much a reasoning model shall think before it answers; None: the endpoint's own."""
     thinking_tokens: int = Field(default=0, ge=0)
     """Of `max_tokens`, those that are meant for its reasoning; the rest is the answer's."""
+    answer: dict[str, JsonValue] | None = None
+    """JSON Schema of the answer, an object, where the endpoint can hold the model to one; None: text."""
 
     @property
     def id(self) -> str:
         """Hash of all that is asked: the same question is the same request."""
-        return identity("chat", self.model_dump(mode="json"))
+        return identity("chat", self._asked(set()))
 
     @property
     def question(self) -> str:
         """The same without what is a model's configuration, and without the room that a budget leaves for it."""
         configured = {"temperature", "max_tokens", "effort", "thinking_tokens"}
-        return identity("question", self.model_dump(mode="json", exclude=configured))
+        return identity("question", self._asked(configured))
+
+    def _asked(self, but: set[str]) -> dict[str, JsonValue]:
+        """What is hashed; a question for text is what it was before answers could have a form."""
+        dumped: dict[str, JsonValue] = self.model_dump(
+            mode="json", exclude=but if self.answer is not None else {*but, "answer"}
+        )
+        return dumped
 
 
 class Usage(Record):

@@ -22,6 +22,7 @@ from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.check import Check
 from kernelwright.records.evaluation import OUTCOMES, Evaluation
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort
 from kernelwright.records.profile import Profile
@@ -116,9 +117,9 @@ class ScriptedEvaluator:
 
     async def examine(self, source: TaskSource, target: Target) -> Fitness:
         """Fit, with one figure; a source that says `warn` has a warning."""
-        await self.admit(source, target)
+        task = await self.admit(source, target)
         status: Literal["warned", "passed"] = "warned" if "warn" in source.source else "passed"
-        return Fitness(checks=(Checked(name="duration", status=status, figure="1 us a call"),))
+        return Fitness(checks=(Checked(name="duration", status=status, figure="1 us a call"),), task=task)
 
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """The candidate's outcome, after its delay."""
@@ -149,6 +150,10 @@ class ScriptedEvaluator:
         if source_quality(candidate) in self.refuted:
             return sample_evaluation("incorrect")
         return sample_evaluation("verified").model_copy(update={"seeds": tuple(seeds)})
+
+    async def lower(self, task: Task, options: Options) -> Lowering:
+        """There is no PyTorch here."""
+        return Lowering(missing="a scripted evaluator has no compiler")
 
     async def yardstick(self, task: Task, names: Sequence[BaselineName]) -> Yardstick:
         """What it was given, the same for every task."""

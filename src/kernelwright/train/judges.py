@@ -8,17 +8,20 @@ failure is never a zero.
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import TypeVar
 
 from kernelwright.errors import MachineError, RefereeError, TaskError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Target, Task, TaskSource
 
+T = TypeVar("T")
 OPEN_TASKS = 48
 """That all workers of a machine together keep open."""
 MOST_REMEMBERED = 50_000
@@ -72,11 +75,22 @@ class Judges:
             TaskError: it cannot be judged.
             RefereeError: the referee broke, twice.
         """
+        return await self._ask(source, lambda evaluator: evaluator.admit(source, target))
+
+    async def lower(self, task: Task, options: Options) -> Lowering:
+        """What `torch.compile` writes for a task.
+
+        Raises:
+            RefereeError: the referee broke, twice.
+        """
+        return await self._ask(task.source, lambda evaluator: evaluator.lower(task, options))
+
+    async def _ask(self, source: TaskSource, question: Callable[[Evaluator], Awaitable[T]]) -> T:
         seat = self._seat(source)
         for last in (False, True):
             place = self._place(seat)
             try:
-                return await place.evaluator.admit(source, target)
+                return await question(place.evaluator)
             except RefereeError:
                 self._replace(seat, place)
                 if last:

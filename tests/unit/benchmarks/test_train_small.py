@@ -1,6 +1,7 @@
 """What a call must not lose: figures are whole after every stage, failures are counted, weights come back as they went."""
 
 import json
+import random
 import subprocess
 import sys
 import tarfile
@@ -10,8 +11,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
-from train_small_kit import PAGES, Book, ended, export, failed, hacks, keep_pages, restore, waited
+from train_midend import raw_gain, retuned, spread, ungated_gain
+from train_small_kit import PAGES, Book, ended, export, failed, gained, hacks, keep_pages, restore, waited
 
+from kernelwright.testing.samples import sample_evaluation, sample_measured
 from kernelwright.train.engine.small import make_small
 from kernelwright.train.recipe import Progress
 
@@ -66,7 +69,8 @@ def test_weights_come_back_in_parts_with_their_figures(tmp_path, monkeypatch):
     export(model, out, "grpo")
     assert 1 < len(list(out.glob("model.part-*"))) <= 5
     assert restore(out, work) == "grpo"
-    assert (work / "grpo" / "model" / "tokenizer.json").read_bytes() == (model / "tokenizer.json").read_bytes()
+    for place in ("grpo", "sft"):  # GRPO goes on from its weights
+        assert (work / place / "model" / "tokenizer.json").read_bytes() == (model / "tokenizer.json").read_bytes()
     assert Book(out, work, "train-small-x.json").document["done"] == ["sft", "grpo"]
 
 
@@ -88,8 +92,38 @@ def test_the_share_of_waiting_is_of_the_whole_step():
     assert waited([]) is None
 
 
+def test_what_was_gained_is_told_where_both_were_measured():
+    before = {"pass@1": {"rate": 0.25}, "pass@8": {"rate": 0.5}, "parsed": 3}
+    assert gained(before, {"pass@1": {"rate": 0.75}, "parsed": 5}) == {"pass@1": 0.5}
+    assert gained({}, before) == {}
+
+
 def test_hacks_are_modules_that_take_the_task_s_arguments():
     for text in hacks(MODULE):
         compile(text, "hack", "exec")
         assert "def forward(self, x, y):" in text
         assert "get_inputs" not in text
+
+
+def test_sizes_and_warps_are_drawn_as_powers_of_two_and_nothing_else_changes():
+    source = "# tunable WARPS: 4 8\nWARPS = 4\nROWS = 8\nEVICTION = tl.constexpr('evict_last')\nx = ROWS + 1\n"
+    found = {retuned(source, random.Random(seed)) for seed in range(40)}
+    assert len(found) > 10
+    for text in found:
+        head, warps, rows, *rest = text.splitlines()
+        assert (head, rest) == ("# tunable WARPS: 4 8", ["EVICTION = tl.constexpr('evict_last')", "x = ROWS + 1"])
+        assert int(warps.removeprefix("WARPS = ")) in {1, 2, 4, 8, 16}
+        assert int(rows.removeprefix("ROWS = ")) in {1, 2, 4, 8, 16, 32, 64}
+
+
+def test_rewards_of_ablations_differ_where_they_should():
+    parent, fast = sample_measured(), sample_measured()
+    assert raw_gain(fast, parent, None) == pytest.approx(1.0)
+    assert raw_gain(sample_evaluation("incorrect"), parent, None) == 0.0
+    assert ungated_gain(sample_evaluation("incorrect"), parent, None) == 1.0
+    assert ungated_gain(sample_evaluation("crashed"), parent, None) == 0.0
+
+
+def test_gains_have_a_geometric_mean():
+    assert spread([0.5, 2.0, 4.0]) == pytest.approx({"geomean": 4.0 ** (1 / 3), "least": 0.5, "most": 4.0})
+    assert spread([]) == {}

@@ -72,6 +72,7 @@ def test_every_task_has_its_fate_and_none_stops_the_rest(examine):
     found = examine(Fateful())
     assert {task.name: task.reason for task in found.tasks} == FATES
     assert [task.fit for task in found.tasks] == [task.reason is None for task in found.tasks]
+    assert [task.task is not None for task in found.tasks] == [task.fit for task in found.tasks]
     assert not found.all_fit
     assert [task.file for task in found.tasks] == sorted(task.file for task in found.tasks)
     assert [file.rsplit("/", 1)[-1] for file in found.skipped] == ["helper.py"]

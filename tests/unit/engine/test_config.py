@@ -2,9 +2,9 @@
 
 import pytest
 
-from kernelwright.engine.config import RunConfig, load_config, merge, wished
+from kernelwright.engine.config import RunConfig, colleagues, load_config, merge, wished
 from kernelwright.errors import UsageError
-from kernelwright.records.task import TaskLimits
+from kernelwright.records.task import Target, TaskLimits
 from kernelwright.search.frontend_midend import FrontendMidendConfig
 from kernelwright.search.independent import BestOfNConfig
 
@@ -108,3 +108,41 @@ def test_a_strategy_brings_the_budget_that_it_needs(strategy, proposals):
 )
 def test_models_write_what_the_strategy_s_system_writes(settings, kind, language):
     assert wished(load_config(None, settings), TaskLimits(), kind).language == language
+
+
+@pytest.mark.parametrize(
+    ("settings", "present", "who"),
+    [
+        ({}, True, "author+inductor"),
+        ({}, False, "author"),
+        ({"policy": {"baselines": ["eager"]}}, True, "author"),
+        ({"budget": {"proposals": 3}}, True, "author"),
+        ({"proposer": "author"}, True, "author"),
+        ({"proposer": "inductor", "budget": {"proposals": 1}}, False, "inductor"),
+    ],
+)
+def test_the_compiler_is_a_colleague_where_kernels_are_timed_against_it(settings, present, who):
+    target = Target(kind="cpu", arch="native", present=present)
+    assert colleagues(load_config(None, settings), target).proposer == who
+
+
+@pytest.mark.parametrize(
+    ("settings", "proposals", "points", "blocks"),
+    [
+        ({}, 12, 16, 24),
+        ({"effort": "quick"}, 6, 6, 12),
+        ({"effort": "thorough"}, 48, 48, 32),
+        ({"effort": "thorough", "strategy": {"name": "cudaforge"}}, 40, 48, 32),
+        ({"effort": "quick", "budget": {"proposals": 9}, "autotune": {"points": 3}}, 9, 3, 12),
+        ({"effort": "thorough", "policy": {"search_blocks": 8, "seeds": 2}}, 48, 48, 8),
+    ],
+)
+def test_an_effort_brings_settings_under_what_is_said(settings, proposals, points, blocks):
+    config = load_config(None, settings)
+    assert (config.budget.proposals, config.autotune.points, config.policy.search_blocks) == (proposals, points, blocks)
+    assert RunConfig.model_validate(config.model_dump(mode="json")) == config
+
+
+def test_an_effort_that_nobody_knows_is_named():
+    with pytest.raises(UsageError, match=r"effort: .*'quick', 'standard' or 'thorough'"):
+        load_config(None, {"effort": "high"})

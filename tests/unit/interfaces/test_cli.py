@@ -115,7 +115,7 @@ def test_a_broken_referee_keeps_the_run_and_says_how_to_go_on(kernelwright, task
 
 
 def test_a_task_that_no_proposer_can_write_is_exit_code_7(kernelwright, task):
-    proposer = ScriptedProposer(error=ProposeError("cannot write aten.fft: use another --proposer"))
+    proposer = ScriptedProposer(error=ProposeError("cannot write aten.fft: use another of --proposers"))
     said = kernelwright("optimize", task, *CPU, proposer=proposer)
     assert said.code == 7
     assert "cannot write aten.fft" in said.err

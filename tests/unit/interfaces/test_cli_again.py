@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kernelwright.records.receipt import content_hash
+from kernelwright.records.task import Task
 from kernelwright.store.receipt_file import read_receipt
 from kernelwright.testing.scripted import ScriptedEvaluator
 
@@ -109,6 +110,8 @@ def test_admit_counts_and_names_what_is_not_fit(kernelwright, task, tmp_path):
     said = kernelwright("admit", tmp_path, *CPU, "--json", "--html", "page.html")
     assert said.code == 3
     assert [(t["name"], t["reason"]) for t in said.json["tasks"]] == [("abs", None), ("bad", "unreadable")]
+    assert Task.model_validate(said.json["tasks"][0]["task"]).name == "abs"
+    assert said.json["tasks"][1]["task"] is None
     assert (tmp_path / "page.html").exists()
     assert kernelwright("admit", "none", *CPU).code == 2
 

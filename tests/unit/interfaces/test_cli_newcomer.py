@@ -34,9 +34,9 @@ class Untouched(ScriptedEvaluator):
         (("optimize", "abs.py", *CPU, "--max-usd", "1"), 2, "no model is named"),
         (("optimize", "abs.py", *CPU, "--max-tokens", "9"), 2, "no model is named"),
         (
-            ("optimize", "abs.py", *CPU, "--proposer", "author", "--model", "openai:m@http://localhost:9/v1"),
+            ("optimize", "abs.py", *CPU, "--proposers", "author", "--model", "openai:m@http://localhost:9/v1"),
             2,
-            "the author asks no model",
+            "these ask no model",
         ),
         (("optimize", "abs.py", *CPU, "--min-speedup", "2", "--keep-slower"), 2, "contradict each other"),
         (("optimize", "abs.py", *CPU, "--ray-address", "head:1"), 2, "add --execution ray"),

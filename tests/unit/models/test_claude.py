@@ -201,3 +201,21 @@ def test_marks_of_prompt_caching_that_are_refused_are_left_out_from_then_on(serv
     server.script.say(Said(refused, 400), message(text("done")), message(text("again")))
     assert [reply.text for reply in ask(model, ASKED, ASKED)] == ["done", "again"]
     assert ["cache_control" in str(heard.body) for heard in server.script.heard] == [True, False, False]
+
+
+FORM = {
+    "type": "object",
+    "properties": {"plan": {"type": "string"}},
+    "required": ["plan"],
+    "additionalProperties": False,
+}
+
+
+def test_an_answer_is_held_to_its_form_until_that_is_refused(server, model):
+    refused = {"type": "error", "error": {"type": "invalid_request_error",
+               "message": "output_config.format: Extra inputs are not permitted"}}  # fmt: skip
+    server.script.say(message(text("{}")), Said(refused, 400), message(text("{}")), message(text("{}")))
+    formed = ASKED.model_copy(update={"answer": FORM})
+    ask(model, formed, formed, formed)
+    sent = [heard.body.get("output_config") for heard in server.script.heard]
+    assert sent == [{"format": {"type": "json_schema", "schema": FORM}}] * 2 + [None, None]

@@ -422,3 +422,19 @@ def test_a_web_page_is_not_paid_for(server, opened):
     server.script.say(Said(raw=b"<html>" + b"x" * 9000, kind="text/html"))
     with pytest.raises(ModelError, match=r"tried 7 times\).*a web page"):
         ask(opened(), ASKED)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This response_format type is unavailable now",
+        "Invalid parameter: 'response_format' of type 'json_schema' is not supported",
+    ],
+)
+def test_an_answer_is_held_to_its_form_until_that_is_refused(server, opened, words):
+    form = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+    server.script.say(complaint(400, words), completion("{}"))
+    assert ask(opened(), ASKED.model_copy(update={"answer": form})).text == "{}"
+    first, second = (heard.body for heard in server.script.heard)
+    assert first["response_format"]["json_schema"] == {"name": "answer", "strict": True, "schema": form}
+    assert "response_format" not in second

@@ -73,7 +73,7 @@ def of(annotation: Any, bounds=()):
     if origin is tuple:
         return sequence(inner, bounds)
     if origin is dict:
-        return st.dictionaries(TEXTS, of(inner[1]), max_size=2)
+        return st.dictionaries(TEXTS if inner[0] is str else of(inner[0]), of(inner[1]), max_size=2)
     return plain(annotation, bounds)
 
 

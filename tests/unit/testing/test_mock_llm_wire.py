@@ -12,8 +12,9 @@ import openai
 import pytest
 from chat_requests import LATENCY, TASK, candidate, code, post, prompt, request, say
 
-import mock_llm
+import mock_llm.__main__
 from kernelwright.errors import UsageError
+from kernelwright.records.admission import Admission, TaskReport
 from mock_llm import MODEL, At, Faults, MockLLMServer
 
 CLEAN = Faults(rate=0)
@@ -217,6 +218,18 @@ def test_many_clients_at_a_time():
 def test_a_best_schedule_must_be_readable():
     with pytest.raises(UsageError, match="best schedule of 'abs'"):
         MockLLMServer([TASK], best={"abs": "chunk=1"})
+
+
+def test_what_admit_writes_is_taken(tmp_path):
+    report = TaskReport(
+        key="k", file="abs.py", name="abs", fit=True, reason=None, message="", checks=(), seconds=1.0, task=TASK
+    )
+    unfit = report.model_copy(update={"fit": False, "reason": "random", "task": None})
+    found = Admission(
+        created="", target=TASK.target, device="", versions={}, tasks=(report, unfit), skipped=(), all_fit=False
+    )
+    (tmp_path / "admission.json").write_text(found.model_dump_json(indent=2))
+    assert mock_llm.__main__._tasks([tmp_path / "admission.json"]) == [TASK]
 
 
 def test_it_serves_as_a_program(tmp_path):

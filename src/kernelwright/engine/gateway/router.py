@@ -12,6 +12,7 @@ from kernelwright.models.config import DEFAULT, ModelConfig, read_model
 from kernelwright.models.prices import price_of
 from kernelwright.models.table import ChatModel
 from kernelwright.pages import page
+from kernelwright.propose.team import TOGETHER
 from kernelwright.records.attempt import ROLES
 
 
@@ -74,8 +75,8 @@ def serving(configs: Mapping[str, ModelConfig], role: str) -> ModelConfig | None
 
 
 def asks_models(config: RunConfig) -> bool:
-    """Whether the proposer of a run asks models at all."""
-    return config.proposer.partition(":")[0] == "llm"
+    """Whether a proposer of a run asks models at all."""
+    return any(name.partition(":")[0] == "llm" for name in config.proposer.split(TOGETHER))
 
 
 def read_models(texts: Iterable[str]) -> dict[str, ModelConfig]:

@@ -17,6 +17,7 @@ from kernelwright.errors import ModelError
 from kernelwright.models.config import ModelConfig
 from kernelwright.propose.gateway import NoRoom, Thread
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Message, MessageKind
 
@@ -24,6 +25,12 @@ WITHHELD = '{"withheld": true}'
 """A tool's answer in the control arm."""
 
 Tool = Callable[[ToolCall], Awaitable[ToolAnswer]]
+Lower = Callable[[Options], Awaitable[Lowering]]
+
+
+async def no_compiler(options: Options) -> Lowering:
+    """Where nobody lends PyTorch's compiler."""
+    return Lowering(missing="nobody here asks PyTorch's compiler")
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,8 @@ class GatewayParts:
     tool: Tool
     withheld: bool = False
     """The control arm."""
+    lower: Lower = no_compiler
+    """Asks PyTorch's compiler."""
 
 
 class RunGateway:
@@ -91,6 +100,10 @@ class RunGateway:
 
         text = await self._once(sibling, "profiler", "profile", lambda: self._parts.profiler(attempt))
         return Profile.model_validate_json(text) if text else None
+
+    async def lower(self, options: Options) -> Lowering:
+        """See `ModelGateway.lower`."""
+        return await self._parts.lower(options)
 
     def note(self, role: str, text: str, sibling: int = 0) -> None:
         """See `ModelGateway.note`."""

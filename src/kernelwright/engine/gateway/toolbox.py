@@ -6,6 +6,7 @@ device's time, and what failed is tried again.
 """
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
@@ -30,6 +31,7 @@ from kernelwright.records.evaluation import (
     Verified,
     failed_to_build,
 )
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import KernelProfile, Profile
 from kernelwright.records.task import Task
@@ -243,3 +245,26 @@ class Profiles:
             return ""
         profile = await self._evaluator.profile(self._task, attempt.proposal.candidate, found.build)
         return profile.model_dump_json()
+
+
+class Lowerings:
+    """What PyTorch's compiler writes for one task: asked once for each choice of its settings."""
+
+    def __init__(self, task: Task, evaluator: Evaluator) -> None:
+        self._task, self._evaluator = task, evaluator
+        self._asked: dict[str, asyncio.Task[Lowering]] = {}
+
+    async def of(self, options: Options) -> Lowering:
+        """The text, or why there is none.
+
+        Raises:
+            RefereeError: the referee broke.
+        """
+        key = json.dumps(options, sort_keys=True)
+        if key not in self._asked:
+            self._asked[key] = asyncio.create_task(self._evaluator.lower(self._task, options))
+        try:
+            return await self._asked[key]
+        except (RefereeError, asyncio.CancelledError):
+            self._asked.pop(key, None)
+            raise

@@ -16,7 +16,7 @@ from kernelwright.errors import MachineError, RefereeError, TaskError
 from kernelwright.evaluate.backends.backend import Backend
 from kernelwright.evaluate.backends.host import common_versions
 from kernelwright.evaluate.backends.table import Backends
-from kernelwright.evaluate.pipeline import admit, baselines
+from kernelwright.evaluate.pipeline import admit, baselines, lowering
 from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate
 from kernelwright.evaluate.pipeline.examine import examine
 from kernelwright.evaluate.pipeline.yardstick import yardstick
@@ -28,6 +28,7 @@ from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import UNTIMED, Effort, Policy
 from kernelwright.records.profile import Profile
@@ -101,7 +102,7 @@ class EvaluationService:
                 session = self._sessions.pop(task.id)
             try:
                 self._note("taking the figures of each check")
-                return examine(session, backend.clock)
+                return examine(session, backend.clock).model_copy(update={"task": task})
             finally:
                 session.close()
 
@@ -134,6 +135,12 @@ class EvaluationService:
         self._note("the receipt's seeds: the same inputs again")
         trial = Trial(task, lambda: self._session(task, policy), candidate, policy, "replay", seeds)
         return evaluate_candidate(trial, backend)
+
+    def lower(self, source: TaskSource, target: Target, policy: Policy, options: Options) -> Lowering:
+        """What PyTorch's compiler writes for a task. Safe to call from several threads."""
+        self._note("asking torch.compile what it writes")
+        with self.backend(target).host.device_lock:  # a compiler beside somebody's clock would be heard
+            return lowering.lower(self.backend(target).host, source, target, policy, options)
 
     def profile(self, task: Task, candidate: Candidate, policy: Policy, build: BuildFacts | None) -> Profile:
         """Where the candidate's time goes, as well as this machine can tell. What it was evaluated as plays no part."""

@@ -27,8 +27,6 @@ from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.statistical import Pairs
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 
-FEW = 1024
-"""Elements of an output whose terms may cancel so that all of it is small."""
 EAGERS_NEIGHBOUR = 1 / 16
 """Ulps of a coarse average, root mean square, within which it is eager's to the last bit in all but a few elements."""
 
@@ -112,7 +110,7 @@ class TimedResults:
         value = torch.cat([flat[first : first + count] for first, count in parts]).view(got.shape)
         assert isinstance(truth, compare.Expected | exact.Stepped | exact.Unordered)
         found = replace(truth, value=value).judge([got])[1]
-        if found and isinstance(truth, compare.Expected) and truth.allowed and truth.value.numel() <= FEW:
+        if found and isinstance(truth, compare.Expected) and truth.allowed and truth.value.numel() <= nudge.FEW:
             return self._beyond_cancelling(output, got, truth, tuple(offsets))
         return found
 

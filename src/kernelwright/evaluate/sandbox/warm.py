@@ -29,6 +29,7 @@ MODULES = {
     "profiled": "kernelwright.evaluate.entrypoints.profiled",
     "nvrtc": "kernelwright.evaluate.entrypoints.nvrtc",
     "extension": "kernelwright.evaluate.entrypoints.extension",
+    "lowering": "kernelwright.evaluate.entrypoints.lowering",
 }
 """Which module serves a child of each kind; it has `serve(control)`."""
 

@@ -7,15 +7,21 @@ is far more than a few ulps of the result, for the best of kernels. So the refer
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import sqrt
 from typing import Protocol
 
 import torch
 
+from kernelwright.evaluate.verify import compare
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 Offsets = tuple[int, ...]
 ROOM = 4.0
 """Times what inputs that move by an ulp change in a result: so much may be lost where terms cancel."""
+SERIAL = 0.2
+"""The same for the root of the elements that one accumulator takes one after the other."""
+FEW = 1024
+"""Elements of an output whose terms may cancel so that all of it is small."""
 TRIES = 2
 """Least moves that room is taken from: few terms may all move the same way."""
 
@@ -30,6 +36,10 @@ class Nudgeable(Protocol):
 
     def view(self, index: int, offset: int) -> torch.Tensor:
         """The window of a tensor."""
+        ...
+
+    def reduction(self, output: int) -> int:
+        """Elements that meet in one element of this output, at most."""
         ...
 
     def results(self, variant: str, offsets: Offsets) -> list[torch.Tensor]:
@@ -59,13 +69,15 @@ def room(
 ) -> torch.Tensor:
     """Absolute error that cancellation explains, element by element of an output whose fp64 result is `value`.
 
-    `epsilon` is that of the precision in which terms are kept.
+    `epsilon` is that of the precision in which terms are kept. Terms t that move by an ulp at random move their sum by
+    eps |t|, and an accumulator that takes n of them in turn errs by 0.2 eps sqrt(n) |t| (`compare.floor` says why).
     """
     found = torch.zeros_like(value)
     for _ in range(tries):
         there = moved(session, "fp64", offsets, epsilon)[output]
         found = torch.maximum(found, (there.double() - value).abs())
-    return ROOM * found
+    in_turn = min(session.reduction(output), compare.ONE_BY_ONE)
+    return ROOM * max(1.0, SERIAL * sqrt(in_turn)) * found
 
 
 def beyond(

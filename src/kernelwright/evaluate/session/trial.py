@@ -16,7 +16,7 @@ from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
-from kernelwright.evaluate.verify.compare import Expected, Recomputed, Wrong
+from kernelwright.evaluate.verify.compare import Expectation, Expected, Recomputed, Wrong
 from kernelwright.knowledge.hardware import Hardware
 from kernelwright.records.binding import Binding, Weights
 from kernelwright.records.candidate import Candidate
@@ -167,9 +167,8 @@ def verify_case(trial: Trial, process: CandidateProcess, case: Case, guarded: bo
             got = torch.where(torch.isfinite(got), got, expected.value.to(got.dtype))
         draws = [got] if expected.draws == 1 else _draws(trial, process, case, i)
         error, found_wrong = expected.judge(draws)
-        calibrated = isinstance(expected, Expected | Recomputed)
-        if found_wrong is not None and calibrated and error <= expected.allowed and got.numel() <= ASKED_AGAIN:
-            found_wrong = _beyond_cancelling(trial, case, i, got)
+        if found_wrong is not None and _may_cancel(expected, error, got):
+            error, found_wrong = _beyond_cancelling(trial, case, i, got)
         trial.cases.append(
             CaseError(
                 distribution=case.distribution,
@@ -184,15 +183,23 @@ def verify_case(trial: Trial, process: CandidateProcess, case: Case, guarded: bo
             )
 
 
-def _beyond_cancelling(trial: Trial, case: Case, output: int, got: torch.Tensor) -> Wrong | None:
-    """Why neighbours that are small beside others are refused, beside what terms that cancel may lose in each.
+def _may_cancel(expected: Expectation, error: float, got: torch.Tensor) -> bool:
+    """Whether terms that cancel may be why a finite result is refused: what is small beside others, or a few sums."""
+    if not isinstance(expected, Expected | Recomputed) or not expected.allowed or error == float("inf"):
+        return False
+    return bool(got.numel() <= (ASKED_AGAIN if error <= expected.allowed else nudge.FEW))
 
-    A channel that a ReLU nearly closes leaves sums that all but cancel: eager's own error of them may be small by luck.
+
+def _beyond_cancelling(trial: Trial, case: Case, output: int, got: torch.Tensor) -> tuple[float, Wrong | None]:
+    """The error of a result beside what terms that cancel may lose in each element, and why it is refused still.
+
+    A channel that a ReLU nearly closes leaves sums that all but cancel: eager's own error of them may be small by luck. A
+    single sum of both signs comes near nothing now and then, and nothing else says how large its terms were.
     """
     truth = case.expected[output]
     offsets = trial.session.present(case).offsets
     rest = nudge.beyond(trial.session, output, offsets, got, truth.value, MOVES)
-    return truth.judge([rest.to(got)])[1]
+    return truth.judge([rest.to(got)])
 
 
 def _draws(trial: Trial, process: CandidateProcess, case: Case, output: int) -> list[torch.Tensor]:

@@ -26,8 +26,12 @@ Task = Annotated[
 ]
 TargetName = Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")]
 Strategy = Annotated[str | None, _option("How to search: {strategies}. A variant follows a colon: tritongym:agent.")]
-Proposer = Annotated[
-    str | None, _option("Who writes the kernels: author, llm or llm:VARIANT. Default: llm with --model, else author.")
+Proposers = Annotated[
+    str | None,
+    _option(
+        "Who writes the kernels, with commas between: author, inductor (what torch.compile writes), llm or llm:VARIANT. "
+        "Default: llm with --model, else author,inductor."
+    ),
 ]
 Models = Annotated[
     list[str] | None,
@@ -39,6 +43,12 @@ Models = Annotated[
 Thinking = Annotated[
     str | None,
     _option("How much reasoning models think: none, minimal, low, medium, high or xhigh. Default: the endpoint's own."),
+]
+Work = Annotated[
+    str | None,
+    _option(
+        "How much work the search does: quick, standard or thorough. Default: standard. Other options go before it."
+    ),
 ]
 Ranking = Annotated[
     str | None,
@@ -83,9 +93,10 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     task: Task,
     target: TargetName = None,
     strategy: Strategy = None,
-    proposer: Proposer = None,
+    proposers: Proposers = None,
     model: Models = None,
-    effort: Thinking = None,
+    effort: Work = None,
+    reasoning_effort: Thinking = None,
     predictor: Ranking = None,
     language: Language = None,
     budget: Proposals = None,
@@ -113,8 +124,9 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
 
     flags: dict[str, JsonValue] = {
         "strategy": dict(api.spelled(strategy)) if strategy else None,
-        "proposer": proposer or ("llm" if model else None),
-        "models": _models(model, effort),
+        "proposer": proposers.replace(",", "+") if proposers else "llm" if model else None,
+        "models": _models(model, reasoning_effort),
+        "effort": effort,
         "language": language,
         "predictor": {"experience": None if predictor == "online" else predictor} if predictor else None,
         "target_us": target_us,
@@ -139,7 +151,9 @@ def _models(named: list[str] | None, effort: str | None) -> "dict[str, JsonValue
     from kernelwright.errors import UsageError
 
     if effort is not None and not named:
-        raise UsageError("--effort is of a model, and no model is named: name one with --model, or leave it out")
+        raise UsageError(
+            "--reasoning-effort is of a model, and no model is named: name one with --model, or leave it out"
+        )
     asked = {"effort": effort} if effort is not None else {}
     return {role: one.model_dump(exclude_unset=True) | asked for role, one in api.read_models(named or ()).items()}
 

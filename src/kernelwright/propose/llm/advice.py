@@ -44,6 +44,15 @@ class ImproveAdvice(Record):
     plan: str
 
 
+def answer_form(intent: Intent) -> dict[str, JsonValue]:
+    """A judge's answer as JSON Schema: exactly these fields, each of them there, as both protocols want it."""
+    record = RepairAdvice if intent == "repair" else ImproveAdvice
+    text: JsonValue = {"type": "string"}
+    several: JsonValue = {"type": "array", "items": text}
+    fields: dict[str, JsonValue] = {name: several if name == "metrics" else text for name in record.model_fields}
+    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+
+
 class NoAdvice(NamedTuple):
     """Why there is none: one sentence for the adviser."""
 
@@ -197,7 +206,8 @@ async def advise(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> str:
         return prompts.render("again", {"problem": found.reason, "contract": contract})
 
     # Without room for the second question there is none for the writer either: NoRoom ends the dialogue.
-    advice = await ask_twice(dialogue, role, opening(rendered), lambda reply: _read(reply, facts), again)
+    form = None if role == REFLECTOR else answer_form(facts.brief.proposal_request.intent)
+    advice = await ask_twice(dialogue, role, opening(rendered), lambda reply: _read(reply, facts), again, form)
     told = f"No usable advice: {advice.reason}." if isinstance(advice, NoAdvice) else advice
     facts.brief.gateway.note(role, told, dialogue.sibling)
     return "" if isinstance(advice, NoAdvice) else advice

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.gateway import Thread
@@ -64,8 +64,14 @@ class Dialogue:
     writer: str = ""
     """The model that wrote last."""
 
-    async def ask(self, role: str, messages: Sequence[ChatMessage], tools: tuple[ToolSpec, ...] = ()) -> ChatReply:
-        """One reply of the role's model.
+    async def ask(
+        self,
+        role: str,
+        messages: Sequence[ChatMessage],
+        tools: tuple[ToolSpec, ...] = (),
+        answer: dict[str, JsonValue] | None = None,
+    ) -> ChatReply:
+        """One reply of the role's model; `answer` is the JSON Schema that it shall have.
 
         Raises:
             NoRoom, ModelError, ProposeError: as `ModelGateway.ask`.
@@ -76,6 +82,7 @@ class Dialogue:
             max_tokens=MOST_TOKENS,
             seed=(self.brief.seed + 1_000_003 * self.sibling) % (1 << 31),
             tools=tools,
+            answer=answer,
         )
         reply = await self.brief.gateway.ask(role, request, self.sibling)
         self.replies.append(reply)
@@ -106,6 +113,7 @@ async def ask_twice(
     messages: Sequence[ChatMessage],
     read: Callable[[ChatReply], Found],
     again: Callable[[Found], Rendered | None],
+    answer: dict[str, JsonValue] | None = None,
 ) -> Found:
     """What `read` finds in a reply; where `again` has something to say to that, in the reply to it.
 
@@ -113,12 +121,13 @@ async def ask_twice(
         NoRoom: the budget does not pay for a reply; for the second, `again` was called with what the first one held.
         ModelError, ProposeError: as `ModelGateway.ask`.
     """
-    reply = await dialogue.ask(role, messages)
+    reply = await dialogue.ask(role, messages, answer=answer)
     found = read(reply)
     rendered = again(found)
     if rendered is None:
         return found
-    reply = await dialogue.ask(role, [*answered(messages, reply), ChatMessage(role="user", text=rendered.user)])
+    asked = [*answered(messages, reply), ChatMessage(role="user", text=rendered.user)]
+    reply = await dialogue.ask(role, asked, answer=answer)
     dialogue.prompts.append(rendered)
     return read(reply)
 

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from kernelwright.errors import ProposeError, RefereeError, TaskError
 from kernelwright.propose.author.author import Author
+from kernelwright.propose.inductor.inductor import usual, write
+from kernelwright.propose.inductor.schedule import options_of
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import ProposalRequest
 from kernelwright.records.candidate import Candidate
@@ -59,6 +61,16 @@ class Pair(NamedTuple):
 def authored(sources: Iterable[TaskSource]) -> Iterator[Pair]:
     """Modules whose kernels the built-in author writes, made plain."""
     return (Pair("author", source, by_author) for source in sources)
+
+
+def compiled(sources: Iterable[TaskSource], judges: Judges) -> Iterator[Pair]:
+    """Modules whose kernels `torch.compile` writes, made plain."""
+
+    async def written(task: Task) -> Candidate:
+        lowering = await judges.lower(task, options_of(usual(task))[0])
+        return plain(task, write(task, lowering, usual(task)))
+
+    return (Pair("compile", source, written) for source in sources)
 
 
 async def by_author(task: Task) -> Candidate:

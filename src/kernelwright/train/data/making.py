@@ -6,7 +6,6 @@ A data set is a folder with `samples.jsonl` and `card.md`. Making more of it goe
 import asyncio
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,9 +24,8 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import TaskSource
 from kernelwright.store.files import write_whole
 from kernelwright.train.data.card import card
-from kernelwright.train.data.collect import Collector, Heard, Pair, Tally, authored
+from kernelwright.train.data.collect import Collector, Heard, Pair, Tally, authored, compiled
 from kernelwright.train.data.drawn import drawn
-from kernelwright.train.data.inductor import compiled, inductor
 from kernelwright.train.data.kernelbook import read_kernelbook
 from kernelwright.train.data.migrate import migrate
 from kernelwright.train.data.modules import random_module
@@ -139,12 +137,12 @@ async def _make(request: DataRequest, suppliers: Suppliers, heard: Heard) -> Dat
 
 
 async def _from(source: str, request: DataRequest, suppliers: Suppliers, collector: Collector) -> Tally:
-    """What is collected from one source; a model or a process that writes for it is ended."""
+    """What is collected from one source; a model that writes for it is ended."""
     model = _model(source, suppliers)
     try:
-        async with inductor() if source == COMPILE else nullcontext() as writer:
-            pairs = compiled(_modules(request), writer) if writer else _pairs(source, request, model)
-            return await collector.collect(pairs, request.folder, request.count, request.seconds)
+        compiles = source == COMPILE
+        pairs = compiled(_modules(request), collector.judges) if compiles else _pairs(source, request, model)
+        return await collector.collect(pairs, request.folder, request.count, request.seconds)
     finally:
         if model is not None:
             await model.close()

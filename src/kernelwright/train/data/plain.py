@@ -20,7 +20,7 @@ def plain(task: Task, candidate: Candidate) -> Candidate:
     tree = ast.parse(candidate.source)
     run = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "_run"), None)
     programs = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "_programs"), None)
-    if run is None or programs is None or len(programs.body) != 2:
+    if run is None or (programs is not None and len(programs.body) != 2):
         return candidate
     tunables = [f"# tunable {t.name}: {' '.join(map(str, t.values))}" for t in candidate.tunables]
     parts = ["\n".join([*tunables, _HEAD]), *_kept(tree, candidate.source), _module(run)]

@@ -156,6 +156,38 @@ def test_files_of_the_user_are_not_read(warm, tmp_path):
     assert "hunter2" not in failed.log
 
 
+LAUNCHED = """// host and device together
+#include <cuda_runtime.h>
+constexpr int N = 64 * 1000;
+__global__ void k(const float* x, const float* w, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = x[i] * w[i];
+}
+void launch(const float* x, const float* w, float* y, cudaStream_t stream) {
+  k<<<(N + 255) / 256, 256, 0, stream>>>(x, w, y, N);
+}
+"""
+
+
+def test_launches_in_host_code_are_a_program_of_the_device_code_alone(warm):
+    made = build(warm, parse_kernel(LAUNCHED, ".cu"))
+    assert isinstance(made, Program), made
+    (launch,) = made.plans[0].launches
+    assert (launch.grid, launch.block) == ((250, 1, 1), (256, 1, 1))
+    assert [passed.index for passed in launch.arguments[:3]] == [0, 1, 0]
+
+
+def test_an_error_behind_launch_is_told_at_its_own_line(warm):
+    failed = build(warm, parse_kernel(f"{LAUNCHED}__global__ void broken() {{ undeclared(); }}\n", ".cu"))
+    assert f"({LAUNCHED.count(chr(10)) + 1})" in failed.log
+
+
+def test_a_loader_s_folders_are_not_told_with_the_cure():
+    told = cuda._why("\n libnvrtc.so.13: cannot open\n/usr/lib\n/opt/lib\n" + "x" * 999)
+    assert told == " (libnvrtc.so.13: cannot open)"
+    assert cuda._why("") == ""
+
+
 def test_without_the_compiler_the_cure_is_told(warm, monkeypatch):
     monkeypatch.setattr(cuda, "_options", lambda *_: (_ for _ in ()).throw(AssertionError))
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+import pytest
 import torch
 
 from kernelwright.evaluate.session import nudge
@@ -15,12 +16,16 @@ class Differences:
     """A session whose reference subtracts two inputs that are nearly equal."""
 
     windows: list[torch.Tensor]
+    terms: int = 2
     tensors: tuple[TensorSpec, ...] = field(
         default_factory=lambda: tuple(TensorSpec(name=n, shape=(ELEMENTS,), dtype="float32") for n in "ab")
     )
 
     def view(self, index, offset):
         return self.windows[index]
+
+    def reduction(self, output):
+        return self.terms
 
     def results(self, variant, offsets):
         return [self.windows[0].double() - self.windows[1].double()]
@@ -64,3 +69,36 @@ def test_a_result_in_double_precision_has_no_room_of_single_precision():
     single = (session.windows[0].double() + 1e-8) - session.windows[1].double()
     assert (nudge.beyond(session, 0, (0, 0), single, truth) == single).all()
     assert (nudge.beyond(session, 0, (0, 0), single.float(), truth, tries=8) == truth).float().mean() > 0.9
+
+
+@pytest.mark.parametrize("length", [512, 2048])
+def test_a_sum_in_turn_may_lose_as_much_as_its_accumulator_rounds(length):
+    torch.manual_seed(0)
+    refused = 0
+    for _ in range(50):
+        terms = torch.randn(64, length)
+        session = Sums([terms], length)
+        (truth,) = session.results("fp64", (0,))
+        in_turn = _in_turn(terms)
+        refused += not torch.equal(nudge.beyond(session, 0, (0,), in_turn, truth, tries=8), truth)
+    assert refused == 0
+    without_one = in_turn - terms.abs().max()
+    assert torch.equal(nudge.beyond(session, 0, (0,), without_one, truth, tries=8), without_one.double())
+
+
+def _in_turn(terms):
+    """64 accumulators, each of which takes its terms one after the other; then their sum."""
+    total = torch.zeros(len(terms))
+    for column in terms.unbind(1):
+        total = total + column
+    return total.double().sum().float()[None]
+
+
+class Sums(Differences):
+    """A session whose reference adds up all elements of its one input."""
+
+    def __init__(self, windows, terms):
+        super().__init__(windows, terms, (TensorSpec(name="a", shape=tuple(windows[0].shape), dtype="float32"),))
+
+    def results(self, variant, offsets):
+        return [self.windows[0].double().sum()[None]]

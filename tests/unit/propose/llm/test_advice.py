@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from kernelwright.propose.llm.advice import NoAdvice, read_judgement, read_reflection
+from kernelwright.propose.llm.advice import (
+    ImproveAdvice,
+    NoAdvice,
+    RepairAdvice,
+    answer_form,
+    read_judgement,
+    read_reflection,
+)
 from kernelwright.records.chat import ChatReply
 
 REPAIR = {"critical_issue": "sign", "why_it_matters": "results differ", "minimal_fix_hint": "use abs"}
@@ -137,3 +144,10 @@ def test_long_fields_are_cut():
 def test_a_reflection_is_its_text():
     assert read_reflection(ChatReply(text="<think>hm</think> The index is off.\n", model="m")) == "The index is off."
     assert isinstance(read_reflection(ChatReply(text="  ", model="m")), NoAdvice)
+
+
+@pytest.mark.parametrize(("intent", "record"), [("repair", RepairAdvice), ("improve", ImproveAdvice)])
+def test_the_form_of_an_answer_has_every_field_of_its_record(intent, record):
+    form = answer_form(intent)
+    assert list(form["properties"]) == form["required"] == [*record.model_fields]
+    assert {name for name, field in form["properties"].items() if field["type"] == "array"} <= {"metrics"}

@@ -58,6 +58,7 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
     "launcher": (calls.Open, calls.LoadProgram, calls.ChoosePlan, calls.LaunchPlans, calls.DescribeInputs),
     "cross": (tools.BuildCross, tools.Capture),
     "extension": (tools.BuildExtension,),
+    "lowering": (tools.Lower,),
     "nvrtc": (tools.CompileCuda,),
     "tool": (tools.Execute,),
     "profiled": (tools.PrepareProfile, tools.Trace, tools.CountUnder, tools.MeasureRates),

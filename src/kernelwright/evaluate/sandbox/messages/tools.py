@@ -9,7 +9,9 @@ from kernelwright.knowledge.hardware import Hardware
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.launch import LaunchPlan
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import BuildFacts
+from kernelwright.records.numerics import NumericsMode
 from kernelwright.records.task import Workload
 
 
@@ -129,6 +131,25 @@ class Capture(Command[Captured]):
     workload: Workload
     init: str
     device: Hardware
+
+
+class Lowered(Reply):
+    """What PyTorch's compiler wrote."""
+
+    lowering: Lowering
+
+
+class Lower(Command[Lowered]):
+    """Have PyTorch's compiler write a task, and take its text before anything of it is compiled."""
+
+    kind: Literal["lower"] = "lower"
+    source: str
+    numerics: NumericsMode
+    device: Hardware | None
+    """The GPU to write for; None: this machine's CPU."""
+    threads: int
+    """Of a CPU."""
+    options: Options
 
 
 # --- profilers -------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Its kernels are for the task's own shapes. `ModelNew` inherits from the referenc
 from collections.abc import Sequence
 
 from kernelwright.errors import ProposeError
-from kernelwright.export.drop_in import as_tuple, drop_in
+from kernelwright.export.drop_in import drop_in, fits_exactly
 from kernelwright.export.reference import Reference, merged_imports, reference
 from kernelwright.propose.author.assembly.schedules import Schedules
 from kernelwright.propose.author.families.family import Family, Text
@@ -141,18 +141,10 @@ class _Module:
         return repr(value)
 
     def _fits(self) -> str:
-        w = Writer("    ")
         arguments = self.program.arguments
-        names = [t.identifier for t in arguments]
-        with w.block(f"def _fits({', '.join(names)}):"):
-            w.line('"""Whether the kernels are for these tensors; they have no backward."""')
-            w.line(f"tensors = {as_tuple(names)}")
-            with w.block("if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):"):
-                w.line("return False")
-            w.line(f'here = INTERPRETED or {self.first}.device.type == "cuda"')
-            w.line(f"alike = all(t.device == {self.first}.device for t in tensors)")
-            w.line(f"dtypes = [t.dtype for t in tensors] == [{', '.join(f'torch.{t.dtype}' for t in arguments)}]")
-            w.line(f"shapes = [tuple(t.shape) for t in tensors] == {[t.shape for t in arguments]!r}")
-            dense = ", ".join(f"{t.identifier}.is_contiguous()" for t in self.program.state)
-            w.line(f"return here and alike and shapes and dtypes{f' and all([{dense}])' if dense else ''}")
-        return w.text()
+        return fits_exactly(
+            [t.identifier for t in arguments],
+            [t.shape for t in arguments],
+            [t.dtype for t in arguments],
+            dense=[t.identifier for t in self.program.state],
+        )
