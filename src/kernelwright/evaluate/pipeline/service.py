@@ -53,6 +53,8 @@ class EvaluationService:
         self._backends = Backends()
         self._sessions: dict[str, Session] = {}
         self._versions: dict[str, dict[str, str]] = {}
+        self._yardsticks: dict[tuple[str, str, tuple[BaselineName, ...]], Yardstick] = {}
+        """By task, policy and baselines: runs that are compared on one task are told the same."""
         self._lock = threading.RLock()
         """Held for a look into these, never for a turn: whoever has the turn may take it, not the other way round."""
 
@@ -150,6 +152,7 @@ class EvaluationService:
     def yardstick(self, task: Task, policy: Policy, names: Sequence[BaselineName]) -> Yardstick:
         """What the task's kernels are held against."""
         backend, policy = self.backend(task.target), tightened(policy, task.source.limits)
+        key = task.id, policy.model_dump_json(), tuple(names)
 
         def measured() -> Yardstick:
             session = self._session(task, policy)
@@ -162,9 +165,11 @@ class EvaluationService:
                 backend.host.in_use = None
 
         with backend.host.device_lock:
-            if backend.clock is not None:
-                self._note(f"timing {' and '.join(names)}, which kernels are held against")
-            return self._with_room(backend, measured, task.name, task.id)
+            if key not in self._yardsticks:
+                if backend.clock is not None:
+                    self._note(f"timing {' and '.join(names)}, which kernels are held against")
+                self._yardsticks[key] = self._with_room(backend, measured, task.name, task.id)
+            return self._yardsticks[key]
 
     def environment(self, target: Target) -> Environment:
         """Device with its measured bandwidth, versions, and the sandbox in force."""
