@@ -33,6 +33,7 @@ from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.launch import Launch, LaunchPlan
+from kernelwright.records.lowering import LoweredKernel, Lowering
 from kernelwright.records.measure import Yardstick
 from kernelwright.records.policy import Policy
 from kernelwright.testing.samples import BUILD, sample_environment, sample_profile, sample_task
@@ -49,6 +50,9 @@ MADE = tools.Made(address=8, nbytes=0)
 HOW = calls.Clocking(clock="each", busy_ns=100, watched=True, off=("cold_cache",))
 CLOCKED = calls.Clocked(ns=7, each_ns=(3, 4), queued_ns=1, beside_ns=2)
 ACTIVITY = tools.Activity(name="k", us=1.5, count=2, grid=(1, 1, 1), block=None, registers=5)
+LOWERING = Lowering(
+    text="é", helpers="h", kernels=(LoweredKernel(name="k", grid="Grid1D", settings=({"XBLOCK": 64, "num_warps": 4},)),)
+)
 LOADED = tasks.TaskLoaded(
     inputs=TASK.workload.inputs, parameters=(), outputs=SPECS, tree={"args": [0], "kwargs": {}},
     changes=("x",), state=(), grown=False, spread=(0.0, 1e-7),
@@ -122,6 +126,10 @@ SAID = [
         ),
         Done(),
     ),
+    (
+        tools.Lower(source="", numerics="as-is", device=hardware("sm_90"), threads=2, options={"max_autotune": True}),
+        tools.Lowered(lowering=LOWERING),
+    ),
     (tools.Trace(), tools.Traced(calls=3, activities=(ACTIVITY,))),
     (tools.CountUnder(argv=(), log="l"), tools.Counted(status=0, written="w", said="s")),
     (tools.MeasureRates(), tools.Rates(copy_gbps=4000.0, notes=("bf16: lacking",))),
@@ -140,6 +148,7 @@ DONE = [
     (jobs.Build(**CPP), Refused(reason="scripted")),
     (jobs.Replay(**CPP, seeds=(1, 1 << 62)), Refused(reason="scripted")),
     (jobs.TakeProfile(**CPP, build=BUILD), sample_profile()),
+    (jobs.Lower(source=TASK.source, target=TASK.target, options={"a.b": 1}), LOWERING),
     (jobs.TakeYardstick(task=TASK.id, baselines=("eager", "compile")), YARDSTICK),
     (jobs.DescribeEnvironment(target=TASK.target), sample_environment()),
     (jobs.Identify(target=TASK.target), jobs.Likeness(device="CPU", cores=2, versions={"torch": "2"})),
@@ -193,6 +202,7 @@ def test_there_is_a_sample_of_everything():
     assert {type(job) for job, _ in DONE} == set(typing.get_args(jobs.AnyJob))
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # PyTorch's own, from modules that Inductor imports
 @pytest.mark.parametrize("side", entrypoints.ENTRYPOINTS)
 def test_a_child_has_a_handler_of_the_right_type_for_what_it_takes(side, monkeypatch):
     seen = []
