@@ -24,3 +24,9 @@ def sampled(cases: Iterable[object], quick: Case, quiet: Case = lambda *_: False
 def _marked(arguments: tuple[object, ...], quick: Case, quiet: Case) -> object:
     marks = [pytest.mark.quiet] * quiet(*arguments) + [pytest.mark.matrix] * (not quick(*arguments))
     return pytest.param(*arguments, marks=marks)
+
+
+def asked_for(request: pytest.FixtureRequest, test: Callable[..., None]) -> list[str]:
+    """The values of `name` for which this test is to run: what a fixture prepares for all of them together."""
+    found = (item for item in request.session.items if getattr(item, "function", None) is test)
+    return list(dict.fromkeys(item.callspec.params["name"] for item in found))

@@ -173,6 +173,7 @@ def test_a_timer_that_wakes_the_frozen(arms):
     assert caught.because == "hidden_work" or "frozen" in caught.evidence or "stopped" in caught.evidence
 
 
+@pytest.mark.matrix
 @pytest.mark.defence("whole_cost")
 def test_work_before_the_first_call(arms):
     source = (
@@ -194,6 +195,7 @@ def test_work_before_the_first_call(arms):
     assert "processor time" in caught.evidence
 
 
+@pytest.mark.matrix
 @pytest.mark.defence("floor")
 def test_faster_than_memory(arms):
     """The input is large: waking a process that does nothing takes tens of microseconds a call."""

@@ -79,6 +79,7 @@ def test_answers_to_questions_not_yet_put(arms):
     assert "another question" in caught.evidence
 
 
+@pytest.mark.matrix
 @pytest.mark.defence("own_memory")
 def test_inputs_mapped_in_the_result_s_place(arms):
     """A copy that is none: pages of the inputs' file, where an input and a result begin alike in their pages."""

@@ -18,10 +18,10 @@ SEEDS = (20240, 31477)
 OUTCOMES = {"cpp": "verified", "triton": "verified", "cuda": "compiled", "cuda_host": "compiled", "python": "compiled"}
 QUICK = (
     "branchless-select", "simd-reduction", "threads-over-rows", "async-copy-double-buffering", "shared-memory-transposition",
-    "warp-scan", "fused-epilogue",
+    "warp-scan",
 )  # fmt: skip
 """Of each language those with a construct of their own and little work: loops, lanes and threads; asynchronous copies,
-shared memory and warps; products of Triton."""
+shared memory and warps."""
 LARGE = "loop-interchange"
 """A card that gains so much that a busy machine cannot hide it."""
 
@@ -65,6 +65,7 @@ def test_both_kernels_are_right(bench, name):
     assert [f.outcome for f in found] == 2 * [OUTCOMES[technique(name).example.language]], found
 
 
+@pytest.mark.matrix
 @pytest.mark.quiet
 def test_what_a_card_promises_can_be_measured(bench):
     before, after = bench.judged(LARGE, timed=True)

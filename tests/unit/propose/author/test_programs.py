@@ -13,23 +13,26 @@ from programs import CASES, found_case
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.designs import cpp_design, triton_design
+from lanes import asked_for, sampled
 
 torch = pytest.importorskip("torch")
+LONG = ("the first of long rows",)
+"""What takes Triton's interpreter as long as all the others; shorter rows are sorted in every run."""
 ON_CPU = [name for name in CASES if name != "kept"]
 
 
 @pytest.fixture(scope="module")
-def interpreted(tmp_path_factory):
+def interpreted(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("programs.py"), str(folder)],
+        [sys.executable, Path(__file__).with_name("programs.py"), str(folder), *asked_for(request, test_triton_is_right)],
         env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     return {name: (fits, errors) for name, fits, errors in map(json.loads, done.stdout.splitlines())}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, lambda name: name not in LONG))
 def test_triton_is_right(interpreted, name):
     fits, errors = interpreted[name]
     assert fits
