@@ -22,7 +22,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -37,13 +37,14 @@ from kernelwright.knowledge.graph.file import SHIPPED, graph_text, shipped_graph
 from kernelwright.knowledge.graph.merge import merged, united
 from kernelwright.knowledge.graph.stats import stats
 from kernelwright.knowledge.graph.switched import State, Switched, read_switched, trajectories
+from kernelwright.languages import language_of
 from kernelwright.records.base import Record
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.records.technique_graph import Judged, TechniqueGraph, code_id
 from kernelwright.store.files import Lines, open_lines, write_whole
 from kernelwright.tasks.files import with_size
-from kernelwright.tasks.kernel_file import parse_kernel
+from kernelwright.tasks.kernel_file import parse_text
 from kernelwright.tasks.table import read_task
 
 TASKS = Path(__file__).parent.parent / "tasks" / "serial"
@@ -53,6 +54,9 @@ BLOCKS = 8
 takes as long as thousands of the kernel's, and says whether what was timed is right: a second suffices for all of them
 where the function takes less than half of one."""
 POLICY = Policy(baselines=("eager",), final_baselines=(), search_blocks=BLOCKS, search_seconds=1.0, seeds=3)
+Folder = Literal["steps", "wide"]
+"""Of the switched sources: `steps` make the package's graph; those in `wide` have so many states that a search cannot see
+all of them."""
 SMALL = "small"
 """The workload that every serial task has beside its own sizes."""
 TOGETHER = 3
@@ -88,14 +92,19 @@ class Family(NamedTuple):
     source: Switched
 
     @property
+    def name(self) -> str:
+        """The file, and the folder where that is not the usual one."""
+        return self.file.name if self.file.parent.name == "steps" else f"{self.file.parent.name}/{self.file.name}"
+
+    @property
     def kind(self) -> str:
         """What its codes are for."""
         return "cpu" if self.file.suffix == ".cpp" else "cuda"
 
 
-def families(only: Sequence[str] = (), workload: str = "") -> Iterator[Family]:
+def families(only: Sequence[str] = (), workload: str = "", folder: Folder = "steps") -> Iterator[Family]:
     """Every switched source, those of one task together, in its task at a workload's sizes."""
-    for file in sorted((TASKS / "steps").iterdir(), key=lambda f: (f.stem, (".cu", ".py", ".cpp").index(f.suffix))):
+    for file in sorted((TASKS / folder).iterdir(), key=lambda f: (f.stem, (".cu", ".py", ".cpp").index(f.suffix))):
         if not only or file.stem in only:
             yield Family(file, read_task(with_size(TASKS / f"{file.stem}.cpp", workload)), read_switched(file))
 
@@ -197,7 +206,7 @@ async def _family(referee: Referee, target: Target, pending: Pending, sink: Sink
     try:
         task = await referee.admit(family.task, target)
     except TaskError as error:
-        print(f"{family.file.name}: not admitted: {error}", flush=True)  # noqa: T201
+        print(f"{family.name}: not admitted: {error}", flush=True)  # noqa: T201
         return len(wanted)
     room, left = asyncio.Semaphore(TOGETHER), 0
 
@@ -207,7 +216,8 @@ async def _family(referee: Referee, target: Target, pending: Pending, sink: Sink
             if time.monotonic() > sink.last:
                 left += 1
                 return
-            candidate = next(parse_kernel(code, family.file.suffix).points())
+            language = language_of(code, family.file.suffix, family.kind).name
+            candidate = next(parse_text(code, family.kind, language).points())  # with the flags that it declares
             found = await referee.evaluate(task, candidate)
             row = Row(
                 task=task.name, language=candidate.language, state=state, code=code_id(code), judged=judged_of(found),
@@ -247,7 +257,7 @@ def _best_us(reference: str) -> float:
 
 def _line(family: Family, row: Row) -> str:
     time_us = f"{row.judged.latency_us:12.2f} us" if row.judged.latency_us is not None else f"{row.judged.outcome:>15}"
-    return f"{family.file.name:24}{' '.join(row.state[1:]) or 'base':32}{time_us}  {row.judged.evidence[:80]}"
+    return f"{family.name:24}{' '.join(row.state[1:]) or 'base':32}{time_us}  {row.judged.evidence[:80]}"
 
 
 def build(files: Sequence[Path], untimed: bool) -> int:
@@ -324,6 +334,7 @@ def main() -> int:
     judging.add_argument("--out", type=Path, required=True)
     judging.add_argument("--seconds", type=float, default=420.0)
     judging.add_argument("--only", nargs="*", default=[])
+    judging.add_argument("--wide", action="store_true", help="the sources with many states, and not those of the graph")
     judging.add_argument("--workers", type=int, default=0, help="sources at a time; 0: as many as suit the machine")
     judging.add_argument("--workload", default="", help="sizes that every task lists under this name, such as small")
     growing = verbs.add_parser("graph")
@@ -332,7 +343,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.verb == "graph":
         return build(given.files, given.untimed)
-    wanted = list(families(given.only, given.workload))
+    wanted = list(families(given.only, given.workload, "wide" if given.wide else "steps"))
     target = resolve_target(given.target)
     asyncio.run(judge(target, given.out, given.seconds, wanted, given.workers or suitable(target)))
     return 0
