@@ -5,7 +5,8 @@ right while it is checked and lazy while it is timed, or keep what it worked out
 variables are as they were when the module was loaded before every call, and workspaces are poisoned.
 
 Variables lie in the sections `.nv.global` and `.nv.global.init` of a binary (ELF, System V ABI 4.1). The driver tells where a
-variable lies by its name, so that one whose name it knows gives away the whole section, with those of internal linkage.
+variable lies by its name, so that one whose name it knows gives away the whole section, with those of internal linkage. A
+kernel of ours copies them: the driver's own copies end at the end of one variable, and refuse a section of several.
 """
 
 import struct
@@ -23,6 +24,8 @@ MOST_BYTES = 1 << 30
 """Of variables that are put back; more would take the device's memory."""
 Find = Callable[[str], int | None]
 """The address of a variable in a loaded module; None where the driver does not tell."""
+Window = Callable[[int, int], torch.Tensor]
+"""The bytes of the device's memory from an address on, as a tensor that shares them."""
 
 
 @dataclass(frozen=True)
@@ -59,28 +62,27 @@ def _text(table: bytes, at: int) -> bytes:
 class DeviceState:
     """The variables of loaded modules as they were at first, and workspaces."""
 
-    def __init__(self, copy: Callable[[int, int, int, int], None]) -> None:
-        self._copy = copy
-        """Copies on the device, in the order of a stream: to, from, bytes, stream."""
-        self._kept: list[tuple[int, torch.Tensor]] = []
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._kept: list[tuple[torch.Tensor, torch.Tensor]] = []
+        """Where variables lie, and what they were."""
         self.unknown = 0
         """Bytes of variables that cannot be found, or are too many."""
 
     def keep(self, image: bytes, find: Find) -> None:
         """Remember the variables of a module that has just been loaded from this binary."""
         for section in sections(image):
-            at = next((a - value for name, value in section.names if (a := find(name)) is not None), None)
-            if at is None or section.nbytes > MOST_BYTES:
+            starts = {a - value for name, value in section.names if (a := find(name)) is not None}
+            if len(starts) != 1 or section.nbytes > MOST_BYTES:
                 self.unknown += section.nbytes
                 continue
-            kept = torch.empty(section.nbytes, dtype=torch.uint8, device="cuda")
-            self._copy(kept.data_ptr(), at, section.nbytes, 0)
-            self._kept.append((at, kept))
+            there = self._window(starts.pop(), section.nbytes)
+            self._kept.append((there, there | 0))
 
-    def put_back(self, workspaces: Sequence[torch.Tensor], stream: int) -> None:
-        """Everything as it was before the first call, and workspaces as nobody left them."""
-        for at, kept in self._kept:
-            self._copy(at, kept.data_ptr(), kept.numel(), stream)
+    def put_back(self, workspaces: Sequence[torch.Tensor]) -> None:
+        """Everything as it was before the first call, and workspaces as nobody left them; on torch's current stream."""
+        for there, kept in self._kept:
+            torch.bitwise_or(kept, 0, out=there)
         for memory in workspaces:
             memory.fill_(POISON_BYTE)
 
