@@ -8,7 +8,7 @@ def product(a, b, out, N, K, SIDE: tl.constexpr):
     rows = tl.program_id(0) * SIDE + tl.arange(0, SIDE)
     columns = tl.program_id(1) * SIDE + tl.arange(0, SIDE)
     total = tl.zeros((SIDE, SIDE), dtype=tl.float32)
-    for k in range(0, K):
+    for k in range(K):
         left = tl.load(a + rows * K + k).to(tl.float32)
         right = tl.load(b + k * N + columns).to(tl.float32)
         total += left[:, None] * right[None, :]
