@@ -14,6 +14,7 @@ from typing import Literal
 
 import torch
 
+from kernelwright.errors import MachineError
 from kernelwright.evaluate.backends.cuda.footprint import OUTBOX
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.sandbox.candidate_process import (
@@ -65,8 +66,18 @@ class CudaCandidateProcess(CandidateProcess):
         self._exported_ns = 0
 
     def open_outbox(self, size: int) -> int:
-        """Allocate it; returns the descriptor for the child."""
-        self.outbox = CudaArena([size])
+        """Allocate it, if need be in place of other tasks' memory; returns the descriptor for the child.
+
+        Raises:
+            MachineError: the device has no room for it.
+        """
+        try:
+            self.outbox = CudaArena([size])
+        except MachineError:
+            if self.relieve is None:
+                raise
+            self.relieve()
+            self.outbox = CudaArena([size])
         self.outbox_bytes = self.outbox.layout()[0]
         return self.outbox.descriptors[0]
 
