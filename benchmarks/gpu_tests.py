@@ -57,7 +57,7 @@ class Continued:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A row for each test: its call, or whatever went wrong before or after it."""
         if report.when == "call" or report.outcome != "passed":
-            why = str(report.longrepr)[-2000:] if report.outcome == "failed" else ""
+            why = str(report.longrepr)[-4000:] if report.outcome == "failed" else ""
             row = {"test": report.nodeid, "outcome": report.outcome, "commit": self.head["commit"]}
             self.rows[report.nodeid] = {**row, "seconds": round(report.duration, 2), "why": why}
             self.write()
@@ -96,7 +96,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Run, and print what failed and how much is left."""
     plugin = Continued(arguments)
     plugin.open()
-    pytest.main([str(ROOT / "tests/gpu"), "-q", "-m", "gpu", "-p", "no:cacheprovider", "--tb=short"], plugins=[plugin])
+    pytest.main([str(ROOT / "tests/gpu"), "-vv", "-m", "gpu", "-p", "no:cacheprovider", "--tb=short"], plugins=[plugin])
     plugin.write()
     rows = {name: plugin.rows[name]["outcome"] for name in plugin.chosen if name in plugin.rows}
     passed = sum(outcome == "passed" for outcome in rows.values())

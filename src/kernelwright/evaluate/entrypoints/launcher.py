@@ -17,7 +17,7 @@ from kernelwright.evaluate.entrypoints import session
 from kernelwright.evaluate.entrypoints.device_clock import clocked, publish, the_clock
 from kernelwright.evaluate.entrypoints.device_state import DeviceState, finder
 from kernelwright.evaluate.entrypoints.launch_plan import Bound, Places, bind
-from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView, check
+from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView, check, window
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.records.launch import LaunchPlan
@@ -54,7 +54,7 @@ class LauncherSide:
         self._outbox = CudaView([outbox], [self._outbox_bytes], writable=True)
         self._output_bytes = command.output_bytes
         self._inputs = command.inputs
-        self._state = DeviceState(_copy)
+        self._state = DeviceState(window)
         self._modules = [_module(d, self._state) for d in command.files[count + 1 :]]
         self._faults: list[str] = []
         self._bound = [self._tried_to_bind(p) for p in command.plans]
@@ -82,7 +82,7 @@ class LauncherSide:
 
         def put_back(index: int) -> None:
             if "device_state" not in command.how.off:
-                self._state.put_back(bound[index].workspaces, stream)
+                self._state.put_back(bound[index].workspaces)
 
         def enqueue(index: int) -> None:
             if command.how.clock == "none":
@@ -146,10 +146,6 @@ def _module(descriptor: int, state: DeviceState) -> object:
     module = check(driver.cuModuleLoadData(image))
     state.keep(image, finder(driver, module))
     return module
-
-
-def _copy(to: int, source: int, nbytes: int, stream: int) -> None:
-    check(driver.cuMemcpyDtoDAsync(to, source, nbytes, stream))
 
 
 def serve(control: socket.socket) -> None:

@@ -51,6 +51,8 @@ def open_session(
     refuse_elsewhere(source, target, backend.is_gpu)
     reference = backend.reference(policy)
     process = reference.process
+    if backend.is_gpu and source.serial:
+        process.aside = backend.host.device_lock.aside
     try:
         reference.make_room(source.source, close_oldest)
         original = _describe(process, source, target, policy)

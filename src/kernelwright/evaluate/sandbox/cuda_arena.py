@@ -42,6 +42,11 @@ class _Bytes:
         }  # fmt: skip
 
 
+def window(pointer: int, size: int) -> torch.Tensor:
+    """Bytes of the device's memory, as a tensor that shares them."""
+    return torch.as_tensor(_Bytes(pointer, size), device="cuda")
+
+
 class Mapping:
     """One allocation mapped into this process."""
 
@@ -53,7 +58,7 @@ class Mapping:
         access.location = _location()
         access.flags = _WRITE if writable else _READ
         check(driver.cuMemSetAccess(self.pointer, size, [access], 1))
-        self._bytes = torch.as_tensor(_Bytes(self.pointer, size), device="cuda")
+        self._bytes = window(self.pointer, size)
 
     def tensor(self, offset: int, spec: TensorSpec) -> torch.Tensor:
         """The window at a byte offset; it need not be aligned to more than an element."""

@@ -21,6 +21,8 @@ FEW = 4096
 """Elements of an input of integers that is drawn in any case."""
 LOOKED_AT = 1 << 22
 """Elements of a draw whose rows are looked at, at most."""
+CORNER = 2048
+"""Rows and columns of a matrix that are compared with its transpose, at most."""
 PATTERN = (0.01, 0.99)
 """Share of zeros that makes a pattern, where all draws have it in the same places."""
 ONE_ULP = 1e-3
@@ -47,7 +49,8 @@ def learnt(draws: torch.Tensor, spec: TensorSpec) -> Structure:
         return Structure(bounded=bool(spec.floating and spec.numel and _bounded(draws)))
     if all(torch.equal(draws[0], other) for other in draws[1:]):
         return _same(draws[0], spec)
-    because = _first(_OF_FLOATS if spec.floating and spec.domain is not Domain.MASK else _OF_WHOLE, draws)
+    floats = spec.floating and spec.domain is not Domain.MASK
+    because = "symmetric" if floats and _symmetric(draws) else _first(_OF_FLOATS if floats else _OF_WHOLE, draws)
     if because:
         return Structure("drawn", because=because)
     if not spec.floating:
@@ -72,7 +75,7 @@ def _bounded(draws: torch.Tensor) -> bool:
 
 def _pattern(draws: torch.Tensor) -> bool:
     zeros = draws[0] == 0
-    share = float(zeros.double().mean())
+    share = float(zeros.count_nonzero()) / zeros.numel()
     return PATTERN[0] < share < PATTERN[1] and all(torch.equal(zeros, d == 0) for d in draws[1:])
 
 
@@ -105,8 +108,13 @@ def _never_empty(rows: Rows) -> bool:
     return rows.shape[-1] > 1 and bool((counts > 0).all()) and int(counts.min()) <= 2
 
 
-def _symmetric(rows: Rows) -> bool:
-    return rows.shape[-1] > 1 and rows.shape[-2] == rows.shape[-1] and bool(torch.equal(rows, rows.mT))
+def _symmetric(draws: torch.Tensor) -> bool:
+    """Whether matrices equal their transposes, as far as their corners tell: of large ones no more fits the memory."""
+    side = draws.shape[-1]
+    if draws.dim() < 3 or side < 2 or draws.shape[-2] != side:
+        return False
+    few = draws.reshape(len(draws), -1, side, side)[:, : max(1, LOOKED_AT // side**2), :CORNER, :CORNER]
+    return bool(torch.equal(few, few.mT))
 
 
 def _unit(rows: Rows) -> bool:
@@ -123,7 +131,6 @@ _OF_WHOLE: dict[str, Callable[[Rows], bool]] = {
 }
 _OF_FLOATS: dict[str, Callable[[Rows], bool]] = {
     "sorted": _sorted,
-    "symmetric": _symmetric,
     "rows of length one": _unit,
 }
 
@@ -138,11 +145,7 @@ def _rows(draws: torch.Tensor) -> Rows:
     if draws.dim() < 3:
         return draws.reshape(len(draws), 1, -1)
     rows = draws.reshape(len(draws), -1, draws.shape[-1])
-    square = draws.shape[-2] == draws.shape[-1]
-    most = max(draws.shape[-2] if square else 1, LOOKED_AT // max(1, rows.shape[-1]))
-    rows = rows[:, :most]
-    # Matrices of a batch one by one, so that symmetry can be seen.
-    return rows.reshape(-1, draws.shape[-2], draws.shape[-1]) if square and most % draws.shape[-2] == 0 else rows
+    return rows[:, : max(1, LOOKED_AT // max(1, rows.shape[-1]))]
 
 
 def joined(structures: Sequence[Structure]) -> str:
