@@ -145,7 +145,7 @@ def _busy(processes: int) -> Iterator[None]:
 def refusal_helps(tree: Tree) -> Answer:
     """An operation that the author does not write: the cure, nothing measured, no run left."""
     before = set((tree.folder / "runs").glob("*"))
-    said = tree("optimize", "fourier.py", *CPU, "--budget", "1")
+    said = tree("optimize", "bessel.py", *CPU, "--budget", "1")
     missing = [
         word for word in ("--model openai:NAME", "kernelwright mcp", "kernelwright check") if word not in said.words
     ]

@@ -101,7 +101,9 @@ def vmap():
 
 
 def told():
-    new(x), new(x.double())
+    new(x)
+    with torch.enable_grad():
+        new(x)
     assert exported.ModelNew.stats()["kernel"] == 1
     assert sum(exported.ModelNew.stats()["reference"].values()) == 1
 
@@ -113,7 +115,7 @@ FILES = {
     "relu.py": RELU,
     "dropout.py": DROPOUT,
     "half.py": RELU.replace("512, 1024)", "512, 1024).half()"),
-    "fourier.py": RELU.replace("torch.relu(x) * 2", "torch.fft.fft(x).abs()"),
+    "bessel.py": RELU.replace("torch.relu(x) * 2", "torch.special.bessel_j0(x)"),
     "import.py": f"import no_such_module\n{RELU}",
     "library.py": RELU.replace("class Model(", "class ModelNew("),
     "relu.cpp": """extern "C" void relu(const float* __restrict x, float* __restrict y) {
