@@ -154,21 +154,18 @@ def cpp_design(task: Task) -> Design:
     reading = read(task)
     try:
         plan = rows_of(task, reading)
-    except ProposeError as error:
-        return _loops(task, error)
+    except ProposeError:
+        return _loops(task)
     return Design(cpp_space(plan), cpp_default(plan), lambda s: write_cpp(plan, s))
 
 
-def _loops(task: Task, refusal: ProposeError) -> Design:
-    try:
-        program = partition(task, read(task), CPP)
-        schedules = Schedules(program, CPP)
-        found = Design(
-            schedules.space(), schedules.default, lambda s: write_loops(program, schedules, s), program, schedules.cost
-        )
-        found.write(found.default)
-    except ProposeError as error:
-        raise ProposeError(f"{error}; as rows of dense data: {refusal}") from error
+def _loops(task: Task) -> Design:
+    program = partition(task, read(task), CPP)
+    schedules = Schedules(program, CPP)
+    found = Design(
+        schedules.space(), schedules.default, lambda s: write_loops(program, schedules, s), program, schedules.cost
+    )
+    found.write(found.default)
     return found
 
 

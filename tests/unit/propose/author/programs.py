@@ -53,7 +53,8 @@ CASES = {
     "moved": (
         "torch.cat((x[:, :2], -x), 1), torch.cat((x * 2, F.max_pool2d(x, 1)), 1).sum(1),"
         " F.pad(x, (1, 2), value=3.0), F.pad(x, (2, 2, 1, 1), mode='reflect'), x.flip(1),"
-        " torch.roll(x, 3, 2), x.repeat(1, 2, 1, 1), F.unfold(x, 3, padding=1), x.tril(1), x[:, 1:7:2]",
+        " torch.roll(x, 3, 2), x.repeat(1, 2, 1, 1), F.unfold(x, 3, padding=1), x.tril(1), x[:, 1:7:2],"
+        " x.unfold(3, 4, 2).mean(-1), x.unfold(1, 3, 1).amax(3), x.diagonal(1, 2, 3) * 2, x.diagonal(-1, 0, 3) + 1",
         "x", X,
     ),
     "gathered": (
@@ -62,7 +63,7 @@ CASES = {
     ),
     "multiplied": (
         "a @ b, F.gelu(a @ b + a[:, :1]), torch.einsum('ij,jk->ki', a, b), a.tril() @ b, a.softmax(-1) @ b,"
-        " torch.diag(a[0]) @ b",
+        " torch.diag(a[0]) @ b, torch._weight_norm(b, a[:, :1]) * 2, a @ torch._weight_norm(b, a[:1, :40], 1)",
         "a, b", "torch.randn(48, 48), torch.randn(48, 40)",
     ),
     "in batches": (
