@@ -174,7 +174,7 @@ def play(strategy: str, asked: argparse.Namespace, model: tuple[str, str], secon
         command += ["resume", str(runs[-1].parent)]
     else:
         command += ["optimize", str(asked.task), "--strategy", strategy, "--config", str(config)]
-        command += ["--proposer", "llm", "--no-final", "--run-dir", str(folder)]
+        command += ["--proposers", "llm", "--no-final", "--run-dir", str(folder)]
         command += ["--target", asked.target] if asked.target else []
     with (folder / "log").open("a") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
