@@ -224,13 +224,25 @@ def _on_an_edge(session: CaseContext, output: int, offsets: Offsets, eager: torc
     """Share of a stepped output that lies on an edge: where eager's changes with an ulp of its inputs.
 
     A float of eight bits has edges an ulp of its own apart. Its sums are kept in single precision, whose roundings move it
-    over one of them in so large a share, whatever its inputs are.
+    over one of them in so large a share, whatever its inputs are. An ulp of half precision is no such rounding, and tells of
+    edges only where whole numbers lie on them.
     """
     own = EPSILON.get(session.task.workload.outputs[output].dtype, float("inf"))
     share = 4 * EPSILON["float32"] * log2(2 * session.reduction(output)) / own
     if not session.affords_copies:
         return max(UNTRIED, share)
+    if own < float("inf") and not _precise_or_whole(session, offsets):
+        return share
     return max(share, exact.share_off(nudge.moved(session, "eager", offsets)[output], eager))
+
+
+def _precise_or_whole(session: CaseContext, offsets: Offsets) -> bool:
+    halves = [
+        session.view(i, offsets[i])
+        for i, spec in enumerate(session.inputs)
+        if spec.floating and not spec.stepped and EPSILON[spec.dtype] > EPSILON["float32"]
+    ]
+    return all(bool((values == values.round()).all()) for values in halves)
 
 
 def _sample(session: CaseContext, output: int, offsets: Offsets, rule: Statistical) -> statistical.Draws:
