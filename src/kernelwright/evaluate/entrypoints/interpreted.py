@@ -57,7 +57,9 @@ class InterpretedSide:
         triples = zip(self._specs, self._copies, self._shared(offsets), strict=True)
         allowed = self._workload.changes
         return ", ".join(
-            repr(s.name) for s, mine, given in triples if s.name not in allowed and not torch.equal(bits(mine), bits(given))
+            repr(s.name)
+            for s, mine, given in triples
+            if s.name not in allowed and not torch.equal(bits(mine), bits(given))
         )
 
     def _shared(self, offsets: Offsets) -> list[torch.Tensor]:
