@@ -30,6 +30,10 @@ CASES = {
         "x, w", f"{X}, torch.rand(8) + 0.5",
     ),
     "lonely rows": ("F.layer_norm(x, (90000,)), x / x.norm()", "x", "torch.randn(2, 90000)"),
+    "long rows over several axes": (
+        "F.batch_norm(x, None, None, w, w, True), (x * x).sum().sqrt()",
+        "x, w", "torch.randn(32, 4, 32, 128) + 3, torch.rand(4) + 0.5",
+    ),
     "softmax": ("x.softmax(1), x.log_softmax(2), torch.logsumexp(x, (1, 3))", "x", X),
     "pooled": (
         "F.avg_pool2d(x, 3, 2, 1), F.max_pool2d(x, 3, 2, 1, 2), F.adaptive_avg_pool2d(x, (5, 4)),"
