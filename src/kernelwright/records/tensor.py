@@ -7,18 +7,19 @@ from typing import Literal
 from kernelwright.records.base import Record
 
 DType = Literal[
-    "float64", "float32", "float16", "bfloat16",
+    "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
     "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex128",
 ]  # fmt: skip
 
 ITEM_BYTES: dict[DType, int] = {
-    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2,
+    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1,
     "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1,
     "complex64": 8, "complex128": 16,
 }  # fmt: skip
 
 EPSILON: dict[str, float] = {
     "float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7,
+    "float8_e4m3fn": 2.0**-3, "float8_e5m2": 2.0**-2,
 }  # fmt: skip
 """Distance from 1 to the next representable number, by floating dtype."""
 
@@ -64,6 +65,11 @@ class TensorSpec(Record):
     def floating(self) -> bool:
         """Whether the dtype is a floating one."""
         return self.dtype in EPSILON
+
+    @property
+    def stepped(self) -> bool:
+        """Whether it is a floating one of eight bits, whose values are steps."""
+        return self.dtype in ("float8_e4m3fn", "float8_e5m2")
 
     @property
     def scalable(self) -> bool:

@@ -2,6 +2,7 @@
 
 import torch
 
+from kernelwright.evaluate.float8 import wide
 from kernelwright.evaluate.triton.calltree import real
 
 PIECE = 1 << 25
@@ -11,7 +12,7 @@ SAMPLED = 1 << 16
 
 def finite(values: torch.Tensor) -> bool:
     """Whether no element is NaN or infinite."""
-    return all(bool(torch.isfinite(piece).all()) for piece in real(values).reshape(-1).split(PIECE))
+    return all(bool(torch.isfinite(wide(piece)).all()) for piece in real(values).reshape(-1).split(PIECE))
 
 
 def apart(some: torch.Tensor, other: torch.Tensor) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.records.tensor import Domain, TensorSpec
 
 LABELS = 16
@@ -43,7 +44,10 @@ def evidence(drawn: torch.Tensor) -> Evidence:
     return Evidence(
         count,
         not_negative=not_negative,
-        rows_sum_to_one=not_negative and drawn.dim() > 0 and _rows_sum_to_one(drawn),
+        rows_sum_to_one=not_negative
+        and drawn.dim() > 0
+        and drawn.dtype not in float8.FLOAT8
+        and _rows_sum_to_one(drawn),
         whole_values=_whole_values(drawn),
     )
 
@@ -61,7 +65,8 @@ def with_signs(drawn: torch.Tensor, factor: float) -> torch.Tensor:
     """A copy of what was drawn, times a factor, where every second element or so has its sign changed."""
     changed = drawn.clone(memory_format=torch.contiguous_format)
     for piece in changed.view(-1).split(PIECE):
-        piece.mul_(torch.where(torch.rand(piece.shape, device=piece.device) < 0.5, -factor, factor).to(piece.dtype))
+        signs = torch.where(torch.rand(piece.shape, device=piece.device) < 0.5, -factor, factor)
+        float8.change(piece, lambda values, signs=signs: values.mul_(signs.to(values.dtype)))
     return changed
 
 

@@ -9,6 +9,7 @@ import time
 import torch
 
 from kernelwright.evaluate.entrypoints import session
+from kernelwright.evaluate.float8 import bits
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages.base import Done, Raised
 from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, LoadInterpreted, Offsets, Ran, Run
@@ -56,7 +57,9 @@ class InterpretedSide:
         triples = zip(self._specs, self._copies, self._shared(offsets), strict=True)
         allowed = self._workload.changes
         return ", ".join(
-            repr(s.name) for s, mine, given in triples if s.name not in allowed and not torch.equal(mine, given)
+            repr(s.name)
+            for s, mine, given in triples
+            if s.name not in allowed and not torch.equal(bits(mine), bits(given))
         )
 
     def _shared(self, offsets: Offsets) -> list[torch.Tensor]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.evaluate.entrypoints import distance
 from kernelwright.evaluate.triton.model import flatten
 
@@ -74,7 +75,7 @@ def _changed(value: object) -> object:
     assert isinstance(value, torch.Tensor)
     changed = value.clone()
     half = changed[ROWS:]
-    half.copy_(half * 3 + 1 if value.is_floating_point() else half.flip(0))
+    half.copy_(float8.stored(float8.wide(half) * 3 + 1, half.dtype) if value.is_floating_point() else half.flip(0))
     return changed
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.session.cases import Case
@@ -132,7 +133,7 @@ def _range(session: Session) -> list[Checked]:
     found = []
     for number, expected in enumerate(session.cases[0].expected):
         value = expected.value
-        value = value.to(torch.uint8) if value.dtype == torch.bool else value
+        value = value.to(torch.uint8) if value.dtype == torch.bool else float8.wide(value)
         low, high = (float(v) for v in value.aminmax()) if value.numel() else (0.0, 0.0)
         largest = max(abs(low), abs(high))
         if value.numel() < 2 or not largest:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.evaluate.backends.instruments import NotRunError, Offsets
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, TamperedError
 from kernelwright.evaluate.session.cases import Case
@@ -273,11 +274,11 @@ def _other(value: torch.Tensor, spec: TensorSpec, negative: bool) -> torch.Tenso
         return 1 - value if spec.floating else ~value
     if not spec.floating:
         return (value + 1 + secrets.randbelow((spec.bound or 2) - 1)) % (spec.bound or 2)
-    if not bool(torch.isfinite(value)):
+    if not bool(torch.isfinite(float8.wide(value))):
         return value
     if negative and spec.domain is Domain.REAL:
-        return (-8 - value.float().abs() * 8).to(value.dtype)
-    return (value.float() * 8 + 8).to(value.dtype)
+        return float8.stored(-8 - value.float().abs() * 8, value.dtype)
+    return float8.stored(value.float() * 8 + 8, value.dtype)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
 from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.evaluate.session import expectations, nudge
@@ -76,7 +77,7 @@ class TimedResults:
                 return exact.Identical(wanted).judge([got])[1]
             case Ties():
                 return self._unlike(output, rule, (got, wanted), tuple(where[1]))
-        if torch.equal(got, wanted):
+        if torch.equal(float8.bits(got), float8.bits(wanted)):
             return None
         if wanted.is_floating_point() and not compare.all_finite(wanted):
             raise UnfitInputsError(f"output {output}: eager is not finite")
@@ -87,7 +88,7 @@ class TimedResults:
     def _like_eagers(self, output: int, got: torch.Tensor, wanted: torch.Tensor) -> bool:
         """Whether it is so near to eager's that it is right, whatever eager's own error is; False says nothing."""
         session, spec = self._session, self._session.task.workload.outputs[output]
-        if not spec.floating or got.shape != wanted.shape:
+        if not spec.floating or spec.stepped or got.shape != wanted.shape:
             return False
         allowed, fine = session.allowed(output, 0.0), session.allowed_finer(output, finer.NONE)
         near = compare.Expected(wanted, compare.scale_of(wanted), 0.0, allowed - session.base_error[output])
@@ -151,7 +152,7 @@ class TimedResults:
         session, spec = self._session, self._session.task.workload.outputs[output]
         plain = isinstance(session.task.comparator(output), Calibrated) and not expectations.steps(session, output)
         alike = all(g.shape == w.shape and g.is_floating_point() for g, w in zip(got, wanted, strict=True))
-        if not (plain and spec.floating and spec.numel and alike):
+        if not (plain and spec.floating and not spec.stepped and spec.numel and alike):
             return False
         fine = session.allowed_finer(output, finer.NONE)
         if fine.averaged < float("inf"):
@@ -179,7 +180,7 @@ class TimedResults:
     ) -> Wrong | None:
         got, wanted = both
         session = self._session
-        if torch.equal(got, wanted):
+        if torch.equal(float8.bits(got), float8.bits(wanted)):
             return None
         if not rule.of:
             return exact.Unordered(wanted, rule.dim, 0.0, self._allowed(output) + session.base_error[output]).judge(

@@ -7,6 +7,7 @@ positions, several draws for random outputs. Expected results never leave the gr
 
 import random
 from dataclasses import dataclass
+from math import log2
 from typing import Protocol
 
 import torch
@@ -150,16 +151,17 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
     if steps(session, output):
         k = _times(session, output)
         return exact.Stepped(seen.value, seen.error, k * max(session.base_error[output], seen.error), k=k)
-    equal = (bitwise and seen.error == 0.0) or not session.task.workload.outputs[output].floating
+    spec = session.task.workload.outputs[output]
+    equal = (bitwise and seen.error == 0.0) or not spec.floating or spec.stepped
     allowed = 0.0 if equal else session.allowed(output, seen.error, _one_way(session, output, seen))
     fine = finer.ANY if equal else session.allowed_finer(output, seen.finer, _one_way(session, output, seen))
     return Expected(seen.value, seen.scale, seen.error, allowed, finer=fine, lines=session.lines(output))
 
 
 def steps(session: CaseContext, output: int) -> bool:
-    """Whether this is an integer output that rounding decides."""
+    """Whether this is an output of integers, or of floats of eight bits, that rounding decides."""
     spec, graph = session.task.workload.outputs[output], session.task.graph
-    if spec.floating or output >= len(graph.outputs):
+    if (spec.floating and not spec.stepped) or output >= len(graph.outputs):
         return False
     return exact.rounded(graph, graph.outputs[output], session.tensors)
 
@@ -205,7 +207,7 @@ def _one_way(session: CaseContext, output: int, seen: Seen) -> bool:
 
 
 def _of_picked(session: CaseContext, output: int, seen: Seen) -> float:
-    floats = [t.dtype for t in session.tensors if t.floating]
+    floats = [t.dtype for t in session.tensors if t.floating and not t.stepped]
     precision = max(floats, key=lambda d: EPSILON[d], default="float32")
     spec = TensorSpec(name="", shape=(), dtype=precision)
     # Each of two values that are compared errs.
@@ -219,10 +221,28 @@ def _times(session: CaseContext, output: int) -> float:
 
 
 def _on_an_edge(session: CaseContext, output: int, offsets: Offsets, eager: torch.Tensor) -> float:
-    """Share of an integer output that lies on an edge: where eager's changes with an ulp of its inputs."""
+    """Share of a stepped output that lies on an edge: where eager's changes with an ulp of its inputs.
+
+    A float of eight bits has edges an ulp of its own apart. Its sums are kept in single precision, whose roundings move it
+    over one of them in so large a share, whatever its inputs are. An ulp of half precision is no such rounding, and tells of
+    edges only where whole numbers lie on them.
+    """
+    own = EPSILON.get(session.task.workload.outputs[output].dtype, float("inf"))
+    share = 4 * EPSILON["float32"] * log2(2 * session.reduction(output)) / own
     if not session.affords_copies:
-        return UNTRIED
-    return exact.share_off(nudge.moved(session, "eager", offsets)[output], eager)
+        return max(UNTRIED, share)
+    if own < float("inf") and not _precise_or_whole(session, offsets):
+        return share
+    return max(share, exact.share_off(nudge.moved(session, "eager", offsets)[output], eager))
+
+
+def _precise_or_whole(session: CaseContext, offsets: Offsets) -> bool:
+    halves = [
+        session.view(i, offsets[i])
+        for i, spec in enumerate(session.inputs)
+        if spec.floating and not spec.stepped and EPSILON[spec.dtype] > EPSILON["float32"]
+    ]
+    return all(bool((values == values.round()).all()) for values in halves)
 
 
 def _sample(session: CaseContext, output: int, offsets: Offsets, rule: Statistical) -> statistical.Draws:

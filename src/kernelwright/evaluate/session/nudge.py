@@ -58,7 +58,7 @@ class Nudgeable(Protocol):
 def moved(session: Nudgeable, variant: str, offsets: Offsets, epsilon: float | None = None) -> list[torch.Tensor]:
     """Results where every floating element of inputs and parameters is an ulp larger or smaller.
 
-    `epsilon` is that ulp, relative; None: each tensor's own.
+    `epsilon` is that ulp, relative; None: each tensor's own. What has eight bits stays: an ulp of it is no rounding error.
     """
     with _nudged(session, offsets, epsilon):
         return session.results(variant, offsets)
@@ -99,7 +99,7 @@ def beyond(
 def _nudged(session: Nudgeable, offsets: Offsets, epsilon: float | None) -> Iterator[None]:
     kept: dict[int, torch.Tensor] = {}
     for index, (spec, offset) in enumerate(zip(session.tensors, offsets, strict=True)):
-        if spec.floating and spec.numel:
+        if spec.floating and not spec.stepped and spec.numel:
             window = session.view(index, offset)
             kept[index] = window.clone()
             signs = torch.randint(0, 2, window.shape, device=window.device, dtype=torch.int8).mul_(2).sub_(1)

@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.evaluate.languages.builder import Order
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.jail import Jail
@@ -164,7 +165,7 @@ def verify_case(trial: Trial, process: CandidateProcess, case: Case, guarded: bo
         if trial.session.task.comparator(i).kind in trial.policy.unseen:
             continue
         if "poison" in trial.policy.disabled:
-            got = torch.where(torch.isfinite(got), got, expected.value.to(got.dtype))
+            got = torch.where(torch.isfinite(float8.wide(got)), got, expected.value.to(got.dtype))
         draws = [got] if expected.draws == 1 else _draws(trial, process, case, i)
         error, found_wrong = expected.judge(draws)
         if found_wrong is not None and _may_cancel(expected, error, got):

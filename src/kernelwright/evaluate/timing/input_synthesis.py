@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.evaluate.timing.structure import NONE, Structure
 from kernelwright.records.tensor import Domain, TensorSpec
 
@@ -165,7 +166,7 @@ class FreshInputs:
             # Two of one row change places, so that it still sums to one.
             return values.view(-1, 2).flip(1).reshape(-1)
         if spec.domain is Domain.MASK:
-            return 1 - values if spec.floating else ~values
+            return (1 - values.float()).to(values.dtype) if spec.floating else ~values
         if spec.domain is Domain.LABEL and spec.floating:
             # Only values that occur are labels: some of them change places.
             return values[torch.randperm(len(values), generator=self._generator).to(values.device)]
@@ -176,7 +177,7 @@ class FreshInputs:
         if spec.domain is Domain.REAL:
             # One alone is below zero where no draw is: who looks at a few elements hardly ever meets it.
             found[0] = -found[0].abs()
-        return found.clamp(-1e4, 1e4).to(values.dtype)
+        return float8.stored(found.clamp(-1e4, 1e4), values.dtype)
 
     def _strength(self, spec: TensorSpec) -> float:
         """Enough to be seen in the mean of the whole tensor, where the task has shown that it bears huge elements."""
@@ -197,7 +198,7 @@ class InputSynthesis:
         Elements come from either, by coins, and are all scaled by a factor where the domain bears that. Those of a
         probability come from both, each in a proportion of its own, and its rows are made to sum to one.
         """
-        ring, into = drawn.reshape(-1), child.view(-1)
+        ring, into = float8.bits(drawn.reshape(-1)), float8.bits(child.view(-1))
         unit = spec.shape[-1] if spec.domain is Domain.PROBABILITY else STEP
         unit = len(into) if structure.how == "aligned" else unit
         parents = (ring, _begin(ring, unit)), (ring, _begin(ring, unit))
@@ -205,7 +206,7 @@ class InputSynthesis:
             for part, (first, second, factors) in _parts(into, *parents, self._factors(into)):
                 torch.addcmul(first, second, factors, out=part)
             _normalise(child)
-        elif spec.scalable and self._differences_are_finite(drawn):
+        elif spec.scalable and not spec.stepped and self._differences_are_finite(drawn):
             # Weights of zero and one choose as `where` does, and several times as fast on a CPU.
             for part, (first, second, coins) in _parts(into, *parents, self._coins(into, into.dtype)):
                 torch.lerp(first, second, coins, out=part)
@@ -213,7 +214,8 @@ class InputSynthesis:
             for part, (first, second, coins) in _parts(into, *parents, self._coins(into, torch.bool)):
                 torch.where(coins, first, second, out=part)
         if spec.scalable:
-            into *= 0.5 + (0.5 if structure.bounded else 1.0) * secrets.randbelow(1 << 20) / (1 << 20)
+            factor = 0.5 + (0.5 if structure.bounded else 1.0) * secrets.randbelow(1 << 20) / (1 << 20)
+            float8.change(child, lambda values: values.mul_(factor))
 
     def vary(self, child: torch.Tensor, given: torch.Tensor, spec: TensorSpec) -> None:
         """Make a child of one tensor in its own order: of a parameter, whose elements have their places.
@@ -221,7 +223,10 @@ class InputSynthesis:
         Each is multiplied by a factor of its own from 0.5 to 1.5, so that infinities and zeros stay what they are.
         """
         for part, (values, factors) in _parts(child.view(-1), (given.reshape(-1), 0), self._factors(given)):
-            torch.mul(values, factors, out=part)
+            if spec.stepped:
+                part.copy_(float8.stored(values.float() * factors, part.dtype))
+            else:
+                torch.mul(values, factors, out=part)
         if spec.domain is Domain.PROBABILITY:
             _normalise(child)
 
@@ -241,10 +246,11 @@ class InputSynthesis:
         return self._known[key], _begin(self._known[key], STEP)
 
     def _factors(self, like: torch.Tensor) -> tuple[torch.Tensor, int]:
-        key = ("factors", like.dtype, like.device)
+        dtype = torch.float32 if like.dtype in float8.FLOAT8 else like.dtype
+        key = ("factors", dtype, like.device)
         if key not in self._known:
             noise = torch.rand(COINS, generator=self._generator) + 0.5
-            self._known[key] = noise.to(like.device, like.dtype)
+            self._known[key] = noise.to(like.device, dtype)
         return self._known[key], _begin(self._known[key], STEP)
 
 

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.records.tensor import Domain, TensorSpec
 
 How = Literal["mixed", "aligned", "drawn", "kept"]
@@ -45,6 +46,7 @@ NONE = Structure()
 
 def learnt(draws: torch.Tensor, spec: TensorSpec) -> Structure:
     """The structure of an input whose draws are (draws, *shape); of a single draw little is known."""
+    draws = float8.wide(draws)
     if len(draws) < 2 or not spec.numel:
         return Structure(bounded=bool(spec.floating and spec.numel and _bounded(draws)))
     if all(torch.equal(draws[0], other) for other in draws[1:]):

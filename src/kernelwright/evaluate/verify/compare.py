@@ -13,6 +13,7 @@ from typing import Protocol
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.evaluate.verify import finer, pattern
 from kernelwright.evaluate.verify.finer import ALONG, ANY, LINE, Finer, Lines
 from kernelwright.records.graph import OpGraph, OpNode, Ref
@@ -245,7 +246,7 @@ def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float, fine:
 
 def all_finite(values: torch.Tensor) -> bool:
     """Whether no element is NaN or infinite."""
-    parts = [torch.isfinite(part).all() for part in values.reshape(-1).split(CHUNK)]
+    parts = [torch.isfinite(float8.wide(part)).all() for part in values.reshape(-1).split(CHUNK)]
     return bool(torch.stack(parts).all()) if parts else True
 
 
@@ -313,7 +314,7 @@ def _masks(got: torch.Tensor, value: torch.Tensor, expected: Expected, worst: _W
 def not_finite(got: torch.Tensor) -> Wrong | None:
     """Why a floating result is refused whatever its values should be: never written, NaN, infinite."""
     parts, infinite = got.reshape(-1).split(CHUNK), float("inf")
-    broken = pattern.collected(~torch.isfinite(part) for part in parts)
+    broken = pattern.collected(~torch.isfinite(float8.wide(part)) for part in parts)
     if not broken.count:
         return None
     unwritten = pattern.collected(map(_poisoned, parts))

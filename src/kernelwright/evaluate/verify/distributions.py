@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.records.tensor import Domain, TensorSpec
 
 Transform = Callable[[torch.Tensor, TensorSpec, torch.Generator], None]
@@ -104,7 +105,7 @@ def apply(
     changed = torch.empty_like(x, memory_format=torch.contiguous_format) if into is None else into
     changed.copy_(x)
     if spec.floating and spec.domain in distribution.domains and x.numel():
-        distribution.change(changed, spec, generator)
+        float8.change(changed, lambda values: distribution.change(values, spec, generator))
     return changed
 
 
@@ -128,9 +129,9 @@ def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generat
     finite = given.isfinite()
     changed = given * (torch.rand(x.shape, generator=generator, dtype=torch.float32, device=x.device) + 0.5)
     if spec.domain is Domain.PROBABILITY and x.shape[-1] > 1:
-        return (changed / changed.sum(-1, keepdim=True)).to(x.dtype)
+        return float8.stored(changed / changed.sum(-1, keepdim=True), x.dtype)
     spread = max(float(given[finite].std(correction=0)) if finite.any() else 0.0, 0.2)
     noise = spread * 0.5 * torch.randn(x.shape, generator=generator, dtype=torch.float32, device=x.device)
     if spec.domain is not Domain.REAL:
         noise = noise.abs()
-    return torch.where(finite, changed + noise, given).to(x.dtype)
+    return float8.stored(torch.where(finite, changed + noise, given), x.dtype)

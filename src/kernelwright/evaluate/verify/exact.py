@@ -4,6 +4,8 @@ An integer that comes from floating arithmetic (a quantised value, a comparison 
 where it lies on an edge. Demanding equality there would refuse the eager reference itself; so a few elements, as many as
 rounding moves, may be off by one step, and no element by two.
 
+A float of eight bits is stepped as well: rounding decides which of its 256 values it is.
+
 Positions (argmax, topk, sort) are judged by what they pick: gathered from the fp64 values that they point into, it must
 be what the reference's own positions pick, within tolerance. Values in no promised order are compared sorted.
 """
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
+from kernelwright.evaluate import float8
 from kernelwright.evaluate.verify import pattern
 from kernelwright.evaluate.verify.compare import Expected, Wrong, judge, not_finite, scale_of
 from kernelwright.records.comparator import Ties
@@ -62,7 +65,7 @@ class Identical:
 
 @dataclass(frozen=True)
 class Stepped:
-    """Integers or booleans that rounding decides: `allowed` is the share of elements that may be off by one."""
+    """What rounding decides: integers, booleans, floats of eight bits. `allowed` is the share that may be off by one step."""
 
     value: torch.Tensor
     reference_error: float
@@ -76,7 +79,11 @@ class Stepped:
         mine, wanted = got[0].flatten(), self.value.flatten()
         if not mine.numel():
             return 0.0, None
-        differs = mine != wanted.to(mine.dtype)
+        if mine.dtype in float8.FLOAT8 and (wrong := not_finite(mine)):
+            return float("inf"), wrong
+        told, meant = mine, float8.stored(wanted, mine.dtype)
+        mine, wanted = float8.steps(mine), float8.steps(meant)
+        differs = mine != wanted
         count = int(differs.sum())
         far = differs & ((mine.double() - wanted.double()).abs() > 1)
         share = count / mine.numel()
@@ -87,8 +94,8 @@ class Stepped:
         shape, off = got[0].shape, pattern.collected([differs])
         evidence = (
             f"{count} of {mine.numel()} elements are off{pattern.where(off, shape)}, {int(far.sum())} of them by more than "
-            f"one; at {pattern.at(where, shape)}: expected {wanted[where].item()}, got {mine[where].item()} "
-            f"({FREE} and a share of {self.allowed:.3g} may be off by one, where rounding decides)"
+            f"one step; at {pattern.at(where, shape)}: expected {meant[where].item()}, got {told[where].item()} "
+            f"({FREE} and a share of {self.allowed:.3g} may be off by one step, where rounding decides)"
         )
         return float("inf") if bool(far.any()) else share, Wrong("value", evidence, share)
 
@@ -104,7 +111,9 @@ class Stepped:
 
 def share_off(got: torch.Tensor, reference: torch.Tensor) -> float:
     """Share of elements that differ."""
-    return float((got != reference.to(got.dtype)).double().mean()) if got.numel() else 0.0
+    if not got.numel():
+        return 0.0
+    return float((float8.steps(got) != float8.steps(float8.stored(reference, got.dtype))).double().mean())
 
 
 def rounded(graph: OpGraph, output: str, specs: Sequence[TensorSpec]) -> bool:

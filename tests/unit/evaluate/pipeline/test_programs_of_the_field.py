@@ -131,6 +131,10 @@ ARGUMENTS = {
     ),
     "complex numbers": ("return x * y.conj(), (x * y).abs()", ", x, y", "[torch.randn(8, 16) + 1j, torch.randn(16) * 1j]"),
     "a complex number of no dimension": ("return torch.fft.fft(x) * w", ", x, w", "[torch.randn(8, 16), torch.tensor(2j)]"),
+    "floats of eight bits": (
+        "return (x.float() * scale).to(torch.float8_e4m3fn), x.float() @ x.float().T, x.T", ", x, scale",
+        "[torch.randn(8, 16).to(torch.float8_e5m2), torch.rand(16) + 0.5]",
+    ),
     "a Python number": ("return x * scale", ", x, scale", "[torch.randn(8, 16), 2.5]"),
     "a number before a tensor": ("return x * scale + y", ", scale, x, y", "[2, torch.randn(8, 16), torch.randn(8, 16)]"),
     "a word": ("return x.sum(1) if how == 'sum' else x", ", x, how", "[torch.randn(8, 16), 'sum']"),
@@ -208,7 +212,7 @@ def test_a_limit_that_the_author_means_stays_one(opened):
 
 
 SAME = "\n\nclass ModelNew(Model):\n    pass\n"
-QUICK = ("in place, and a view of it", "keywords")
+QUICK = ("in place, and a view of it", "keywords", "floats of eight bits")
 """Forms that every pass tries; the long matrix tries all."""
 
 

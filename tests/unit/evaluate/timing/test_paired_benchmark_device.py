@@ -7,6 +7,7 @@ import pytest
 from kernelwright.evaluate.sandbox.candidate_process import Ran
 from kernelwright.evaluate.timing.clock import DEVICE, LEAST_BUSY_NS, MOST_BUSY_NS, Arm, PairedBenchmark
 from kernelwright.evaluate.timing.conditions import MOST_REPEATS, Reading, Watch
+from kernelwright.evaluate.timing.statistics import ratio
 
 WARMING = 2
 
@@ -62,6 +63,22 @@ def test_a_block_is_one_round_and_the_first_ones_are_rehearsals_until_two_agree(
     samples = benchmark(OnDevice(), slow_at_first).hold(5, 1e9)
     assert slow_at_first.turns == WARMING + slow + 2 + 5
     assert samples.us["candidate"] == pytest.approx([1000.0] * 5)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize(("ms", "slow"), [(1, 1), (1, 2), (30, 1), (30, 2)])
+def test_first_blocks_of_five_times_the_time_leave_the_interval_narrow(side, ms, slow):
+    """Seen on an idle device: (0.18, 1.01, 1.02), after two seconds of search."""
+    ns = ms * 1_000_000
+
+    def idle_at_first(turn, call):
+        return ns * (5 if WARMING <= turn < WARMING + slow else 1) + 1000 * (turn % 7)
+
+    arms = [OnDevice(lambda turn, call: ns + 1000 * (turn % 5)), OnDevice(lambda turn, call: ns)]
+    arms[side] = OnDevice(idle_at_first)
+    us = benchmark(*arms).hold(10, 1e9).us
+    found = ratio(us["eager"], us["candidate"], 0.99, looks=3)
+    assert found.high - found.low < 0.05 * found.median
 
 
 def test_it_ends_when_it_is_settled():
