@@ -6,6 +6,7 @@ elements at once.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
@@ -66,8 +67,12 @@ def with_signs(drawn: torch.Tensor, factor: float) -> torch.Tensor:
     changed = drawn.clone(memory_format=torch.contiguous_format)
     for piece in changed.view(-1).split(PIECE):
         signs = torch.where(torch.rand(piece.shape, device=piece.device) < 0.5, -factor, factor)
-        float8.change(piece, lambda values, signs=signs: values.mul_(signs.to(values.dtype)))
+        float8.change(piece, partial(_multiply, signs))
     return changed
+
+
+def _multiply(factors: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    return values.mul_(factors.to(values.dtype))
 
 
 def _domain_of_floats(seen: Sequence[Evidence]) -> Domain:
