@@ -1,7 +1,10 @@
-"""The long matrix of tests: which files of it a change calls for, and the record of when it last passed.
+"""The long matrix of tests: which files of it a change calls for, and the record of when each last passed.
 
-    python .ci/matrix.py due [--seconds N]     names the files whose part changed since the last full pass
-    python .ci/matrix.py record LANE.xml ...   writes the record after `make test-all`
+    python .ci/matrix.py due [--seconds N]             names the files whose part changed since they last passed
+    python .ci/matrix.py run [--seconds N] [FILE ...]  runs those, or the ones that are named, and records each that passes
+
+`run` records a file as soon as it has passed, so that the same command goes on where the last one was cut. The tree must be
+committed: a record names the commit.
 
 A test depends on the modules that it imports, on those which they import, and on the processes that they start. With
 `--seconds` only files that fit into the time are written to standard output; the others are named on standard error.
@@ -14,11 +17,12 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import Any
 
 import grimp
 
@@ -27,6 +31,8 @@ TESTS, SOURCE = ROOT / "tests", ROOT / "src"
 RECORD = TESTS / "matrix.json"
 MARKS = ("pytest.mark.matrix", "from lanes import")
 """A file with one of these has tests that only `make test-all` runs."""
+NOTHING_CHOSEN = 5
+"""pytest's exit code where no test has the marks."""
 STARTED = {
     "kernelwright.evaluate.referee": ("kernelwright.evaluate.worker",),
     "kernelwright.evaluate.backends.table": ("kernelwright.evaluate.backends",),
@@ -40,53 +46,87 @@ def main(arguments: list[str]) -> int:
     """Answer a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("due").add_argument("--seconds", type=float, default=float("inf"))
-    verbs.add_parser("record").add_argument("files", nargs="+", type=Path)
+    for verb in ("due", "run"):
+        verbs.add_parser(verb).add_argument("--seconds", type=float, default=float("inf"))
+    verbs.choices["run"].add_argument("files", nargs="*")
     asked = parser.parse_args(arguments)
-    return record(asked.files) if asked.verb == "record" else due(asked.seconds)
+    return run(asked.files, asked.seconds) if asked.verb == "run" else due(asked.seconds)
 
 
 def due(seconds: float) -> int:
     """Write the files that are due and fit into the time, one a line."""
-    known = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {"commit": "", "files": {}}
-    touched = changed(known["commit"])
-    for test in matrix_files():
-        name = str(test.relative_to(ROOT))
-        needed = known["files"].get(name, {}).get("seconds", float("inf"))
-        if touched is not None and not depends(test, touched):
-            continue
+    known = recorded()
+    for name in due_files(known):
+        needed = known.get(name, {}).get("seconds", float("inf"))
         if needed <= seconds:
-            seconds -= needed
+            seconds -= 0 if needed == float("inf") else needed
             sys.stdout.write(f"{name}\n")
         else:
             sys.stderr.write(f"due, and not run for want of time: {name} (make test-all)\n")
     return 0
 
 
-def record(files: Iterable[Path]) -> int:
-    """Write date, commit, machine and counts of a full pass; a pass with failures is not recorded."""
-    cases = [case for file in files for case in ElementTree.parse(file).getroot().iter("testcase")]
-    counts = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "error", "skipped")}
-    if counts["failure"] or counts["error"] or git("status", "--porcelain", "--untracked-files=no"):
-        sys.stderr.write(f"not recorded: {counts}; the tree must be committed and every test pass\n")
+def run(files: list[str], seconds: float) -> int:
+    """Run what is due or named, as long as there is time; 0 where everything has passed and is recorded."""
+    if git("status", "--porcelain", "--untracked-files=no", "--", ".", f":!{RECORD.relative_to(ROOT)}"):
+        sys.stderr.write("not run: a record names a commit, so that the tree must be committed\n")
         return 1
-    found: dict[str, dict[str, float]] = {}
-    for case in cases:
-        name = f"{case.get('classname', '').replace('.', '/')}.py"
-        one = found.setdefault(name, {"tests": 0, "seconds": 0.0})
-        one["tests"] += 1
-        one["seconds"] = round(one["seconds"] + float(case.get("time", 0)), 1)
+    known, end = recorded(), time.monotonic() + seconds
+    wanted = files or list(due_files(known))
+    left = 0
+    for number, name in enumerate(wanted, 1):
+        if time.monotonic() >= end:
+            sys.stdout.write(f"no time is left for {len(wanted) - number + 1}, from {name} on\n")
+            return 1
+        sys.stdout.write(f"{number} of {len(wanted)}: {name}: ")
+        sys.stdout.flush()
+        took = passed(name)
+        sys.stdout.write("failed\n" if took is None else f"passed in {took:.0f} s\n")
+        left += took is None
+        if took is not None:
+            known[name] = {"commit": git("rev-parse", "HEAD"), "date": today(), "seconds": round(took, 1)}
+            write(known)
+    sys.stdout.write(f"{len(wanted) - left} of {len(wanted)} files passed\n")
+    return int(left > 0)
+
+
+def passed(name: str) -> float | None:
+    """Seconds that a file's part of the matrix took; None: it failed. Tests that compare times come last, one by one."""
+    start = time.monotonic()
+    for marks, more in (("matrix and not quiet", ["--numprocesses", "2"]), ("matrix and quiet", [])):
+        command = [sys.executable, "-m", "pytest", name, "-q", "--tb=short", "-m", marks, *more]
+        done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+        if done.returncode not in (0, NOTHING_CHOSEN):
+            sys.stdout.write(done.stdout[-6000:] + done.stderr[-2000:])
+            return None
+    return time.monotonic() - start
+
+
+def recorded() -> dict[str, dict[str, Any]]:
+    """What is known of each file: the commit on which it last passed, when, and what it took."""
+    return json.loads(RECORD.read_text("utf-8"))["files"] if RECORD.exists() else {}
+
+
+def write(known: dict[str, dict[str, Any]]) -> None:
+    """The record anew, with the machine that wrote it."""
+    machine = f"{platform.processor() or platform.machine()}, {platform.system()} {platform.release()}"
     wanted = {str(test.relative_to(ROOT)) for test in matrix_files()}
-    document = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": git("rev-parse", "HEAD"),
-        "machine": f"{platform.processor() or platform.machine()}, {platform.system()} {platform.release()}",
-        "tests": len(cases),
-        "skipped": counts["skipped"],
-        "files": {name: one for name, one in sorted(found.items()) if name in wanted},
-    }
-    RECORD.write_text(json.dumps(document, indent=2) + "\n", "utf-8")
-    return 0
+    files = {name: one for name, one in sorted(known.items()) if name in wanted}
+    RECORD.write_text(json.dumps({"machine": machine, "files": files}, indent=2) + "\n", "utf-8")
+
+
+def today() -> str:
+    """The date and time."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def due_files(known: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Files whose part changed since they last passed, or that never did; the quickest of those that are known first."""
+    names = [str(test.relative_to(ROOT)) for test in matrix_files()]
+    for name in sorted(names, key=lambda name: known.get(name, {}).get("seconds", 0.0)):
+        touched = changed(known.get(name, {}).get("commit", ""))
+        if touched is None or depends(ROOT / name, touched):
+            yield name
 
 
 def matrix_files() -> list[Path]:
@@ -95,6 +135,7 @@ def matrix_files() -> list[Path]:
     return [file for file in files if any(mark in file.read_text("utf-8") for mark in MARKS)]
 
 
+@cache
 def changed(since: str) -> set[Path] | None:
     """Files that differ from a commit; None where that is not known, and so everything may have changed."""
     if not since or subprocess.run(["git", "cat-file", "-e", since], cwd=ROOT, check=False, stderr=-3).returncode:

@@ -1,182 +1,182 @@
-"""What the built-in author gains on the suite: `python benchmarks/author.py --target cuda --size large --out FILE`.
+"""What the built-in author gains: `python benchmarks/author.py --target cuda --folder field/operators --out FILE --quick`.
 
-For each task the author's default schedule and the next best by its cost model are judged in a search's way, with eager and
-`torch.compile` beside them; the best is measured anew, head to head. Goes on where it was cut: a row is written as soon as
-it is known, and `--seconds` ends the pass before. `--only WORD` takes tasks with the word in their name, anew.
+Three steps, each over all tasks, one of every family after another: `default` judges the schedule that the author starts with,
+`tries` the next best by its cost model, the tasks that need it most first, and `final` measures the best anew, head to head.
+`--quick` leaves the last away and measures briefly: five seconds a task and step on an H200 with 16 cores.
+
+Several referees work on one device, each on a task of its own. What needs no clock they do side by side: admission,
+torch.compile's own compiling, whether the kernels are right. Then nothing runs but one comparison after the other, in each of
+which eager, `torch.compile` and the kernel take turns. A row is written as soon as it is known, `--seconds` ends the pass, and
+the same command goes on where it ended; `--only WORD` takes tasks with the word in their name, anew.
 """
 
 import argparse
 import asyncio
 import json
-import math
+import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 
-from provenance import provenance
-from pydantic import JsonValue
-from suite import ROOT, Listed, listed
+from author_rows import Row, Work, better, judged, missed, verified
+from author_table import line, table
+from provenance import copy_gbps, provenance
+from suite import Listed, by_turns, field, listed
 
 from kernelwright.engine.target import resolve_target
-from kernelwright.errors import KernelwrightError, ProposeError
+from kernelwright.errors import KernelwrightError, ProposeError, TaskError
 from kernelwright.evaluate.referee import Referee
-from kernelwright.propose.author.designs import DESIGNS, Design
-from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Evaluation, Measured, is_right
-from kernelwright.records.measure import Ratio
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import Target, Task
 
-Row = dict[str, JsonValue]
-Best = tuple[float, Candidate, Evaluation]
-LANGUAGES = {"cpu": "cpp"}
-"""What is written for a kind of device; Triton for any other."""
-BASELINES = ("eager", "compile")
+STEPS = ("default", "tries", "final")
+QUICK = Policy(search_seconds=0.6, final_baselines=(), cached_baselines=False)
+"""Brief, and strict in all else: ten blocks of a clear case, 24 of another, every check, `torch.compile` beside the kernel."""
+WORKERS = {"cpu": 1, "cuda": 4}
+"""Referees by kind of device: the tasks of so many fit its memory together."""
+LONGEST_S = 100.0
+"""What a task may take in one stage of a step before it is given up."""
+CUT_S, LEAST_S = 45.0, 10.0
+"""How much later than the pass a stage may end, and what it gets in any case."""
 
 
-async def main(arguments: argparse.Namespace) -> None:
-    """Judge what is not known yet, write after each task, and print a table."""
-    target, out = resolve_target(arguments.target), Path(arguments.out)
-    end = time.monotonic() + arguments.seconds
-    referee = Referee(Policy(search_seconds=arguments.search_seconds, final_seconds=arguments.final_seconds))
-    tasks = [task for task in tasks_of(arguments.folder) if arguments.only in task.name]
-    try:
-        head = {**provenance(await referee.environment(target)), "target": target.name, "size": arguments.size}
-        rows = _known(out, head)
-        for task in tasks:
-            if time.monotonic() > end:
-                break
-            if task.name not in rows or arguments.only:
-                rows[task.name] = await _row(referee, task, arguments, target)
-                sys.stdout.write(_line(rows[task.name]))
-                sys.stdout.flush()
-            out.write_text(json.dumps({**head, "rows": list(rows.values())}, indent=1) + "\n")
-    finally:
-        await referee.close()
-    sys.stdout.write(_table(list(rows.values()), len(tasks)))
+class Pass:
+    """One pass over the tasks, until the time is over."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments, self.target = arguments, resolve_target(arguments.target)
+        self.out, self.end = Path(arguments.out), time.monotonic() + arguments.seconds
+        self.tasks = by_turns([t for t in tasks_of(arguments.folder) if arguments.only in t.name])
+        self.policy = QUICK if arguments.quick else Policy(search_seconds=1.0, final_seconds=5.0)
+        self.crew = [Referee(self.policy) for _ in range(arguments.workers or WORKERS.get(self.target.kind, 1))]
+        self.head: Row = {}
+        self.rows: dict[str, Row] = {}
+        self.alone: list[Listed] = []
+        """Tasks for which there is no memory beside others."""
+
+    async def run(self) -> None:
+        """Do what is not known yet, step by step."""
+        try:
+            gbps = await asyncio.to_thread(copy_gbps, self.target.kind)
+            found = provenance(await self.crew[0].environment(self.target))
+            self.head = {**found, "target": self.target.name, "size": self.arguments.size, "copy_gbps": gbps}
+            self.rows = known(self.out, self.head)
+            for task in self.tasks if self.arguments.only and STEPS[0] in self.arguments.steps else ():
+                self.rows.pop(task.name, None)
+            for step in self.arguments.steps:
+                await self._step(step)
+        finally:
+            await asyncio.gather(*(referee.close() for referee in self.crew))
+
+    async def _step(self, step: str) -> None:
+        todo = [task for task in self.tasks if self._wanted(task, step)]
+        if step != "default":
+            todo.sort(key=lambda task: better(self.rows[task.name]))
+        await self._windows(self.crew, todo, step)
+        if self.alone:
+            # The others give their tasks' memory back as they end, and start again when they are asked.
+            await asyncio.gather(*(referee.close() for referee in self.crew[1:]))
+            self.crew[1:] = [Referee(self.policy) for _ in self.crew[1:]]
+            alone, self.alone = self.alone, []
+            await self._windows(self.crew[:1], alone, step)
+
+    def _wanted(self, task: Listed, step: str) -> bool:
+        row = self.rows.get(task.name)
+        if row is None or step == "default":
+            return row is None and step == "default"
+        return step not in list(row["steps"]) and bool(row.get("kernels")) and (step == "tries" or "source" in row)  # type: ignore[arg-type]
+
+    async def _windows(self, crew: Sequence[Referee], todo: Sequence[Listed], step: str) -> None:
+        """A task for each referee at a time: side by side what needs no clock, then one comparison after the other."""
+        for start in range(0, len(todo), len(crew)):
+            if time.monotonic() > self.end:
+                return
+            works = [self._work(r, t, step, len(crew) > 1) for r, t in zip(crew, todo[start:], strict=False)]
+            ready = await asyncio.gather(*(self._went(work, verified(work)) for work in works))
+            for work, go_on in zip(works, ready, strict=True):
+                if go_on and await self._went(work, judged(work)):
+                    self._keep(work)
+
+    def _work(self, referee: Referee, task: Listed, step: str, beside: bool) -> Work:
+        size = "full" if self.arguments.size == "large" and task.name.startswith("field/") else self.arguments.size
+        row: Row = {"task": task.name, "family": task.family, "steps": [], **self.rows.get(task.name, {})}
+        tries, gbps = self.arguments.tries, float(str(self.head["copy_gbps"]))
+        return Work(referee, task.source(size), self.target, step, row, tries, gbps, beside)
+
+    async def _went(self, work: Work, job: Coroutine[None, None, None]) -> bool:
+        """Whether the stage went well; if not, the row says why, or the task's turn comes again with nothing beside it."""
+        start = time.monotonic()
+        limit_s = min(LONGEST_S, max(LEAST_S, self.end + CUT_S - start))
+        try:
+            async with asyncio.timeout(limit_s):
+                await job
+            return True
+        except TimeoutError:
+            if limit_s < LONGEST_S:
+                return False
+            missed(work, "not judged", f"it took longer than {LONGEST_S:.0f} s")
+        except ProposeError as error:
+            missed(work, "not written", str(error))
+        except KernelwrightError as error:
+            if isinstance(error, TaskError) and error.reason == "too_large" and work.beside:
+                self.alone.append(next(task for task in self.tasks if task.name == work.row["task"]))
+                return False
+            missed(work, "not judged", str(error))
+        finally:
+            work.seconds += time.monotonic() - start
+        self._keep(work)
+        return False
+
+    def _keep(self, work: Work) -> None:
+        name = str(work.row["task"])
+        self.rows[name] = work.row
+        sys.stdout.write(line(work.row, work.step))
+        sys.stdout.flush()
+        rows = list(self.rows.values())
+        self.out.parent.mkdir(parents=True, exist_ok=True)
+        self.out.write_text(json.dumps({**self.head, "rows": rows}, indent=1) + "\n")
 
 
 def tasks_of(folder: str) -> list[Listed]:
     """The suite's own tasks and those of the field; or those of one folder."""
-    paths = sorted((ROOT / "field").rglob("*.py"))
-    field = [Listed(str(p.relative_to(ROOT).with_suffix("")), f"field {p.parent.name}", ()) for p in paths]
-    return [task for task in (*listed(), *field) if task.name.startswith(folder)]
+    return [task for task in (*listed(), *field()) if task.name.startswith(folder)]
 
 
-def _known(out: Path, head: Row) -> dict[str, Row]:
+def known(out: Path, head: Row) -> dict[str, Row]:
     """Rows of an earlier pass on the same device, at the same size, with the same versions."""
     document = json.loads(out.read_text()) if out.exists() else {"rows": []}
     same = all(document.get(name) == head[name] for name in ("device", "versions", "target", "size"))
     return {row["task"]: row for row in document["rows"]} if same else {}
 
 
-async def _row(referee: Referee, listed_task: Listed, arguments: argparse.Namespace, target: Target) -> Row:
-    start = time.monotonic()
-    row: Row = {"task": listed_task.name, "family": listed_task.family, "outcome": "not written"}
-    try:
-        named = "full" if arguments.size == "large" and listed_task.name.startswith("field/") else arguments.size
-        task = await referee.admit(listed_task.source(named), target)
-        design = DESIGNS[LANGUAGES.get(target.kind, "triton")](task)
-        row |= shape_of(design)
-        row |= await _best(referee, task, design, arguments.tries)
-    except ProposeError as error:
-        row["why"] = str(error)
-    except KernelwrightError as error:
-        row |= {"outcome": "not judged", "why": str(error)}
-    return {**row, "seconds": round(time.monotonic() - start, 1)}
-
-
-def shape_of(design: Design) -> Row:
-    """Which families made the kernels, and what PyTorch still does."""
-    if design.program is None:
-        return {"kernels": ["rows"], "kept": []}
-    kernels: list[JsonValue] = [kernel.family for kernel in design.program.kernels]
-    kept: list[JsonValue] = [step.node.op for step in design.program.kept]
-    return {"kernels": kernels, "kept": kept}
-
-
-async def _best(referee: Referee, task: Task, design: Design, tries: int) -> Row:
-    """The best of several schedules, measured anew."""
-    outcomes: list[JsonValue] = []
-    best: Best | None = None
-    for schedule in design.tries(tries):
-        candidate = next(design.write(schedule).points())
-        found = await referee.evaluate(task, candidate)
-        low = _ratio(found, "eager").low if isinstance(found, Measured) else 0.0
-        outcomes.append({"schedule": schedule.model_dump(), "outcome": found.outcome, "speedup_eager": round(low, 4)})
-        if is_right(found) and (best is None or low > best[0]):
-            best = (low, candidate, found)
-        elif best is None and len(outcomes) == 1:
-            outcomes[0] = {**outcomes[0], "why": found.model_dump_json()[:1500]}  # type: ignore[dict-item]
-    if best is None:
-        return {"outcome": "wrong", "tries": outcomes}
-    final = await referee.evaluate(task, best[1], "final") if isinstance(best[2], Measured) else best[2]
-    return {"outcome": final.outcome, **_told(final), "source": best[1].source, "tries": outcomes}
-
-
-def _ratio(found: Measured, baseline: str) -> Ratio:
-    versus = found.timing.against(baseline)  # type: ignore[arg-type]
-    return versus.speedup if versus else Ratio(median=0.0, low=0.0, high=0.0, confidence=0.0)
-
-
-def _told(found: Evaluation) -> Row:
-    if not isinstance(found, Measured):
-        return {}
-    told: Row = {"latency_us": found.timing.latency_us, "missing": list(found.timing.missing)}
-    for versus in found.timing.versus:
-        r = versus.speedup
-        told[versus.baseline] = [round(r.median, 4), round(r.low, 4), round(r.high, 4), versus.verdict]
-    return told
-
-
-def _line(row: Row) -> str:
-    ratios = [f"{name} {row[name][0]}x" for name in BASELINES if isinstance(row.get(name), list)]  # type: ignore[index]
-    return (
-        f"{row['task']!s:36} {row['outcome']!s:12} {' '.join(ratios):36} {row.get('kernels', '')} {row['seconds']} s\n"
-    )
-
-
-def _table(rows: Sequence[Row], wanted: int) -> str:
-    """Counts, and geometric means by family, over torch.compile and over the better of both."""
-    right = [row for row in rows if row["outcome"] in ("measured", "verified")]
-    lines = [f"{len(right)} right of {len(rows)} tried, {wanted} listed"]
-    timed = [row for row in rows if all(isinstance(row.get(name), list) for name in BASELINES)]
-    for family in sorted({str(row["family"]) for row in timed}):
-        lines.append(_means(family, [row for row in timed if row["family"] == family]))
-    if timed:
-        lines.append(_means("all", timed))
-    return "\n".join(lines) + "\n"
-
-
-def _means(name: str, rows: Sequence[Row]) -> str:
-    compiled = [float(row["compile"][0]) for row in rows]  # type: ignore[index, arg-type]
-    better = [min(float(row[b][0]) for b in BASELINES) for row in rows]  # type: ignore[index, arg-type]
-    faster = sum(min(float(row[b][1]) for b in BASELINES) > 1.0 for row in rows)  # type: ignore[index, arg-type]
-    return (
-        f"{name:16} {len(rows):3} timed, {_mean(compiled):5.2f}x torch.compile, {_mean(better):5.2f}x the better,"
-        f" {faster} faster beyond noise, worst {min(better):.2f}x"
-    )
-
-
-def _mean(ratios: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
-
-
 def parsed() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", default="cpu")
-    parser.add_argument("--size", default="large")
+    parser.add_argument("--size", default="large", help="large takes the field's tasks at their full size")
     parser.add_argument("--out", required=True)
     parser.add_argument("--folder", default="", help="a folder of tasks/; all of them without it")
     parser.add_argument("--only", default="")
-    parser.add_argument("--tries", type=int, default=6)
-    parser.add_argument("--search-seconds", type=float, default=1.0)
-    parser.add_argument("--final-seconds", type=float, default=5.0)
+    parser.add_argument("--quick", action="store_true", help="brief comparisons, no final")
+    parser.add_argument(
+        "--steps", nargs="+", choices=STEPS, default=None, help="without it: all, or with --quick the first two"
+    )
+    parser.add_argument("--tries", type=int, default=3, help="schedules besides the default")
+    parser.add_argument("--workers", type=int, default=0, help="referees; four on a GPU")
     parser.add_argument("--seconds", type=float, default=540.0)
-    return parser.parse_args()
+    found = parser.parse_args()
+    found.steps = found.steps or (STEPS[:2] if found.quick else STEPS)
+    return found
+
+
+def main() -> None:
+    """One pass, and the table."""
+    # Each referee keeps one task's memory: the next one in its place is another task.
+    os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", "1")
+    one = Pass(parsed())
+    asyncio.run(one.run())
+    sys.stdout.write(table(list(one.rows.values()), len(one.tasks)))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(parsed()))
+    main()

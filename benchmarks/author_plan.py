@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from author import shape_of, tasks_of
+from author import tasks_of
+from author_rows import shape_of
 from pydantic import JsonValue
 from suite import ROOT
 from torch._subclasses.fake_tensor import FakeTensorMode

@@ -2,8 +2,9 @@
 
 A case is one drop-in in one circumstance (train and eval, grad and no_grad, dtypes, batch sizes, devices, fake tensors,
 copies, threads, hooks, changed attributes, transforms, `torch.compile`, export): right where its answer or its exception
-is the reference's. Resumable: what FILE has of the same drop-in's text is not run again, and a row is written as soon as it
-is known. `--seconds` ends the pass before that long is over. Exit code 0: all were run and every case is right.
+is the reference's. Resumable: what FILE has of the same drop-in's text is not run again, nor is a case that FILE.cases has,
+which is written as soon as it is known. `--seconds` ends the pass after that long. Exit code 0: all were run and every case
+is right.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from typing import NamedTuple
 import torch
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "unit" / "export"))
-from drop_in_cases import IN_CPP, IN_TRITON, NO_COMPILER, by_hand, exported, judged, small, wrong
+from drop_in_cases import IN_CPP, IN_TRITON, NO_COMPILER, by_hand, circumstances, exported, small, wrong
 from drop_in_kernels import KERNELS
 
 
@@ -51,24 +52,56 @@ HERE = (
 ON_A_GPU = (Group("Triton on the GPU", tuple(IN_TRITON), "cuda", ("--device", "cuda")),)
 
 
+class Cases:
+    """Cases of drop-ins that are not complete, a line of JSON for each, in a file beside the rows."""
+
+    def __init__(self, out: Path) -> None:
+        self._file = out.with_name(f"{out.name}.cases")
+
+    def of(self, key: str) -> dict[str, dict[str, object]]:
+        """What is known of one drop-in; a last line that was cut off is not."""
+        text = self._file.read_text() if self._file.exists() else ""
+        lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        return {name: told for one, name, told in lines if one == key}
+
+    def add(self, key: str, name: str, told: dict[str, object]) -> None:
+        """Write one down."""
+        with self._file.open("a") as file:
+            file.write(json.dumps([key, name, told]) + "\n")
+
+    def clear(self) -> None:
+        """All drop-ins are complete."""
+        self._file.unlink(missing_ok=True)
+
+
 def main(arguments: argparse.Namespace) -> int:
     """Run what is not known yet, write, and print a table."""
     out, end = Path(arguments.out), time.monotonic() + arguments.seconds
     groups = ON_A_GPU if arguments.device == "cuda" else HERE
-    rows = {row["key"]: row for row in json.loads(out.read_text())["rows"]} if out.exists() else {}
+    asked = [(group, name) for group in groups for name in group.tasks if arguments.only in f"{group.name}: {name}"]
+    known = json.loads(out.read_text())["rows"] if out.exists() else []
     wanted: list[dict[str, object]] = []
-    for group, name in ((one, name) for one in groups for name in one.tasks):
-        row = _row(group, name, rows, end)
-        if row is not None:
-            wanted.append(row)
-            out.write_text(json.dumps({**_origin(arguments.device), "rows": wanted}, indent=1) + "\n")
+    cases = Cases(out)
+    for group, name in asked:
+        row = _row(group, name, {row["key"]: row for row in known}, cases, end)
+        if row is None:
+            break
+        wanted.append(row)
+        done = {(row["group"], row["task"]) for row in wanted}
+        others = [row for row in known if (row["group"], row["task"]) not in done]
+        out.write_text(json.dumps({**_origin(arguments.device), "rows": wanted + others}, indent=1) + "\n")
     sys.stdout.write("".join(_table(groups, wanted)))
-    complete = len(wanted) == sum(len(group.tasks) for group in groups)
-    return int(not complete or any(row["wrong"] for row in wanted))
+    if len(wanted) < len(asked):
+        return 1
+    if not arguments.only:
+        cases.clear()
+    return int(any(row["wrong"] for row in wanted))
 
 
-def _row(group: Group, name: str, rows: dict[str, dict[str, object]], end: float) -> dict[str, object] | None:
-    """The counts of one drop-in; None where there is no time left for it."""
+def _row(
+    group: Group, name: str, rows: dict[str, dict[str, object]], cases: Cases, end: float
+) -> dict[str, object] | None:
+    """The counts of one drop-in; None where time ended before it was complete."""
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
         if group.kind == "by hand":
@@ -79,14 +112,28 @@ def _row(group: Group, name: str, rows: dict[str, dict[str, object]], end: float
         key = hashlib.sha256(repr((group, name, text)).encode()).hexdigest()[:16]
         if key in rows:
             return rows[key]
-        if time.monotonic() > end:
-            return None
-        report = judged(folder, *group.flags, **dict(group.environment))
-    by_kernel = sum(told["kernel"] > 0 for told in report.values())
+        report = _report(folder, group, key, cases, end)
+    if report is None:
+        return None
+    by_kernel = sum(int(str(told["kernel"])) > 0 for told in report.values())
     found = wrong(report)
     sys.stderr.write(f"{group.name}: {name}: {len(report) - len(found)} of {len(report)} right\n")
     counts = {"cases": len(report), "right": len(report) - len(found), "by_kernel": by_kernel}
     return {"key": key, "group": group.name, "task": name, **counts, "wrong": found}
+
+
+def _report(folder: Path, group: Group, key: str, cases: Cases, end: float) -> dict[str, dict[str, object]] | None:
+    report = cases.of(key)
+    seconds = min(max(end - time.monotonic(), 0.001), 1e6)
+    try:
+        for name, told in circumstances(
+            folder, *group.flags, known=report.keys(), seconds=seconds, **dict(group.environment)
+        ):
+            report[name] = told
+            cases.add(key, name, told)
+    except TimeoutError:
+        return None
+    return report
 
 
 def _table(groups: tuple[Group, ...], rows: list[dict[str, object]]) -> Iterator[str]:
@@ -119,4 +166,7 @@ if __name__ == "__main__":
     parser.add_argument("--out", required=True)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument(
+        "--only", default="", help="drop-ins whose 'GROUP: TASK' has this, such as 'no compiler: examples/'"
+    )
     sys.exit(main(parser.parse_args()))

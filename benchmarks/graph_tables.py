@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from graph_trajectories import Family, Row, families
+from graph_trajectories import Family, Folder, Row, families
 
 from kernelwright.engine.graph_build import family_of
 from kernelwright.knowledge.graph.merge import merged
@@ -27,6 +27,7 @@ from kernelwright.records.technique_graph import (
     code_id,
 )
 
+FOLDERS: tuple[Folder, ...] = ("steps", "wide")
 SERIAL = "serial code\n"
 GAIN, PAIR, WRONG = 0.7, 0.35, 0.03
 """Standard deviations of a technique's and of a pair's effect, in powers of two; how often a pair is wrong together."""
@@ -50,12 +51,12 @@ class Table(NamedTuple):
 def measured(rows: Sequence[Row], workload: str = "") -> Iterator[Table]:
     """Every source with switches whose states were all judged at these sizes."""
     judged = {(row.code, tuple(sorted(row.sizes.items()))): row.judged for row in rows}
-    for family in families(workload=workload):
+    for family in (family for folder in FOLDERS for family in families(workload=workload, folder=folder)):
         sizes = tuple(sorted(family.task.sizes.items()))
         found = {code: judged.get((code, sizes)) for code in _codes(family).values()}
         whole = {code: verdict for code, verdict in found.items() if verdict is not None}
         if len(whole) == len(found) and any(verdict.speedup for verdict in whole.values()):
-            yield Table(family.file.name, _scope(family, rows[0].device), whole)
+            yield Table(family.name, _scope(family, rows[0].device), whole)
 
 
 def drawn() -> Iterator[tuple[Table, Table]]:

@@ -140,12 +140,12 @@ CHEATS = {
         twin="affine slowly in tier two",
     ),
     "a start that is recorded anew": Cheat(
-        host(forward(ON_THE_SPOT + RESTARTED, "import sys\n\n\n", SLOW)), "suspect", ("clock_disagrees",), "clock outside",
+        host(forward(ON_THE_SPOT + RESTARTED, "import sys\n\n\n", SLOW)), "suspect", ("clock_disagrees",), "clock",
         defence="outside_clock", also=("floor",), twin="affine slowly in tier two", tier=2,
     ),
     "a start that is remembered": Cheat(
         host(forward(ON_THE_SPOT + "LAST[-1].record()\nreturn out", REMEMBERED, SLOW)), "suspect", ("clock_disagrees",),
-        "clock outside", defence="outside_clock", also=("floor",), twin="affine slowly in tier two", tier=2,
+        "clock", defence="outside_clock", also=("floor",), twin="affine slowly in tier two", tier=2,
     ),
     "events that tell an eighth, captured": Cheat(
         Kernel("affine", SHORT_EVENTS), "measured", twin="affine slowly",

@@ -5,7 +5,7 @@ from torch import nn
 
 SIZES = {
     "full": {"rows": 16384, "inner": 4096, "outer": 4096},
-    "small": {"rows": 12, "inner": 16, "outer": 8},
+    "small": {"rows": 12, "inner": 16, "outer": 32},
 }
 SIZE = SIZES["full"]
 

@@ -9,6 +9,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 from drop_in_kernels import KERNELS
@@ -40,7 +42,7 @@ IN_CPP = [f"examples/{n}.py" for n in EXAMPLES] + [f"tasks/own/{n}.py" for n in 
 IN_CPP += [f"tasks/fsr/{n}.py" for n in FSR] + [f"tasks/modules/{n}.py" for n in MODULES]
 IN_TRITON = [*IN_CPP, *(f"tasks/modules/{n}.py" for n in PRODUCTS)]
 LANGUAGE = {"cpu": "cpp", "cuda": "triton"}
-NO_COMPILER = {"CXX": "no-such-compiler"}
+NO_COMPILER = {"CXX": "", "PATH": ""}
 
 
 def small(name):
@@ -72,14 +74,54 @@ def _by_author(task, kind):
 
 def judged(folder, *flags, **environment):
     """What became of each circumstance."""
+    return dict(circumstances(folder, *flags, **environment))
+
+
+def circumstances(folder, *flags, known=(), seconds=None, **environment):
+    """Each circumstance that is not known, with what became of it, as soon as that is known.
+
+    Where the process dies, the circumstance that it died of is wrong and the others go on. TimeoutError after `seconds`.
+    """
+    known, end = set(known), time.monotonic() + (seconds or float("inf"))
+    while True:
+        begun = None
+        with _process(folder, *flags, "--known", json.dumps(sorted(known)), **environment) as child:
+            for told in _lines(child, end):
+                begun = told.pop("circumstance")
+                if told:
+                    known.add(begun)
+                    yield begun, told
+            code = child.wait()
+        if code == 0:
+            return
+        if begun is None or begun in known:
+            raise AssertionError((folder / "errors.txt").read_text()[-3000:])
+        known.add(begun)
+        yield begun, {"right": False, "kernel": 0, "ours": f"the process ended with {code}", "wanted": "an answer"}
+
+
+def _process(folder, *flags, **environment):
     script = Path(__file__).with_name("drop_in_matrix.py")
-    done = subprocess.run(
-        [sys.executable, str(script), str(folder / "task.py"), str(folder / "exported.py"), *flags], cwd=folder,
-        env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), **environment}, capture_output=True, text=True,
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise AssertionError(done.stderr[-3000:])
-    return json.loads(done.stdout.splitlines()[-1])
+    with (folder / "errors.txt").open("w") as errors:
+        return subprocess.Popen(
+            [sys.executable, str(script), str(folder / "task.py"), str(folder / "exported.py"), *flags], cwd=folder,
+            env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), **environment}, stdout=subprocess.PIPE,
+            stderr=errors, text=True,
+        )  # fmt: skip
+
+
+def _lines(child, end):
+    """What the process says of circumstances; it is killed where that takes beyond `end`."""
+    late = threading.Event()
+    seconds = min(end - time.monotonic(), threading.TIMEOUT_MAX)
+    timer = threading.Timer(max(seconds, 0), lambda: (late.set(), child.kill()))
+    timer.start()
+    try:
+        yield from (json.loads(line) for line in child.stdout if line.startswith('{"circumstance"'))
+    finally:
+        timer.cancel()
+    if late.is_set():
+        raise TimeoutError
 
 
 def wrong(report):

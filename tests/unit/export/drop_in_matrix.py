@@ -1,9 +1,9 @@
 """A drop-in against its reference in every circumstance; run in a process of its own: `drop_in_matrix.py TASK EXPORTED`.
 
-Prints JSON: for each circumstance whether both gave the same, be it results or an exception of the same class, and how
-often the kernel ran. `--part eager` leaves out what needs a compiler of PyTorch's, `--part compilers` has that alone,
-`--device cuda` puts all on the GPU, and `--no-kernel` is for a machine where the kernel cannot run: the reference must
-answer every time.
+Prints a line of JSON as each circumstance begins and as it ends: whether both gave the same, be it results or an exception
+of the same class, and how often the kernel ran. Those in `--known` (JSON) are passed over. `--part eager` leaves out what
+needs a compiler of PyTorch's, `--part compilers` has that alone, `--device cuda` puts all on the GPU, and `--no-kernel` is
+for a machine where the kernel cannot run: the reference must answer every time.
 """
 
 import argparse
@@ -64,8 +64,8 @@ def alike(a, b):
 
 
 class Matrix:
-    def __init__(self, task, exported, device, runs):
-        self.task, self.e, self.device, self.runs, self.report = task, exported, device, runs, {}
+    def __init__(self, task, exported, device, runs, known=()):
+        self.task, self.e, self.device, self.runs, self.known = task, exported, device, runs, set(known)
         torch.manual_seed(0)
         self.inputs = [t.to(device) if tensor(t) else t for t in task.get_inputs()]
 
@@ -77,7 +77,20 @@ class Matrix:
         torch.manual_seed(1)
         return old, self.e.ModelNew(*given).to(self.device)
 
-    def same(self, name, call=lambda m, *x: m(*x), change=lambda m: m, inputs=None, kernel=None, grad=False):
+    def same(
+        self,
+        name,
+        call=lambda m, *x: m(*x),
+        change=lambda m: m,
+        inputs=None,
+        kernel=None,
+        grad=False,
+        also=lambda: True,
+    ):
+        """One circumstance; `also` is asked afterwards."""
+        if name in self.known:
+            return
+        say(circumstance=name)
         old, new = self.pair()
         inputs = self.inputs if inputs is None else inputs
         with torch.set_grad_enabled(grad):
@@ -89,7 +102,8 @@ class Matrix:
         used = self.e.ModelNew.stats()["kernel"] - before
         shown = [o if isinstance(o, str) else [str(t.flatten()[:3]) for t in o] for o in (ours, wanted)]
         right = equal(ours, wanted) and (not used if not self.runs else kernel is None or (used > 0) == kernel)
-        self.report[name] = {"right": right, "kernel": used} | ({} if right else {"ours": shown[0], "wanted": shown[1]})
+        right = right and also()
+        say(circumstance=name, right=right, kernel=used, **({} if right else {"ours": shown[0], "wanted": shown[1]}))
 
     def all(self, part):
         if part != "compilers":
@@ -99,7 +113,6 @@ class Matrix:
             self.transforms()
         if part != "eager":
             self.compilers()
-        return self.report
 
     def plain(self):
         self.same("no_grad", kernel=True)
@@ -139,22 +152,20 @@ class Matrix:
         self.same("saved", change=saved, kernel=True)
         self.same("threads", threaded, kernel=True)
         calls = []
-        self.same("own_hook", change=lambda m: hooked(m, calls), kernel=True)
-        self.report["own_hook"]["right"] &= len(calls) == 2
+        self.same("own_hook", change=lambda m: hooked(m, calls), kernel=True, also=lambda: len(calls) == 2)
         for name, register in GLOBAL_HOOKS.items():
             heard = []
             hook = register(lambda module, *rest, heard=heard: heard.append(type(module).__name__))
-            self.same(name, kernel=False)
+            self.same(name, kernel=False, also=lambda heard=heard: len(heard) % 2 == 0)
             hook.remove()
-            self.report[name]["right"] &= len(heard) % 2 == 0
         old, _ = self.pair()
         for path, _ in list(old.named_modules())[1:]:
             for kind in ("forward", "forward_pre"):
                 heard = []
                 self.same(
-                    f"hook_{kind}_{path}", change=lambda m, p=path, k=kind, h=heard: listened(m, p, k, h), kernel=False
-                )
-                self.report[f"hook_{kind}_{path}"]["right"] &= len(heard) == 2
+                    f"hook_{kind}_{path}", change=lambda m, p=path, k=kind, h=heard: listened(m, p, k, h), kernel=False,
+                    also=lambda h=heard: len(h) == 2,
+                )  # fmt: skip
         for path, name, value in numbers(old):
             self.same(f"set_{path}.{name}", change=lambda m, p=path, n=name, v=value: changed(m, p, n, v), kernel=False)
         if untied(old):
@@ -175,6 +186,11 @@ class Matrix:
         self.same("export", exported_call)
         self.same("export_strict", lambda m, *x: exported_call(m, *x, strict=True))
         self.same("export_grad", exported_call, grad=True)
+
+
+def say(**told):
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
 
 
 def tensor(value):
@@ -340,7 +356,7 @@ if __name__ == "__main__":
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--part", choices=("eager", "compilers"))
     parser.add_argument("--no-kernel", action="store_true")
+    parser.add_argument("--known", type=json.loads, default=[])
     asked = parser.parse_args()
     modules = loaded("task_of_drop_in", asked.task), loaded("exported", asked.exported)
-    matrix = Matrix(*modules, asked.device, runs=not asked.no_kernel)
-    sys.stdout.write(json.dumps(matrix.all(asked.part)) + "\n")
+    Matrix(*modules, asked.device, runs=not asked.no_kernel, known=asked.known).all(asked.part)

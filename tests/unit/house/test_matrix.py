@@ -10,8 +10,6 @@ ROOT = Path(__file__).parents[3]
 STRATEGIES = ROOT / "tests" / "system" / "test_strategies_over_http.py"
 CARDS = ROOT / "tests" / "system" / "test_technique_cards.py"
 KILLS = ROOT / "tests" / "system" / "test_kill.py"
-XML = "<testsuites><testsuite>{}</testsuite></testsuites>"
-CASE = '<testcase classname="tests.system.test_kill" name="test_a" time="1.5">{}</testcase>'
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +43,7 @@ def test_a_change_calls_for_the_tests_that_import_it_or_start_it(matrix, test, f
 
 
 def test_only_what_fits_into_the_time_is_run_and_the_rest_is_named(matrix, tmp_path, monkeypatch, capsys):
-    known = {"commit": "", "files": {"tests/system/test_kill.py": {"seconds": 40.0}}}
+    known = {"files": {"tests/system/test_kill.py": {"commit": "", "seconds": 40.0}}}
     monkeypatch.setattr(matrix, "RECORD", tmp_path / "matrix.json")
     (tmp_path / "matrix.json").write_text(json.dumps(known))
     assert matrix.main(["due", "--seconds", "50"]) == 0
@@ -54,19 +52,33 @@ def test_only_what_fits_into_the_time_is_run_and_the_rest_is_named(matrix, tmp_p
     assert f"want of time: {CARDS.relative_to(ROOT)}" in told.err
 
 
-@pytest.mark.parametrize(
-    ("told", "clean", "recorded"), [("", "", True), ("<failure/>", "", False), ("", " M a", False)]
-)
-def test_a_full_pass_is_recorded_with_its_commit_and_counts(matrix, tmp_path, monkeypatch, told, clean, recorded):
+@pytest.fixture
+def committed(matrix, tmp_path, monkeypatch):
     monkeypatch.setattr(matrix, "RECORD", tmp_path / "matrix.json")
-    monkeypatch.setattr(matrix, "git", lambda verb, *_: {"status": clean, "rev-parse": "abc"}[verb])
-    (tmp_path / "lane.xml").write_text(XML.format(CASE.format(told) * 2))
-    assert matrix.main(["record", str(tmp_path / "lane.xml")]) == (0 if recorded else 1)
-    assert (tmp_path / "matrix.json").exists() == recorded
-    if recorded:
-        found = json.loads((tmp_path / "matrix.json").read_text())
-        assert (found["commit"], found["tests"], found["skipped"]) == ("abc", 2, 0)
-        assert found["files"] == {"tests/system/test_kill.py": {"tests": 2, "seconds": 3.0}}
+    monkeypatch.setattr(matrix, "ROOT", tmp_path)
+    monkeypatch.setattr(matrix, "matrix_files", lambda: [tmp_path / "tests/system/test_kill.py"])
+    monkeypatch.setattr(matrix, "git", lambda verb, *_: {"status": "", "rev-parse": "abc", "diff": ""}[verb])
+    return tmp_path / "matrix.json"
+
+
+def test_a_file_that_passed_is_recorded_at_once_and_one_that_failed_is_due_again(matrix, committed, monkeypatch):
+    monkeypatch.setattr(matrix, "passed", {"tests/system/test_kill.py": 3.0}.get)
+    assert matrix.main(["run", "tests/system/test_technique_cards.py", "tests/system/test_kill.py"]) == 1
+    ((name, one),) = json.loads(committed.read_text())["files"].items()
+    assert (name, one["commit"], one["seconds"]) == ("tests/system/test_kill.py", "abc", 3.0)
+    assert matrix.main(["run", "tests/system/test_kill.py"]) == 0
+
+
+def test_without_time_nothing_is_run_and_all_is_named(matrix, committed, capsys):
+    assert matrix.main(["run", "--seconds", "0", "tests/system/test_kill.py"]) == 1
+    assert "no time is left for 1" in capsys.readouterr().out
+    assert not committed.exists()
+
+
+def test_a_tree_with_changes_is_not_recorded(matrix, committed, monkeypatch, capsys):
+    monkeypatch.setattr(matrix, "git", lambda *_: " M a")
+    assert matrix.main(["run"]) == 1
+    assert "must be committed" in capsys.readouterr().err
 
 
 def test_what_is_started_exists(matrix):

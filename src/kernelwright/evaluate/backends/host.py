@@ -1,10 +1,13 @@
 """What all backends on one device hold in common: the warm parent of its processes, the lock on it, its versions."""
 
+import fcntl
 import hashlib
 import os
 import platform
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -24,14 +27,20 @@ LOOK_S = 0.1
 PACKAGES = ("triton", "numpy")
 ABSENT = "absent"
 """What stands for a version that nobody tells; it is never an error."""
+SHARED = "KERNELWRIGHT_DEVICE_LOCK"
+"""Names a file by which workers on one machine take turns on its devices; without it, each takes itself to be alone."""
 _BLOCK = bytes(1 << 20)
 
 
 class DeviceLock:
-    """A lock as a context manager: who holds it is alone with the device, and a thread may take it again while it has it."""
+    """A lock as a context manager: who holds it is alone with the device, and a thread may take it again while it has it.
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
+    With a file, workers that name the same one take turns too. A process that dies has let go of it.
+    """
+
+    def __init__(self, file: str = "") -> None:
+        self._lock, self._depth = threading.RLock(), 0
+        self._file = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600) if file else None
 
     def __enter__(self) -> None:
         """Wait for the turn.
@@ -41,16 +50,38 @@ class DeviceLock:
         """
         while not self._lock.acquire(timeout=LOOK_S):
             job.must_go_on()
+        self._depth += 1
         try:
+            if self._depth == 1:
+                self._flock(fcntl.LOCK_EX)
             job.must_go_on()
-        except job.JobCancelledError:
-            self._lock.release()
+        except BaseException:
+            self._leave()
             raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._leave()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Within a turn: other workers may have the device meanwhile, and this one's other threads wait all the same."""
+        self._flock(fcntl.LOCK_UN)
+        try:
+            yield
+        finally:
+            self._flock(fcntl.LOCK_EX)
+
+    def _leave(self) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._flock(fcntl.LOCK_UN)
         self._lock.release()
+
+    def _flock(self, how: int) -> None:
+        if self._file is not None:
+            fcntl.flock(self._file, how)
 
 
 @dataclass
@@ -59,10 +90,14 @@ class Host:
 
     warm: Warm
     device: Device
-    device_lock: DeviceLock = field(default_factory=DeviceLock)
+    device_lock: DeviceLock = field(init=False)
     """Held by whoever uses the device: nothing else may run beside a clock."""
     in_use: object = None
     """The session that a candidate is before: the one that gives way to nobody."""
+
+    def __post_init__(self) -> None:
+        shared = os.environ.get(SHARED, "")
+        self.device_lock = DeviceLock(f"{shared}.{self.device.kind}" if shared else "")
 
     def close(self) -> None:
         """End the warm parent and with it every child."""

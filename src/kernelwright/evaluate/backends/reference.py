@@ -1,5 +1,6 @@
 """The confinement of a task's reference, the same on every backend, and where its compiled baselines are kept."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -14,9 +15,9 @@ def reference_jail(memory_bytes: int) -> Jail:
     cache = cache_directory()
     if os.getuid() == 0:
         # A run on a host that denied another user may have left files of root's there.
-        for path in (cache, *cache.rglob("*")):
-            if path.lstat().st_uid == 0:
-                os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+        for directory, _, files in os.walk(cache):
+            for path in (Path(directory), *(Path(directory, name) for name in files)):
+                _hand_over(path)
     environment = {
         "TORCHINDUCTOR_CACHE_DIR": str(cache),
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
@@ -33,6 +34,13 @@ def reference_jail(memory_bytes: int) -> Jail:
         tmpfs_bytes=1 << 30,
         environment=environment,
     )
+
+
+def _hand_over(path: Path) -> None:
+    """Give what is root's to nobody. Another referee's compiler may have renamed it meanwhile."""
+    with contextlib.suppress(FileNotFoundError):
+        if path.lstat().st_uid == 0:
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
 
 
 def cache_directory() -> Path:

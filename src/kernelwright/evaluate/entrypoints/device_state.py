@@ -4,9 +4,8 @@ Device code keeps state in its global variables (`__device__ int calls`) and in 
 right while it is checked and lazy while it is timed, or keep what it worked out before. Where the launcher is ours, the
 variables are as they were when the module was loaded before every call, and workspaces are poisoned.
 
-Variables lie in the sections `.nv.global` and `.nv.global.init` of a binary (ELF, System V ABI 4.1). The driver tells where a
-variable lies by its name, so that one whose name it knows gives away the whole section, with those of internal linkage. A
-kernel of ours copies them: the driver's own copies end at the end of one variable, and refuse a section of several.
+Variables lie in the sections `.nv.global` and `.nv.global.init` of a binary (ELF, System V ABI 4.1). The driver gives each one
+a place of its own, 256 bytes apart, and tells where it is by its name, those of internal linkage included.
 """
 
 import struct
@@ -29,30 +28,28 @@ Window = Callable[[int, int], torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Section:
-    """Variables that lie together."""
+class Variable:
+    """One that lies in a binary's sections of variables."""
 
+    name: str
     nbytes: int
-    names: tuple[tuple[str, int], ...]
-    """Of variables, with where each begins."""
 
 
-def sections(image: bytes) -> list[Section]:
-    """The sections of variables in a binary; none where it is no 64-bit ELF file, such as PTX."""
+def variables(image: bytes) -> list[Variable]:
+    """The variables of a binary; none where it is no 64-bit ELF file, such as PTX."""
     if image[:5] != b"\x7fELF\x02" or len(image) < 64:
         return []
     start, size, count, naming = *struct.unpack_from("<Q", image, 40), *struct.unpack_from("<HHH", image, 58)
     headers = [struct.unpack_from("<IIQQQQIIQQ", image, start + i * size) for i in range(count)]
     texts = [image[h[4] : h[4] + h[5]] for h in headers]
-    wanted = {i: h[5] for i, h in enumerate(headers) if _text(texts[naming], h[0]) in SECTIONS and h[5]}
-    found: dict[int, list[tuple[str, int]]] = {i: [] for i in wanted}
-    for header, table in zip(headers, texts, strict=True):
-        if header[1] != SYMBOLS:
-            continue
-        for name, kind, _, section, value, _ in struct.iter_unpack("<IBBHQQ", table):
-            if section in wanted and kind & 15 == OBJECT:
-                found[section].append((_text(texts[header[6]], name).decode(errors="replace"), value))
-    return [Section(nbytes, tuple(found[i])) for i, nbytes in wanted.items()]
+    wanted = {i for i, h in enumerate(headers) if _text(texts[naming], h[0]) in SECTIONS}
+    return [
+        Variable(_text(texts[header[6]], name).decode(errors="replace"), nbytes)
+        for header, table in zip(headers, texts, strict=True)
+        if header[1] == SYMBOLS
+        for name, kind, _, section, _, nbytes in struct.iter_unpack("<IBBHQQ", table)
+        if section in wanted and kind & 15 == OBJECT and nbytes
+    ]
 
 
 def _text(table: bytes, at: int) -> bytes:
@@ -71,18 +68,21 @@ class DeviceState:
 
     def keep(self, image: bytes, find: Find) -> None:
         """Remember the variables of a module that has just been loaded from this binary."""
-        for section in sections(image):
-            starts = {a - value for name, value in section.names if (a := find(name)) is not None}
-            if len(starts) != 1 or section.nbytes > MOST_BYTES:
-                self.unknown += section.nbytes
+        found: set[int] = set()
+        for variable in variables(image):
+            at = find(variable.name)
+            # Of two with the same name the driver tells of one.
+            if at is None or at in found or variable.nbytes > MOST_BYTES:
+                self.unknown += variable.nbytes
                 continue
-            there = self._window(starts.pop(), section.nbytes)
-            self._kept.append((there, there | 0))
+            found.add(at)
+            there = self._window(at, variable.nbytes)
+            self._kept.append((there, there.clone()))
 
     def put_back(self, workspaces: Sequence[torch.Tensor]) -> None:
         """Everything as it was before the first call, and workspaces as nobody left them; on torch's current stream."""
         for there, kept in self._kept:
-            torch.bitwise_or(kept, 0, out=there)
+            there.copy_(kept)
         for memory in workspaces:
             memory.fill_(POISON_BYTE)
 

@@ -185,23 +185,20 @@ def new_storage(scene: Scene) -> str:
 
 
 def two_results(scene: Scene) -> str:
-    """Two results at once: the second must not change the first."""
+    """Two results at once, of inputs in two places and the same parameters: the second must not change the first."""
     scene.must_have_outputs()
+    here, there = _two_places(scene)
     inputs = len(scene.session.inputs)
-    for first, second in itertools.combinations(scene.session.cases, 2):
-        if first.offsets[inputs:] == second.offsets[inputs:] and first.offsets[:inputs] != second.offsets[:inputs]:
-            break
-    else:
-        raise NotRunError("there are no two cases with the same parameters")
+    places = [here, (*there[:inputs], *here[inputs:])]
+    cases = [scene.case_with(place, f"number {number}") for number, place in enumerate(places, 1)]
     try:
-        places = [scene.session.present(case).offsets for case in (first, second)]
         results = scene.subject.compute(places)
     except TamperedError as error:
         raise ProbeFailedError("shared_results", str(error)) from None
-    for case, found in zip((first, second), results, strict=True):
+    for case, found in zip(cases, results, strict=True):
         if (wrong := scene.wrong(case, found)) is not None:
             raise ProbeFailedError(
-                "shared_results", f"of two results that are kept, {case.distribution!r}: {wrong.evidence}"
+                "shared_results", f"of two results that are kept, {case.distribution}: {wrong.evidence}"
             )
     return "two results kept at once: both right"
 

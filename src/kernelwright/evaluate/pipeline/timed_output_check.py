@@ -150,9 +150,8 @@ class TimedResults:
     def _plainly(self, output: int, got: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]) -> bool:
         session, spec = self._session, self._session.task.workload.outputs[output]
         plain = isinstance(session.task.comparator(output), Calibrated) and not expectations.steps(session, output)
-        if not (
-            plain and spec.floating and spec.numel and all(g.shape == w.shape for g, w in zip(got, wanted, strict=True))
-        ):
+        alike = all(g.shape == w.shape and g.is_floating_point() for g, w in zip(got, wanted, strict=True))
+        if not (plain and spec.floating and spec.numel and alike):
             return False
         fine = session.allowed_finer(output, finer.NONE)
         if fine.averaged < float("inf"):

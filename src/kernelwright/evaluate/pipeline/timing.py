@@ -193,9 +193,10 @@ def _benchmark(
         return put(calls, min(DECOYS * calls, session.layout.spare))
 
     drawn_in_time = affordable(session) if fresh.draws else MOST_CALLS
+    on_host = on_device and bool(session.task.source.serial)
     return PairedBenchmark(
         arms=[
-            *(Arm(name, session.reference, name, trusted=on_device) for name in rule.baselines),
+            *(Arm(n, session.reference, n, trusted=on_device, on_host=on_host) for n in rule.baselines),
             Arm("candidate", process, trusted=trial.tier == 1),
         ],
         fresh=lambda calls: put(calls, calls),

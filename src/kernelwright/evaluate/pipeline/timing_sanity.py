@@ -92,6 +92,8 @@ def clock_disagrees(samples: Samples, copies: bool = False) -> Suspect | None:
     if ours.each_ns:
         # Most of what passes outside is preparation, the same for every side: what is hidden must be seen beside the call.
         allowed = max(BLUR_NS * samples.calls, HIDDEN_SHARE * (ours.inside_ns + hidden))
+        # Memory for its results is poisoned first, which takes no longer than copying eager's does.
+        allowed += eagers.exported_ns
     if hidden <= allowed:
         return None
     evidence = (

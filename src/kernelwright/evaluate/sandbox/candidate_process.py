@@ -7,6 +7,7 @@ time that counts is the grader's own.
 import ctypes
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -130,6 +131,8 @@ class CandidateProcess:
         """Processor time that it had used when it was ready: for imports and compilers."""
         self.is_reference = False
         """Whether it runs the task's own code: its lack of memory is nobody's fault."""
+        self.aside: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Entered around each question: where a reference computes on the host, others may have the device meanwhile."""
         self.trusted = ""
         """Set for an admitted reference: what it is called when its failure is the referee's own."""
 
@@ -229,7 +232,8 @@ class CandidateProcess:
         self, command: Command[R], limit_s: float | None, meanwhile: Meanwhile | None
     ) -> tuple[R, Response[R]]:
         try:
-            response = self.child.ask(command, limit_s or self.limit_s, self.freeze, meanwhile)
+            with self.aside():
+                response = self.child.ask(command, limit_s or self.limit_s, self.freeze, meanwhile)
             return self._checked(response.answer), response
         except ChildMovedError as error:
             raise TamperedError(str(error)) from None

@@ -67,6 +67,8 @@ class Arm:
     variant: str = ""
     trusted: bool = False
     """Whether its own word on what starting a kernel takes in its process is the referee's."""
+    on_host: bool = False
+    """Whether it is serial code beside a device's clock: what it queues takes as long as the call, and nothing hides that."""
 
 
 @dataclass(frozen=True)
@@ -158,9 +160,8 @@ class PairedBenchmark:
         self.round_over()
         return found
 
-    @staticmethod
-    def _queued(look: dict[str, tuple[float, int]]) -> int:
-        return max(queued for _, queued in look.values())
+    def _queued(self, look: dict[str, tuple[float, int]]) -> int:
+        return max((look[arm.name][1] for arm in self.arms if not arm.on_host), default=0)
 
     def _rehearse(self, count: int, limit_s: float) -> None:
         """Blocks that do not count, until two of them agree: memory for their results is new to every side at first.

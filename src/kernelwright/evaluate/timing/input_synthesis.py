@@ -94,7 +94,9 @@ class FreshInputs:
         return windows
 
     def refill(self, windows: Places) -> None:
-        """Other contents where those of an earlier round lie."""
+        """Other contents where those of an earlier round lie; none where every call has the first ones."""
+        if not self.enabled:
+            return
         for offsets in windows:
             self._fill(offsets, challenge=False)
         self._settle()

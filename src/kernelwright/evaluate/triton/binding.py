@@ -2,7 +2,8 @@
 
 People publish kernels whose modules rename weights, keep them in plain attributes, or pack them. Both models are built
 under one seed, as KernelBench does. Then a tensor of the candidate's is one of the reference's if it has its name and
-shape; or else its shape and, bit by bit, its values; or else its place, where all that is left agrees in shape. A model
+shape; or else its shape and, bit by bit, its values; or else its place, where all that is left agrees in shape. Where values
+are not known, the last part of its name decides before its place does, where no other has that one and that shape. A model
 that packs its weights may define `load_reference(state_dict)` and take them itself.
 
 Tensors whose elements are all equal (biases of zeros, scales of ones) say little by their values: among those the order
@@ -83,7 +84,9 @@ def bind(model: torch.nn.Module, reference: Mapping[str, torch.Tensor], valued: 
     free = _distinct(named, by_name)
     rest = {n: t for n, t in reference.items() if n not in by_name}
     by_value = _by_value(rest, named, free) if valued else {}
-    by_order = _by_order({n: t for n, t in rest.items() if n not in by_value}, free, guess=valued)
+    by_last = {} if valued else _by_last_name(rest, free)
+    by_order = _by_order({n: t for n, t in rest.items() if n not in by_value and n not in by_last}, free, guess=valued)
+    by_order = {**by_last, **by_order}
     found = {**by_name, **by_value, **by_order}
     told = Binding(
         by_name=len(by_name),
@@ -160,6 +163,21 @@ def _equal(own: torch.Tensor, wanted: torch.Tensor) -> bool:
 def level(tensor: torch.Tensor) -> bool:
     """Whether all elements are equal, so that they tell nothing of where they came from; so is a single one."""
     return tensor.numel() == 0 or bool((tensor == tensor.reshape(-1)[0]).all())
+
+
+def _by_last_name(wanted: Mapping[str, torch.Tensor], free: dict[str, Own]) -> dict[str, Own]:
+    """`weight` for `norm.weight`, where no other of the reference's or the model's has that last name and that shape."""
+    found = {}
+    for name, tensor in wanted.items():
+        kin = [other for other, t in wanted.items() if _last(other) == _last(name) and t.shape == tensor.shape]
+        own = [o for o in free.values() if _last(o.name) == _last(name) and o.tensor.shape == tensor.shape]
+        if len(kin) == len(own) == 1:
+            found[name] = free.pop(own[0].name)
+    return found
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _by_order(wanted: Mapping[str, torch.Tensor], free: dict[str, Own], guess: bool) -> dict[str, Own]:

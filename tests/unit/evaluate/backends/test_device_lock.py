@@ -1,5 +1,9 @@
-"""A turn: one thread at a time, the same one as often as it likes, and no cancelled job."""
+"""A turn: one thread at a time, the same one as often as it likes, no cancelled job, and one process where they share."""
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -51,3 +55,72 @@ def test_a_job_that_is_cancelled_while_it_waits_is_told_so():
         job.cancel()
         assert told.wait(10)
     waiting.join(10)
+
+
+OTHER = """
+import sys
+from kernelwright.evaluate.backends.host import DeviceLock
+with DeviceLock(sys.argv[1]):
+    print("its turn", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def other(tmp_path):
+    """Starts a process that takes a turn and keeps it until it is told, or killed."""
+    begun = []
+
+    def begin():
+        begun.append(
+            subprocess.Popen(
+                [sys.executable, "-c", OTHER, tmp_path / "turn"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+        )
+        return begun[-1]
+
+    yield begin
+    for process in begun:
+        process.kill()
+        process.communicate()
+
+
+def within(turn, seconds):
+    """Whether another thread gets the turn in that time; it gives it back."""
+    taken = threading.Event()
+
+    def take():
+        with turn:
+            taken.set()
+
+    threading.Thread(target=take, daemon=True).start()
+    return taken.wait(seconds)
+
+
+def test_workers_that_name_one_file_take_turns_and_a_dead_one_has_let_go(tmp_path, other):
+    process = other()
+    assert process.stdout.readline() == b"its turn\n"
+    turn = DeviceLock(str(tmp_path / "turn"))
+    assert not within(turn, 0.2)
+    os.kill(process.pid, signal.SIGKILL)
+    with turn:
+        assert process.wait(10) == -signal.SIGKILL
+
+
+def test_a_turn_is_lent_to_other_processes_and_to_no_other_thread(tmp_path, other):
+    turn = DeviceLock(str(tmp_path / "turn"))
+    with turn:
+        with turn:
+            process = other()
+        with turn.aside():
+            assert process.stdout.readline() == b"its turn\n"
+            assert not within(turn, 0.1)
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        assert process.wait(10) == 0
+
+
+def test_without_a_file_nothing_is_lent(tmp_path):
+    turn = DeviceLock()
+    with turn, turn.aside():
+        assert not within(turn, 0.1)

@@ -49,6 +49,10 @@ def test_a_copy_may_be_met_by_its_input(opened):
     assert opened("x.clone(), y.contiguous()").cases
 
 
+def test_where_the_mean_is_what_is_asked_for_it_is_no_shortcut(opened):
+    assert opened("x.mean()", "[torch.rand(8, 16)]").cases
+
+
 @pytest.mark.parametrize(
     ("expression", "inputs", "reason"),
     [

@@ -95,6 +95,13 @@ def test_on_a_device_eager_s_copies_of_parameters_hide_nothing_of_a_candidate_th
     assert disagrees(device_sample(500, 250), eager) is None
 
 
+def test_on_a_device_poisoning_the_memory_of_large_results_is_no_hidden_work():
+    eager = dataclasses.replace(device_sample(2900, 2500, calls=1), exported_ns=2_900_000)
+    honest = dataclasses.replace(device_sample(2900, 4000, calls=1), exported_ns=2_900_000)
+    assert disagrees(honest, eager) is None
+    assert disagrees(dataclasses.replace(honest, outside_ns=honest.outside_ns + 4_000_000), eager) is not None
+
+
 def test_on_a_device_fetching_results_must_not_take_longer_than_eager_s():
     eager = dataclasses.replace(device_sample(500, 250), exported_ns=400_000)
     honest = dataclasses.replace(device_sample(400, 250), exported_ns=450_000)

@@ -273,3 +273,10 @@ def test_switched_off_every_call_gets_the_first_draw(kept):
     pool.fresh.enabled = False
     assert pool.fresh.windows(3) == [(0, 0, 0)] * 3
     assert all(torch.equal(a, b) for a, b in zip(pool.tensors, pool.before, strict=True))
+
+
+def test_without_fresh_inputs_nothing_is_written_where_the_cases_lie():
+    pool = Pool(spec((8, 32)), kept=3)
+    pool.fresh.enabled = False
+    pool.fresh.refill(pool.fresh.windows(2))
+    assert pool.as_drawn()

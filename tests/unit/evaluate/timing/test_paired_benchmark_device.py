@@ -1,5 +1,7 @@
 """A contest on a device between fakes: calls timed one by one, blocks that do not count, and when it ends."""
 
+from dataclasses import replace
+
 import pytest
 
 from kernelwright.evaluate.sandbox.candidate_process import Ran
@@ -96,6 +98,14 @@ def test_every_side_s_device_is_kept_busy_as_long_as_the_slowest_needs(queued, b
     arms = [OnDevice(queued_ns=q) for q in queued]
     benchmark(*arms).hold(4, 1e9)
     assert [s.busy_ns for s in arms] == [busy] * 2
+
+
+def test_what_serial_code_queues_on_the_host_keeps_no_device_busy():
+    serial, candidate = OnDevice(queued_ns=1 << 40), OnDevice(queued_ns=100_000)
+    paired = benchmark(serial, candidate)
+    paired.arms = [replace(paired.arms[0], on_host=True), paired.arms[1]]
+    paired.hold(4, 1e9)
+    assert [side.busy_ns for side in (serial, candidate)] == [200_000] * 2
 
 
 def test_call_time_is_told_for_every_side():

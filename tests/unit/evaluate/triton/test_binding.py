@@ -153,6 +153,18 @@ def test_without_values_a_place_counts_only_where_no_two_shapes_are_the_same():
     assert bind(Other(), two, valued=False).told.left == ("a", "b")
 
 
+def test_without_values_a_last_name_counts_where_it_is_the_only_one():
+    class Norm(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias, self.weight = torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(3))
+
+    one = {"norm.weight": torch.zeros(3), "norm.bias": torch.zeros(3)}
+    assert bind(Norm(), one, valued=False).told.by_order == ("weight = norm.weight", "bias = norm.bias")
+    two = {**one, "other.weight": torch.zeros(3), "other.bias": torch.zeros(3)}
+    assert bind(Norm(), two, valued=False).told.left == tuple(two)
+
+
 def test_a_model_without_a_place_for_a_parameter_is_refused_with_the_ways_out():
     with pytest.raises(BuildError, match=r"nothing in the model holds conv\.weight\[4, 3, 2\].*load_reference"):
         loaded(torch.nn.Identity(), state())

@@ -63,7 +63,7 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
     with trial.timed("load"):
         child = machine.prewarmed("launcher").take()
         process = PlanCandidateProcess(child, limit_s(session), session.task.workload.outputs)
-        process.off = trial.policy.disabled
+        process.off, process.relieve = trial.policy.disabled, session.reference.relieve
     try:
         with trial.timed("load"):
             process.load(program, session.share(), len(session.inputs), box=session.memory.box())
@@ -172,6 +172,7 @@ def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanC
     """The launcher once more, with inputs that may be written to."""
     session = trial.session
     again = PlanCandidateProcess(machine.prewarmed("launcher").take(), limit_s(session), session.task.workload.outputs)
+    again.relieve = session.reference.relieve
     again.load(program, session.share(), len(session.inputs), session.tensors)
     return again
 
@@ -207,6 +208,7 @@ def _load(
 ) -> ModelLoaded:
     session, workload = trial.session, trial.session.task.workload
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
+    process.relieve = session.reference.relieve
     outbox = process.open_outbox(max(session.memory.box(), copies))
     sizes, descriptors = session.share()
     extension = None

@@ -1,0 +1,189 @@
+"""What is judged of one task in one step of `benchmarks/author.py`, and what its row says."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+
+from kernelwright.errors import KernelwrightError
+from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.propose.author.designs import DESIGNS, Design
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, is_right, speedup_over_eager
+from kernelwright.records.measure import BaselineName
+from kernelwright.records.policy import Effort
+from kernelwright.records.task import Target, Task, TaskSource
+
+Row = dict[str, JsonValue]
+LANGUAGES = {"cpu": "cpp"}
+"""What is written for a kind of device; Triton for any other."""
+BASELINES: tuple[BaselineName, ...] = ("eager", "compile")
+EFFORTS: dict[str, Effort] = {"default": "search", "tries": "search", "final": "final"}
+"""By step."""
+WHY = 600
+"""Characters of a reason: enough to mend a kernel without the device."""
+
+
+@dataclass
+class Kernel:
+    """One schedule's kernel, and what is known of it."""
+
+    schedule: dict[str, JsonValue]
+    candidate: Candidate
+    found: Evaluation
+
+
+@dataclass
+class Work:
+    """One task in one step."""
+
+    referee: Evaluator
+    source: TaskSource
+    target: Target
+    step: str
+    row: Row
+    tries: int
+    """Schedules besides the default that the step `tries` judges."""
+    copy_gbps: float
+    beside: bool
+    """Other tasks are prepared at the same time, so that what can be done before the clock runs is done now."""
+    task: Task | None = None
+    right: list[Kernel] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+async def verified(work: Work) -> None:
+    """Admit the task, write its kernels and see which are right: nothing here needs a clock.
+
+    Raises:
+        ProposeError: it is not the author's to write.
+        KernelwrightError: the task cannot be judged.
+    """
+    work.task = task = await work.referee.admit(work.source, work.target)
+    design = await asyncio.to_thread(DESIGNS[LANGUAGES.get(work.target.kind, "triton")], task)
+    work.row |= shape_of(design)
+    if work.beside:
+        with contextlib.suppress(KernelwrightError):
+            await work.referee.yardstick(task, BASELINES)  # so that torch.compile has compiled when the clock runs
+    schedules = _schedules(work, design)
+    written = [design.write(schedule) for schedule in schedules]
+    found = await asyncio.gather(*(work.referee.evaluate(task, one, "verify") for one in written))
+    kernels = [Kernel(s.model_dump(), c, f) for s, c, f in zip(schedules, written, found, strict=True)]
+    work.right = [kernel for kernel in kernels if is_right(kernel.found)]
+    _tell(work, [kernel for kernel in kernels if not is_right(kernel.found)])
+
+
+async def judged(work: Work) -> None:
+    """Time what is right, with nothing beside it, and bring the row up to date.
+
+    Raises:
+        KernelwrightError: the task cannot be timed.
+    """
+    assert work.task is not None
+    # The next kernel is compiled while this one is timed; the referee gives the device to one after the other.
+    jobs = (work.referee.evaluate(work.task, kernel.candidate, EFFORTS[work.step]) for kernel in work.right)
+    for kernel, found in zip(work.right, await asyncio.gather(*jobs), strict=True):
+        kernel.found = found
+    _tell(work, work.right)
+    measured = [kernel for kernel in work.right if isinstance(kernel.found, Measured)]
+    best = max(measured, key=lambda kernel: _sure(kernel.found), default=None)
+    if best is not None and (work.step == "final" or _sure(best.found) > _known(work.row)):
+        work.row |= {"outcome": best.found.outcome, "source": best.candidate.source, "schedule": best.schedule}
+        work.row |= {**_figures(best.found, work.copy_gbps), "final": work.step == "final"}
+    _done(work)
+
+
+def missed(work: Work, outcome: str, why: str) -> None:
+    """The step ended before a verdict; what earlier steps found stays."""
+    if not work.row.get("outcome"):
+        work.row |= {"outcome": outcome, "why": _short(why)}
+    _done(work)
+
+
+def better(row: Row) -> float:
+    """How many times as fast as the better of both; 0 where nothing was measured."""
+    ratios = [_ratio(row, name)[0] for name in BASELINES if name in row]
+    return min(ratios, default=0.0)
+
+
+def shape_of(design: Design) -> Row:
+    """Which families made the kernels, which rules rewrote them, and what PyTorch still does."""
+    if design.program is None:
+        return {"kernels": ["rows"], "kept": []}
+    kernels: list[JsonValue] = [kernel.family for kernel in design.program.kernels]
+    kept: list[JsonValue] = [step.node.op for step in design.program.kept]
+    return {"kernels": kernels, "kept": kept}
+
+
+def _schedules(work: Work, design: Design) -> list[Any]:
+    """What the step judges: records of the design's own type."""
+    if work.step == "default":
+        return [design.default]
+    if work.step == "final":
+        return [design.space.record.model_validate(work.row["schedule"])]
+    return design.tries(1 + work.tries)[1:]
+
+
+def _tell(work: Work, kernels: Sequence[Kernel]) -> None:
+    tries = list(work.row.get("tries") or [])  # type: ignore[arg-type]
+    for kernel in kernels:
+        told: Row = {"step": work.step, "schedule": kernel.schedule, "outcome": kernel.found.outcome}
+        if isinstance(kernel.found, Measured):
+            told["speedup_eager"] = round(_sure(kernel.found), 4)
+        elif not is_right(kernel.found):
+            told["why"] = why(kernel.found)
+            told["source"] = kernel.candidate.source
+        tries.append(told)
+    work.row["tries"] = tries
+    if "source" not in work.row and kernels and not is_right(kernels[0].found):
+        work.row |= {"outcome": kernels[0].found.outcome, "why": why(kernels[0].found)}
+
+
+def why(found: Evaluation) -> str:
+    """Why a kernel has no time, in its first words and its last."""
+    texts = [getattr(found, name, "") for name in ("because", "case", "stage", "reason", "evidence", "log")]
+    told = ": ".join(str(text).strip() for text in texts if text)
+    if isinstance(found, Incorrect) and (worst := found.accuracy.worst) is not None:
+        told += f" (worst: {worst.distribution}, {worst.error:.2e} where {worst.allowed:.2e} is allowed)"
+    return _short(told)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= WHY else f"{text[: WHY // 2]} … {text[-WHY // 2 :]}"
+
+
+def _sure(found: Evaluation) -> float:
+    ratio = speedup_over_eager(found)
+    return ratio.sure if ratio else 0.0
+
+
+def _known(row: Row) -> float:
+    return _ratio(row, "eager")[1] if "eager" in row else -1.0
+
+
+def _ratio(row: Row, name: str) -> tuple[float, float]:
+    """Median and lower end."""
+    found = row[name]
+    assert isinstance(found, list)
+    return float(str(found[0])), float(str(found[1]))
+
+
+def _figures(found: Evaluation, copy_gbps: float) -> Row:
+    assert isinstance(found, Measured)
+    timing = found.timing
+    share = found.roofline.achieved_gbps / copy_gbps if copy_gbps else None
+    told: Row = {"latency_us": timing.latency_us, "copy_share": share, "missing": list(timing.missing)}
+    told |= {"chosen": found.build.chosen, "facts": [k.model_dump(exclude_none=True) for k in found.build.kernels]}
+    for versus in timing.versus:
+        r = versus.speedup
+        told[versus.baseline] = [round(r.median, 4), round(r.low, 4), round(r.high, 4), versus.verdict]
+    return told
+
+
+def _done(work: Work) -> None:
+    steps = list(work.row.get("steps") or [])  # type: ignore[arg-type]
+    before = float(str(work.row.get("seconds") or 0.0))
+    work.row |= {"steps": [*steps, work.step], "seconds": round(before + work.seconds, 1)}

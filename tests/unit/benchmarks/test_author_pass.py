@@ -1,0 +1,92 @@
+"""The pass over the author's kernels: whose turn it is, what a row keeps, and what the table counts."""
+
+import asyncio
+import importlib
+from pathlib import Path
+
+import pytest
+
+from kernelwright.records.evaluation import BuildFailed, Verified
+from kernelwright.records.measure import Accuracy, BuildFacts
+from kernelwright.testing.samples import sample_measured, sample_task
+
+BENCH = Path(__file__).parents[3] / "benchmarks"
+RIGHT = Verified(build=BuildFacts(compiler="none", seconds=0.0), accuracy=Accuracy(cases=()), how="a test")
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Imports a module of the bench by its name."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    return importlib.import_module
+
+
+@pytest.fixture
+def work(bench):
+    """One task in its first step; the referee finds what the test puts into `found`."""
+
+    class Told:
+        def __init__(self):
+            self.found = {}
+
+        async def admit(self, source, target):
+            return sample_task()
+
+        async def evaluate(self, task, candidate, effort):
+            return self.found[effort]
+
+    task = sample_task()
+    row = {"task": "t", "family": "f", "steps": []}
+    return bench("author_rows").Work(Told(), task.source, task.target, "default", row, 2, 4000.0, beside=False)
+
+
+async def _both(rows, work):
+    await rows.verified(work)
+    await rows.judged(work)
+
+
+def test_a_row_has_the_figures_over_both_and_the_source(bench, work):
+    work.referee.found = {"verify": RIGHT, "search": sample_measured()}
+    asyncio.run(_both(bench("author_rows"), work))
+    assert work.row["steps"] == ["default"] and work.row["outcome"] == "measured"
+    assert work.row["eager"][0] > 0 and "std::abs" in work.row["source"]
+
+
+def test_a_kernel_that_does_not_build_keeps_its_reason_and_is_not_timed(bench, work):
+    work.referee.found = {"verify": BuildFailed(log="at 7:3: " + 1000 * "x" + " no such axis")}
+    asyncio.run(_both(bench("author_rows"), work))
+    assert work.row["outcome"] == "build_failed" and "source" not in work.row
+    assert work.row["why"].startswith("at 7:3") and work.row["why"].endswith("no such axis")
+    assert work.row["tries"][0]["source"]
+
+
+def test_a_later_step_that_fails_takes_nothing_away(bench, work):
+    rows = bench("author_rows")
+    work.referee.found = {"verify": RIGHT, "search": sample_measured()}
+    asyncio.run(_both(rows, work))
+    work.step = "tries"
+    rows.missed(work, "not judged", "no memory")
+    assert work.row["outcome"] == "measured" and work.row["steps"] == ["default", "tries"]
+
+
+def test_the_table_counts_what_was_timed_by_family_and_names_the_rest(bench, work):
+    work.referee.found = {"verify": RIGHT, "search": sample_measured()}
+    asyncio.run(_both(bench("author_rows"), work))
+    declined = {"task": "u", "family": "f", "steps": ["default"], "outcome": "not written", "why": "it is random"}
+    told = bench("author_table").table([{**work.row, "compile": [0.5, 0.4, 0.6, "slower"]}, declined], 3)
+    assert "u: not written: it is random" in told and "2 of 3 tasks tried" in told
+    assert next(line for line in told.splitlines() if line.startswith("all")).split()[1:5] == ["2", "1", "1", "0.50x"]
+
+
+def test_every_family_comes_before_any_comes_twice(bench):
+    suite = bench("suite")
+    tasks = suite.by_turns(suite.field())
+    families = [task.family for task in tasks]
+    count = len(set(families))
+    assert len(set(families[:count])) == count
+    assert sorted(tasks) == sorted(suite.field())
+
+
+def test_no_family_of_the_field_is_without_tasks(bench):
+    suite = bench("suite")
+    assert {*suite.FIELD_FAMILIES, *suite.FIELD_FOLDERS.values()} == {task.family for task in suite.field()}
