@@ -97,8 +97,9 @@ def _as_chat(found: Body) -> Body:
     """The question as a chat completion's."""
     said = found.get("instructions")
     messages = [{"role": "system", "content": said}] if said else []
-    for item in found.get("input") or []:
-        messages.append(_message(item))
+    asked = found.get("input") or []
+    items = [{"role": "user", "content": asked}] if isinstance(asked, str) else asked
+    messages += [_message(item) for item in items]
     tools = [{"type": "function", "function": tool} for tool in found.get("tools") or []]
     chat = {"messages": messages, "max_tokens": found.get("max_output_tokens"), "tools": tools or None}
     kept = {name: value for name, value in found.items() if name not in ("input", "instructions", "tools", "store")}

@@ -27,7 +27,8 @@ def client(server, retries=0, timeout=5.0):
 
 def ask(server, retries=0, timeout=5.0, **fields):
     with client(server, retries, timeout) as found:
-        return found.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": prompt()}], **fields)
+        reply = found.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": prompt()}], **fields)
+        return list(reply) if fields.get("stream") else reply
 
 
 def scripted(*faults, **more):
@@ -117,7 +118,7 @@ def raw(server):
 def test_the_official_client_reads_a_stream():
     with MockLLMServer([TASK], faults=CLEAN) as server:
         whole = ask(server, seed=1)
-        chunks = list(ask(server, seed=1, stream=True, stream_options={"include_usage": True}))
+        chunks = ask(server, seed=1, stream=True, stream_options={"include_usage": True})
         first, second = server.served
     assert "".join(c.choices[0].delta.content or "" for c in chunks if c.choices) == whole.choices[0].message.content
     assert chunks[-1].usage == whole.usage
@@ -140,7 +141,7 @@ def test_faults_of_streams_are_met_by_streams_alone(fault):
     with scripted(fault, fault, stall_s=0.0) as server:
         whole = ask(server, seed=1).choices[0].message.content
         try:
-            chunks = list(ask(server, seed=1, stream=True))
+            chunks = ask(server, seed=1, stream=True)
         except (ValueError, openai.APIConnectionError):
             chunks = []
         kinds = [call.kind for call in server.served]
