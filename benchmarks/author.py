@@ -7,13 +7,15 @@ Three steps, each over all tasks, one of every family after another: `default` j
 Several referees work on one device, each on a task of its own. What needs no clock they do side by side: admission,
 torch.compile's own compiling, whether the kernels are right. Then nothing runs but one comparison after the other, in each of
 which eager, `torch.compile` and the kernel take turns. A row is written as soon as it is known, `--seconds` ends the pass, and
-the same command goes on where it ended; `--only WORD` takes tasks with the word in their name, anew.
+the same command goes on where it ended; `--only WORD` takes tasks with the word in their name, anew. `--steps second` asks of
+each task that has a best how near that schedule comes to the best of another size.
 """
 
 import argparse
 import asyncio
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Coroutine, Sequence
@@ -28,8 +30,11 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.errors import KernelwrightError, ProposeError, TaskError
 from kernelwright.evaluate.referee import Referee
 from kernelwright.records.policy import Policy
+from kernelwright.records.task import TaskSource
 
 STEPS = ("default", "tries", "final")
+SECOND = "second"
+"""A step that must be asked for: half of the first of a task's sizes, with the schedule of the whole and with its own best."""
 QUICK = Policy(search_seconds=0.6, final_baselines=(), cached_baselines=False)
 """Brief, and strict in all else: ten blocks of a clear case, 24 of another, every check, `torch.compile` beside the kernel."""
 WORKERS = {"cpu": 1, "cuda": 4}
@@ -101,7 +106,8 @@ class Pass:
         size = "full" if self.arguments.size == "large" and task.name.startswith("field/") else self.arguments.size
         row: Row = {"task": task.name, "family": task.family, "steps": [], **self.rows.get(task.name, {})}
         tries, gbps = self.arguments.tries, float(str(self.head["copy_gbps"]))
-        return Work(referee, task.source(size), self.target, step, row, tries, gbps, beside)
+        source = halved(task.source(size)) if step == SECOND else task.source(size)
+        return Work(referee, source, self.target, step, row, tries, gbps, beside)
 
     async def _went(self, work: Work, job: Coroutine[None, None, None]) -> bool:
         """Whether the stage went well; if not, the row says why, or the task's turn comes again with nothing beside it."""
@@ -142,6 +148,13 @@ def tasks_of(folder: str) -> list[Listed]:
     return [task for task in (*listed(), *field()) if task.name.startswith(folder)]
 
 
+def halved(source: TaskSource) -> TaskSource:
+    """The task with half of the first of its sizes, which is its batch or its rows."""
+    smaller = "SIZE = {**SIZE, next(iter(SIZE)): next(iter(SIZE.values())) // 2}"
+    text = re.sub(r"^SIZE = .*$", lambda found: f"{found[0]}\n{smaller}", source.source, count=1, flags=re.MULTILINE)
+    return source.model_copy(update={"name": f"{source.name}@half", "source": text})
+
+
 def known(out: Path, head: Row) -> dict[str, Row]:
     """Rows of an earlier pass on the same device, at the same size, with the same versions."""
     document = json.loads(out.read_text()) if out.exists() else {"rows": []}
@@ -159,7 +172,11 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--only", default="")
     parser.add_argument("--quick", action="store_true", help="brief comparisons, no final")
     parser.add_argument(
-        "--steps", nargs="+", choices=STEPS, default=None, help="without it: all, or with --quick the first two"
+        "--steps",
+        nargs="+",
+        choices=(*STEPS, SECOND),
+        default=None,
+        help="without it: all, or with --quick the first two",
     )
     parser.add_argument("--tries", type=int, default=3, help="schedules besides the default")
     parser.add_argument("--workers", type=int, default=0, help="referees; four on a GPU")

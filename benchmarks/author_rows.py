@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
-from kernelwright.errors import KernelwrightError
+from kernelwright.errors import KernelwrightError, ProposeError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.propose.author.designs import DESIGNS, Design
 from kernelwright.records.candidate import Candidate
@@ -21,7 +22,7 @@ Row = dict[str, JsonValue]
 LANGUAGES = {"cpu": "cpp"}
 """What is written for a kind of device; Triton for any other."""
 BASELINES: tuple[BaselineName, ...] = ("eager", "compile")
-EFFORTS: dict[str, Effort] = {"default": "search", "tries": "search", "final": "final"}
+EFFORTS: dict[str, Effort] = {"default": "search", "tries": "search", "final": "final", "second": "search"}
 """By step."""
 WHY = 600
 """Characters of a reason: enough to mend a kernel without the device."""
@@ -87,6 +88,10 @@ async def judged(work: Work) -> None:
     jobs = (work.referee.evaluate(work.task, kernel.candidate, EFFORTS[work.step]) for kernel in work.right)
     for kernel, found in zip(work.right, await asyncio.gather(*jobs), strict=True):
         kernel.found = found
+    if work.step == "second":
+        work.row["second"] = _second(work)
+        _done(work)
+        return
     _tell(work, work.right)
     measured = [kernel for kernel in work.right if isinstance(kernel.found, Measured)]
     best = max(measured, key=lambda kernel: _sure(kernel.found), default=None)
@@ -122,12 +127,25 @@ def _schedules(work: Work, design: Design) -> list[Any]:
     """What the step judges: records of the design's own type."""
     if work.step == "default":
         return [design.default]
-    if work.step == "final":
-        return [design.space.record.model_validate(work.row["schedule"])]
-    return design.tries(1 + work.tries)[1:]
+    if work.step == "tries":
+        return design.tries(1 + work.tries)[1:]
+    try:
+        tuned = design.space.record.model_validate(work.row["schedule"])
+    except ValidationError as error:
+        raise ProposeError(f"its kernels have other schedules here: {error}") from None
+    return [tuned] if work.step == "final" else [tuned, *(s for s in design.tries(1 + work.tries) if s != tuned)]
+
+
+def _second(work: Work) -> Row:
+    """The schedule that was tuned at another size against the best of those that were tried at this one."""
+    found = {json.dumps(kernel.schedule): _sure(kernel.found) for kernel in work.right}
+    tuned, best = found.get(json.dumps(work.row["schedule"]), 0.0), max(found.values(), default=0.0)
+    return {"tuned": round(tuned, 4), "best": round(best, 4), "share": round(tuned / best, 4) if best else None}
 
 
 def _tell(work: Work, kernels: Sequence[Kernel]) -> None:
+    if work.step == "second":
+        return
     tries = list(work.row.get("tries") or [])  # type: ignore[arg-type]
     for kernel in kernels:
         told: Row = {"step": work.step, "schedule": kernel.schedule, "outcome": kernel.found.outcome}

@@ -11,6 +11,9 @@ HEAD = (
     f" {'faster':>6} {'even':>5} {'slower':>6} {'of copy':>8}"
 )
 
+NEAR = 0.85
+"""Share of the speedup over eager of the best schedule of a size from which on another schedule is near it."""
+
 
 def line(row: Row, step: str) -> str:
     """A row as it is known."""

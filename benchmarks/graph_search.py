@@ -8,6 +8,8 @@ geometric mean over tasks, with a bootstrap interval over tasks and seeds.
 
 The second pass begins with the weights of a first one, on effects that the weights have not seen: those of other sizes. It
 is asked how many evaluations it takes to the best that a search without weights finds there with the whole budget.
+
+Beside the JSON there is a page of the same name with the curves.
 """
 
 import argparse
@@ -25,6 +27,7 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 import pydantic
+from graph_search_page import search_page
 from graph_tables import Table, cubes, drawn, measured
 from graph_trajectories import Row
 from pydantic import JsonValue
@@ -217,11 +220,23 @@ def report(
     budgets = [b for b in BUDGETS if b <= budget]
     return {
         "seeds": seeds,
-        "tables": {t.name: {"states": len(t.verdicts), "best": t.best} for t in first},
+        "tables": {t.name: facts(t) for t in first},
+        "curves": {name: [round(_share(first, curves, name, b), 4) for b in range(1, budget + 1)] for name in VARIANTS},
         "share of the best": {str(b): {name: _share(first, curves, name, b) for name in VARIANTS} for b in budgets},
         "mcgs over": {str(b): {n: ahead(curves, n, b) for n in VARIANTS if n != "mcgs"} for b in budgets},
         **({"second pass": _second(pairs, passes)} if pairs else {}),
     }
+
+
+def facts(table: Table) -> dict[str, JsonValue]:
+    """How many states there are, how many are right, and what the best gained over serial code and the first kernel."""
+    right = [verdict for verdict in table.verdicts.values() if verdict.right]
+    found: dict[str, JsonValue] = {"states": len(table.verdicts), "right": len(right), "best": table.best}
+    naive = table.verdicts.get(table.naive)
+    times = [verdict.latency_us for verdict in right if verdict.latency_us is not None]
+    if naive is not None and naive.latency_us is not None:
+        found["over naive"] = naive.latency_us / min(times)
+    return found
 
 
 def _share(tables: Sequence[Table], curves: Curves, variant: str, budget: int) -> float:
@@ -255,7 +270,7 @@ def _measured(given: argparse.Namespace) -> dict[str, JsonValue]:
 
 def _drawn(given: argparse.Namespace) -> dict[str, JsonValue]:
     """Cubes of 256 states, or the graphs of the tasks, which a budget of 16 exhausts."""
-    pairs = list(cubes(given.cubes, 8)) if given.cubes else list(drawn())
+    pairs = list(cubes(given.cubes, 8, given.first)) if given.cubes else list(drawn())
     found = report([pair[0] for pair in pairs], pairs, given.seeds, given.budget if given.cubes else 16)
     return {"device": "none: effects are made up", **found}
 
@@ -273,10 +288,14 @@ def main() -> int:
     kinds.choices["measured"].add_argument("--second", type=Path, help="states at the workload `small`")
     kinds.choices["measured"].add_argument("--workload", default="")
     kinds.choices["drawn"].add_argument("--cubes", type=int, default=30, help="0: the tasks' graphs")
+    kinds.choices["drawn"].add_argument(
+        "--first", type=int, default=0, help="number of the first cube: others, other effects"
+    )
     given = parser.parse_args()
     found = {**_head(), **(_measured if given.kind == "measured" else _drawn)(given)}
     write_whole(given.out, json.dumps(found, indent=1) + "\n")
-    print(json.dumps({k: v for k, v in found.items() if k != "tables"}, indent=1))  # noqa: T201
+    print(json.dumps({k: v for k, v in found.items() if k not in ("tables", "curves")}, indent=1))  # noqa: T201
+    write_whole(given.out.with_suffix(".html"), search_page(found))
     return 0
 
 

@@ -41,6 +41,9 @@ class Table(NamedTuple):
     name: str
     scope: GraphScope
     verdicts: dict[str, Judged]
+    """By the hash of the code."""
+    naive: str = ""
+    """The first kernel's: what the serial code becomes before anything is optimised."""
 
     @property
     def best(self) -> float:
@@ -51,12 +54,13 @@ class Table(NamedTuple):
 def measured(rows: Sequence[Row], workload: str = "") -> Iterator[Table]:
     """Every source with switches whose states were all judged at these sizes."""
     judged = {(row.code, tuple(sorted(row.sizes.items()))): row.judged for row in rows}
-    for family in (family for folder in FOLDERS for family in families(workload=workload, folder=folder)):
+    tasks = sorted({row.task.partition("@")[0] for row in rows})
+    for family in (family for folder in FOLDERS for family in families(tasks, workload, folder)):
         sizes = tuple(sorted(family.task.sizes.items()))
         found = {code: judged.get((code, sizes)) for code in _codes(family).values()}
         whole = {code: verdict for code, verdict in found.items() if verdict is not None}
         if len(whole) == len(found) and any(verdict.speedup for verdict in whole.values()):
-            yield Table(family.name, _scope(family, rows[0].device), whole)
+            yield Table(family.name, _scope(family, rows[0].device), whole, _codes(family)[family.source.states[0]])
 
 
 def drawn() -> Iterator[tuple[Table, Table]]:
@@ -66,12 +70,12 @@ def drawn() -> Iterator[tuple[Table, Table]]:
         yield _pair(family.file.name, scope, {code: state[1:] for state, code in codes.items()})
 
 
-def cubes(count: int, techniques: int) -> Iterator[tuple[Table, Table]]:
+def cubes(count: int, techniques: int, first: int = 0) -> Iterator[tuple[Table, Table]]:
     """Graphs in which each of so many techniques can be applied at any time, in the same way."""
     names = [f"technique-{chr(ord('a') + i)}" for i in range(techniques)]
     scope = GraphScope(graph=_cube(tuple(names)), root=SERIAL, kind="cpu", language="cpp", family="reduction")
     sets = [on for size in range(techniques + 1) for on in combinations(names, size)]
-    for number in range(count):
+    for number in range(first, first + count):
         yield _pair(f"cube {number}", scope, {code_id(_text(on, names)): on for on in sets})
 
 

@@ -137,7 +137,7 @@ def _turns() -> Iterator[None]:
     """Workers that are started here take turns on the device: while serial code computes on the host, others have it."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ[SHARED] = f"{folder}/device"
-        os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", "4")
+        os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", "2")
         try:
             yield
         finally:

@@ -37,7 +37,7 @@ def main() -> None:
     asked = arguments()
     asked.folder.mkdir(parents=True, exist_ok=True)
     unpack(asked.pack, asked.folder)
-    files = [TASKS / f"{name}.py@{asked.size}" for name in asked.tasks]
+    files = [named(name, asked.size) for name in asked.tasks or serial(asked.target)]
     admitted = asyncio.run(admit(files, asked.target))
     best = json.loads(asked.best.read_text()) if asked.best else {}
     # The address is part of the bench's plan: another port would be another bench.
@@ -48,12 +48,25 @@ def main() -> None:
     sys.exit(status)
 
 
+def named(name: str, size: str) -> Path:
+    """A task's file at a size: a serial function is one in C++."""
+    file = next(f for suffix in (".py", ".cpp") if (f := TASKS / f"{name}{suffix}").exists())
+    return Path(f"{file}@{size}" if size else str(file))
+
+
+def serial(target: str) -> list[str]:
+    """The serial tasks that steps are written for, on such a device."""
+    suffix = ".cpp" if target == "cpu" else ".cu"
+    return [f"serial/{file.stem}" for file in sorted((TASKS / "serial" / "steps").glob(f"*{suffix}"))]
+
+
 def arguments() -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--tasks", nargs="*", default=[f"fsr/{name}" for name in MASTERED])
+    whose = "none: all serial ones with written steps"
+    parser.add_argument("--tasks", nargs="*", default=[f"fsr/{name}" for name in MASTERED], help=whose)
     parser.add_argument("--size", default="small")
     parser.add_argument("--strategies", default=STRATEGIES)
     parser.add_argument("--proposers", default="llm")

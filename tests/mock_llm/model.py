@@ -15,6 +15,7 @@ from mock_llm import adviser
 from mock_llm.answer import LABEL, WRAPPED, Answer, Toolbox, cut_calls, kernel_text, wrapped
 from mock_llm.breakage import Fault, broken
 from mock_llm.faults import BROKEN, Broken, Chance, Content, Faults, Wrapped
+from mock_llm.follower import Followed, Follower, chosen
 from mock_llm.handicaps import eased
 from mock_llm.prompt import Prompt
 from mock_llm.writer import TaskWriter, words, writers
@@ -82,7 +83,8 @@ class MockModel:
     """Answers requests about tasks that it was given."""
 
     def __init__(self, tasks: Sequence[Task], seed: int, faults: Faults, best: Mapping[str, str]) -> None:
-        self._writers = writers(tasks, best)
+        self._writers = writers([task for task in tasks if not task.source.serial], best)
+        self._follower = Follower(tasks)
         self._seed, self._faults = seed, faults
         self._ledger = Ledger()
 
@@ -96,6 +98,8 @@ class MockModel:
                 return self._advice(prompt.role, adviser.improve(prompt), draw)
             case "reflector":
                 return self._advice(prompt.role, adviser.reflect(prompt), draw)
+            case "navigator":
+                return self._advice(prompt.role, chosen(prompt, draw.of("step")), draw)
             case "coder" | "agent":
                 return self._kernel(prompt, draw, tools)
 
@@ -113,7 +117,8 @@ class MockModel:
     def _kernel(self, prompt: Prompt, draw: Chance, tools: Toolbox) -> Answer:
         writer = self._writer(prompt)
         if writer is None:
-            return Answer(prompt.role, "lost", LOST)
+            followed = self._follower.kernel(prompt)
+            return self._following(prompt, followed, draw) if followed else Answer(prompt.role, "lost", LOST)
         known = self._known(prompt, writer)
         if prompt.tools:
             call = tools.before(prompt, known.source if known else "", draw.of("look-up"))
@@ -121,6 +126,15 @@ class MockModel:
                 return Answer(prompt.role, call.name, calls=(call,), finish="tool_calls")
         step = self._step(prompt, writer, known, draw)
         return self._made(prompt, writer, step, draw, tools)
+
+    def _following(self, prompt: Prompt, followed: Followed, draw: Chance) -> Answer:
+        """A worked step, with a fault where one is drawn."""
+        kind, source = self._drawn_fault(Step("followed", ()), draw), followed.source
+        spoiled = broken(source, followed.tag == "cpp", kind, draw.of("place")) if kind in BROKEN else None
+        found = Answer(prompt.role, "followed", fault=kind if spoiled or kind in WRAPPED else "")
+        if kind in WRAPPED:
+            return wrapped(found, source, followed.tag, kind)
+        return replace(found, text=kernel_text(spoiled.source if spoiled else source, followed.tag, LABEL))
 
     def _writer(self, prompt: Prompt) -> TaskWriter | None:
         """The task whose reference stands in the prompt; the target by the language that is wanted."""

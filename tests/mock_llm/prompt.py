@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from kernelwright.records.feedback import Bottleneck
 from mock_llm.breakage import Fault
 
-Role = Literal["coder", "judge-repair", "judge-improve", "reflector", "agent"]
+Role = Literal["coder", "judge-repair", "judge-improve", "reflector", "agent", "navigator"]
 FENCE = re.compile(r"^(`{3,}|~{3,})")
 LOGS, MISMATCHES = ("compiler log", "advice"), ("mismatch", "advice")
 NAMING = ("profile", "advice", "instruction")
@@ -88,6 +88,8 @@ class Prompt:
         """Whose prompt it is, by what it wants back."""
         if self.tools:
             return "agent"
+        if any(s.title == "steps that lead on" for s in self.sections):
+            return "navigator"
         wanted = next((s.body for s in reversed(self.sections) if s.title == "reply"), "")
         wanted = wanted or next((t.text for t in reversed(self.turns) if t.role == "system"), "")
         if all(key in wanted for key in ("critical_issue", "why_it_matters", "minimal_fix_hint")):

@@ -133,6 +133,10 @@ def test_the_header_and_every_line_of_code_fit(browser, folder, size):
     with Opened(browser, (folder / "final.html").as_uri(), size) as opened:
         width, _ = WIDTHS[size]
         assert opened.page.evaluate("document.querySelector('.top .mark').getBoundingClientRect().right") <= width
+        assert (
+            opened.page.evaluate("document.querySelector('.top nav').lastElementChild.getBoundingClientRect().right")
+            <= width
+        )
         assert opened.page.locator(".top .mark").inner_text().split()[-1].endswith("5e86")
         wider = "[...document.querySelectorAll('pre')].filter(p => p.scrollWidth > p.clientWidth).length"
         assert opened.page.evaluate(wider) == 0

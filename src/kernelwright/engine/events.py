@@ -79,6 +79,8 @@ class Judged(_Event):
     known: int | None = None
     cached_from: str = ""
     """The run whose evaluation was taken over from the search cache."""
+    writer: str = ""
+    """Which of several proposers wrote it."""
 
 
 class NewBest(_Event):

@@ -202,6 +202,7 @@ class Progress:
                 versus=found.timing.versus if isinstance(found, Measured) else (),
                 known=attempt.known,
                 cached_from=found.cached_from,
+                writer=attempt.proposal.writer,
                 replayed=replayed,
             )
         )

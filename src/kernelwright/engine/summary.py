@@ -63,6 +63,8 @@ class BestKernel(Figures):
     kernel: str
     """Its source, with the tunables named in `defines`."""
     defines: dict[str, int]
+    writer: str = ""
+    """Which of several proposers wrote it; empty where there is one."""
 
 
 class RunSummary(Record):
@@ -189,6 +191,7 @@ def best_of(attempts: Sequence[Attempt], outcome: Outcome | None) -> BestKernel 
         final=outcome is not None and outcome.final is not None,
         kernel=candidate.source,
         defines={define.name: define.value for define in candidate.defines},
+        writer=attempt.proposal.writer,
         **dict(figures_of(attempt.evaluation)),
     )
 

@@ -6,6 +6,7 @@ broken driver does.
 
 import subprocess
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 
 from kernelwright.devices import Kind, device_named, facts, kind_of, kinds, sheets, understood
@@ -45,10 +46,7 @@ def resolve_target(name: str | None, place: Place | None = None) -> Target:
     if name is not None:
         name = str(sheets()[device]["arch"]) if device else understood(name)
         if name not in kinds() and name not in facts():
-            timed = ", ".join(kind.name for kind in kinds().values() if kind.timed)
-            raise UsageError(
-                f"target {name!r} must be {timed}, one of {', '.join(facts())}, or a device by name: {', '.join(sheets())}"
-            )
+            raise UsageError(_unknown(name))
     if name == CPU.name:
         return CPU
     here = ask_a_gpu_s_node(place.address, find_gpu) if place and place.name == "ray" else find_gpu()
@@ -59,6 +57,14 @@ def resolve_target(name: str | None, place: Place | None = None) -> Target:
     if name in kinds():
         raise MachineError(_absent(kinds()[name]))
     return Target(kind=kind_of(name), arch=name, present=name == here and _is(device), device=device)
+
+
+def _unknown(name: str) -> str:
+    timed = ", ".join(kind.name for kind in kinds().values() if kind.timed)
+    by_plain_name = {one.lower(): one for one in (*kinds(), *facts(), *sheets())}
+    near = get_close_matches(name.lower(), by_plain_name, n=1)
+    meant = f". Did you mean {by_plain_name[near[0]]!r}?" if near else ""
+    return f"target {name!r} must be {timed}, one of {', '.join(facts())}, or a device such as 'H100 SXM 80 GB'{meant}"
 
 
 def _is(device: str) -> bool:

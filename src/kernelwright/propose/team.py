@@ -17,8 +17,6 @@ from kernelwright.records.tuning import TuningKey
 
 TOGETHER = "+"
 """Between the names of a team's members."""
-_MARK = "\n"
-"""Behind the member's name in a memo of the team."""
 
 
 class Team:
@@ -43,7 +41,7 @@ class Team:
             except ProposeError as error:
                 reasons.append(f"{name}: {error}")
                 continue
-            return [_marked(one, name, reasons) for one in made]
+            return [_signed(one, name, reasons) for one in made]
         raise ProposeError("; ".join(reasons))
 
     def refuse(self, task: Task, language: LanguageName | None) -> None:
@@ -67,9 +65,8 @@ class Team:
 
     def schedule_of(self, attempt: Attempt) -> dict[str, JsonValue] | None:
         """See `Tuning.schedule_of`."""
-        owner = attempt.proposal.memo.partition(_MARK)[0]
-        member = self._members.get(owner)
-        return member.schedule_of(_unmarked(attempt, owner)) if isinstance(member, Tuning) else None
+        member = self._members.get(attempt.proposal.writer)
+        return member.schedule_of(attempt) if isinstance(member, Tuning) else None
 
     def _order(self, brief: Brief) -> list[str]:
         names, number = list(self._members), brief.proposal_request.number
@@ -81,20 +78,17 @@ def _owner(brief: Brief) -> str:
     """Who wrote the fastest of the parents that the feedback tells of, or else the first parent."""
     told = {id(p): words.speedup_eager or 0.0 for p, words in zip(brief.parents, brief.feedback, strict=False)}
     best = max(brief.parents, key=lambda parent: told.get(id(parent), 0.0), default=None)
-    return best.proposal.memo.partition(_MARK)[0] if best is not None else ""
+    return best.proposal.writer if best is not None else ""
 
 
 def _own(brief: Brief, name: str) -> Brief:
     """The brief with the memos that this member wrote, and none of another's."""
-    return replace(brief, parents=tuple(_unmarked(parent, name) for parent in brief.parents))
+    return replace(brief, parents=tuple(p if p.proposal.writer == name else _unremembered(p) for p in brief.parents))
 
 
-def _unmarked(parent: Attempt, name: str) -> Attempt:
-    owner, _, memo = parent.proposal.memo.partition(_MARK)
-    mine = parent.proposal.model_copy(update={"memo": memo if owner == name else ""})
-    return parent.model_copy(update={"proposal": mine})
+def _unremembered(parent: Attempt) -> Attempt:
+    return parent.model_copy(update={"proposal": parent.proposal.model_copy(update={"memo": ""})})
 
 
-def _marked(made: Proposal, name: str, reasons: Sequence[str]) -> Proposal:
-    note = "; ".join([made.note, *reasons])
-    return made.model_copy(update={"memo": f"{name}{_MARK}{made.memo}", "note": note})
+def _signed(made: Proposal, name: str, reasons: Sequence[str]) -> Proposal:
+    return made.model_copy(update={"writer": name, "note": "; ".join([made.note, *reasons])})

@@ -65,6 +65,8 @@ class Proposal(Record):
     candidate: Candidate
     note: str = ""
     """One line for people: what was changed and why."""
+    writer: str = ""
+    """The name of the team's member that wrote it; empty where the run has one proposer."""
     memo: str = ""
     """What the proposer wants to find again on its children; opaque to everybody else."""
     technique: str = ""

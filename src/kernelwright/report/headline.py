@@ -10,10 +10,11 @@ from typing import Literal
 
 from kernelwright.languages import language
 from kernelwright.records.attempt import Attempt, beats_eager, busy_load, fastest
-from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Verified
+from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Verified, speedup_over_eager
 from kernelwright.records.measure import Verdict, Versus
 from kernelwright.records.run import Outcome, RunCard, least_speedup
 from kernelwright.report import words
+from kernelwright.report.tally import writer
 
 Standing = Literal["final", "search", "untimed", "failed", "nothing"]
 
@@ -78,11 +79,11 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
         side = next((s for s in found.timing.arms if s.name == "candidate"), None)
         blocks = f" in {len(side.samples_us)} paired blocks" if side else ""
         explanation = (
-            f"The best kernel of the search was measured anew against its baselines{blocks}, with fresh "
+            f"The best kernel of the search{_by(card, final)} was measured anew against its baselines{blocks}, with fresh "
             "inputs, and every verification case passed against fp64."
         ) + _beside(final)
         if _stays(card, final):
-            return Headline("final", f"PyTorch stays: {_gain(found)}", f"{explanation} No drop-in was written.", final)
+            return Headline("final", f"PyTorch stays: {_gain(found)}", f"{explanation} {_why(card, final)}", final)
         return Headline("final", _sentence_case(_gain(found)), explanation, final)
     if isinstance(found, Verified | Compiled):
         return _untimed(card, final)
@@ -98,6 +99,22 @@ def _beside(attempt: Attempt) -> str:
     """What the machine did beside the measurement, where that makes the figures doubtful."""
     load = busy_load(attempt)
     return f" This machine was busy meanwhile, so the figures are doubtful: {load.words}." if load is not None else ""
+
+
+def _by(card: RunCard, attempt: Attempt) -> str:
+    name = writer(card, attempt)
+    return f", written by {name}," if name else ""
+
+
+def _why(card: RunCard, final: Attempt) -> str:
+    """Why PyTorch stays."""
+    eager = speedup_over_eager(final.evaluation)
+    if eager is None or eager.blurred:
+        return "Its interval is too wide to rely on, so no drop-in was written."
+    return (
+        f"A drop-in is written where the lower end of the speedup over eager is above {least_speedup(card.config):g}; "
+        f"here it is {words.times(eager.low)}, so none was written."
+    )
 
 
 def _stays(card: RunCard, best: Attempt) -> bool:

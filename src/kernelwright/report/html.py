@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -28,7 +28,7 @@ from kernelwright.report.charts.svg import HALF, NARROW, WIDE
 from kernelwright.report.charts.walk import walked, ways
 from kernelwright.report.dialogues import dialogues, is_drill
 from kernelwright.report.headline import Headline, headline, sentence
-from kernelwright.report.tally import SOURCE_LIMIT, highlighted, plain, reason, rows
+from kernelwright.report.tally import SOURCE_LIMIT, highlighted, plain, reason, rows, writer
 from kernelwright.report.use import NO_FILES, Files, needs, steps
 from kernelwright.version import __version__
 
@@ -75,6 +75,7 @@ def render(
         drill=is_drill(messages),
         spent_by_role=spending(messages),
         message_limit=MESSAGE_LIMIT,
+        by=partial(writer, card),
     )
 
 

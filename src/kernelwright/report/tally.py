@@ -28,6 +28,7 @@ from kernelwright.records.evaluation import (
     Verified,
 )
 from kernelwright.records.measure import Accuracy, BuildFacts
+from kernelwright.records.run import RunCard
 from kernelwright.report import words
 
 
@@ -76,6 +77,12 @@ def rows(attempts: Sequence[Attempt], best: int | None) -> list[Row]:
     """Every attempt in order."""
     known = {a.number: a for a in attempts}
     return [_row(a, known, a.number == best) for a in attempts]
+
+
+def writer(card: RunCard, attempt: Attempt) -> str:
+    """Who wrote the kernel: a model by its name, or a proposer; empty where nobody told."""
+    name = attempt.proposal.writer or str(card.config.get("proposer", ""))
+    return attempt.proposal.model or words.WRITER.get(name, name)
 
 
 def reason(attempt: Attempt) -> str:

@@ -88,8 +88,14 @@ def _cells(attempt: Attempt, name: str) -> list[Text]:
         Text(words.outcome(found.outcome), style="green" if timed else ""),
         Text(words.microseconds(attempt.latency_us) if attempt.latency_us is not None else ""),
         *(Text(_against(found, baseline)) for baseline in ("eager", "compile")),
-        Text(words.line(attempt.proposal.note or reason(attempt), NOTE), style="dim"),
+        Text(words.line(_note(attempt), NOTE), style="dim"),
     ]
+
+
+def _note(attempt: Attempt) -> str:
+    """Which of several proposers wrote it, and what it says."""
+    by = f"{attempt.proposal.writer}: " if attempt.proposal.writer else ""
+    return by + (attempt.proposal.note or reason(attempt))
 
 
 def _against(found: Evaluation, baseline: BaselineName) -> str:

@@ -35,6 +35,13 @@ SIDE: dict[str, str] = {
     "graph": "CUDA graph",
 }
 
+WRITER: dict[str, str] = {
+    "author": "the built-in author",
+    "inductor": "PyTorch's compiler (inductor)",
+    "outside": "a coding agent",
+}
+"""Proposers, as people call them."""
+
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 

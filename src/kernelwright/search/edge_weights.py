@@ -1,5 +1,6 @@
 """What runs learned of a graph's edges: how often each was gone, what was reached behind it, how often it failed.
 
+Which edges led to a run's best kernel is counted too, so that the next run begins with the way that was the best most often.
 Sums and counts only, so that two runs which write at once add up (`search.strategy.add_learned`). Gains are factors over
 the kernel before the step, on a logarithmic scale: they carry over to other sizes, where times do not.
 
@@ -8,6 +9,7 @@ and not once for each technique that could come before.
 """
 
 import math
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, ValidationError
@@ -27,6 +29,8 @@ class Weight(Record):
     """Sum of log2 of the best that they reached behind it, over the kernel before it."""
     failed: Count = 0
     """Steps that gave no right kernel."""
+    best: Count = 0
+    """Runs whose best kernel it led to."""
 
 
 class Stored(Record):
@@ -63,9 +67,10 @@ class EdgeWeights:
                 "use the version that wrote them, or begin without them (`weights = false` under [strategy])"
             ) from None
 
-    def dump(self) -> JsonValue:
-        """As it is stored."""
-        return Stored(edges=dict(sorted(self._edges.items()))).model_dump(mode="json")
+    def dump(self, best: Iterable[str] = ()) -> JsonValue:
+        """As it is stored, with the edges that led to the run's best kernel."""
+        led = {edge: _sum(self._edges.get(edge, Weight()), Weight(best=1)) for edge in best}
+        return Stored(edges=dict(sorted({**self._edges, **led}.items()))).model_dump(mode="json")
 
     def learned(self, edge: str, factor: float) -> None:
         """A rollout took the edge and reached a kernel so many times as fast as the one before it."""
@@ -74,6 +79,11 @@ class EdgeWeights:
     def failed(self, edge: str) -> None:
         """A step along the edge gave no right kernel."""
         self._add(edge, Weight(failed=1))
+
+    def led(self, edge: str) -> int:
+        """How many runs it led to their best kernel."""
+        found = self._edges.get(edge)
+        return found.best if found else 0
 
     def prior(self, edge: str) -> float | None:
         """The factor to expect behind an edge; None where nobody went there, nor to its technique from elsewhere.
@@ -96,4 +106,9 @@ def _technique(edge: str) -> str:
 
 
 def _sum(one: Weight, other: Weight) -> Weight:
-    return Weight(runs=one.runs + other.runs, gain=one.gain + other.gain, failed=one.failed + other.failed)
+    return Weight(
+        runs=one.runs + other.runs,
+        gain=one.gain + other.gain,
+        failed=one.failed + other.failed,
+        best=one.best + other.best,
+    )

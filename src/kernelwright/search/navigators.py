@@ -47,6 +47,8 @@ class Rollout:
         """Something new was judged on it."""
         self.beyond = False
         """Past what was known when it began: steps are now taken by the rollout's rule, not by UCB."""
+        self.led = False
+        """It follows the way that led earlier runs to their best, as long as there is one."""
 
     def take(self, action: Action) -> None:
         """Go one step; nobody knows yet where it leads."""

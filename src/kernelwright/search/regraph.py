@@ -89,6 +89,10 @@ class ReGraph(Strategy):
         self._exhausted = False
         self.best: Attempt | None = None
         self.best_speedup = 1.0
+        self._best_way: tuple[str, ...] = ()
+        """Edges that led to it."""
+        self._leads = config.weights and config.navigator == "mcgs"
+        """Whether the next rollout follows what led earlier runs to their best."""
         self.said: list[str] = []
         """The loop's feedback, in order."""
         self._root = self._walk.enter(START, root_of(limits.scope)) if limits.scope.root else None
@@ -118,15 +122,26 @@ class ReGraph(Strategy):
         """A rollout that stands before a step which nobody has judged; what is known is walked without asking."""
         assert self._root is not None
         for _ in range(FRUITLESS):
-            rollout = self._waiting.pop(0) if self._waiting else Rollout(self._root)
+            rollout = self._waiting.pop(0) if self._waiting else self._fresh(self._root)
             if self._advanced(rollout):
                 return rollout
         return None
 
+    def _fresh(self, root: State) -> Rollout:
+        rollout = Rollout(root)
+        rollout.led, self._leads = self._leads, False
+        return rollout
+
+    def _led(self, rollout: Rollout) -> Action | None:
+        """The step that was part of most runs' best ways, for the rollout that begins a run; None: there is none."""
+        ways = [a for a in rollout.at.actions if a.open and self.weights.led(a.edge)] if rollout.led else []
+        rollout.led = bool(ways)
+        return max(ways, key=lambda action: self.weights.led(action.edge), default=None)
+
     def _advanced(self, rollout: Rollout) -> bool:
         """Walk on to a step that must be judged; False: the rollout is over before one."""
         while len(rollout.path) < self._config.steps:
-            action = self._navigator.choose(rollout, self._prior)
+            action = self._led(rollout) or self._navigator.choose(rollout, self._prior)
             if action is None:
                 break
             rollout.take(action)
@@ -178,6 +193,8 @@ class ReGraph(Strategy):
         found = made[0] if made and is_kernel(made[0][0]) else None
         if found is not None:
             self._say(found[0])
+            if self.best is found[0]:
+                self._best_way = tuple(taken.edge for _, taken in rollout.path)
         wrong = found is None or not works(found[0])
         self._walk.end(asked, failed=wrong and asked is action)
         self._walk.end(action, failed=wrong)
@@ -242,7 +259,7 @@ class ReGraph(Strategy):
 
     def state(self) -> JsonValue:
         """The weights of the edges: what this run began with and what it has learned."""
-        return self.weights.dump() if self._config.weights else None
+        return self.weights.dump(self._best_way) if self._config.weights else None
 
     def restore(self, state: JsonValue) -> None:
         """See `Strategy.restore`."""

@@ -1,15 +1,21 @@
 """`regraph` in the engine: a serial task is walked by the graph's own writer, killed, gone on with, and remembered once."""
 
 import asyncio
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.graph_build import BuildRequest, build
 from kernelwright.engine.request import OptimizeRequest
+from kernelwright.engine.run import state_key
 from kernelwright.engine.session import begin, go_on
 from kernelwright.errors import RefereeError
 from kernelwright.propose.table import make_proposer
@@ -123,6 +129,34 @@ def test_weights_outlive_the_run_and_lead_the_next_one(place):
     with closing(RunStore.open(place / "runs" / runs[1].summary.run)) as store:
         state = store.state()
     assert state["edges"]["start>function-with-constants"]["runs"] > 0
+
+
+DIES = """
+import asyncio, os, signal, sys
+from pathlib import Path
+import test_regraph_run as runs
+class Dies(runs.StrategyStates):
+    def merge(self, *given):
+        super().merge(*given)
+        os.kill(os.getpid(), signal.SIGKILL)
+place = Path(sys.argv[1])
+made = runs.replace(runs.parts(place), states=lambda: Dies(place / "states.sqlite"))
+asyncio.run(runs.begin(runs.request(place), made))
+"""
+
+
+def test_a_run_that_is_killed_between_its_weights_and_its_end_counts_once(place):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    killed = subprocess.run([sys.executable, "-c", DIES, place], env=environment, check=False, timeout=120)
+    assert killed.returncode == -signal.SIGKILL
+    (folder,) = (place / "runs").iterdir()
+    with closing(RunStore.open(folder)) as store:
+        assert store.outcome() is None
+        key = state_key(store.card, request(place).config)
+    left = StrategyStates(place / "states.sqlite").read(key)
+    assert asyncio.run(go_on(folder, parts(place))).error is None
+    assert StrategyStates(place / "states.sqlite").read(key) == left
+    assert left["edges"]["start>function-with-constants"]["best"] == 1
 
 
 def test_a_graph_that_has_changed_stops_a_resumed_run(place):

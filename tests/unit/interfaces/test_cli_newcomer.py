@@ -49,6 +49,8 @@ class Untouched(ScriptedEvaluator):
         (("check", "k.cpp", "abs.py"), 2, "'abs.py' is the task: it comes first"),
         (("profile", "k.cpp", "abs.py"), 2, "'abs.py' is the task: it comes first"),
         (("optimize", "abs.py", *CPU, "--config", "key.toml"), 2, "budget.proposal: there is no such setting"),
+        (("optimize", "abs.py", "--target", "h200 sxn"), 2, "Did you mean 'H200 SXM'?"),
+        (("mcp", "--root", "none"), 2, "--root: none is no folder"),
         (("verify", "empty.json"), 8, "'empty.json' is no receipt: name a file that --receipt wrote"),
     ],
 )
@@ -152,6 +154,13 @@ def test_a_folder_of_runs_is_not_taken_for_a_run(kernelwright, task):
     kernelwright("optimize", task, *CPU, "--budget", "1")
     said = kernelwright("resume", "runs")
     assert (said.code, "kernelwright runs --run-dir runs" in said.err) == (5, True)
+
+
+@pytest.mark.parametrize("line", [("-h",), ("report", "-h"), ("train", "-h")])
+def test_help_is_short_too_and_names_what_it_takes(kernelwright, line):
+    said = kernelwright(*line)
+    assert (said.code, said.out.startswith("Usage: ")) == (0, True)
+    assert "RUN…" not in said.out and " what " not in said.out.splitlines()[0]
 
 
 def test_the_help_names_every_exit_code(kernelwright):

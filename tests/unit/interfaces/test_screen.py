@@ -133,6 +133,14 @@ def test_a_new_best_has_the_figures_of_its_line_and_both_baselines(screen):
     assert "at least" not in lines
 
 
+def test_of_several_proposers_the_line_names_the_one_that_wrote_it(screen):
+    screen(judged(0).model_copy(update={"writer": "inductor"}))
+    screen(judged(1))
+    first, second = screen.said().splitlines()
+    assert "by inductor" in first
+    assert " by " not in second
+
+
 @pytest.mark.parametrize("width", [78, 60, 40, 20])
 def test_nothing_is_cut_at_any_width(screen, watch, width):
     screen(started())

@@ -35,15 +35,17 @@ def told(speedup):
 
 
 def ask(team, number, *parents):
-    """What the team makes of a request whose parents are (memo, speedup)."""
+    """What the team makes of a request whose parents are (writer, memo, speedup)."""
     attempts = []
-    for n, (memo, _) in enumerate(parents):
+    for n, (writer, memo, _) in enumerate(parents):
         made = sample_attempt(n, "measured")
-        attempts.append(made.model_copy(update={"proposal": made.proposal.model_copy(update={"memo": memo})}))
+        attempts.append(
+            made.model_copy(update={"proposal": made.proposal.model_copy(update={"writer": writer, "memo": memo})})
+        )
     request = ProposalRequest(
         number=number, intent="improve" if parents else "seed", parents=tuple(range(len(parents)))
     )
-    brief = Brief(sample_task(), request, tuple(attempts), tuple(told(s) for _, s in parents), seed=0)
+    brief = Brief(sample_task(), request, tuple(attempts), tuple(told(s) for *_, s in parents), seed=0)
     (made,) = asyncio.run(team.propose(brief))
     return made
 
@@ -60,19 +62,20 @@ def team(pair):
 
 def test_each_opens_once_and_then_the_best_parent_s_writer_goes_on(team):
     assert ask(team, 0).candidate.source == "one"
-    assert ask(team, 1, ("one\nx", 1.5)).candidate.source == "two"
-    assert ask(team, 2, ("two\ny", 1.2), ("one\nx", 1.5)).candidate.source == "one"
-    assert ask(team, 3, ("two\ny", 1.9), ("one\nx", 1.5)).candidate.source == "two"
+    assert ask(team, 1, ("one", "x", 1.5)).candidate.source == "two"
+    assert ask(team, 2, ("two", "y", 1.2), ("one", "x", 1.5)).candidate.source == "one"
+    assert ask(team, 3, ("two", "y", 1.9), ("one", "x", 1.5)).candidate.source == "two"
 
 
 def test_a_member_sees_its_own_memos_alone(team, pair):
-    assert ask(team, 5, ("two\ny", 1.2), ("one\nx", 1.5)).memo == "one\nof one"
+    assert ask(team, 5, ("two", "y", 1.2), ("one", "x", 1.5)).memo == "of one"
     assert pair[0].seen == [["", "x"]]
 
 
 def test_one_that_cannot_says_so_and_the_next_one_goes_on():
-    made = ask(Team({"one": Member("one"), "two": Member("two", "no lowering")}), 1, ("one\nx", 1.5))
+    made = ask(Team({"one": Member("one"), "two": Member("two", "no lowering")}), 1, ("one", "x", 1.5))
     assert made.candidate.source == "one"
+    assert made.writer == "one"
     assert made.note == "made; two: no lowering"
 
 

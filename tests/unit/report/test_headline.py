@@ -25,6 +25,20 @@ def test_a_slower_final_is_called_slower():
     assert "0.80×" in told.title
 
 
+def test_it_says_who_wrote_the_kernel_and_why_pytorch_stays():
+    run = fake.long_run(3)
+    best = run[0].model_copy(update={"proposal": run[0].proposal.model_copy(update={"writer": "inductor"})})
+    team = fake.card().model_copy(update={"config": {"proposer": "author+inductor"}})
+    told = headline(team, run, fake.ended(best, eager=0.8))
+    assert "The best kernel of the search, written by PyTorch's compiler (inductor), was measured" in told.explanation
+    assert "above 1; here it is 0.78×, so none was written" in told.explanation
+    picky = fake.card().model_copy(update={"config": {"proposer": "author", "remeasurement": {"min_speedup": 4}}})
+    told = headline(picky, run, fake.ended(run[0]))
+    assert told.title == "PyTorch stays: 3.10× as fast as eager PyTorch"
+    assert "the built-in author" in told.explanation
+    assert "above 4; here it is 3.01×, so none was written" in told.explanation
+
+
 def test_a_slower_kernel_that_was_wanted_is_not_said_to_stay_away():
     run = fake.long_run(3)
     card = fake.card().model_copy(update={"config": {"remeasurement": {"keep_slower": True}}})

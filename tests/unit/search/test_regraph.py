@@ -303,6 +303,24 @@ def test_a_second_run_with_what_the_first_learned_goes_straight_to_the_best():
     assert sum(later) / len(later) <= 4
 
 
+def test_the_next_run_begins_with_the_way_that_led_most_runs_to_their_best():
+    first = WalkPlayer(scope(GRAPH), GAINS, budget=40, seed=3).play()
+    state = first.strategy.state()
+    led = {edge for edge, weight in state["edges"].items() if weight["best"]}
+    assert "start>base" in led
+    assert {edge.rpartition(">")[2] for edge in led} == {"base", "alpha", "gamma"}
+    for seed in range(4):
+        later = WalkPlayer(scope(GRAPH), GAINS, budget=3, seed=seed)
+        later.strategy.restore(state)
+        assert later.play().strategy.best_speedup == pytest.approx(6.0)
+        counted = later.strategy.state()["edges"]
+        assert {edge for edge, weight in counted.items() if weight["best"] == 2} == led
+    for other in ({"weights": False}, {"navigator": "random"}):
+        player = WalkPlayer(scope(GRAPH), GAINS, budget=3, **other)
+        player.strategy.restore(state)
+        assert not player.strategy._leads
+
+
 def test_what_two_runs_learned_adds_up_whichever_ends_first():
     begun = WalkPlayer(scope(GRAPH), GAINS, budget=5).play().strategy.state()
     ends = []

@@ -139,6 +139,7 @@ class Verbs(TyperGroup):
             self.add_command(Verb(name, short_help=line))
 
 
+_SETTINGS = {"max_content_width": WIDTH, "help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="kernelwright",
     cls=Verbs,
@@ -148,7 +149,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"max_content_width": WIDTH},
+    context_settings=_SETTINGS,
 )
 
 
@@ -156,7 +157,7 @@ def command(verb: str) -> Any:  # noqa: ANN401
     """The command of one verb; imports its module."""
     one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     module = import_module(f"{__package__}.{HOMES.get(verb, verb)}")
-    one.command(verb, cls=Command, context_settings={"max_content_width": WIDTH})(getattr(module, verb))
+    one.command(verb, cls=Command, context_settings=_SETTINGS)(getattr(module, verb))
     return typer.main.get_command(one)
 
 

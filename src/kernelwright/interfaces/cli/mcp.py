@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.errors import MachineError
+from kernelwright.errors import MachineError, UsageError
 from kernelwright.interfaces.cli.console import suppliers_of
 
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ def mcp(  # noqa: PLR0913  a flag is a parameter
     if print_config is not None:
         _print_config(print_config, root or [Path()], target)
         return
+    for folder in root or ():
+        if not folder.is_dir():
+            raise UsageError(f"--root: {folder} is no folder: name one that has the tasks")
     server = _server()
     settings = server.Settings(_config(config, trials), tuple(root or (Path(),)), run_dir, target, resume)
     server.serve(settings, suppliers_of(context))

@@ -47,7 +47,7 @@ def report(
     context: typer.Context,
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN…", help="A run's folder; several, or a folder of runs.", show_default=False),
+        typer.Argument(metavar="RUN", help="A run's folder; several, or a folder of runs.", show_default=False),
     ],
     output: Annotated[
         Path | None,

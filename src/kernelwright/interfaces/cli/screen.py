@@ -181,8 +181,9 @@ class Screen(Waiting):
         recorded = " [dim](recorded)[/]" if event.replayed else ""
         what = speedups(event.versus) if event.versus else _first_line(event.feedback.words)
         latency = f"{event.latency_us:.1f} us · " if event.latency_us is not None else ""
+        by = f" [dim]by {escape(plain(event.writer))}[/]" if event.writer else ""
         self._console.print(
-            f"{event.attempt:>4} [{style}]{event.outcome:<12}[/] {latency}{escape(what)}{escape(known)}{recorded}"
+            f"{event.attempt:>4} [{style}]{event.outcome:<12}[/] {latency}{escape(what)}{escape(known)}{by}{recorded}"
         )
 
     def _crown(self) -> None:

@@ -45,7 +45,9 @@ def train(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
     what: Annotated[
         Literal["data", "sft", "grpo", "judge"],
-        typer.Argument(help="data: collect verified kernels. The others: train a model.", show_default=False),
+        typer.Argument(
+            metavar="WHAT", help="data: collect verified kernels. The others: train a model.", show_default=False
+        ),
     ],
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The data set's or the training run's folder.", show_default=False)

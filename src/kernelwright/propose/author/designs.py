@@ -28,6 +28,8 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpNode
 from kernelwright.records.task import Task
 
+EXACT = ("mm", "matmul", "linear", "bmm", "einsum", "attention", "mv")
+"""Operations that PyTorch computes in full precision, by parts of their names."""
 DOUBLES = 4096
 """Pairs of changes that are estimated."""
 
@@ -111,17 +113,35 @@ def _long_rows(plan: Plan) -> bool:
 def _program(task: Task) -> Design:
     program = partition(task, read(task), TRITON)
     schedules = Schedules(program, TRITON)
-    space = schedules.space() if task.target.present else _interpreted(schedules.space())
+    names = [f"{prefix}precision" for prefix, kernel in schedules.pairs() if kernel.family == "product"]
+    precisions = _precisions(task)
+    space = _among(schedules.space(), precisions)
+    default = schedules.default.model_copy(update={n: precisions[0] for n in names if n in space.by_name})
 
     def write(schedule: Any) -> Candidate:  # noqa: ANN401  the record is made for the program
         return write_program(task, program, TRITON, schedule)
 
-    return Design(space, schedules.default, write, program, schedules.cost)
+    return Design(space, default, write, program, schedules.cost)
 
 
-def _interpreted(space: Space[Any]) -> Space[Any]:
-    """What Triton's interpreter knows too: it has no products in several bfloat16 numbers."""
-    options = [replace(o, values=tuple(v for v in o.values if not str(v).startswith("bf16"))) for o in space.options]
+def _precisions(task: Task) -> tuple[str, ...]:
+    """How float32 products may be made, the usual way first.
+
+    Triton's interpreter has none in several bfloat16 numbers. Three of them keep about sixteen bits, which is enough where
+    PyTorch itself rounds the factors of its convolutions to TF32's eleven.
+    """
+    if not task.target.present:
+        return ("tf32x3", "ieee")
+    named = [node.op for node in task.graph.nodes]
+    rounded = any("conv" in op for op in named) and not any(word in op for op in named for word in EXACT)
+    if rounded and task.numerics.flags.get("cudnn.allow_tf32"):
+        return ("bf16x3", "bf16x6", "tf32x3")
+    return ("bf16x6", "tf32x3", "ieee")
+
+
+def _among(space: Space[Any], precisions: tuple[str, ...]) -> Space[Any]:
+    """The space with no other precisions than these."""
+    options = [replace(o, values=precisions) if o.name.endswith("precision") else o for o in space.options]
     return Space(space.record, tuple(options))
 
 
@@ -134,21 +154,18 @@ def cpp_design(task: Task) -> Design:
     reading = read(task)
     try:
         plan = rows_of(task, reading)
-    except ProposeError as error:
-        return _loops(task, error)
+    except ProposeError:
+        return _loops(task)
     return Design(cpp_space(plan), cpp_default(plan), lambda s: write_cpp(plan, s))
 
 
-def _loops(task: Task, refusal: ProposeError) -> Design:
-    try:
-        program = partition(task, read(task), CPP)
-        schedules = Schedules(program, CPP)
-        found = Design(
-            schedules.space(), schedules.default, lambda s: write_loops(program, schedules, s), program, schedules.cost
-        )
-        found.write(found.default)
-    except ProposeError as error:
-        raise ProposeError(f"{error}; as rows of dense data: {refusal}") from error
+def _loops(task: Task) -> Design:
+    program = partition(task, read(task), CPP)
+    schedules = Schedules(program, CPP)
+    found = Design(
+        schedules.space(), schedules.default, lambda s: write_loops(program, schedules, s), program, schedules.cost
+    )
+    found.write(found.default)
     return found
 
 

@@ -30,6 +30,10 @@ CASES = {
         "x, w", f"{X}, torch.rand(8) + 0.5",
     ),
     "lonely rows": ("F.layer_norm(x, (90000,)), x / x.norm()", "x", "torch.randn(2, 90000)"),
+    "long rows over several axes": (
+        "F.batch_norm(x, None, None, w, w, True), (x * x).sum().sqrt()",
+        "x, w", "torch.randn(32, 4, 32, 128) + 3, torch.rand(4) + 0.5",
+    ),
     "softmax": ("x.softmax(1), x.log_softmax(2), torch.logsumexp(x, (1, 3))", "x", X),
     "pooled": (
         "F.avg_pool2d(x, 3, 2, 1), F.max_pool2d(x, 3, 2, 1, 2), F.adaptive_avg_pool2d(x, (5, 4)),"
@@ -49,7 +53,8 @@ CASES = {
     "moved": (
         "torch.cat((x[:, :2], -x), 1), torch.cat((x * 2, F.max_pool2d(x, 1)), 1).sum(1),"
         " F.pad(x, (1, 2), value=3.0), F.pad(x, (2, 2, 1, 1), mode='reflect'), x.flip(1),"
-        " torch.roll(x, 3, 2), x.repeat(1, 2, 1, 1), F.unfold(x, 3, padding=1), x.tril(1), x[:, 1:7:2]",
+        " torch.roll(x, 3, 2), x.repeat(1, 2, 1, 1), F.unfold(x, 3, padding=1), x.tril(1), x[:, 1:7:2],"
+        " x.unfold(3, 4, 2).mean(-1), x.unfold(1, 3, 1).amax(3), x.diagonal(1, 2, 3) * 2, x.diagonal(-1, 0, 3) + 1",
         "x", X,
     ),
     "gathered": (
@@ -58,7 +63,7 @@ CASES = {
     ),
     "multiplied": (
         "a @ b, F.gelu(a @ b + a[:, :1]), torch.einsum('ij,jk->ki', a, b), a.tril() @ b, a.softmax(-1) @ b,"
-        " torch.diag(a[0]) @ b",
+        " torch.diag(a[0]) @ b, torch._weight_norm(b, a[:, :1]) * 2, a @ torch._weight_norm(b, a[:1, :40], 1)",
         "a, b", "torch.randn(48, 48), torch.randn(48, 40)",
     ),
     "in batches": (

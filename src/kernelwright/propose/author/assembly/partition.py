@@ -10,6 +10,7 @@ from math import inf, prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
+from kernelwright.propose.author.assembly.moments import of_row, of_stretch, squared_distances, stretches
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.strided.plan import stride
 from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
@@ -45,6 +46,8 @@ SHARE = 4096
 """Elements of such a part, at least, where they lie together."""
 FEW_DENSE, FEW_APART = 256, 1 << 16
 """Results that leave a device empty: where a program makes one of them, and where each thread does."""
+LONG_ROW = 1 << 15
+"""Elements of a row from which on no program holds it."""
 AT_ONCE = 1 << 18
 """Threads that a device runs at once."""
 PIECE = 2048
@@ -297,13 +300,56 @@ class _Partition:
     def _split(self, root: Root) -> Expr:
         """The root with every long reduction of few rows cut into shares."""
         ready = [h for h in heavies(root.expr) if isinstance(h, Reduce) and h.op != "prod" and not heavies(h.arg)]
-        changed: dict[str, Expr] = {}
         for node in ready:
             axes = tuple(a for a in root.axes if a in node.axes)
-            if (node.key, axes) not in self.shares:
+            if (node.key, axes) not in self.shares and not self._moments(node, axes, root.expr):
                 self.shares[node.key, axes] = self._shared_out(node, axes)
-            changed[node.key] = self.shares[node.key, axes]
+        changed: dict[str, Expr] = {}
+        for part in walk(root.expr):
+            axes = tuple(a for a in root.axes if a in part.axes)
+            if (part.key, axes) in self.shares:
+                changed[part.key] = self.shares[part.key, axes]
         return _replaced(root.expr, changed)
+
+    def _moments(self, node: Reduce, axes: tuple[int, ...], expr: Expr) -> bool:
+        """Whether the sum and the squared distances from its mean are now made of those of stretches, read once."""
+        spread = squared_distances(node, expr) if node.op == "sum" else None
+        sizes = {a: self.settler.size(a) for a in (*axes, *node.over)}
+        reads = sorted((n for n in walk(node.arg) if isinstance(n, Element)), key=lambda e: -prod(e.sizes))
+        long = prod(sizes[a] for a in node.over) > LONG_ROW
+        if spread is None or not reads or not long or self.task.target.kind == "cpu":
+            return False
+        apart = {a: stride(reads[0], a, sizes) or 0 for a in node.over}
+        over = sorted(node.over, key=lambda a: -apart[a])
+        rows = prod(sizes[a] for a in axes)
+        cut = stretches(over, rows, self.settler.size, self.settler.axes.single)
+        if cut is None or apart[over[-1]] != 1:
+            return False
+        totals, squares = self._store_both(of_stretch(node.arg, cut), (*axes, *cut.across))
+        whole = Reduce("sum", totals, cut.across)
+        assert isinstance(spread.arg, Call) and isinstance(spread.arg.args[0], Call)
+        centre = _replaced(spread.arg.args[0].args[1], {node.key: whole})
+        self.shares[node.key, axes] = whole
+        self.shares[spread.key, axes] = of_row(totals, squares, centre, cut)
+        return True
+
+    def _store_both(self, nodes: tuple[Reduce, Reduce], axes: tuple[int, ...]) -> tuple[Element, Element]:
+        """Buffers with two reductions of the same rows, from one kernel."""
+        shape = tuple(map(self.settler.size, axes))
+        names = [self._fresh("part") for _ in nodes]
+        roots = tuple(
+            Root(Tensor(name, name, shape, "float32", (0,) * bool(axes)), axes, node)
+            for name, node in zip(names, nodes, strict=True)
+        )
+        self.buffers += [root.tensor for root in roots]
+        part = Part(roots, {a: self.settler.size(a) for r in roots for a in _every_axis(r)}, dict(self.tensors))
+        family, match = self._asked(part)
+        if match.plan is None:
+            raise ProposeError(f"{self.task.name!r}: {family.name} does not make sums and squares of stretches")
+        self.steps.append(Kernel(family.name, part, match.plan))
+        self.tensors |= {root.tensor.name: root.tensor for root in roots}
+        first, second = (Element(name, shape, tuple(map(Index, axes))) for name in names)
+        return first, second
 
     def _shared_out(self, node: Reduce, axes: Sequence[int]) -> Expr:
         """A long reduction of few rows as one over the shares of many programs, which are stored first."""
@@ -318,19 +364,18 @@ class _Partition:
         if rows >= most or shares < 2:
             return node
         each = -(-length // shares)
-        share, inner = (self.settler.axes.fresh([n])[0] for n in (-(-length // each), each))
-        if not share or not inner:
-            return node
-        at = plus(times(Index(share[0]), each), Index(inner[0]))
+        share = self.settler.axes.single(-(-length // each))
+        inner = self.settler.axes.fresh([each])[0]
+        at = plus(times(Index(share), each), Index(inner[0])) if inner else Index(share)
         inside = within(at, length, self.settler.size)
         arg = _unsettled(node.arg, axis, at, inside)
         if inside is not None:
             start = {"sum": 0.0, "max": -inf, "amax": -inf, "min": inf, "amin": inf}[node.op]
             empty = Const(start if node.kind == "float" else float(2**31 - 1), node.kind)
             arg = Call("where", (inside, arg, empty), node.kind)
-        over = tuple(inner[0] if a == axis else a for a in node.over)
-        partial = self._store(Reduce(node.op, arg, over, node.kind), (*axes, *share))
-        return Reduce(node.op, partial, share, node.kind)
+        over = (*(a for a in node.over if a != axis), *inner)
+        partial = self._store(Reduce(node.op, arg, over, node.kind), (*axes, share))
+        return Reduce(node.op, partial, (share,), node.kind)
 
     def _dense(self, node: Reduce, sizes: Mapping[int, int]) -> bool:
         """Whether what is reduced lies together, so that the threads of one program share a row."""
@@ -387,7 +432,9 @@ def _replaced(expr: Expr, changed: Mapping[str, Expr]) -> Expr:
         if node.key not in done:
             children = tuple(visit(child) for child in node.children)
             same = all(a is b for a, b in zip(children, node.children, strict=True))
-            done[node.key] = node if same else rebuild(node, children)
+            found = node if same else rebuild(node, children)
+            # What was stored may have read what was stored before it.
+            done[node.key] = changed.get(found.key, found)
         return done[node.key]
 
     return visit(expr)

@@ -24,7 +24,7 @@ class Schedules:
     def record(self) -> type[Record]:
         """The record that has every field."""
         fields: dict[str, Any] = {}
-        for prefix, kernel in self._pairs():
+        for prefix, kernel in self.pairs():
             start = self.family(kernel).default(kernel.plan)
             for name, info in type(start).model_fields.items():
                 fields[prefix + name] = (info.annotation, getattr(start, name))
@@ -40,14 +40,14 @@ class Schedules:
         """The options of all kernels."""
         options = [
             Option(prefix + option.name, option.values, option.eases)
-            for prefix, kernel in self._pairs()
+            for prefix, kernel in self.pairs()
             for option in self.family(kernel).space(kernel.plan)
         ]
         return Space(self.record, tuple(options))
 
     def of(self, schedule: Record, number: int) -> Record:
         """The schedule of one kernel."""
-        prefix, kernel = self._pairs()[number]
+        prefix, kernel = self.pairs()[number]
         record = self.family(kernel).schedule
         return record.model_validate({name: getattr(schedule, prefix + name) for name in record.model_fields})
 
@@ -62,5 +62,6 @@ class Schedules:
         """Who made a kernel."""
         return self._families[kernel.family]
 
-    def _pairs(self) -> list[tuple[str, Kernel]]:
+    def pairs(self) -> list[tuple[str, Kernel]]:
+        """The kernels, each with what stands before its fields."""
         return list(zip(self._prefixes, self.program.kernels, strict=True))

@@ -411,6 +411,15 @@ def _norm(b: Builder, a: Arguments) -> Value:
     return norm(b, a.tensor("self"), a.number("p", 2), a.dims("dim"), a.flag("keepdim"))
 
 
+def _weight_norm(b: Builder, a: Arguments) -> Value:
+    """A weight of the length `g` along one dimension; of -1, in all."""
+    v, dim = a.tensor("v"), int(a.number("dim", 0))
+    if dim == 0 and len(v.shape) == 1:
+        raise ProposeError("a weight norm of a vector's elements")
+    others = tuple(d for d in range(len(v.shape)) if dim not in (d, -1))
+    return b.call("mul", v, b.call("div", a.tensor("g"), norm(b, v, 2, others, keep=True)))
+
+
 def _gather(b: Builder, a: Arguments) -> Value:
     return b.at(a.tensor("self"), int(a.number("dim", -1)), a.tensor("index"))
 
@@ -432,7 +441,7 @@ REDUCTIONS: dict[str, Rule] = {
     "aten.native_layer_norm.default": _layer_norm,
     "aten.rms_norm.default": lambda b, a: _rms_norm(b, a)[0],
     "aten._fused_rms_norm.default": _rms_norm,
-    "aten.linalg_vector_norm.default": _vector_norm,
+    "aten.linalg_vector_norm.default": _vector_norm, "aten._weight_norm.default": _weight_norm,
     "aten.norm.Scalar": _norm, "aten.norm.ScalarOpt_dim": _norm,
     "aten.gather.default": _gather,
 }  # fmt: skip

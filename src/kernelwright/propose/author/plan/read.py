@@ -34,6 +34,7 @@ ALIASES = frozenset({
     "alias", "contiguous", "detach", "detach_", "dropout", "to", "type_as", "view", "reshape", "_unsafe_view", "flatten",
     "unflatten", "unsqueeze", "squeeze", "expand", "broadcast_to", "expand_as", "broadcast_tensors", "permute", "transpose",
     "t", "numpy_T", "mT", "slice", "select", "narrow", "unbind", "chunk", "split", "split_with_sizes", "getitem",
+    "unfold", "diagonal",
 })  # fmt: skip
 """Operations whose result may be their operand's memory."""
 STATISTICS = ("running_mean", "running_var")

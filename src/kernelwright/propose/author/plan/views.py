@@ -229,6 +229,26 @@ def _roll(b: Builder, a: Arguments) -> Value:
     return x
 
 
+def _unfold(b: Builder, a: Arguments) -> Value:
+    """Windows along a dimension, whose elements are a new last dimension."""
+    x, size, step = a.tensor("self"), int(a.number("size", 1)), int(a.number("step", 1))
+    dim = int(a.number("dimension", 0)) % len(x.shape)
+    window, inner = b.axes.fresh([(b.axes.size(x.shape[dim]) - size) // step + 1, size])
+    found = b.pick(x, dim, plus(times(b.position(window), step), b.position(inner)), ())
+    return b.reshaped(found, (*x.shape[:dim], window, *x.shape[dim + 1 :], inner))
+
+
+def _diagonal(b: Builder, a: Arguments) -> Value:
+    """Where the positions along two dimensions differ by `offset`: a new last dimension."""
+    x, offset = a.tensor("self"), int(a.number("offset", 0))
+    row, column = (int(a.number(name, n)) % len(x.shape) for n, name in enumerate(("dim1", "dim2")))
+    down, across = max(-offset, 0), max(offset, 0)
+    new = b.axes.fresh([min(b.axes.size(x.shape[row]) - down, b.axes.size(x.shape[column]) - across)])[0]
+    found = b.pick(x, row, plus(b.position(new), whole(down)), ())
+    found = b.pick(found, column, plus(b.position(new), whole(across)), ())
+    return b.reshaped(found, (*(dim for d, dim in enumerate(found.shape) if d not in (row, column)), new))
+
+
 def _repeat(b: Builder, a: Arguments) -> Value:
     x, times_each = a.tensor("self"), a.dims("repeats") or a.dims("dims") or ()
     out = b.reshaped(x, ((),) * (len(times_each) - len(x.shape)) + x.shape)
@@ -451,6 +471,7 @@ VIEWS: dict[str, Rule] = {
     "aten.chunk.default": _split, "aten.split.Tensor": _split, "aten.split.sizes": _split,
     "aten.split_with_sizes.default": _split,
     "aten.glu.default": _gated, "aten.flip.default": _flip, "aten.roll.default": _roll,
+    "aten.unfold.default": _unfold, "aten.diagonal.default": _diagonal,
     "aten.repeat.default": _repeat, "aten.tile.default": _repeat,
     "aten.repeat_interleave.self_int": _repeat_interleave,
     "aten.pad.default": _pad, "aten.constant_pad_nd.default": _pad,

@@ -25,12 +25,15 @@ class Group:
     position: str
     mask: str = ""
     """Empty where every position exists."""
+    number: bool = False
+    """The position is one number for all of the tile."""
 
 
 @dataclass
 class TileScope(TritonScope):
     """One block of a kernel whose tiles run over groups of axes."""
 
+    plan: Part
     groups: Sequence[Group] = field(default_factory=tuple)
     other: str = ""
     """What a load gives where its masks do not hold; empty where nobody looks."""
@@ -41,10 +44,27 @@ class TileScope(TritonScope):
         offset = flattened(node.index, node.sizes)
         inside = [self._wrapped("and", 0, node.inside, self._text(node.inside))] if node.inside is not None else []
         masks = [*self.masks(offset.axes), *inside]
-        place = self._text(offset)
+        place = (self._dense(node) or self._text(offset)) + self._spread(node, offset.axes)
         mask = f", mask={' & '.join(masks)}" if masks else ""
         mask += f", other={self.other}" if masks and self.other else ""
         return f"tl.load({tensor.identifier}_ptr + {_summand(place)}{mask})" + widened(tensor)
+
+    def _dense(self, node: Element) -> str | None:
+        """The position along a dimension of the tile that the tensor lies along as a whole."""
+        sizes = self.plan.sizes
+        for group in self.groups:
+            along = tuple(map(Index, group.axes))
+            if along and node.index == along and node.sizes == tuple(sizes[a] for a in group.axes):
+                return group.position
+        return None
+
+    def _spread(self, node: Element, along: frozenset[int]) -> str:
+        """What gives the pointers the shape of their mask, where the condition differs along more than they do."""
+        needed = node.inside.axes - along if node.inside is not None else frozenset()
+        positions = (
+            g.position for g in self.groups if not g.number and needed & set(g.axes) and not along & set(g.axes)
+        )
+        return "".join(f" + tl.zeros_like({position})" for position in positions)
 
     def fetch(self, roots: Sequence[Expr]) -> None:
         """Name what the roots read, the largest first, so that all of it is under way at once.

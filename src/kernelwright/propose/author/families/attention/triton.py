@@ -43,7 +43,7 @@ class _Kernel:
         self.feature_count, self.column_count = count(plan.features), count(plan.columns)
         self.batches = count(plan.batch)
         self.wide, self.deep = _power(self.column_count), _power(self.feature_count)
-        self.batch = Group(plan.batch, "batch")
+        self.batch = Group(plan.batch, "batch", number=True)
         self.rows = Group(plan.rows, "row", "in_rows" if self.row_count % self.schedule.block_m else "")
         self.columns = Group(plan.columns, "column", "in_columns" if self.column_count < self.wide else "")
         ragged = self.span % self.schedule.block_n
@@ -154,6 +154,8 @@ class _Kernel:
         if masks and not isinstance(factor, Element):
             text = f"tl.where({' & '.join(masks)}, {text}, 0.0)"
         self.writer.line(f"{name} = {text}.to(tl.{self.plan.number})")
+        # A loop may not give a name of the lines before it to a tile of another shape.
+        self.names.taken |= names.taken
 
 
 def _power(extent: int) -> int:

@@ -5,8 +5,8 @@ import math
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.families.product.schedule import PROGRAMS, ProductSchedule
 
-FLOPS_US = {"ieee": 45e6, "tf32x3": 90e6, "bf16x6": 105e6, "bf16x3": 180e6, "half": 600e6}
-"""Floating-point operations in a microsecond that tiles reach on a large device."""
+FLOPS_US = {"ieee": 30e6, "tf32x3": 40e6, "bf16x6": 66e6, "bf16x3": 105e6, "half": 600e6}
+"""Floating-point operations in a microsecond that tiles reach on an H200, as measured with tiles of 128 by 128."""
 BYTES_US = 4.0e6
 LAUNCH_US = 2.5
 

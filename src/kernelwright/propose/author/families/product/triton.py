@@ -45,7 +45,7 @@ class _Kernel:
         ragged = bool(self.depth % s.block_k)
         self.deep = Group(plan.depth, "deep", "in_depth" if ragged else "")
         self.below = Group(plan.depth, "below", "in_below" if ragged else "")
-        self.batch = Group(plan.batch, "batch")
+        self.batch = Group(plan.batch, "batch", number=True)
 
     def launch(self, name: str, prefix: str) -> list[str]:
         pointers = ", ".join(t.identifier for t in self.tensors)

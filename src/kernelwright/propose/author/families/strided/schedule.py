@@ -38,7 +38,8 @@ def strided_default(plan: Strided) -> StridedSchedule:
         side = 32 if min(plan.part.sizes[plan.rows[-1]], plan.part.sizes[plan.columns[-1]]) < 64 else 64
         return StridedSchedule(rows=side, block=side, passes="whole", warps=8 if side == 64 else 4)
     columns = plan.column_count
-    if not plan.wide and (columns <= 2 * UNROLLED or (columns <= STEPS_LIMIT and not plan.dense_columns)):
+    stepped = columns <= STEPS_LIMIT and not plan.dense_columns and not _whole_axis(plan)
+    if not plan.wide and (columns <= 2 * UNROLLED or stepped):
         return StridedSchedule(rows=_within(plan.row_count, 128 if plan.row_count < 1 << 16 else 256))
     block = 1 << (columns - 1).bit_length()
     if plan.dense_columns:
@@ -52,6 +53,11 @@ def strided_default(plan: Strided) -> StridedSchedule:
         rows = _within(plan.row_count, max(16, 8192 // block))
         return StridedSchedule(rows=rows, block=block, passes="whole", warps=_warps(rows * block))
     return StridedSchedule(rows=_within(plan.row_count, 64), block=min(block, 32), passes="blocks", warps=4)
+
+
+def _whole_axis(plan: Strided) -> bool:
+    """Whether what is reduced is one axis and no window: blocks of it are loaded at once."""
+    return len(plan.columns) == 1 and all(e.inside is None for e in plan.part.elements)
 
 
 def _within(count: int, most: int) -> int:

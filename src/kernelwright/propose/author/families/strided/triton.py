@@ -44,7 +44,7 @@ class _Kernel:
         whole = self.schedule.rows
         self.rows = Group(self.plan.rows, "row", "inside" if self.plan.row_count % whole else "")
         exact = self.steps or not self.plan.columns or self.plan.column_count % self.schedule.block == 0
-        self.columns = Group(self.plan.columns, "column", "" if exact else "exists")
+        self.columns = Group(self.plan.columns, "column", "" if exact else "exists", number=self.steps)
         self.wanted: list[Expr] = [e for r in part.roots for e in (r.expr, *r.places)]
         self.wanted += [Index(a) for r in part.roots for a in r.axes if r.axes != self.plan.rows]
 

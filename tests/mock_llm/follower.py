@@ -1,0 +1,66 @@
+"""Follows worked steps, and chooses among several: what the server does of serial tasks, which the author does not write.
+
+A prompt of a walk over the graph of techniques holds an example, before and after. Its change is carried over to the code at
+hand, or to the code as it came; where it does not fit, the example itself is the answer, as a hasty model's would be.
+"""
+
+import random
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kernelwright.languages import languages_for
+from kernelwright.records.rewrite import at_sizes, carried_over
+from kernelwright.records.task import Task
+from mock_llm.prompt import Prompt, blocks
+
+MENU, STEP, AT_HAND = "steps that lead on", "technique", "candidate"
+CHOICE = re.compile(r"^- `([^`]+)`:", re.MULTILINE)
+
+
+class Followed(NamedTuple):
+    """A kernel that an example led to."""
+
+    task: str
+    """The task's name."""
+    source: str
+    tag: str
+    """How the language's fence is tagged."""
+
+
+class Follower:
+    """Kernels for serial tasks."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = [task for task in tasks if task.source.serial]
+
+    def kernel(self, prompt: Prompt) -> Followed | None:
+        """The worked step on the code at hand; None where no step is shown, or of no task of ours."""
+        task, shown = self._task(prompt), _shown(prompt)
+        if task is None or shown is None:
+            return None
+        before, after = shown
+        given = next((code for s in prompt.sections if s.title == AT_HAND for code in blocks(s.body)), "")
+        made = carried_over(before, after, f"{given.strip()}\n") if given.strip() else None
+        tag = languages_for(task.target.kind)[0].fence
+        return Followed(task.name, at_sizes(made or after, task.source.sizes), tag)
+
+    def _task(self, prompt: Prompt) -> Task | None:
+        return next((task for task in self._tasks if _words(task.source.source) in _words(prompt.text)), None)
+
+
+def chosen(prompt: Prompt, luck: random.Random) -> str:
+    """Any of the steps that lead on, as a navigator answers."""
+    listed = "\n".join(s.body for s in prompt.sections if s.title == MENU)
+    return f'{{"technique": "{luck.choice(CHOICE.findall(listed))}"}}'
+
+
+def _shown(prompt: Prompt) -> tuple[str, str] | None:
+    """The worked step's code before and after."""
+    texts = [text for s in prompt.sections if s.title == STEP for text in blocks(s.body)]
+    codes = [f"{code.strip()}\n" for text in texts for code in blocks(text)]
+    return (codes[1], codes[0]) if len(codes) == 2 else None
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
