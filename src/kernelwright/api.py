@@ -47,6 +47,7 @@ from kernelwright.engine.events import (
     Spent,
     Started,
     Warned,
+    Writing,
 )
 from kernelwright.engine.external.assignment import Assignment
 from kernelwright.engine.external.workbench import OUTSIDE, Workbench, WorkbenchStatus, open_bench
@@ -157,6 +158,7 @@ __all__ = [
     "Warned",
     "Workbench",
     "WorkbenchStatus",
+    "Writing",
     "admit",
     "audit",
     "begin",

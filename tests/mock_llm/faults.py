@@ -18,9 +18,11 @@ Content = Literal[Broken, Wrapped, "slow"]
 """What can be wrong with a reply. `slow`: one handicap more than it should have."""
 Transport = Literal[
     "429", "429_silent", "500", "503", "400", "404", "stall", "reset", "reset_body", "truncated_body", "html",
-    "wrong_type", "no_usage", "null_content",
+    "wrong_type", "no_usage", "null_content", "cut_stream", "garbage_event", "stalled_stream", "drip",
 ]  # fmt: skip
-"""What can be wrong with a call. `429` says when to come again, `429_silent` does not."""
+"""What can be wrong with a call. `429` says when to come again, `429_silent` does not. The last four are of streams."""
+STREAMED: tuple[Transport, ...] = ("cut_stream", "garbage_event", "stalled_stream", "drip")
+"""Met only by a client that asked for a stream. `drip`: all of it comes, slowly."""
 
 SYNTAX: tuple[Broken, ...] = ("undeclared", "punctuation")
 BROKEN: tuple[Broken, ...] = get_args(Broken)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from mock_llm import wire
+from mock_llm.streams import delivered
 from mock_llm.wire import Sent, whole
 
 LARGEST = 64 << 20
@@ -25,9 +26,9 @@ class Loopback(ThreadingHTTPServer):
     block_on_close = True
     request_queue_size = 128
 
-    def __init__(self, port: int, reply: Reply) -> None:
-        """Takes the port, 0 for a free one, and what answers a body."""
-        self.reply = reply
+    def __init__(self, port: int, reply: Reply, closing: threading.Event) -> None:
+        """Takes the port, 0 for a free one, what answers a body, and what ends every silence."""
+        self.reply, self.closing = reply, closing
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         super().__init__(("127.0.0.1", port), _Handler)
@@ -78,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(whole(wire.models()) if known else _missing(self.path))
 
     def do_POST(self) -> None:
-        """A chat completion."""
+        """A chat completion, or a response."""
         length = self.headers.get("Content-Length", "")
         if not length.isdigit() or int(length) > LARGEST:
             self.close_connection = True
@@ -86,11 +87,26 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(whole(wire.error(told, "invalid_request_error"), 413))
             return
         raw = self.rfile.read(int(length))
-        known = self.path.split("?")[0] == "/v1/chat/completions"
-        self._send(self.server.reply(raw) if known else _missing(self.path))
+        path = self.path.split("?")[0]
+        known = path in ("/v1/chat/completions", "/v1/responses")
+        self._send(delivered(raw, path == "/v1/responses", self.server.reply) if known else _missing(self.path))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is the base class's
         """Nothing is written anywhere."""
+
+    def _write(self, sent: Sent) -> None:
+        """The body as far as it goes."""
+        if sent.cut is not None or not sent.pieces:
+            self.wfile.write(sent.body if sent.cut is None else sent.body[: sent.cut])
+            self.wfile.flush()
+            return
+        for piece in sent.pieces[: sent.stop]:
+            self.wfile.write(piece)
+            self.wfile.flush()
+            self.server.closing.wait(sent.pause_s)
+        if sent.stop is not None:
+            self.server.closing.wait(sent.silent_s)
+            self.close_connection = True
 
     def _send(self, sent: Sent) -> None:
         if sent.cut != 0:
@@ -102,8 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
             if self.close_connection:
                 self.send_header("Connection", "close")
             self.end_headers()
-            self.wfile.write(sent.body if sent.cut is None else sent.body[: sent.cut])
-            self.wfile.flush()
+            self._write(sent)
         if sent.cut is not None:
             self.close_connection = True
             if sent.reset:

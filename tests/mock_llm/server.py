@@ -6,6 +6,7 @@ It counts calls, applies faults of transport, and closes without a thread left b
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -15,10 +16,10 @@ from kernelwright.records.task import Task
 from mock_llm import wire
 from mock_llm.answer import MODEL
 from mock_llm.facts import Facts, facts_in
-from mock_llm.faults import Faults
+from mock_llm.faults import STREAMED, Faults
 from mock_llm.loopback import Loopback
 from mock_llm.model import MockModel
-from mock_llm.wire import WITH_USAGE, Asked, Body, Sent, spoiled, whole
+from mock_llm.wire import BROKEN_STREAMS, WITH_USAGE, Asked, Body, Sent, spoiled, whole
 
 
 class Arrival(NamedTuple):
@@ -104,8 +105,6 @@ def tally(calls: Iterable[Served]) -> Counter[str]:
     return Counter(call.kind for call in calls)
 
 
-NEVER = ("stream",)
-"""Parameters that no server of this kind takes."""
 UNTOLD = "none"
 """The role of a call whose request could not be read."""
 
@@ -135,7 +134,7 @@ class MockLLMServer:
         self._model = MockModel(tasks, seed, self.faults, best or {})
         self._record = CallRecord()
         self._closing = threading.Event()
-        self._http = Loopback(port, self.reply)
+        self._http = Loopback(port, self.reply, self._closing)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, name="drill")
 
     @property
@@ -199,7 +198,7 @@ class MockLLMServer:
         if not asked.model.startswith("drill"):
             message = f"The model `{asked.model[:80]}` does not exist; this server has {MODEL}"
             return whole(wire.error(message, "invalid_request_error", "model_not_found", "model"), 404)
-        named = next((p for p in (*self.faults.refused, *NEVER) if p in asked.parameters), None)
+        named = next((p for p in self.faults.refused if p in asked.parameters), None)
         if named is None:
             return None
         message = f"Unsupported parameter: '{named}' is not supported with this model."
@@ -211,12 +210,13 @@ class MockLLMServer:
         fault = fault or self.faults.passing(self._seed, asked.chance, arrival.before)
         answer = self._model.answer(asked.prompt, asked.chance, asked.tools)
         body = wire.completion(answer, asked)
-        if fault is None:
+        if fault is None or (fault in STREAMED and not asked.streams):
             self._record.serve(Served.of(arrival, asked, answer.kind, fault=answer.fault).with_usage(body))
             return whole(body)
         sent = spoiled(fault, body, self.faults.retry_after_s)
-        served = Served.of(arrival, asked, fault, 0 if sent.cut is not None else sent.status)
+        whole_answer = sent.cut is None and fault not in BROKEN_STREAMS
+        served = Served.of(arrival, asked, fault, sent.status if whole_answer else 0)
         self._record.serve(served.with_usage(body) if fault in WITH_USAGE else served)
         if fault == "stall":
             self._closing.wait(self.faults.stall_s)
-        return sent
+        return replace(sent, silent_s=self.faults.stall_s)

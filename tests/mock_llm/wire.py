@@ -9,11 +9,13 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from mock_llm.answer import MODEL, Answer, Toolbox
-from mock_llm.faults import Transport
+from mock_llm.faults import STREAMED, Transport
 from mock_llm.prompt import Message, Prompt
 
 CHARACTERS = 4
 """Of a token, as everybody estimates."""
+UNASKED = ("stream", "stream_options")
+"""Parameters that are no part of a question: how its answer travels."""
 Fields = Mapping[str, JsonValue]
 Body = dict[str, JsonValue]
 
@@ -33,6 +35,8 @@ class Asked(NamedTuple):
     max_tokens: int
     """0: no limit."""
     prompt_tokens: int
+    streams: bool = False
+    """The answer shall come in pieces."""
 
 
 class Unreadable(Exception):  # noqa: N818  an answer with status 400, no failure of the server
@@ -55,7 +59,8 @@ def read(raw: bytes) -> Asked:
     turns = _turns(messages)
     tools = _tools(found.get("tools"))
     limit = next((v for k in ("max_completion_tokens", "max_tokens") if isinstance(v := found.get(k), int)), 0)
-    canonical = json.dumps(found, sort_keys=True, separators=(",", ":"))
+    asked = {name: value for name, value in found.items() if name not in UNASKED}
+    canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     request = hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     prompt, seed = Prompt(turns, bool(tools)), found.get("seed")
     return Asked(
@@ -67,6 +72,7 @@ def read(raw: bytes) -> Asked:
         parameters=frozenset(k for k, v in found.items() if v is not None),
         max_tokens=max(0, limit),
         prompt_tokens=tokens("".join(t.text for t in turns)),
+        streams=bool(found.get("stream")),
     )
 
 
@@ -159,7 +165,8 @@ def _tools(found: JsonValue) -> Toolbox:
 JSON, HTML = "application/json", "text/html; charset=utf-8"
 PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 
-WITH_USAGE: tuple[Transport, ...] = ("null_content",)
+BROKEN_STREAMS: tuple[Transport, ...] = ("cut_stream", "garbage_event", "stalled_stream")
+WITH_USAGE: tuple[Transport, ...] = ("null_content", "drip")
 """Faults whose answer still tells its tokens. `wrong_type` has them too, for whoever reads its body all the same."""
 
 LIMITED = error("Rate limit reached, in a drill", "requests", "rate_limit_exceeded")
@@ -191,6 +198,15 @@ class Sent:
     """Bytes of the body after which the connection ends; None: it is whole; 0: not even the status is sent."""
     reset: bool = False
     """The connection is reset where it ends, and not closed."""
+    fault: Transport | None = None
+    """What is wrong with it if it goes in pieces; it is whole otherwise."""
+    pieces: tuple[bytes, ...] = ()
+    """The body in pieces, where it is a stream."""
+    pause_s: float = 0.0
+    """Seconds between two pieces."""
+    stop: int | None = None
+    """Pieces after which nothing comes for `silent_s`, and then the end."""
+    silent_s: float = 0.0
 
 
 def whole(body: Body, status: int = 200) -> Sent:
@@ -204,6 +220,8 @@ def spoiled(fault: Transport, answer: Body, retry_after_s: float) -> Sent:
         headers = {"Retry-After": f"{retry_after_s:g}"} if fault == "429" else {}
         return replace(whole(*ERRORS[fault]), headers=headers)
     body = json.dumps(answer).encode()
+    if fault in STREAMED:
+        return Sent(200, body, fault=fault)
     if fault == "html":
         return Sent(200, PAGE, HTML)
     if fault == "wrong_type":

@@ -46,7 +46,7 @@ SCENARIOS = {
     "direct": (4, {"strategy": {"name": "direct", "n": 4}, "budget": {"proposals": 4}, "in_flight": 2}),
 }
 """By name: the seed, and the run's settings. One expansion is in flight where they do not say."""
-USABLE = ("wrong_type", "no_usage")
+USABLE = ("wrong_type", "no_usage", "drip")
 """Faults of transport whose answer can be used all the same."""
 USELESS = tuple(kind for kind in TRANSPORT if kind not in USABLE)
 SIDE_BY_SIDE = ("fsr", "direct")

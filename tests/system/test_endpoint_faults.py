@@ -54,6 +54,7 @@ PRICES = {"input": 3.0, "output": 11.0}
 """US dollars for a million of the drill's tokens."""
 PATIENT_S, HURRIED_S = 60.0, 0.4
 """Of one try; the second where a call stalls."""
+STALLS = ("stall", "stalled_stream")
 STAYING = [("cudaforge", kind, step) for kind in BREAKING for step in (0, 9)]
 CAPS = [(name, kind) for name in ("cudaforge", "fsr") for kind in PASSING]
 EARLY, CAPPED = 1, 0.6
@@ -145,7 +146,7 @@ def assert_same(found, calm_found, costing):
 
 def in_time(attempt, kind):
     """The case with a time limit where it needs one; again where the machine was so slow that a whole answer broke it."""
-    limit_s = HURRIED_S if kind == "stall" else PATIENT_S
+    limit_s = HURRIED_S if kind in STALLS else PATIENT_S
     for number in range(TRIES):
         if attempt(limit_s * 2**number):
             return
@@ -194,7 +195,7 @@ def test_a_fault_at_any_step_leaves_no_trace(calm, folders, name, kind, step):
         with serving(name, At(call=step, fault=kind)) as server:
             result = play(folder, config_of(name, server.base_url, timeout_s=limit_s))
         calls = len(calm_served) + (kind not in USABLE)
-        if kind == "stall" and len(server.served) > calls:
+        if kind in STALLS and len(server.served) > calls:
             return False
         assert server.counts[kind] == 1
         assert len(server.served) == calls
@@ -226,7 +227,7 @@ def assert_resumed(name, kind, script, calm, folders, limit_s=PATIENT_S, **model
         broken = read(folder)
         answered = Counter(asked_as(said.request) for said in broken.said)
         unheard = server.answers - answered
-        if kind == "stall" and unheard:
+        if kind in STALLS and unheard:
             return False
         assert_broken(broken, result, calm_found)
         result = play(folder, config.model_copy(update={"models": patient(config)}))
@@ -273,7 +274,7 @@ def test_no_fault_makes_a_run_pass_its_caps(calm, folders, name, kind):
             found = read(folder)
             prompt = sum(s.prompt_tokens for s in server.served)
             completion = sum(s.completion_tokens for s in server.served)
-            if kind == "stall" and server.answers.total() > len(found.said):
+            if kind in STALLS and server.answers.total() > len(found.said):
                 return False
             assert (result.error, result.summary.complete) == (None, True)
             # An empty answer is passed on where little room is left for another try.
@@ -311,7 +312,7 @@ def test_siblings_under_a_cap_wait_for_each_other(calm, folders, name, unit):
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_fault_at_the_first_try_of_nearly_every_call(calm, folders, name):
     calm_found, _, calm_served, calm_answers = calm(name)
-    kinds = tuple(kind for kind in PASSING if kind not in ("stall", "400"))
+    kinds = tuple(kind for kind in PASSING if kind not in (*STALLS, "400"))
     folder = folders()
     with serving(name, transport_rate=0.9, transport_kinds=kinds) as server:
         result = play(folder, config_of(name, server.base_url))

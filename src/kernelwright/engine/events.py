@@ -48,6 +48,16 @@ class Asked(_Event):
     proposal_request: ProposalRequest
 
 
+class Writing(_Event):
+    """A model's reply is coming, piece by piece. Told about once a second and not recorded."""
+
+    kind: Literal["writing"] = "writing"
+    proposal_request: int
+    role: str
+    tokens: int
+    """So far, about."""
+
+
 class Proposed(_Event):
     """The proposer answered a proposal request."""
 
@@ -103,7 +113,8 @@ class Finished(_Event):
 
 
 Event = Annotated[
-    Phase | Started | Asked | Proposed | Judged | NewBest | Warned | Spent | Finished, Field(discriminator="kind")
+    Phase | Started | Asked | Writing | Proposed | Judged | NewBest | Warned | Spent | Finished,
+    Field(discriminator="kind"),
 ]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 """Reads an Event back from JSON."""

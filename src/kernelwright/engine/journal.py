@@ -114,6 +114,10 @@ class Journal:
             self._store.event(EVENT.dump_json(event).decode())
         self._listener(event)
 
+    def tell(self, event: Event) -> None:
+        """Pass on what is of this moment alone."""
+        self._listener(event)
+
     def _hear(self, message: Message) -> None:
         self._messages.setdefault(Thread(message.proposal_request, message.sibling), []).append(message)
         self.messages += 1

@@ -18,7 +18,22 @@ CACHE = "cache_control"
 """Stands among the parameters for the marks of prompt caching, which are blocks' fields and no parameter."""
 SHAPES = ("response_format", "output_config")
 """By which an answer is held to a JSON Schema, in OpenAI's protocol and in Anthropic's."""
-DROPPABLE = ("temperature", "seed", "tools", "reasoning_effort", "thinking", CACHE, *SHAPES, LENGTH_NEW, LENGTH)
+STREAM = ("stream_options", "stream")
+"""That the usage shall come at a stream's end, and that a reply shall come in pieces."""
+NESTED = ("reasoning", "text")
+"""Objects of the Responses API. A complaint is about one only where it names it: they are words of everyday too."""
+DROPPABLE = (
+    "temperature",
+    "seed",
+    "tools",
+    "reasoning_effort",
+    "thinking",
+    CACHE,
+    *SHAPES,
+    LENGTH_NEW,
+    LENGTH,
+    *STREAM,
+)
 _UNWANTED = re.compile(
     r"support|unavailable|unrecogni[sz]ed|unknown|unexpected|not (?:permitted|allowed|accept|available|enabled)|forbidden|"
     r"extra|deprecated|invalid|does not|doesn't|cannot|removed|must be|requires",
@@ -135,6 +150,8 @@ def _about(complaint: Complaint, sent: Collection[str]) -> str | None:
     candidates = [name for name in DROPPABLE if name in sent]
     if named and named.endswith(CACHE) and CACHE in candidates:
         return CACHE
+    if (head := named.partition(".")[0]) in NESTED:
+        return head if head in sent else None
     if named and "." not in named and "[" not in named:
         return named if named in candidates else None
     places = {name: _place(name, words) for name in candidates}

@@ -6,6 +6,7 @@ an address that holds a secret is refused.
 
 import ipaddress
 import re
+from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
@@ -52,7 +53,11 @@ class ModelConfig(Record):
     retries: int = Field(default=6, ge=0)
     """How often to try again after a refused connection, a timeout, 408, 409, 429 or 5xx."""
     timeout_s: float = Field(default=300.0, gt=0)
-    """How long one try may take."""
+    """How long one try may take; of a reply that comes in pieces, how long it may be silent."""
+    stream: bool = True
+    """Replies come in pieces, where the provider is `openai` and the endpoint can."""
+    api: Literal["chat", "responses"] = "chat"
+    """Of the provider `openai`: Chat Completions, which every endpoint has, or the Responses API."""
     capped: bool = False
     """The run has a cap on tokens or money: an endpoint that takes no limit of a reply is an error. Set by the run."""
 

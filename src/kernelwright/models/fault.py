@@ -70,7 +70,8 @@ class Complaint(NamedTuple):
 class Fault(NamedTuple):
     """Why a try gave no answer."""
 
-    kind: Literal["connection", "timeout", "status", "garbled"]
+    kind: Literal["connection", "timeout", "status", "garbled", "cut", "stalled"]
+    """`cut` and `stalled`: of a stream that had begun."""
     status: int = 0
     """HTTP; 0 when there was none."""
     complaint: Complaint = Complaint()
@@ -156,6 +157,10 @@ def explain(fault: Fault, variable: str) -> str:
             return f"cannot be reached.{said} Is it running, and is the base URL right?"
         case Fault(kind="timeout"):
             return "did not answer in time: give it longer with timeout_s, or ask for fewer tokens"
+        case Fault(kind="cut"):
+            return f"broke off in the middle of a reply.{said} Is it stable, and does nothing in between limit a reply's time?"
+        case Fault(kind="stalled"):
+            return f"stalled in the middle of a reply.{said} Give it longer with timeout_s, or ask a faster model"
         case Fault(kind="garbled"):
             return f"sends what is no reply.{said} Does the base URL end in /v1, and is no web page in between?"
         case Fault(status=401 | 403):

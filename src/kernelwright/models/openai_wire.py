@@ -133,7 +133,7 @@ def read_completion(body: JsonValue) -> Answer | Fault:
     if not isinstance(body, dict):
         return Fault("garbled", complaint=Complaint("the body is no JSON object"))
     if body.get("error") and not body.get("choices"):
-        return _late(body)
+        return late(body)
     if "choices" not in body:
         return Fault("garbled", complaint=Complaint("the body has no choices"))
     choice = dict_in(next(iter(list_in(body["choices"])), None))
@@ -155,7 +155,7 @@ def read_completion(body: JsonValue) -> Answer | Fault:
     )
 
 
-def _late(body: dict[str, JsonValue]) -> Fault:
+def late(body: dict[str, JsonValue]) -> Fault:
     """An error under status 200, as relays send it when what they relay has failed."""
     complaint = complaint_in(body)
     numbers = (int(word) for word in complaint.code.split() if re.fullmatch("[45][0-9][0-9]", word))

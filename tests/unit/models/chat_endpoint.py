@@ -20,6 +20,9 @@ class Said:
     wait_s: float = 0.0
     raw: bytes | None = None
     hang_up: bool = False
+    pieces: tuple = ()
+    pause_s: float = 0.0
+    """After each piece."""
 
 
 @dataclass
@@ -66,12 +69,17 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         data = said.raw if said.raw is not None else json.dumps(said.body).encode()
+        pieces = said.pieces or (data,)
+        data = b"".join(pieces)
         try:
             self.send_response(said.status)
             for name, value in {"content-type": said.kind, "content-length": str(len(data)), **said.headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(data)
+            for piece in pieces:
+                self.wfile.write(piece)
+                self.wfile.flush()
+                script.over.wait(said.pause_s)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
@@ -124,6 +132,18 @@ def completion(text="hello", finish="stop", **fields):
         **fields,
     }
     return Said({**body, "usage": usage} if usage else body)
+
+
+def stream(*events, done=True, **fields):
+    """Events of a stream, JSON or bytes as they are."""
+    pieces = [event if isinstance(event, bytes) else f"data: {json.dumps(event)}\n\n".encode() for event in events]
+    return Said(pieces=(*pieces, b"data: [DONE]\n\n" if done else b""), kind="text/event-stream", **fields)
+
+
+def chunk(finish=None, usage=None, **delta):
+    """A chunk of a chat completion."""
+    body = {"model": "m-2026", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    return {**body, "usage": usage} if usage else body
 
 
 def complaint(status, message, **fields):

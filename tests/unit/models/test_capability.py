@@ -61,7 +61,7 @@ def test_a_refused_parameter_is_left_out_from_then_on(server, opened, waits, ref
     replies = twice(opened(), ASKED)
     assert [reply.text for reply in replies] == ["hello", "hello"]
     heard = [set(one.body) for one in server.script.heard]
-    everything = {"model", "messages", "max_tokens", "temperature", "seed", "tools"}
+    everything = {"model", "messages", "max_tokens", "temperature", "seed", "tools", "stream", "stream_options"}
     assert heard == [everything, everything - {gone}, everything - {gone}]
     assert waits.seconds == []
 
@@ -193,7 +193,7 @@ def test_several_lessons_in_a_row(server, opened):
         completion(),
     )
     twice(opened(), PLAIN)
-    assert set(server.script.heard[-1].body) == {"model", "messages", "max_tokens"}
+    assert set(server.script.heard[-1].body) == {"model", "messages", "max_tokens", "stream", "stream_options"}
 
 
 def test_requests_side_by_side_learn_the_same(server, opened):

@@ -44,6 +44,8 @@ def test_a_reply_and_what_was_sent(server, opened):
         "max_tokens": 100,
         "temperature": 0.2,
         "seed": 3,
+        "stream": True,
+        "stream_options": {"include_usage": True},
     }
     assert model.name == "openai:m"
 

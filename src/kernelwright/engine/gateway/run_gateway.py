@@ -8,13 +8,16 @@ here.
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from time import monotonic
 
+from kernelwright.engine.events import Writing
 from kernelwright.engine.gateway.meter import Hold, Meter
 from kernelwright.engine.gateway.router import ModelRouter
 from kernelwright.engine.gateway.toolbox import ToolAnswer
 from kernelwright.engine.journal import Journal
 from kernelwright.errors import ModelError
 from kernelwright.models.config import ModelConfig
+from kernelwright.models.stream import HEARD
 from kernelwright.propose.gateway import NoRoom, Thread
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
 from kernelwright.records.lowering import Lowering, Options
@@ -49,6 +52,23 @@ class GatewayParts:
     """Asks PyTorch's compiler."""
 
 
+TICK_S = 1.0
+"""Between two words about one reply that is coming."""
+
+
+class _Ticker:
+    """Tells of a reply that is coming, now and then."""
+
+    def __init__(self, journal: Journal, proposal_request: int, role: str) -> None:
+        self._journal, self._proposal_request, self._role = journal, proposal_request, role
+        self._next = monotonic() + TICK_S
+
+    def __call__(self, tokens: int) -> None:
+        if monotonic() >= self._next:
+            self._next = monotonic() + TICK_S
+            self._journal.tell(Writing(proposal_request=self._proposal_request, role=self._role, tokens=tokens))
+
+
 class RunGateway:
     """The gateway of one proposal request."""
 
@@ -69,7 +89,7 @@ class RunGateway:
         try:
             if asked != recorded:
                 self._say(role, "prompt", asked.model_dump_json(), sibling, prompt=request.id)
-            reply = await self._parts.router.model(role).reply(asked)
+            reply = await self._reply(role, asked)
             self._parts.meter.count(reply)
         except ModelError as error:
             self._lost(role, error, config, sibling)
@@ -78,6 +98,14 @@ class RunGateway:
             self._parts.meter.release(hold)
         self._say(role, "reply", reply.model_dump_json(), sibling)
         return reply
+
+    async def _reply(self, role: str, asked: ChatRequest) -> ChatReply:
+        """The model's answer; whoever listens is told how much of it has come."""
+        token = HEARD.set(_Ticker(self._parts.journal, self._proposal_request, role))
+        try:
+            return await self._parts.router.model(role).reply(asked)
+        finally:
+            HEARD.reset(token)
 
     async def use(self, role: str, call: ToolCall, sibling: int = 0) -> str:
         """See `ModelGateway.use`."""

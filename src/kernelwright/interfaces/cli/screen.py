@@ -23,6 +23,7 @@ from kernelwright.api import (
     Spent,
     Started,
     Warned,
+    Writing,
 )
 from kernelwright.interfaces.cli.live_line import LiveLine, Pace
 from kernelwright.interfaces.cli.words import duration, gain, plain, short, speedups, times
@@ -50,6 +51,12 @@ class Waiting:
 
     def _waits(self, *parts: str, doing: str = "") -> None:
         self._live.parts, self._live.doing = tuple(part for part in parts if part), doing
+
+
+def _written(event: Writing | Finished) -> str:
+    if isinstance(event, Finished):
+        return "writing the report"
+    return f"the {event.role} model writes: about {event.tokens:,} tokens"
 
 
 _WORDS = {
@@ -83,6 +90,8 @@ class BenchScreen(Waiting):
                 self._wait("")
             case Phase(text=text):
                 self._wait(plain(text))
+            case Writing():
+                self._wait(_written(event))
             case Warned(text=text):
                 self._console.print(f"[yellow]warning:[/] {escape(plain(text))}")
 
@@ -161,8 +170,8 @@ class Screen(Waiting):
                 self._console.print(f"[yellow]warning:[/] {escape(plain(text))}")
             case Spent():
                 self._spend(event)
-            case Finished():
-                self._wait("writing the report")
+            case Writing() | Finished():
+                self._wait(_written(event))
 
     def _show(self, event: Judged) -> None:
         self._judged = event
