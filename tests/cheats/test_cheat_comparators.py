@@ -60,7 +60,7 @@ def judged(bench):
             "quantised",
             "const float* x, int8_t* out",
             "for (int i = 0; i < 64*96; ++i) out[i] = int8_t(std::min(127.f, std::max(-127.f, x[i] * 20.f)));",
-            "may be off by one, where rounding decides",
+            "may be off by one step, where rounding decides",
         ),
         ("dropout", "const float* x, float* out", "for (int i = 0; i < 1024; ++i) out[i] = x[i];", "all the same"),
         (

@@ -23,7 +23,6 @@ CPU = Target(kind="cpu", arch="native", present=True)
 QUICK = Policy(baselines=("eager",), search_blocks=4, search_seconds=1, run_limit_s=20)
 CONSTANT = QUICK.model_copy(update={"weights": "constant", "unmatched": "construction"})
 SHORT = (
-    "chain_same",
     "norm_ignored_affine",
     "norm_no_affine",
     "norm_renamed",
@@ -81,16 +80,15 @@ def test_weights_that_a_training_step_changes_may_not_be_folded_once(judge):
 HANGS = "import time\nimport torch\n\nwhile True:\n    time.sleep(1)\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n"
 
 
-def test_a_submission_that_hangs_ends_at_its_limit_and_the_next_one_is_judged(judge, warm_referee, published):
+def test_a_submission_that_hangs_ends_at_its_limit(warm_referee, published):
     """Seen in a release: 120 s for nothing."""
-    referee, loop = warm_referee.under(QUICK.model_copy(update={"compile_limit_s": 3})), asyncio.new_event_loop()
+    referee, loop = warm_referee.under(QUICK.model_copy(update={"compile_limit_s": 2})), asyncio.new_event_loop()
     try:
         task = loop.run_until_complete(referee.admit(read_kernelbench(published.SET / "tasks" / "chain.py"), CPU))
         found = loop.run_until_complete(referee.evaluate(task, parse_text(HANGS, "cpu")))
     finally:
         loop.close()
-    assert (found.outcome, found.limit_s) == ("timed_out", 3), found
-    assert judge("chain_same", QUICK)[1].reason == ""
+    assert (found.outcome, found.limit_s) == ("timed_out", 2), found
 
 
 def test_the_set_is_large_and_of_every_kind(published):

@@ -35,6 +35,6 @@ class FirstCall:
             raise OutcomeReached(Crashed(stage=self.stage, reason=raised.name, log=raised.log)) from None
         except ChildGoneError as gone:
             raise OutcomeReached(Crashed(stage=self.stage, reason=gone.reason, log=gone.log)) from None
-        except ChildSlowError:
-            raise OutcomeReached(TimedOut(stage=self.stage, limit_s=process.limit_s)) from None
+        except ChildSlowError as slow:
+            raise OutcomeReached(TimedOut(stage=self.stage, limit_s=slow.limit_s)) from None
         return BuildFacts(compiler=self.compiler, seconds=ran.outside_ns / 1e9)

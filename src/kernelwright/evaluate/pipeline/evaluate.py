@@ -165,9 +165,7 @@ def outcome_of(trial: Trial, failure: Exception) -> Evaluation:
         case OutcomeReached():
             return failure.outcome
         case ChildSlowError():
-            compiling = trial.stage == "compile"
-            limit_s = trial.policy.compile_limit_s if compiling else trial.policy.run_limit_s
-            return TimedOut(stage=trial.stage, limit_s=limit_s)
+            return TimedOut(stage=trial.stage, limit_s=failure.limit_s)
         case ChildGoneError() if trial.stage == "compile":
             return BuildFailed(log=f"the compiler's process {failure.reason}: over its limits?\n{failure.log}")
         case ChildGoneError():

@@ -36,7 +36,11 @@ class ChildGoneError(Exception):
 
 
 class ChildSlowError(Exception):
-    """The child did not answer within its limit; it has been killed."""
+    """The child did not answer within its limit, in seconds; it has been killed."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(f"no answer within {limit_s:g} s")
+        self.limit_s = limit_s
 
 
 class ChildMovedError(Exception):
@@ -118,7 +122,7 @@ class Child:
             outside = time.perf_counter_ns() - start
         except TimeoutError:
             self.kill()
-            raise ChildSlowError from None
+            raise ChildSlowError(limit_s) from None
         except (EOFError, OSError):
             raise ChildGoneError(self._obituary(), self.tail()) from None
         except ValueError as error:
