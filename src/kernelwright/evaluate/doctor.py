@@ -57,8 +57,8 @@ def _sandbox() -> list[Check]:
         told = f"no child could be confined: {error}"
         fix = "Nothing can be judged without one; see what the message says, and whether torch can be imported."
         return [Check(name="sandbox", status="missing", detail=told, fix=fix)]
-    except ChildSlowError:
-        told = f"a confined child did not answer within {look.LIMIT_S:.0f} s"
+    except ChildSlowError as slow:
+        told = f"a confined child gave {slow}"
         return [Check(name="sandbox", status="missing", detail=told, fix="Try again when the machine is less busy.")]
     return [_part(part, denied) for part in LOST]
 

@@ -212,7 +212,7 @@ def test_there_is_a_cure_for_every_part():
 
 
 @pytest.mark.parametrize("error", [
-    MachineError("the warm interpreter did not start"), ChildGoneError("killed by SIGSYS", ""), ChildSlowError(),
+    MachineError("the warm interpreter did not start"), ChildGoneError("killed by SIGSYS", ""), ChildSlowError(1.0),
     PermissionError(13, "no directory for temporary files"),
 ])  # fmt: skip
 def test_a_child_that_cannot_be_confined_at_all(monkeypatch, error):

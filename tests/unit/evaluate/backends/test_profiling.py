@@ -155,7 +155,7 @@ def test_a_ceiling_that_cannot_be_measured_is_not_known(bench):
 
 
 FAILURES = [
-    ChildGoneError("killed by SIGKILL", "last words"), ChildSlowError(), ChildRaisedError("CompilationError", "at 3:1"),
+    ChildGoneError("killed by SIGKILL", "last words"), ChildSlowError(1.0), ChildRaisedError("CompilationError", "at 3:1"),
     TamperedError("another question"), RefereeError("the warm parent is gone"), OSError("no memory"),
 ]  # fmt: skip
 

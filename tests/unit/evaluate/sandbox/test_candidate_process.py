@@ -153,7 +153,7 @@ def test_a_dtype_that_nobody_knows_is_only_a_word():
 
 
 @pytest.mark.parametrize(
-    "error", [ChildGoneError("killed by SIGSEGV", "last words"), ChildSlowError(), TamperedError("lied")]
+    "error", [ChildGoneError("killed by SIGSEGV", "last words"), ChildSlowError(1.0), TamperedError("lied")]
 )
 def test_what_a_trusted_side_does_wrong_is_the_referee_s(error):
     side = process(error)
