@@ -57,7 +57,7 @@ class Continued:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A row for each test: its call, or whatever went wrong before or after it."""
         if report.when == "call" or report.outcome != "passed":
-            why = str(report.longrepr)[-4000:] if report.outcome == "failed" else ""
+            why = str(report.longrepr).replace(f"{ROOT}/", "")[-4000:] if report.outcome == "failed" else ""
             row = {"test": report.nodeid, "outcome": report.outcome, "commit": self.head["commit"]}
             self.rows[report.nodeid] = {**row, "seconds": round(report.duration, 2), "why": why}
             self.write()
