@@ -161,7 +161,7 @@ def test_elements_come_from_two_parents_in_about_equal_parts():
     for _ in range(8):
         for (offset,) in pool.fresh.windows(4):
             shares.append(float((pool.view(0, offset) > 0).float().mean()))
-    assert 0.4 < sum(shares) / len(shares) < 0.6
+    assert 0.3 < sum(shares) / len(shares) < 0.7, "two windows that begin anywhere: 0.5, and 0.036 for one sigma"
     assert any(0.3 < share < 0.7 for share in shares)
 
 
