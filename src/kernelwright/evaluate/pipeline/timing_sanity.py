@@ -1,5 +1,6 @@
 """Whether a time can be believed: the floor below it, what it cost in all, and what the clock outside says."""
 
+import os
 from statistics import median
 
 from kernelwright.evaluate.backends.clock import Clock
@@ -7,6 +8,7 @@ from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.evaluate.timing.clock import Samples
+from kernelwright.evaluate.timing.load import taken_since
 from kernelwright.records.evaluation import Suspect
 from kernelwright.records.measure import Roofline, Timing
 
@@ -46,7 +48,7 @@ def placed(
             roofline = _roofline(trial, clock, timing.latency_us, again=True)
     found = None if "floor" in disabled else _below_floor(roofline, timing.latency_us)
     if clock.cpu_time_tells and "whole_cost" not in disabled:
-        found = found or _hidden_work(process, samples)
+        found = found or _hidden_work(trial, process, samples)
     return found or doubted(trial, samples) or roofline
 
 
@@ -67,15 +69,20 @@ def _below_floor(roofline: Roofline, latency_us: float) -> Suspect | None:
     return Suspect(because="below_floor", evidence=evidence)
 
 
-def _hidden_work(process: CandidateProcess, samples: Samples) -> Suspect | None:
+def _hidden_work(trial: Trial, process: CandidateProcess, samples: Samples) -> Suspect | None:
     spent, told = (process.child.cpu_ns - process.before_ns) / 1e9, samples.cpu_us["candidate"] * process.calls / 1e6
-    if spent <= AMORTISED * told + FREE_CPU_S:
+    if spent <= AMORTISED * told + FREE_CPU_S + _spun(trial):
         return None
     evidence = (
         f"it used {spent:.2f} s of processor time since its start, and its samples tell of {told:.2f} s for all of its "
         "calls: work was done outside the calls that count"
     )
     return Suspect(because="hidden_work", evidence=evidence)
+
+
+def _spun(trial: Trial) -> float:
+    """Seconds that its threads may have spun at most, each while it waited for one whose core others had: no work at all."""
+    return (len(os.sched_getaffinity(0)) - 1) * taken_since(trial.began)
 
 
 def clock_disagrees(samples: Samples, copies: bool = False) -> Suspect | None:

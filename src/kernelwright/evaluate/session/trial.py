@@ -17,6 +17,7 @@ from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.timing.load import Times, read_times
 from kernelwright.evaluate.verify.compare import Expectation, Expected, Recomputed, Wrong
 from kernelwright.knowledge.hardware import Hardware
 from kernelwright.records.binding import Binding, Weights
@@ -84,6 +85,8 @@ class Trial:
     numerics: Numerics = field(init=False)
     """Flags of the reference; and those that the candidate's own text set, once it is right."""
 
+    began: Times | None = field(default_factory=read_times, init=False)
+    """What the machine had done by then, for what others took of it meanwhile."""
     _session: Session | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:

@@ -81,6 +81,15 @@ class LoadMeter:
         )
 
 
+def taken_since(then: Times | None) -> float:
+    """Core-seconds that others and the hypervisor took since an earlier reading; 0 where nobody can tell."""
+    now = read_times()
+    if then is None or now is None:
+        return 0.0
+    others = (now.busy - then.busy) - (now.own - then.own)
+    return max(0.0, others) + max(0.0, now.stolen - then.stolen)
+
+
 class _Share(NamedTuple):
     """Cores, on average."""
 
