@@ -8,6 +8,7 @@ from author_cases import build, call, case, error, model
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.author import Author
+from kernelwright.propose.author.designs import DESIGNS
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.cpp import cpp_default
 from kernelwright.propose.author.schedule.triton import triton_default
@@ -103,3 +104,14 @@ def test_every_example_is_written_right_in_both_languages(path, tmp_path):
 
 def test_there_are_six_examples():
     assert len(EXAMPLES) == 6
+
+
+def test_a_costly_element_that_two_passes_need_is_computed_once():
+    """Twice it costs twice, and g++ may fuse a product into one of the two differences: then e^0 is not 1."""
+    inputs = "torch.randn(2, 16, 8), torch.randn(2, 8, 16)"
+    text = model("torch.softmax(x[..., 0:1] * y[:, 0:1] * 0.3 + x @ y, -1)", inputs, arguments="x, y")
+    task = case(text, "scores", "cpu").task
+    design = DESIGNS["cpp"](task)
+    source = design.write(design.default).source
+    assert source.count("= fast::exp(") == 1
+    assert "kept[p] / row_sum" in source

@@ -27,6 +27,8 @@ JOIN = {"sum": "{0} + {1}", "prod": "{0} * {1}", "max": "fast::max({0}, {1})", "
 ROW_LETTERS, COLUMN_LETTERS = "ijklmn", "pqrstuv"
 VECTOR = 16
 """Elements that fill a vector: shorter sums leave its lanes empty."""
+KEPT = 4096
+"""Elements of a row that stay in the first cache beside what else is read."""
 LONG = 1024
 """Terms of a sum from which on it is kept in double."""
 
@@ -199,6 +201,7 @@ class _Loops:
         for r, name in zip(group, names, strict=True):
             start = WHOLE_START[r.op] if r.kind == "int" else START[r.op]
             self.writer.line(f"{self._kind(r)} {name} = {start};")
+        kept = self._kept(group)
         with self._columns():
             parts = [f"part_{name}" for name in names]
             for r, part in zip(group, parts, strict=True):
@@ -208,7 +211,9 @@ class _Loops:
             clauses = [f"reduction({CLAUSE[r.op]} : {part})" for r, part in zip(group, parts, strict=True)]
             with self._lanes(clauses):
                 scope = self._scope(self.names.inner(), lane=True)
-                texts = scope.write([r.arg for r in group])
+                texts = scope.write([r.arg for r in group], [node for node, _ in kept])
+                for node, text in kept:
+                    self.writer.line(f"{text} = {scope.write([node])[0]};")
                 for r, part, text in zip(group, parts, texts, strict=True):
                     joined = JOIN[r.op].format(part, text) if self._short else self._joined(r, part, text)
                     self.writer.line(f"{part} = {joined};")
@@ -216,6 +221,19 @@ class _Loops:
                 self.writer.line(f"{name} = {self._joined(r, name, part)};")
         for r, name in zip(group, names, strict=True):
             self.names.values[r.key] = self._as_value(r, name)
+        self.names.values |= {node.key: text for node, text in kept}
+
+    def _kept(self, group: Sequence[Reduce]) -> list[tuple[Expr, str]]:
+        """Costly elements that this pass computes and a later one needs, each with its place in a row's buffer."""
+        inside = {node.key for node in walk(*(r.arg for r in group))}
+        nodes = [n for n in self.plan.reused if n.key in inside and n.key not in self.names.values]
+        if self.plan.column_count > KEPT:
+            return []
+        arrays = [self.names.fresh("kept") for _ in nodes]
+        for array in arrays:
+            self.writer.line(f"alignas(64) float {array}[{self.plan.column_count}];")
+        index = self.names.values[Index(self.plan.columns[-1]).key]
+        return [(node, f"{array}[{index}]") for node, array in zip(nodes, arrays, strict=True)]
 
     @property
     def _short(self) -> bool:

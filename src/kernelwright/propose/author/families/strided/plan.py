@@ -10,7 +10,8 @@ from functools import cached_property
 from math import prod
 
 from kernelwright.propose.author.families.family import Match
-from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, transform, walk
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index, Reduce, transform, walk
+from kernelwright.propose.author.plan.plan import HEAVY
 from kernelwright.propose.author.plan.positions import evaluated, flattened
 from kernelwright.propose.author.plan.program import Part, Root
 
@@ -56,6 +57,20 @@ class Strided:
                 groups += [[]] * (len(groups) <= below)
                 groups[below] = [*groups[below], node]
         return tuple(tuple(group) for group in groups)
+
+    @cached_property
+    def reused(self) -> tuple[Expr, ...]:
+        """Costly elements of a row that more than one pass needs.
+
+        Computed twice they cost twice, and a compiler that fuses a product into one of the two differences makes other
+        numbers of them: a softmax of large scores is then not one where it is all but certain.
+        """
+        if len(self.columns) != 1:
+            return ()
+        users = [{n.key for n in walk(*(r.arg for r in group))} for group in self.passes]
+        users.append({n.key for n in walk(*(r.expr for r in self.wide))})
+        heavy = [n for n in self.part.nodes if isinstance(n, Call) and n.op in HEAVY and self.along_columns(n)]
+        return tuple(n for n in heavy if sum(n.key in keys for keys in users) > 1)
 
     @property
     def wide(self) -> tuple[Root, ...]:
