@@ -144,7 +144,7 @@ def _held(trial: Trial, clock: Clock, benchmark: PairedBenchmark, blocks: int, l
         if doubted(trial, samples) is None:
             break
         # What was seen of the device belongs to the benchmark that is dropped.
-        benchmark.watch = clock.watch()
+        benchmark.watch, benchmark.doubted = clock.watch(), True
         samples = benchmark.hold(blocks, limit_s)
     return samples
 

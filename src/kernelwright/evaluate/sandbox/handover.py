@@ -110,7 +110,8 @@ class ToldHandover(WatchedHandover):
 
     def __init__(self, pid: int, calls: Sequence[Sequence[int]], sizes: Sequence[tuple[int, int]]) -> None:
         super().__init__(pid, calls, [[] for _ in calls])
-        self._sizes = sizes
+        # Drawn beforehand: what is drawn between two calls is time that no trusted side loses.
+        self._drawn = [[_somewhere(0, *size) for size in sizes] for _ in calls]
 
     def look(self, told: tuple[int, ...]) -> None:
         """As `WatchedHandover.look`, where it says that the results lie.
@@ -118,8 +119,8 @@ class ToldHandover(WatchedHandover):
         Raises:
             ValueError: it tells of another number of results.
         """
-        pairs = zip(told, self._sizes, strict=True)
-        self._places[self.done] = [_somewhere(address, *size) for address, size in pairs]
+        pairs = zip(told, self._drawn[self.done], strict=True)
+        self._places[self.done] = [([address + at for at in places], item) for address, (places, item) in pairs]
         super().look(told)
 
 

@@ -97,3 +97,23 @@ def test_one_disturbed_block_is_no_evidence():
     samples = benchmark(Side(1_000_000), side)
     side.run_in_turn = lambda calls, variant="", idle=False: Ran((), (HANDING + side.ns + next(turns)) * len(calls), 1)
     assert batched(samples.hold(8, 1e9)) is None
+
+
+class Warm(Side):
+    """A side whose calls take longer where as many other inputs were written as for calls one by one."""
+
+    def __init__(self, ns, among):
+        super().__init__(ns, more=among)
+        self.among = among
+
+    def run(self, calls, checked, variant=""):
+        ns = (self.ns + (self.among if calls[0] != (0,) else 0)) * len(calls)
+        return Ran(tuple(() for _ in calls), ns, ns)
+
+
+@pytest.mark.parametrize("doubted", [False, True])
+def test_a_second_look_compares_among_as_many_inputs(doubted):
+    """What was written for the decoys has pushed its results out of the caches, which is no batching."""
+    samples = benchmark(Side(1_000_000), Warm(400_000, 100_000), doubted=doubted).hold(8, 1e9)
+    assert (batched(samples) is None) == doubted
+    assert samples.us["candidate"] == pytest.approx([400.0] * 8), "what is reported is the plain sample"
