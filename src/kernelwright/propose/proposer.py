@@ -32,6 +32,8 @@ class RunFacts:
     """The best attempt so far; None: nothing was right, or feedback is withheld."""
     yardstick: Yardstick | None = None
     """None: it was not measured before the run, and nothing was timed yet, or feedback is withheld."""
+    tried: frozenset[str] = frozenset()
+    """Source texts of its attempts: one more of them would teach nothing."""
 
 
 @dataclass(frozen=True)

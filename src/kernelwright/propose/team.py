@@ -29,19 +29,26 @@ class Team:
             self.held_against = tuple(dict.fromkeys(named))
 
     async def propose(self, brief: Brief) -> Sequence[Proposal]:
-        """What the member whose turn it is proposes, or the first of the others that can.
+        """What the member whose turn it is proposes, or the first of the others that can write something new.
 
         Raises:
             ProposeError: none of them can write the task; the message has each one's reason.
         """
         reasons: list[str] = []
+        known: list[Proposal] = []
         for name in self._order(brief):
             try:
                 made = await self._members[name].propose(_own(brief, name))
             except ProposeError as error:
                 reasons.append(f"{name}: {error}")
                 continue
-            return [_signed(one, name, reasons) for one in made]
+            signed = [_signed(one, name, reasons) for one in made]
+            if not signed or any(one.candidate.source not in brief.run.tried for one in signed):
+                return signed
+            known = known or signed
+            reasons.append(f"{name}: nothing new")
+        if known:
+            return known
         raise ProposeError("; ".join(reasons))
 
     def refuse(self, task: Task, language: LanguageName | None) -> None:

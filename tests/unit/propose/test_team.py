@@ -1,11 +1,12 @@
 """Several proposers in one search: who has which turn, who sees which memo, and what one that cannot leads to."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.proposer import Brief
+from kernelwright.propose.proposer import Brief, RunFacts
 from kernelwright.propose.team import Team
 from kernelwright.records.attempt import Proposal, ProposalRequest
 from kernelwright.records.candidate import Candidate
@@ -34,7 +35,7 @@ def told(speedup):
     return Feedback.model_construct(speedup_eager=speedup)
 
 
-def ask(team, number, *parents):
+def ask(team, number, *parents, tried=()):
     """What the team makes of a request whose parents are (writer, memo, speedup)."""
     attempts = []
     for n, (writer, memo, _) in enumerate(parents):
@@ -46,6 +47,7 @@ def ask(team, number, *parents):
         number=number, intent="improve" if parents else "seed", parents=tuple(range(len(parents)))
     )
     brief = Brief(sample_task(), request, tuple(attempts), tuple(told(s) for *_, s in parents), seed=0)
+    brief = replace(brief, run=RunFacts(tried=frozenset(tried)))
     (made,) = asyncio.run(team.propose(brief))
     return made
 
@@ -77,6 +79,13 @@ def test_one_that_cannot_says_so_and_the_next_one_goes_on():
     assert made.candidate.source == "one"
     assert made.writer == "one"
     assert made.note == "made; two: no lowering"
+
+
+def test_one_that_has_nothing_new_gives_way_to_the_next_and_repeats_itself_where_nobody_has(team):
+    made = ask(team, 3, ("one", "x", 1.5), tried=("one",))
+    assert (made.candidate.source, made.note) == ("two", "made; one: nothing new")
+    again = ask(team, 4, ("one", "x", 1.5), tried=("one", "two"))
+    assert (again.candidate.source, again.note) == ("one", "made")
 
 
 def test_where_nobody_can_every_reason_is_told():

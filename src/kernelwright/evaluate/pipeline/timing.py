@@ -78,8 +78,16 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     timing = _timing(trial, clock, held)
     roofline = placed(trial, clock, loaded.process, held.samples, timing)
     if isinstance(roofline, Suspect):
-        return roofline
+        return _beside_what(roofline, held.load)
     return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
+
+
+def _beside_what(found: Suspect, load: Load | None) -> Suspect:
+    """The finding, with what else the machine did: clocks that disagree on a busy one may agree on a quiet one."""
+    if load is None or not load.busy:
+        return found
+    told = f"{found.evidence}. This machine was busy, which may be why: {load.words}. Judge it again on a quiet one"
+    return found.model_copy(update={"evidence": told})
 
 
 def _hold_what_fits(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:

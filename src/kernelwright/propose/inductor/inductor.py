@@ -21,6 +21,8 @@ from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 
 USUAL = "usual"
+TRIES = 4
+"""Settings that are tried until the kernel is a new one: most settings mean nothing for most tasks."""
 
 
 class Inductor:
@@ -32,11 +34,23 @@ class Inductor:
         Raises:
             ProposeError: Inductor writes nothing for the task, or what it writes cannot be made to stand alone.
         """
-        return [await self._one(brief, number) for number in range(brief.proposal_request.count)]
+        made: list[Proposal] = []
+        for number in range(brief.proposal_request.count):
+            made.append(await self._new(brief, number, brief.run.tried | {one.candidate.source for one in made}))
+        return made
 
     def refuse(self, task: Task, language: LanguageName | None) -> None:
         """See `Selective.refuse`: what Inductor makes of a task only Inductor knows."""
         _language(task, language)
+
+    async def _new(self, brief: Brief, sibling: int, tried: frozenset[str]) -> Proposal:
+        """A kernel that the run has not tried, or the last of a few that it has."""
+        count = brief.proposal_request.count
+        for again in range(TRIES):
+            proposal = await self._one(brief, sibling + again * count)
+            if proposal.candidate.source not in tried:
+                break
+        return proposal
 
     async def _one(self, brief: Brief, sibling: int) -> Proposal:
         language = _language(brief.task, brief.language)

@@ -5,8 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelwright.evaluate.pipeline import timing_sanity
+from kernelwright.evaluate.pipeline import timing, timing_sanity
 from kernelwright.evaluate.timing.load import Times
+from kernelwright.records.evaluation import Suspect
+from kernelwright.records.measure import Load
 
 CORES = 4
 
@@ -41,3 +43,11 @@ def test_every_second_that_others_took_a_core_may_be_one_of_spinning_for_each_th
 
 def test_where_the_kernel_tells_nothing_nothing_is_allowed(hidden, monkeypatch):
     assert hidden(5.1, others_s=-3.0) is not None
+
+
+@pytest.mark.parametrize(("during", "told"), [(1.5, True), (0.0, False), (None, False)])
+def test_a_finding_on_a_busy_machine_says_so(during, told):
+    load = None if during is None else Load(cores=2, during=during)
+    found = timing._beside_what(Suspect(because="batched", evidence="they are computed together"), load)
+    assert found.evidence.startswith("they are computed together")
+    assert ("kept 1.5 of 2 cores busy" in found.evidence) == told
