@@ -50,6 +50,11 @@ CASES = {
         " F.conv_transpose2d(x, w.transpose(0, 1), stride=2, padding=1), F.conv2d(x, w[:, :4], groups=2, padding='same')",
         "x, w", f"{X}, torch.randn(16, 8, 3, 3)",
     ),
+    "convolved backwards": (
+        "F.conv_transpose2d(x, w, stride=2, padding=1), F.conv_transpose2d(x, w[..., :3, :3], stride=2, padding=1,"
+        " output_padding=1), F.conv_transpose1d(x[..., 0], w[..., 0], stride=2, groups=2)",
+        "x, w", "torch.randn(2, 16, 6, 7), torch.randn(16, 8, 4, 4)",
+    ),
     "moved": (
         "torch.cat((x[:, :2], -x), 1), torch.cat((x * 2, F.max_pool2d(x, 1)), 1).sum(1),"
         " F.pad(x, (1, 2), value=3.0), F.pad(x, (2, 2, 1, 1), mode='reflect'), x.flip(1),"

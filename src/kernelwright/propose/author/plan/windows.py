@@ -238,14 +238,18 @@ def _transposed(b: Builder, a: Arguments, rank: int) -> Value:
         dim, stride, pad = 2 + number, strides[number], pads[number]
         length, size = b.axes.size(x.shape[dim]), b.axes.size(weight.shape[dim])
         reach = dilations[number] * (size - 1)
-        place, step = b.axes.fresh([(length - 1) * stride - 2 * pad + reach + extra[number] + 1, size])
-        at = plus(b.position(place), times(b.position(step), -dilations[number]))
-        at = plus(at, whole(pad))
-        inside = within(quotient(at, stride), length, lambda axis: b.axes.size((axis,)))
-        hit = None if stride == 1 else Call("eq", (remainder(at, stride), whole(0)), "bool")
-        positive = None if stride == 1 or pad >= reach else Call("ge", (at, whole(0)), "bool")
-        condition = every((positive, inside, hit))
-        x = b.pick(x, dim, quotient(at, stride), place, condition)
+        places = (length - 1) * stride - 2 * pad + reach + extra[number] + 1
+        if stride > 1 and dilations[number] == 1 and places % stride == 0:
+            x, weight, step, condition = _in_phases(b, x, weight, dim, Window(size, stride, pad), places)
+        else:
+            place, step = b.axes.fresh([places, size])
+            at = plus(b.position(place), times(b.position(step), -dilations[number]))
+            at = plus(at, whole(pad))
+            inside = within(quotient(at, stride), length, lambda axis: b.axes.size((axis,)))
+            hit = None if stride == 1 else Call("eq", (remainder(at, stride), whole(0)), "bool")
+            positive = None if stride == 1 or pad >= reach else Call("ge", (at, whole(0)), "bool")
+            condition = every((positive, inside, hit))
+            x = b.pick(x, dim, quotient(at, stride), place, condition)
         steps.append(step)
         conditions.append(condition)
     condition = every(conditions)
@@ -256,6 +260,28 @@ def _transposed(b: Builder, a: Arguments, rank: int) -> Value:
     group, inner = b.axes.view((weight.shape[0],), (groups, -1))
     filters = b.reshaped(weight, ((*group, *weight.shape[1]), inner, *weight.shape[2:]))
     return correlated(b, found, filters, a.optional("bias"), groups)
+
+
+def _in_phases(
+    b: Builder, x: Value, weight: Value, dim: int, window: Window, places: int
+) -> tuple[Value, Value, Dim, Expr | None]:
+    """One dimension of a strided transposed convolution: results a stride apart take the same taps of the filter alone.
+
+    Returns the tensor and the filter along the places and the taps of a phase, the taps, and where the tensor has elements.
+    """
+    stride, length = window.stride, b.axes.size(x.shape[dim])
+    count = -(-window.size // stride)
+    turn, phase, step, own = b.axes.fresh([places // stride, stride, count, count])
+    ahead = plus(b.position(phase), whole(window.padding))
+    at = plus(plus(b.position(turn), quotient(ahead, stride)), times(b.position(step), -1))
+    inside = within(at, length, lambda axis: b.axes.size((axis,)))
+    # The filter's taps are an axis of its own until the two are multiplied, as of any other factor.
+    tap = plus(remainder(ahead, stride), times(b.position(own), stride))
+    there = within(tap, window.size, lambda axis: b.axes.size((axis,)))
+    weight = b.pick(weight, dim, tap, own, there)
+    if there is not None:
+        weight = Value(Call("where", (there, as_float(weight.expr), Const(0.0)), "float"), weight.shape)
+    return b.pick(x, dim, at, (*turn, *phase), inside), weight, step, inside
 
 
 def _columns(b: Builder, a: Arguments) -> Value:
