@@ -194,9 +194,12 @@ class _Panels:
         if len(axes) == 1:
             names.values[Index(axes[0]).key] = position
             return
-        for axis, text in self._digits(names.inner(), axes, position):
+        inner = names.inner()
+        for axis, text in self._digits(inner, axes, position):
             if axis in needed:
                 self.writer.line(f"const {self.whole} {self.letter[axis]} = {text};")
+        # Its values are forgotten; its identifiers stand in this very block.
+        names.taken |= inner.taken
 
     def _column(self, names: Names, lane: str, roots: Sequence[Expr], *, inside: bool = False) -> None:
         """The positions of a lane's column; lanes beyond the last column read what it reads."""
