@@ -1,4 +1,4 @@
-"""The desk: what is journaled before it is acted on, played back on resume, counted and withheld."""
+"""The gateway: what is journaled before it is acted on, played back on resume, counted and withheld."""
 
 import asyncio
 import json
@@ -8,11 +8,13 @@ import pytest
 
 from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import load_config
+from kernelwright.engine.gateway import run_gateway
 from kernelwright.engine.gateway.meter import Meter
 from kernelwright.engine.gateway.router import ModelRouter, open_router
 from kernelwright.engine.journal import Journal
 from kernelwright.errors import ModelError, ProposeError, StoreError, UsageError
 from kernelwright.models.config import ModelConfig
+from kernelwright.models.stream import HEARD
 from kernelwright.propose.gateway import NoRoom
 from kernelwright.propose.llm.dialogue import MOST_TOKENS
 from kernelwright.records.attempt import Proposal
@@ -105,6 +107,29 @@ def test_what_was_billed_without_an_answer_is_journaled_and_counted(play):
     assert after.usd == pytest.approx(before.usd + 0.5)
     told = [played.of("spent")[-1].spent.tokens for played in (whole, mended)]
     assert told[1] == told[0] + 100
+
+
+def test_how_much_of_a_reply_has_come_is_told_once_a_second_and_not_journaled(play, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(run_gateway, "monotonic", lambda: now[0])
+
+    class Slow(ScriptedModel):
+        """Hears a token each tenth of a second, for two and a half seconds."""
+
+        async def reply(self, request):
+            tell = HEARD.get()
+            for tokens in range(1, 26):
+                now[0] += run_gateway.TICK_S / 10
+                tell(tokens)
+            return await super().reply(request)
+
+    played = ask(play, Slow(), **FOUR)
+    told = played.of("writing")
+    assert [event.proposal_request for event in told] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert [event.tokens for event in told[:2]] == pytest.approx([10, 20], abs=1)
+    assert {event.role for event in told} == {"coder"}
+    with pytest.raises(LookupError):
+        HEARD.get()
 
 
 def test_what_was_lost_leaves_less_of_the_cap(play):

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from kernelwright.api import Finished, Judged, NewBest, Phase, Spent, Started
+from kernelwright.api import Finished, Judged, NewBest, Phase, Spent, Started, Writing
 from kernelwright.engine.budget import Budget
 from kernelwright.interfaces.cli.ending import file_line
 from kernelwright.interfaces.cli.live_line import LiveLine, Pace, clock, fitted
@@ -187,3 +187,8 @@ def test_paths_are_links_on_a_terminal_that_knows_links(tmp_path):
 
 def test_parts_that_do_not_fit_are_left_out_whole():
     assert fitted(("0:42", "attempt 1 of 6", "nothing right yet", "$0.20"), 30) == "0:42 · attempt 1 of 6 · $0.20"
+
+
+def test_a_reply_that_is_coming_is_shown_with_its_length(screen):
+    screen(Writing(proposal_request=3, role="coder", tokens=12345))
+    assert "the coder model writes: about 12,345 tokens" in "".join(screen.shown())
