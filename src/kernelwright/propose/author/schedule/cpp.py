@@ -9,8 +9,12 @@ from kernelwright.records.base import Record
 
 CACHE_LIMIT = 32768
 """Longest row, in elements, that is kept on a thread's stack."""
-STREAMED_BYTES = 32 << 20
-"""Size of results from which on streaming stores are the better start."""
+MAPPED_BYTES = 32 << 20
+"""Size of results from which on the C library maps memory anew for each, whose pages the kernel's zeros have just brought
+into the caches. Stores past the caches gain 5 % where a result's pages are there already, as in the referee, and lose 70 %
+in the program of whoever uses the kernel (docs/log.md)."""
+SLOW = frozenset({"log", "log1p", "expm1", "erf", "normal_cdf"})
+"""Calls that take so long that too few lines are under way; others lose by asking for them."""
 BLOCKS = (1024, 2048, 4096, 8192, 16384)
 """Elements of a block, worth trying."""
 
@@ -48,20 +52,24 @@ class CppSchedule(Record):
 def cpp_default(plan: Plan) -> CppSchedule:
     """Where a person would start.
 
-    Wide vectors where there is arithmetic to hide, that of narrow numbers included, several sums where one would wait
-    for itself, streaming stores where the result is too large to stay in a cache.
+    Wide vectors where there is arithmetic to hide, that of narrow numbers included, lines asked for ahead where it takes so
+    long that the hardware does not, and several sums where one would wait for itself.
     """
-    tensors = (*plan.arguments, *(o.tensor for o in plan.outputs))
-    heavy = bool(plan.calls & HEAVY) or any(t.dtype in NARROW for t in tensors)
-    written = sum(4 * prod(o.tensor.shape) for o in plan.stored)
+    narrow = any(t.dtype in NARROW for t in (*plan.arguments, *(o.tensor for o in plan.outputs)))
+    heavy, slow = narrow or bool(plan.calls & HEAVY), narrow or bool(plan.calls & SLOW)
     return CppSchedule(
         vector_bits=512 if heavy else 256,
         block=min(_blocks(plan), key=lambda n: abs(n - 4096)),
         accumulators=4 if plan.passes and not plan.flat else 1,
         cache="keep" if plan.reused and plan.cols <= CACHE_LIMIT else "recompute",
         division="reciprocal" if plan.divides_by_rows else "exact",
-        stores="streaming" if written >= STREAMED_BYTES else "plain",
+        prefetch="next" if slow and plan.flat and _written(plan) >= MAPPED_BYTES else "hardware",
     )
+
+
+def _written(plan: Plan) -> int:
+    """Bytes of its results, but for those of a single element."""
+    return sum(4 * prod(o.tensor.shape) for o in plan.stored)
 
 
 def _blocks(plan: Plan) -> tuple[int, ...]:
@@ -87,7 +95,7 @@ def cpp_space(plan: Plan) -> Space[CppSchedule]:
         Option("order", ("rows", "columns"), "memory"): has_rows and not plan.passes,
         Option("passes", ("separate", "online"), "memory"): plan.fusion is not None,
         Option("cache", ("recompute", "keep"), "compute"): bool(plan.reused) and plan.cols <= CACHE_LIMIT,
-        Option("stores", ("plain", "streaming"), "memory"): bool(plan.stored),
+        Option("stores", ("plain", "streaming"), "memory"): 0 < _written(plan) < MAPPED_BYTES,
         Option("exp", ("polynomial", "libm"), "compute"): bool(plan.calls & HEAVY),
         Option("division", ("exact", "reciprocal"), "compute"): plan.divides_by_rows,
         Option("combine", ("reduction", "atomic"), "latency"): bool(plan.totals),
