@@ -14,7 +14,7 @@ from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages.base import Done, Raised
 from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, LoadInterpreted, Offsets, Ran, Run
 from kernelwright.evaluate.triton.fault import Fault
-from kernelwright.evaluate.triton.interpret import Arguments, interpret
+from kernelwright.evaluate.triton.interpret import Arguments, interpret, launched_with
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 
@@ -23,6 +23,7 @@ class InterpretedSide:
 
     def __init__(self) -> None:
         self._kept: list[torch.Tensor] = []
+        self._met: list[torch.Tensor] = []
 
     def load(self, command: LoadInterpreted) -> Done:
         """Remember the candidate and map the arena."""
@@ -33,7 +34,10 @@ class InterpretedSide:
         return Done()
 
     def run(self, command: Run) -> Ran | Raised:
-        """Interpret one call; a fault is an answer, not an exception."""
+        """Interpret one call; a fault is an answer, not an exception.
+
+        Without kernels, what launches were given follows the results.
+        """
         start = time.perf_counter_ns()
         (offsets,) = command.calls
         idle = command.variant == WITHOUT_KERNELS
@@ -44,7 +48,9 @@ class InterpretedSide:
         if changed := self._changed(offsets):
             return Raised(error="fault input_written", log=f"it writes to {changed}, which is read-only on a device")
         self._kept = [t.contiguous() for t in result]
-        return Ran(ns=inside, results=[[described(t) for t in self._kept]])
+        self._met = [t.contiguous() for t in launched_with()] if idle else []
+        beside = [[described(t) for t in self._met]] if idle else []
+        return Ran(ns=inside, results=[[described(t) for t in self._kept], *beside])
 
     def _arguments(self, offsets: Offsets) -> Arguments:
         self._copies = [t.clone() for t in self._shared(offsets)]

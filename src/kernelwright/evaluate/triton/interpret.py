@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -126,10 +126,20 @@ def interpret(
     return boundary.fault or outputs
 
 
+MOST_MET = 32
+"""Tensors that are kept of launches without kernels."""
+
+
 class _Launches:
-    """Whether kernels run in this process."""
+    """Whether kernels run in this process, and, where they do not, what they would have been given."""
 
     idle = False
+    met: ClassVar[list[torch.Tensor]] = []
+
+
+def launched_with() -> list[torch.Tensor]:
+    """Copies of the tensors that launches were given in the last call without kernels, as they were then."""
+    return list(_Launches.met)
 
 
 @contextmanager
@@ -137,6 +147,7 @@ def _idle(idle: bool) -> Iterator[None]:
     """With `idle`, launches do nothing, and new memory holds NaN: what an earlier call has left there is no result."""
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     _Launches.idle = idle
+    _Launches.met.clear()
     if idle:
         torch.use_deterministic_algorithms(True, warn_only=True)
     try:
@@ -170,6 +181,8 @@ def install() -> None:
 
     def call(self: Untyped, *arguments: object, **named: object) -> Untyped:
         if _Launches.idle:
+            given = [a.detach().clone() for a in (*arguments, *named.values()) if isinstance(a, torch.Tensor)]
+            _Launches.met += given[: MOST_MET - len(_Launches.met)]
             return None
         RepairedBuilder.guard.enter({**dict(zip(self.arg_names, arguments, strict=False)), **named})
         return execute(self, *arguments, **named)

@@ -74,18 +74,29 @@ def kernel(x, y, count, SIZE: tl.constexpr):
 class ModelNew(torch.nn.Module):
     def forward(self, x):
         y = torch.empty_like(x)
-        kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), SIZE=1024)
+        kernel[(triton.cdiv(x.numel(), 1024),)](READ, y, x.numel(), SIZE=1024)
         return RESULT
 """
 
 
-ENDS = [("y", "verified"), ("torch.relu(x)", "suspect"), ("y.relu()", "verified")]
+ENDS = [
+    ("x", "y", "verified"),
+    ("x", "torch.relu(x)", "suspect"),
+    ("torch.relu(x)", "y", "suspect"),
+    ("x.clone()", "y", "verified"),
+    ("x", "y.relu()", "verified"),
+]
+"""What the kernel reads, what is returned, and how it ends."""
 
 
-@pytest.mark.parametrize(("result", "outcome"), sampled(ENDS, lambda result, outcome: outcome == "suspect"))
-def test_kernels_without_which_the_result_is_right_too_are_decoration(service, result, outcome):
+@pytest.mark.parametrize(
+    ("read", "result", "outcome"), sampled(ENDS, lambda read, result, outcome: outcome == "suspect")
+)
+def test_kernels_that_do_none_of_the_work_are_decoration(service, read, result, outcome):
     target = absent("sm_90")
     task = service.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), target, POLICY)
-    found = service.evaluate(task, parse_text(TRITON.replace("RESULT", result), "cuda"), POLICY, "search")
+    found = service.evaluate(
+        task, parse_text(TRITON.replace("RESULT", result).replace("READ", read), "cuda"), POLICY, "search"
+    )
     assert found.outcome == outcome, found
     assert outcome == "verified" or found.because == "decoration"

@@ -17,11 +17,12 @@ from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.languages.triton.build import at_home
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.child import ChildSlowError
-from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, LoadInterpreted, ReduceTask
+from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, Found, LoadInterpreted, ReduceTask, Run
 from kernelwright.evaluate.session import limits
-from kernelwright.evaluate.session.cases import OriginalTask
+from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.languages import names_for
 from kernelwright.records.candidate import Candidate
@@ -30,6 +31,7 @@ from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Ceilings, Profile, compiled
 from kernelwright.records.task import Task
+from kernelwright.records.tensor import TensorSpec
 
 INTERPRET_LIMIT_S = 120.0
 
@@ -139,18 +141,41 @@ def _cross_compiled(trial: Trial, host: Host) -> BuildFacts:
 
 
 def _decoration(trial: Trial, child: CandidateProcess, facts: BuildFacts) -> str:
-    """Why its kernels are there for show alone: the result is right without them. Empty where it is not, or has none."""
-    case = trial.session.present(trial.session.cases[0])
-    if not facts.kernels or any(expected.draws > 1 for expected in case.expected):
+    """Why its kernels are there for show alone: without them the result is right too, or they are given it. Else empty.
+
+    What a launch is given counts only if it is right in every case: an input may be the result in one.
+    """
+    cases = trial.session.cases
+    if not facts.kernels or any(expected.draws > 1 for expected in cases[0].expected):
         return ""
+    ways = {"result": "without its {} kernels the result is right too", "given": "its {} kernels are given the result"}
+    for case in cases:
+        found = _without_kernels(trial, child, case)
+        ways = {way: told for way, told in ways.items() if way in found}
+        if not ways or "result" in ways:
+            break
+    told = next(iter(ways.values()), "")
+    return f"{told.format(len(facts.kernels))}: something else does the work" if told else ""
+
+
+def _without_kernels(trial: Trial, child: CandidateProcess, case: Case) -> frozenset[str]:
+    """What is right where no kernel runs: the `result`, or what launches are `given`."""
+    case = trial.session.present(case)
     try:
-        (results,) = child.run([case.offsets], checked=True, variant=WITHOUT_KERNELS).results
+        ran = child.ask(Run(calls=[case.offsets], variant=WITHOUT_KERNELS))
     except ChildRaisedError:
-        return ""
-    found = [expected.judge([child.read(one)])[1] for one, expected in zip(results, case.expected, strict=False)]
-    if len(found) < len(case.expected) or any(found):
-        return ""
-    return f"without its {len(facts.kernels)} kernels the result is right too: something else does the work"
+        return frozenset()
+    results, given = (*ran.results, (), ())[:2]
+    wanted = list(zip(trial.session.task.workload.outputs, case.expected, strict=True))
+    if len(results) == len(wanted) and all(_right(child, one, *of) for one, of in zip(results, wanted, strict=True)):
+        return frozenset({"result"})
+    return frozenset({"given"} if all(any(_right(child, one, *of) for one in given) for of in wanted) else ())
+
+
+def _right(child: CandidateProcess, found: Found, spec: TensorSpec, expected: Expectation) -> bool:
+    if (found.dtype, found.numel) != (spec.dtype, spec.numel):
+        return False
+    return expected.judge([child.read(found).view(spec.shape)])[1] is None
 
 
 def _fault(trial: Trial, raised: ChildRaisedError, facts: BuildFacts) -> Evaluation:
