@@ -1,0 +1,118 @@
+"""What more effort brings: `python benchmarks/efforts.py --target cpu --out FILE`, with `--target cuda` on a GPU.
+
+Each task is optimised by the command line once with each effort, in runs that remember nothing of each other, as somebody
+would who tries the tool: wall seconds from the first to the last, start and admission included, and the speedup over eager
+of the final (1 where PyTorch stays). The share of an effort is the logarithm of
+its speedup over that of `thorough`. Goes on where it was cut: a row is written after each run.
+"""
+
+import argparse
+import asyncio
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from provenance import provenance
+from pydantic import JsonValue
+
+from kernelwright.engine.suppliers import Suppliers
+from kernelwright.engine.target import resolve_target
+from kernelwright.records.policy import Policy
+from kernelwright.records.run import Environment
+from kernelwright.tasks.files import with_size
+
+ROOT = Path(__file__).parents[1]
+EFFORTS = ("quick", "standard", "thorough")
+TASKS = ("own/log_softmax", "own/swiglu", "fsr/layer_norm", "own/huber_loss", "own/row_variance", "own/kl_divergence")
+LIMIT_S = {"quick": 60.0, "standard": 300.0, "thorough": 1800.0}
+"""Wall seconds that an effort may take; one that takes longer is ended, and counts as nothing found."""
+GONE = 0.02
+"""Logarithm of a speedup under which there is nothing to have a share of."""
+Row = dict[str, JsonValue]
+
+
+def main() -> None:
+    """Run what is missing, write, and print the table."""
+    asked = arguments()
+    document = json.loads(asked.out.read_text()) if asked.out.exists() else {"rows": []}
+    rows: list[Row] = document["rows"]
+    head = provenance(asyncio.run(_environment(asked.target)))
+    end = time.monotonic() + asked.seconds
+    done = {(row["task"], row["effort"]) for row in rows}
+    for task, effort in ((t, e) for t in asked.tasks for e in EFFORTS if (t, e) not in done):
+        if time.monotonic() > end:
+            break
+        rows.append({"task": task, "effort": effort, **ran(task, effort, asked)})
+        asked.out.write_text(json.dumps({**head, "size": asked.size, "rows": rows}, indent=1) + "\n")
+        sys.stderr.write(f"{json.dumps(rows[-1])}\n")
+    sys.stdout.write(table(rows))
+
+
+def ran(task: str, effort: str, asked: argparse.Namespace) -> Row:
+    """One run: its wall seconds, its attempts and what it reached."""
+    with TemporaryDirectory() as folder:
+        named = with_size(ROOT / "tasks" / f"{task}.py", asked.size)
+        command = [sys.executable, "-m", "kernelwright", "optimize", str(named), "--target", asked.target, "--json"]
+        command += ["--effort", effort, "--no-cache", "--run-dir", folder]
+        start = time.monotonic()
+        try:
+            said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S[effort])
+        except subprocess.TimeoutExpired:
+            return {"seconds": LIMIT_S[effort], "speedup": 1.0, "attempts": 0, "ended": "the time was over"}
+        seconds = round(time.monotonic() - start, 1)
+    try:
+        told = json.loads(said.stdout)
+    except ValueError:
+        return {"seconds": seconds, "speedup": 1.0, "attempts": 0, "ended": said.stderr[-300:]}
+    ratio = (told["best"] or {}).get("speedup_eager") or {"median": 1.0}
+    speedup = 1.0 if told["pytorch_stays"] else max(1.0, float(ratio["median"]))
+    return {"seconds": seconds, "speedup": speedup, "attempts": told["attempts"], "ended": told["stopped"]}
+
+
+def table(rows: Sequence[Row]) -> str:
+    """By effort: seconds, the geometric mean of speedups, and the median share of the log speedup of `thorough`."""
+    by = {(str(row["task"]), str(row["effort"])): row for row in rows}
+    whole = [task for task in dict.fromkeys(t for t, _ in by) if all((task, e) in by for e in EFFORTS)]
+    lines = [f"{'effort':10} {'seconds: median, most':>22} {'mean speedup':>13} {'share of thorough':>18}"]
+    for effort in EFFORTS if whole else ():
+        seconds = [_number(by[task, effort], "seconds") for task in whole]
+        logs = {task: math.log(_number(by[task, effort], "speedup")) for task in whole}
+        most = {task: math.log(_number(by[task, "thorough"], "speedup")) for task in whole}
+        shares = [logs[task] / most[task] for task in whole if most[task] > GONE]
+        mean = math.exp(sum(logs.values()) / len(logs))
+        share = f"{median(shares):17.0%}" if shares else f"{'none':>17}"
+        lines.append(f"{effort:10} {median(seconds):14.0f} {max(seconds):7.0f} {mean:12.2f}x {share}")
+    return "\n".join([*lines, f"{len(whole)} tasks", ""])
+
+
+def _number(row: Row, name: str) -> float:
+    return float(str(row[name]))
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for."""
+    found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("--target", default="cpu")
+    found.add_argument("--size", default="medium")
+    found.add_argument("--tasks", nargs="+", default=list(TASKS), help="folder and stem of tasks/, such as own/swiglu")
+    found.add_argument("--seconds", type=float, default=3600.0, help="no run begins after so long")
+    found.add_argument("--out", type=Path, required=True)
+    return found.parse_args()
+
+
+async def _environment(target: str) -> Environment:
+    evaluator = Suppliers().open_evaluator(Policy())
+    try:
+        return await evaluator.environment(resolve_target(target))
+    finally:
+        await evaluator.close()
+
+
+if __name__ == "__main__":
+    main()
