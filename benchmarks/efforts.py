@@ -2,8 +2,8 @@
 
 Each task is optimised by the command line once with each effort, in runs that remember nothing of each other, as somebody
 would who tries the tool: wall seconds from the first to the last, start and admission included, and the speedup over eager
-of the final (1 where PyTorch stays). The share of an effort is the logarithm of
-its speedup over that of `thorough`. Goes on where it was cut: a row is written after each run.
+of the final (1 where PyTorch stays). The share of an effort is the logarithm of its speedup over that of `thorough`. Goes on
+where it was cut: a row is written after each run.
 """
 
 import argparse
