@@ -194,6 +194,7 @@ def test_rewards_are_the_referee_s_and_move_the_policy(tmp_path, tuned, data, wa
 
 
 @pytest.mark.usefixtures("prompted")
+@pytest.mark.matrix
 def test_two_turns_are_rows_of_their_own_with_leave_one_out_credit(tmp_path, tuned, data, warm_referee):
     recipe = grpo(tuned, data, steps=1, turns=2, credit="trloo")
     session.train(recipe, tmp_path / "run", warm_referee.suppliers(), lambda _: None)
