@@ -107,6 +107,7 @@ def test_work_left_to_a_thread(arms, slow_reader):
     assert caught.because in ("unwritten", "value", "timed_output", "guard")
 
 
+@pytest.mark.matrix
 @pytest.mark.defence("freeze")
 def test_an_answer_before_the_work(arms, slow_reader):
     source = (
