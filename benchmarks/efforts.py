@@ -7,7 +7,6 @@ where it was cut: a row is written after each run.
 """
 
 import argparse
-import asyncio
 import json
 import math
 import subprocess
@@ -18,13 +17,9 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from provenance import provenance
+from provenance import provenance_of
 from pydantic import JsonValue
 
-from kernelwright.engine.suppliers import Suppliers
-from kernelwright.engine.target import resolve_target
-from kernelwright.records.policy import Policy
-from kernelwright.records.run import Environment
 from kernelwright.tasks.files import with_size
 
 ROOT = Path(__file__).parents[1]
@@ -40,16 +35,17 @@ Row = dict[str, JsonValue]
 def main() -> None:
     """Run what is missing, write, and print the table."""
     asked = arguments()
-    document = json.loads(asked.out.read_text()) if asked.out.exists() else {"rows": []}
-    rows: list[Row] = document["rows"]
-    head = provenance(asyncio.run(_environment(asked.target)))
+    head = {**provenance_of(asked.target), "size": asked.size}
+    document = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    same = all(document.get(name) == head[name] for name in ("device", "versions", "size"))
+    rows: list[Row] = document["rows"] if same else []
     end = time.monotonic() + asked.seconds
     done = {(row["task"], row["effort"]) for row in rows}
     for task, effort in ((t, e) for t in asked.tasks for e in EFFORTS if (t, e) not in done):
         if time.monotonic() > end:
             break
         rows.append({"task": task, "effort": effort, **ran(task, effort, asked)})
-        asked.out.write_text(json.dumps({**head, "size": asked.size, "rows": rows}, indent=1) + "\n")
+        asked.out.write_text(json.dumps({**head, "rows": rows}, indent=1) + "\n")
         sys.stderr.write(f"{json.dumps(rows[-1])}\n")
     sys.stdout.write(table(rows))
 
@@ -104,14 +100,6 @@ def arguments() -> argparse.Namespace:
     found.add_argument("--seconds", type=float, default=3600.0, help="no run begins after so long")
     found.add_argument("--out", type=Path, required=True)
     return found.parse_args()
-
-
-async def _environment(target: str) -> Environment:
-    evaluator = Suppliers().open_evaluator(Policy())
-    try:
-        return await evaluator.environment(resolve_target(target))
-    finally:
-        await evaluator.close()
 
 
 if __name__ == "__main__":

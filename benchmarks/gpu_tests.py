@@ -7,19 +7,14 @@ Exit code 0: every test that was chosen has passed.
 """
 
 import argparse
-import asyncio
 import json
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from provenance import provenance
+from provenance import provenance_of
 from pydantic import JsonValue
-
-from kernelwright.engine.target import resolve_target
-from kernelwright.evaluate.referee import Referee
-from kernelwright.records.run import Environment
 
 ROOT = Path(__file__).parents[1]
 
@@ -37,7 +32,7 @@ class Continued:
 
     def open(self) -> None:
         """Ask the device who it is, and take over the rows of an earlier call on the same commit and device."""
-        self.head = provenance(asyncio.run(_environment()))
+        self.head = provenance_of("cuda")
         if self.out.exists():
             known = json.loads(self.out.read_text())
             if _same(known, self.head):
@@ -82,14 +77,6 @@ def _same(known: dict[str, JsonValue], head: dict[str, JsonValue]) -> bool:
         known["versions"].get(part) == head["versions"].get(part)  # type: ignore[union-attr]
         for part in parts
     )
-
-
-async def _environment() -> Environment:
-    referee = Referee()
-    try:
-        return await referee.environment(resolve_target("cuda"))
-    finally:
-        await referee.close()
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 """Where a measurement comes from: device, versions, commit, date. Every file under benchmarks/results carries it."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -7,6 +8,8 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
+from kernelwright.engine.target import resolve_target
+from kernelwright.evaluate.referee import Referee
 from kernelwright.records.run import Environment
 
 
@@ -24,6 +27,19 @@ def provenance(environment: Environment) -> dict[str, JsonValue]:
         "commit": commit,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def provenance_of(target: str | None) -> dict[str, JsonValue]:
+    """The same for a target by its name, asked of a referee of its own."""
+    return provenance(asyncio.run(_environment(target)))
+
+
+async def _environment(target: str | None) -> Environment:
+    referee = Referee()
+    try:
+        return await referee.environment(resolve_target(target))
+    finally:
+        await referee.close()
 
 
 def copy_gbps(kind: str) -> float:

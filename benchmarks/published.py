@@ -13,7 +13,6 @@ ended, and `--seconds` ends it in time. Exit code 0: all that were chosen are re
 """
 
 import argparse
-import asyncio
 import json
 import re
 import sys
@@ -22,17 +21,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from provenance import provenance
+from provenance import provenance_of
 from pydantic import JsonValue, ValidationError
 
 from kernelwright.engine.audit import LINES, PUBLISHED, AuditRequest, audit
 from kernelwright.engine.events import Event
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
-from kernelwright.evaluate.referee import Referee
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.published import AuditedKernel, summed_up
-from kernelwright.records.run import Environment
 
 SET = Path(__file__).parents[1] / "tests" / "published"
 _FIELD = re.compile(r"^# (task|truth|speed|claimed|only): (.*)$", re.MULTILINE)
@@ -125,7 +122,7 @@ def main() -> int:
     _audit(arguments, chosen)
     rows = _rows(chosen, read_lines(arguments.folder / LINES), timed=not arguments.untimed)
     counts = {"judged": len(rows), "recognised": sum(not row["told"] for row in rows), "left": len(chosen) - len(rows)}
-    told = {**provenance(asyncio.run(_environment(arguments.target))), **counts, "timed": not arguments.untimed}
+    told = {**provenance_of(arguments.target), **counts, "timed": not arguments.untimed}
     audited = tuple(read_lines(arguments.folder / LINES).values())
     told["sentence"] = summed_up(tuple(a for a in audited if a.published.name in {one.name for one in chosen})).sentence
     arguments.out.write_text(json.dumps({**told, "rows": rows}, indent=1) + "\n")
@@ -193,14 +190,6 @@ def _row(known: Known, found: AuditedKernel, timed: bool) -> dict[str, JsonValue
         "seconds": round(found.seconds, 1),
         "told": unlike(known, found, timed),
     }
-
-
-async def _environment(target: str) -> Environment:
-    referee = Referee(PUBLISHED)
-    try:
-        return await referee.environment(resolve_target(target))
-    finally:
-        await referee.close()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ and uvicorn. Where the file is too large for one transfer, `cat` its parts toget
 """
 
 import argparse
-import asyncio
 import json
 import os
 import signal
@@ -28,15 +27,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from provenance import provenance
+from provenance import provenance_of
 
-from kernelwright.engine.suppliers import Suppliers
-from kernelwright.engine.target import resolve_target
 from kernelwright.models.table import keep_local
 from kernelwright.records.chat import ChatReply
 from kernelwright.records.evaluation import BuildFailed, Crashed, Evaluation, Refused, TimedOut, is_right
-from kernelwright.records.policy import Policy
-from kernelwright.records.run import Environment
 from kernelwright.search.table import spellings
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
@@ -64,7 +59,7 @@ def main() -> int:
     keep_local()
     asked.folder.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + asked.seconds
-    head = provenance(asyncio.run(_environment(asked.target)))
+    head = provenance_of(asked.target)
     rows: dict[str, Any] = json.loads(asked.out.read_text())["rows"] if asked.out.exists() else {}
     with served(checkpoint(asked), asked) as (name, url):
         for strategy in asked.strategies:
@@ -225,14 +220,6 @@ def compiles(found: Evaluation) -> bool:
 def slug(strategy: str) -> str:
     """A strategy's folder."""
     return strategy.replace(":", "-")
-
-
-async def _environment(target: str | None) -> Environment:
-    evaluator = Suppliers().open_evaluator(Policy())
-    try:
-        return await evaluator.environment(resolve_target(target))
-    finally:
-        await evaluator.close()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Several proposers in one search: each opens once, and then whoever wrote the best kernel goes on from it.
 
-A member sees the memos of its own kernels alone. One that cannot write the task says so, and the next one is asked.
+A member sees the memos of its own kernels alone. One that cannot write the task says so, and the next one is asked; as it is
+where a member would only repeat kernels of the run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +44,7 @@ class Team:
                 reasons.append(f"{name}: {error}")
                 continue
             signed = [_signed(one, name, reasons) for one in made]
-            if not signed or any(one.candidate.source not in brief.run.tried for one in signed):
+            if not signed or any(_new(one, brief) for one in signed):
                 return signed
             known = known or signed
             reasons.append(f"{name}: nothing new")
@@ -79,6 +80,12 @@ class Team:
         names, number = list(self._members), brief.proposal_request.number
         first = names[number] if number < len(names) else _owner(brief)
         return sorted(names, key=lambda name: name != first)
+
+
+def _new(made: Proposal, brief: Brief) -> bool:
+    """Whether the run has not tried it; a model's answer without a kernel was paid for, and counts each time."""
+    source = made.candidate.source
+    return not source or source not in brief.run.tried
 
 
 def _owner(brief: Brief) -> str:

@@ -88,6 +88,11 @@ def test_one_that_has_nothing_new_gives_way_to_the_next_and_repeats_itself_where
     assert (again.candidate.source, again.note) == ("one", "made")
 
 
+def test_an_answer_without_a_kernel_is_kept_each_time():
+    empty = Member("")
+    assert ask(Team({"one": empty, "two": Member("two")}), 3, ("one", "x", 1.5), tried=("",)).writer == "one"
+
+
 def test_where_nobody_can_every_reason_is_told():
     with pytest.raises(ProposeError, match=r"one: no fft; two: no lowering"):
         ask(Team({"one": Member("one", "no fft"), "two": Member("two", "no lowering")}), 0)
