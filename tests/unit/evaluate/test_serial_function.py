@@ -56,6 +56,14 @@ def test_several_in_one_process_do_not_hang(function):
         assert torch.equal(scaled(x := torch.randn(100)), factor * x)
 
 
+def test_its_size_is_known_from_tensors_without_memory(function):
+    """So a GPU's memory is planned; the function is built and checked nevertheless."""
+    with torch.device("meta"):
+        twice = function("for (long i = 0; i < n; ++i) out[i] = 2 * x[i];")
+        assert twice(*twice.inputs()).shape == (100,)
+    assert torch.equal(twice(x := torch.randn(100)), 2 * x)
+
+
 def test_torch_exports_it_as_one_operator_that_says_its_family(function):
     twice = function("for (long i = 0; i < n; ++i) out[i] = 2 * x[i];")
 

@@ -56,8 +56,9 @@ class SerialFunction:
         self._folder = Path(tempfile.mkdtemp())
         self._built: dict[bool, Any] = {}
         self._driven = self._drive() if has_main(self._code) else None
-        self._sanitize()
-        self._check_cases()
+        with torch.device("cpu"):  # whoever builds it may mean tensors without memory, or on a GPU
+            self._sanitize()
+            self._check_cases()
         self._operator = _operator(self._spec.family, self._run, self._fake)
 
     def __call__(self, *inputs: torch.Tensor) -> torch.Tensor | list[torch.Tensor]:
