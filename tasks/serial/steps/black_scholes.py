@@ -5,6 +5,7 @@
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 
 @triton.jit
@@ -27,8 +28,8 @@ def price(spot, strike, years, call, n, BLOCK: tl.constexpr):
     d1 = (tl.log(s / k) + 0.065 * t) / (0.3 * root)
 #% endif
     d2 = d1 - 0.3 * root
-    first = 0.5 * (1.0 + tl.erf(d1 * 0.70710678))
-    second = 0.5 * (1.0 + tl.erf(d2 * 0.70710678))
+    first = 0.5 * libdevice.erfc(d1 * -0.70710678)  # 1 + erf(d) has no digits left where d is far below zero
+    second = 0.5 * libdevice.erfc(d2 * -0.70710678)
     tl.store(call + at, s * first - k * tl.exp(-0.02 * t) * second, mask=there)
 
 

@@ -4,15 +4,26 @@
 //: block = avoid-atomics | warp | Still eight additions a block. | Warps meet in shared memory, one addition a block
 //: vec = vectorised-loads | coalesced | Four bytes a load keep the load units busier than memory. | float4 where the pointers allow it
 /* kernelwright
-zeroed_outputs = [0]
+[[workspace]]
+bytes = "8"
+zeroed = true
 
 [[launch]]
 kernel = "dot"
 grid = "ceil_div(in0.numel, 256 * 64)"
 block = 256
-arguments = ["in0", "in1", "out0", "i64(in0.numel)"]
+arguments = ["in0", "in1", "work0", "i64(in0.numel)"]
+
+[[launch]]
+kernel = "rounded"
+grid = 1
+block = 1
+arguments = ["work0", "out0"]
 */
-__global__ void dot(const float* x, const float* y, float* out, long long n) {
+// So many sums meet in one number, and terms cancel so far, that single precision would lose five digits of it.
+__global__ void rounded(const double* total, float* out) { *out = (float)*total; }
+
+__global__ void dot(const float* x, const float* y, double* total, long long n) {
     float sum = 0.0f;
     const long long first = blockIdx.x * 256LL * 64;
 //% if coalesced
@@ -39,12 +50,12 @@ __global__ void dot(const float* x, const float* y, float* out, long long n) {
     __syncthreads();
     if (threadIdx.x == 0) {
         for (int k = 1; k < 8; ++k) sum += sums[k];
-        atomicAdd(out, sum);
+        atomicAdd(total, (double)sum);
     }
 //% else
-    if (threadIdx.x % 32 == 0) atomicAdd(out, sum);
+    if (threadIdx.x % 32 == 0) atomicAdd(total, (double)sum);
 //% endif
 //% else
-    atomicAdd(out, sum);
+    atomicAdd(total, (double)sum);
 //% endif
 }

@@ -1,5 +1,5 @@
 #: base = thread-per-element | | Products are independent; only their sum meets. | A program adds up a block and adds its sum atomically
-#: wide = thread-coarsening | | Sixty-five thousand additions to one address wait for each other. | A program goes through eight blocks first
+#: wide = thread-coarsening | | Sixteen thousand additions to one address wait for each other. | A program goes through eight blocks first
 #: warps = warps-and-stages | | One warp a program keeps few bytes in flight. | Eight warps
 #: hints = eviction-hints | | Nothing is read twice. | evict_first
 import torch
@@ -8,7 +8,7 @@ import triton.language as tl
 
 
 @triton.jit
-def dot(x, y, out, n, BLOCK: tl.constexpr, PARTS: tl.constexpr):
+def dot(x, y, sums, n, BLOCK: tl.constexpr, PARTS: tl.constexpr):
     total = tl.zeros((BLOCK,), dtype=tl.float32)
     first = tl.program_id(0) * BLOCK * PARTS
     for part in range(PARTS):
@@ -21,13 +21,21 @@ def dot(x, y, out, n, BLOCK: tl.constexpr, PARTS: tl.constexpr):
         right = tl.load(y + at, mask=at < n, other=0.0)
 #% endif
         total += left * right
-    tl.atomic_add(out, tl.sum(total, axis=0))
+    # Terms cancel: in single precision, so many additions to one number would lose five digits of it.
+    tl.atomic_add(sums, tl.sum(total, axis=0).to(tl.float64))
+
+
+@triton.jit
+def rounded(sums, out):
+    tl.store(out, tl.load(sums).to(tl.float32))
 
 
 class ModelNew(torch.nn.Module):
     def forward(self, x, y):
-        out = torch.zeros(1, device=x.device, dtype=x.dtype)
+        sums = torch.zeros(1, device=x.device, dtype=torch.float64)
+        out = torch.empty(1, device=x.device, dtype=x.dtype)
         n = x.numel()
         parts = ${8 if wide else 1}
-        dot[(triton.cdiv(n, 1024 * parts),)](x, y, out, n, BLOCK=1024, PARTS=parts, num_warps=${8 if warps else 1})
+        dot[(triton.cdiv(n, 1024 * parts),)](x, y, sums, n, BLOCK=1024, PARTS=parts, num_warps=${8 if warps else 1})
+        rounded[(1,)](sums, out, num_warps=1)
         return out

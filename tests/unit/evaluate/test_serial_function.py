@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from kernelwright.evaluate.entrypoints.serial import SerialFunction, as_double, linked
 from kernelwright.records.serial import SerialSpec
@@ -56,12 +57,21 @@ def test_several_in_one_process_do_not_hang(function):
         assert torch.equal(scaled(x := torch.randn(100)), factor * x)
 
 
-def test_its_size_is_known_from_tensors_without_memory(function):
+@pytest.mark.parametrize("without_memory", [lambda: torch.device("meta"), FakeTensorMode], ids=["meta", "fake"])
+def test_its_size_is_known_from_tensors_without_memory(function, without_memory):
     """So a GPU's memory is planned; the function is built and checked nevertheless."""
-    with torch.device("meta"):
+    with without_memory():
         twice = function("for (long i = 0; i < n; ++i) out[i] = 2 * x[i];")
         assert twice(*twice.inputs()).shape == (100,)
     assert torch.equal(twice(x := torch.randn(100)), 2 * x)
+
+
+def test_it_is_not_called_with_less_than_it_reads(function):
+    """Its sizes are the specification's: the referee may ask what it makes of a few rows."""
+    twice = function("for (long i = 0; i < n; ++i) out[i] = 2 * x[i];")
+    for device in ("cpu", "meta"):
+        with pytest.raises(ValueError, match=r"x has the shape \(100,\) in this task, not \(99,\)"):
+            twice(torch.ones(99, device=device))
 
 
 def test_torch_exports_it_as_one_operator_that_says_its_family(function):

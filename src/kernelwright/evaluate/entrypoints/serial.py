@@ -19,13 +19,14 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from kernelwright.evaluate.entrypoints.serial_driver import C_TYPES, driven, has_main
+from kernelwright.evaluate.entrypoints.serial_driver import C_TYPES, Array, driven, has_main
 from kernelwright.records.serial import SerialArgument, SerialSpec, worth
 
 FLAGS = ("-O3", "-march=native", "-shared", "-fPIC", "-ffp-contract=off", "-w")
@@ -56,9 +57,9 @@ class SerialFunction:
         self._folder = Path(tempfile.mkdtemp())
         self._built: dict[bool, Any] = {}
         self._driven = self._drive() if has_main(self._code) else None
-        with torch.device("cpu"):  # whoever builds it may mean tensors without memory, or on a GPU
-            self._sanitize()
-            self._check_cases()
+        # Whoever builds it may mean tensors without memory, or on a GPU: a thread of its own has no such modes.
+        with ThreadPoolExecutor(1) as apart:
+            apart.submit(self._check).result()
         self._operator = _operator(self._spec.family, self._run, self._fake)
 
     def __call__(self, *inputs: torch.Tensor) -> torch.Tensor | list[torch.Tensor]:
@@ -69,13 +70,14 @@ class SerialFunction:
     def inputs(self) -> list[torch.Tensor]:
         """Arguments as the task's main passes them, or else as the specification says they are drawn."""
         if self._driven is not None:
-            return [tensor.clone() for tensor in self._driven]
+            return [torch.from_numpy(array).clone() for array in self._driven]
         return [_drawn(a, self._shape(a), worth(a.bound, self._spec.sizes)) for a in self._spec.inputs]
 
     # --- calling --------------------------------------------------------------------------------------------------
 
     def _run(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
         """On the host, wherever the tensors are."""
+        self._check_shapes(inputs)
         device = inputs[0].device
         given = [t.to("cpu").contiguous() for t in inputs]
         double = any(t.dtype == torch.float64 for t in given) and not self._declares_double
@@ -83,6 +85,12 @@ class SerialFunction:
         pointers = iter(self._pointers(given, results))
         self._function(double)(*(next(pointers) if a.pointer else self._value(a, double) for a in self._spec.arguments))
         return [t.to(device) for t in results]
+
+    def _check_shapes(self, inputs: Sequence[torch.Tensor]) -> None:
+        """The code takes its sizes from the specification: it would read beyond what is shorter."""
+        for argument, tensor in zip(self._spec.inputs, inputs, strict=True):
+            if tuple(tensor.shape) != (wanted := self._shape(argument)):
+                raise ValueError(f"{argument.name} has the shape {wanted} in this task, not {tuple(tensor.shape)}")
 
     @property
     def _declares_double(self) -> bool:
@@ -119,6 +127,7 @@ class SerialFunction:
 
     def _fake(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
         """Shapes alone, for torch.export."""
+        self._check_shapes(inputs)
         double = any(t.dtype == torch.float64 for t in inputs) and not self._declares_double
         return [inputs[0].new_empty(self._shape(a), dtype=_dtype(a, double)) for a in self._spec.outputs]
 
@@ -136,7 +145,7 @@ class SerialFunction:
             raise RuntimeError("no C++ compiler was found: install one, for example with `apt-get install g++`")
         return compiler, "-std=c++17" if cpp else "-std=c17"
 
-    def _drive(self) -> list[torch.Tensor]:
+    def _drive(self) -> list[Array]:
         return driven(self._code, self._spec, self._folder, (*self._compiler(), "-O2", "-w"))
 
     def _compiled(self, flags: Sequence[str], name: str, double: bool) -> Any:  # noqa: ANN401
@@ -151,6 +160,10 @@ class SerialFunction:
         return function
 
     # --- admission ------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        self._sanitize()
+        self._check_cases()
 
     def _sanitize(self) -> None:
         """Run it once where every fault is fatal, in a process of its own.

@@ -9,13 +9,15 @@ import math
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 
 from kernelwright.records.serial import SerialArgument, SerialSpec, worth
 
 LIMIT_S = 100
+Array = NDArray[Any]
 C_TYPES = {
     "float32": "float", "float64": "double", "int32": "int", "int64": "long", "uint8": "unsigned char",
     "int8": "signed char", "bool": "bool",
@@ -44,7 +46,7 @@ def has_main(code: str) -> bool:
     return _place(code) >= 0
 
 
-def driven(code: str, spec: SerialSpec, folder: Path, compiler: Sequence[str]) -> list[torch.Tensor]:
+def driven(code: str, spec: SerialSpec, folder: Path, compiler: Sequence[str]) -> list[Array]:
     """The arrays that the program's first call passes, one for each of `spec.inputs`.
 
     Raises:
@@ -112,9 +114,8 @@ def _shape(argument: SerialArgument, spec: SerialSpec) -> tuple[int, ...]:
     return tuple(worth(extent, spec.sizes) for extent in argument.shape)
 
 
-def _read(argument: SerialArgument, spec: SerialSpec, folder: Path) -> torch.Tensor:
-    values = np.fromfile(folder / argument.name, dtype=np.dtype(argument.dtype))
-    return torch.from_numpy(values).reshape(_shape(argument, spec))
+def _read(argument: SerialArgument, spec: SerialSpec, folder: Path) -> Array:
+    return np.fromfile(folder / argument.name, dtype=np.dtype(argument.dtype)).reshape(_shape(argument, spec))
 
 
 def _done(argv: Sequence[str], folder: Path, fault: str) -> None:
