@@ -302,20 +302,17 @@ def _read(file: Path) -> list[Row]:
 
 
 def _of_device(rows: Sequence[Row]) -> TechniqueGraph:
-    """The trajectories of every source, at the sizes of the task, or else of its workload `small`."""
-    graph, merged_already = TechniqueGraph(), set()
+    """The trajectories of every source whose states were all judged, at the task's sizes and at its workload `small`."""
+    graph = TechniqueGraph()
     for family in (family for workload in ("", SMALL) for family in families(workload=workload)):
         judged = {
             row.code: row.judged for row in rows if row.sizes == family.task.sizes and row.task == family.task.name
         }
-        if family.file in merged_already or not judged:
-            continue
         for way in trajectories(
             family.source, family.task.serial, family_of(family.task), family.kind, family.task.sizes
         ):
             if all(code_id(step.code) in judged for step in way.steps):
                 graph = merged(graph, way, judged)
-                merged_already.add(family.file)
     return graph
 
 

@@ -97,8 +97,9 @@ class StepExample(Record):
 
     @cached_property
     def id(self) -> str:
-        """What it shows; measuring it on another device makes no other example."""
-        return identity("example", {"before": self.before, "after": self.after, "name": self.name})
+        """What it shows, and at which sizes; measuring it on another device makes no other example."""
+        shown = {"before": self.before, "after": self.after, "name": self.name, "sizes": self.sizes}
+        return identity("example", shown)
 
     def gain_on(self, device: str) -> Gain | None:
         """What it gained on a device; None: it was not timed there."""
