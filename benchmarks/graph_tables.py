@@ -10,6 +10,7 @@ applied in any order, so that a budget of 64 does not see everything.
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from statistics import median
 from typing import NamedTuple
 
 from graph_trajectories import Family, Folder, Row, families
@@ -60,7 +61,22 @@ def measured(rows: Sequence[Row], workload: str = "") -> Iterator[Table]:
         found = {code: judged.get((code, sizes)) for code in _codes(family).values()}
         whole = {code: verdict for code, verdict in found.items() if verdict is not None}
         if len(whole) == len(found) and any(verdict.speedup for verdict in whole.values()):
-            yield Table(family.name, _scope(family, rows[0].device), whole, _codes(family)[family.source.states[0]])
+            naive = _codes(family)[family.source.states[0]]
+            yield Table(family.name, _scope(family, rows[0].device), _over_one_base(whole), naive)
+
+
+def _over_one_base(verdicts: dict[str, Judged]) -> dict[str, Judged]:
+    """Speedups over one BaseRuntime: beside each kernel the serial code's own time scattered, and that orders no kernels."""
+    timed = {code: v for code, v in verdicts.items() if v.speedup and v.latency_us is not None and v.within_us}
+    if not timed:
+        return verdicts
+    base = median(v.speedup[0] * v.latency_us for v in timed.values())
+    return verdicts | {code: _of_base(v, base) for code, v in timed.items()}
+
+
+def _of_base(verdict: Judged, base: float) -> Judged:
+    quickest, slowest = verdict.within_us
+    return verdict.model_copy(update={"speedup": (base / verdict.latency_us, base / slowest, base / quickest)})
 
 
 def drawn() -> Iterator[tuple[Table, Table]]:

@@ -98,8 +98,7 @@ class StepExample(Record):
     @cached_property
     def id(self) -> str:
         """What it shows, and at which sizes; measuring it on another device makes no other example."""
-        shown = {"before": self.before, "after": self.after, "name": self.name, "sizes": self.sizes}
-        return identity("example", shown)
+        return identity("example", self.model_dump(mode="json", include={"before", "after", "name", "sizes"}))
 
     def gain_on(self, device: str) -> Gain | None:
         """What it gained on a device; None: it was not timed there."""

@@ -3,7 +3,8 @@
 In a search on a GPU, eager is timed beside every candidate: it must run anyway, to say what each timed result should be.
 The other baselines are timed in the first benchmark on a task, or were in an earlier run's; after that a candidate's
 speedup over one of them is its own speedup over eager times the known ratio, with an interval for which both must hold,
-and marked as cached. The search's figures are never published; a final times everybody anew.
+and marked as cached. The search's figures are never published; a final times everybody anew. Serial code beside a device is
+the exception (`over_serial`).
 
 What is known lies on disk, for one task, device and set of versions. What cannot be read is measured again; what cannot be
 written is done without.
@@ -99,6 +100,25 @@ def through_eager(
     found = statistics.through(eager, known)
     verdict = statistics.verdict(found, rule.effect(samples["eager"]) * effect_times)
     return Versus(baseline=name, speedup=found, verdict=verdict, cached=True)
+
+
+def over_serial(
+    session: Session, effort: Effort, samples: dict[str, list[float]], rule: Stopping, effect_times: float = 1.0
+) -> Versus:
+    """The comparison with serial code on the host of a device: what it takes, profiled once, over what the kernel takes.
+
+    The host's time scatters as no device's does, and pairing blocks takes nothing of that away. Profiled anew for each
+    kernel it would decide which of two kernels is the faster, so all kernels of a session are held against one
+    BaseRuntime (ReGraphT, arXiv 2510.19873, algorithm 1). The interval has the uncertainty of both.
+    """
+    looks, half = len(schedule(rule.most)), (1 + rule.confidence) / 2
+    cached = effort in session.serial_us
+    if not cached:
+        session.serial_us[effort] = statistics.ratio(samples["eager"], [1.0] * len(samples["eager"]), half, looks)
+    per_us = statistics.ratio([1.0] * len(samples["candidate"]), samples["candidate"], half, looks)
+    found = statistics.through(per_us, session.serial_us[effort])
+    verdict = statistics.verdict(found, rule.effect(samples["eager"]) * effect_times)
+    return Versus(baseline="eager", speedup=found, verdict=verdict, cached=cached)
 
 
 def place_on_disk(task: Task, device: Device, versions: Mapping[str, str], policy: Policy) -> Path:

@@ -28,7 +28,7 @@ from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.timing.statistics import Stopping
 from kernelwright.evaluate.verify.distributions import HUGE
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
-from kernelwright.records.measure import BaselineName, Load, Side, Timing
+from kernelwright.records.measure import BaselineName, Load, Side, Timing, Versus
 from kernelwright.records.policy import Policy
 
 AGAIN = 2
@@ -201,7 +201,7 @@ def _benchmark(
         return put(calls, min(DECOYS * calls, session.layout.spare))
 
     drawn_in_time = affordable(session) if fresh.draws else MOST_CALLS
-    on_host = on_device and bool(session.task.source.serial)
+    on_host = _on_host(trial, clock)
     return PairedBenchmark(
         arms=[
             *(Arm(n, session.reference, n, trusted=on_device, on_host=on_host) for n in rule.baselines),
@@ -221,18 +221,27 @@ def _benchmark(
     )
 
 
+def _on_host(trial: Trial, clock: Clock) -> bool:
+    """Whether eager is serial code, beside a device's clock."""
+    return clock.on_device and bool(trial.session.task.source.serial)
+
+
+def _versus(trial: Trial, clock: Clock, held: Benchmarked, name: BaselineName) -> Versus:
+    us, rule, effect_times = held.samples.us, held.rule, held.watch.effect_times
+    if name == "eager" and _on_host(trial, clock):
+        return baselines.over_serial(trial.session, trial.effort, us, rule, effect_times)
+    if name in us:
+        return rule.versus(us, name, effect_times)
+    return baselines.through_eager(trial.session.known[name], name, us, rule, effect_times)
+
+
 def _timing(trial: Trial, clock: Clock, held: Benchmarked) -> Timing:
-    session, samples, rule, on_device = trial.session, held.samples, held.rule, clock.on_device
+    samples, on_device = held.samples, clock.on_device
     arms = [
         Side.model_validate({"name": n, "samples_us": tuple(v), "call_us": held.waiting_us.get(n)})
         for n, v in samples.us.items()
     ]
-    versus = [
-        rule.versus(samples.us, name, held.watch.effect_times)
-        if name in samples.us
-        else baselines.through_eager(session.known[name], name, samples.us, rule, held.watch.effect_times)
-        for name in held.names
-    ]
+    versus = [_versus(trial, clock, held, name) for name in held.names]
     return Timing(
         latency_us=float(torch.tensor(samples.us["candidate"], dtype=torch.float64).median()),
         arms=tuple(arms),

@@ -31,7 +31,7 @@ from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.distributions import AS_GIVEN, InputDistribution
 from kernelwright.evaluate.verify.finer import Finer, Lines
 from kernelwright.records.comparator import Calibrated
-from kernelwright.records.policy import Policy
+from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
@@ -160,7 +160,7 @@ class Session:
         self, original: OriginalTask, task: Task, reference: CandidateProcess, policy: Policy, memory: Memory
     ) -> None:
         self.task, self.reference, self.policy, self.original = task, reference, policy, original
-        self.memory, self.layout, self.closed = memory, memory.layout, False
+        self.memory, self.layout, self.closed, self._placed = memory, memory.layout, False, False
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
         self.distributions = admitted_regimes(task, policy)
@@ -170,7 +170,6 @@ class Session:
         self.weights: Weights = policy.weights
         """Which parameters the cases and the timed calls have."""
         self._loaded: tuple[int, ...] = ()
-        self._placed = False
         self._recomputed: tuple[tuple[int, ...], str, list[torch.Tensor]] | None = None
         """Where inputs lie, whose they are, and what fp64 says of them: of the case that was looked at last."""
         self.watching: set[str] = set()
@@ -182,6 +181,8 @@ class Session:
         """What fresh inputs this task bears, once that was tried."""
         self.known: dict[BaselineName, Ratio] = {}
         """How many times eager's time each other baseline takes, from the last benchmark in which it was timed."""
+        self.serial_us: dict[Effort, Ratio] = {}
+        """What serial code takes on the host of a device, from the first benchmark of each effort."""
         self.refresh()
 
     def refresh(self, replayed: Sequence[int] = ()) -> None:

@@ -45,6 +45,22 @@ def test_where_baselines_are_not_cached_all_are_timed(other, clock):
     assert baselines.to_time(other, ("eager", "compile"), "search", clock) == ["eager", "compile"]
 
 
+def test_of_two_kernels_beside_serial_code_the_quicker_is_the_faster_whatever_the_host_does():
+    noisy, here = SimpleNamespace(serial_us={}), {"candidate": [8.0 + i % 3 / 100 for i in range(16)]}
+    slow = baselines.over_serial(noisy, "search", {**here, "eager": [20000.0 + 900 * (i % 5) for i in range(16)]}, RULE)
+    fast = baselines.over_serial(noisy, "search", {"candidate": [7.0] * 16, "eager": [15000.0] * 16}, RULE)
+    assert not slow.cached
+    assert fast.cached
+    assert slow.speedup.median == pytest.approx(21800 / 8.01)
+    assert fast.speedup.median / slow.speedup.median == pytest.approx(8.01 / 7.0)
+    assert slow.speedup.low <= 20000 / 8.02
+    assert slow.speedup.high >= 23600 / 8.0
+    assert slow.speedup.confidence == pytest.approx(0.99)
+    final = baselines.over_serial(noisy, "final", {"candidate": [7.0] * 16, "eager": [15000.0] * 16}, RULE)
+    assert final.speedup.median == pytest.approx(15000 / 7.0)
+    assert not final.cached
+
+
 def test_by_way_of_eager_the_speedup_is_the_same_wider_and_marked():
     known = session()
     baselines.remember(known, SAMPLES, RULE)
