@@ -6,8 +6,8 @@
 the share of the best speedup there is that a variant has found, and by what factor `mcgs` is ahead of another variant: the
 geometric mean over tasks, with a bootstrap interval over tasks and seeds.
 
-The second pass begins with the weights of a first one, on effects that the weights have not seen: those of other sizes. It
-is asked how many evaluations it takes to the best that a search without weights finds there with the whole budget.
+The second pass begins with the weights of a first one, on effects that the weights have not seen: those of other sizes, of
+measured tables each way. It is asked how many evaluations it takes to the best that a search without weights finds there with the whole budget.
 
 Beside the JSON there is a page of the same name with the curves.
 """
@@ -33,6 +33,7 @@ from graph_trajectories import Row
 from pydantic import JsonValue
 
 from kernelwright.feedback.describe import describe
+from kernelwright.knowledge.graph.merge import SMALLEST_EFFECT
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, WorkedStep
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.rewrite import rewritten
@@ -57,6 +58,8 @@ class Variant(NamedTuple):
     """Whether rewards are passed on; else every kernel is worth the same."""
     examples: bool = True
     """Whether a step's example is known before it is written: that it fits, and what it will make."""
+    gains: bool = True
+    """Whether an edge promises what it gained in other tasks."""
     chooses: Literal["", "chance", "table"] = ""
     """Of the navigator `llm`: a model that picks any step that it is offered, or one that knows the best of them."""
 
@@ -69,6 +72,7 @@ VARIANTS = {
     "llm, all-knowing": Variant({"navigator": "llm"}, chooses="table"),
     "mcgs, rewards as they are": Variant({"scale": "raw"}),
     "mcgs without feedback": Variant({}, feedback=False),
+    "mcgs without gains": Variant({}, gains=False),
     "mcgs without examples": Variant({"examples": False}, examples=False),
 }
 Curves = dict[str, dict[str, list[list[float]]]]
@@ -81,7 +85,8 @@ class Replay:
     def __init__(self, table: Table, variant: Variant, seed: int, weights: JsonValue = None) -> None:
         self.table, self.variant, self.curve = table, variant, list[float]()
         self._draw, self._attempts = random.Random(f"model {seed}"), list[Attempt]()
-        scope = table.scope if variant.examples else table.scope.model_copy(update={"writer": "model"})
+        changed = {} if variant.examples else {"writer": "model"}
+        scope = table.scope.model_copy(update=changed if variant.gains else {**changed, "gains": {}})
         config = ReGraphConfig.model_validate({**variant.options, "seed": seed})
         self.strategy: ReGraph = config.make(Limits(proposals=max(BUDGETS), scope=scope))
         if weights is not None:
@@ -162,8 +167,11 @@ def at(curve: Sequence[float], budget: int) -> float:
 
 
 def until(curve: Sequence[float], wanted: float) -> int:
-    """Evaluations until a search had found something as fast; one more than it made where it never did."""
-    return next((i for i, value in enumerate(curve, 1) if value >= wanted * 0.999), len(curve) + 1)
+    """Evaluations until a search had found something as fast; one more than it made where it never did.
+
+    What differs by less than the smallest effect is as fast.
+    """
+    return next((i for i, value in enumerate(curve, 1) if value >= wanted / SMALLEST_EFFECT), len(curve) + 1)
 
 
 def ahead(curves: Curves, other: str, budget: int) -> dict[str, JsonValue]:
@@ -202,7 +210,7 @@ def second_pass(tables: tuple[Table, Table], seeds: int, budget: int) -> list[tu
 
 
 def _second(pairs: Sequence[tuple[Table, Table]], found: Iterable[list[tuple[int, int, int]]]) -> dict[str, JsonValue]:
-    by_task = {seen.name: rows for (seen, _), rows in zip(pairs, found, strict=True)}
+    by_task = {f"{number} {seen.name}": rows for number, ((seen, _), rows) in enumerate(zip(pairs, found, strict=True))}
     shares = {task: [math.log(warm / cold) for cold, warm, _ in rows] for task, rows in by_task.items()}
     mean = {
         word: fmean(fmean(row[i] for row in rows) for rows in by_task.values())
@@ -265,6 +273,7 @@ def _measured(given: argparse.Namespace) -> dict[str, JsonValue]:
         raise SystemExit(f"{given.states} has no task whose states were all judged")
     second = {table.name: table for table in measured(_read(given.second), "small")} if given.second else {}
     pairs = [(table, second[table.name]) for table in first if table.name in second]
+    pairs += [(small, large) for large, small in pairs]  # what was learned at either size is of use at the other
     return {"device": rows[0].device, **report(first, pairs, given.seeds, given.budget)}
 
 

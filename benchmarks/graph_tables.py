@@ -16,7 +16,9 @@ from typing import NamedTuple
 from graph_trajectories import Family, Folder, Row, families
 
 from kernelwright.engine.graph_build import family_of
+from kernelwright.knowledge.graph.file import shipped_graph
 from kernelwright.knowledge.graph.merge import merged
+from kernelwright.knowledge.graph.stats import expected_gains
 from kernelwright.knowledge.graph.switched import State, trajectories
 from kernelwright.records.technique_graph import (
     START,
@@ -129,14 +131,14 @@ def _codes(family: Family) -> dict[State, str]:
 
 
 def _scope(family: Family, device: str) -> GraphScope:
-    """A task's own steps alone, without their gains: those are what is searched for."""
+    """A task's own steps alone, without their gains: those are what is searched for. Of edges, what other tasks say of them."""
     graph, operations, language = TechniqueGraph(), family_of(family.task), ""
     right = dict.fromkeys(_codes(family).values(), Judged(outcome="verified", right=True))
     for way in trajectories(family.source, family.task.serial, operations, family.kind, family.task.sizes):
         graph, language = merged(graph, way, right), way.language
     return GraphScope(
         graph=graph, root=family.task.serial, kind=family.kind, language=language, family=operations, device=device,
-        sizes=family.task.sizes,
+        sizes=family.task.sizes, gains=expected_gains(shipped_graph(), device, language, without=family.task.name),
     )  # fmt: skip
 
 

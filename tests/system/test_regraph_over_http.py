@@ -28,7 +28,11 @@ from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 from mock_llm import Faults, MockLLMServer
 
 SERIAL = Path(__file__).parents[2] / "tasks" / "serial"
-WRITTEN = sorted({example.task for _, example in shipped_graph().steps() if example.language == "cpp"})
+WRITTEN = sorted(
+    file.stem
+    for file in SERIAL.glob("*.cpp")
+    if any((e.task, e.language) == (file.stem, "cpp") for _, e in shipped_graph().steps())
+)
 """Tasks that the package's graph has steps of on a CPU."""
 POLICY = Policy(seeds=2, search_blocks=4, search_seconds=0.2, baselines=("eager",), final_baselines=())
 FAULTS = Faults(rate=0.4, transport_rate=0.2, stall_s=0.05)

@@ -1,13 +1,16 @@
 """What of the graph of techniques is of use in one run: its task, its device, and who writes."""
 
+import networkx as nx
+
 from kernelwright.engine.config import RunConfig
 from kernelwright.errors import StoreError
 from kernelwright.knowledge.graph.file import graph_of
+from kernelwright.knowledge.graph.stats import expected_gains
 from kernelwright.languages import names_for
 from kernelwright.propose.graph_writer import MASTERED
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
-from kernelwright.records.technique_graph import START, GraphScope, TechniqueGraph, code_id
+from kernelwright.records.technique_graph import GraphScope, TechniqueGraph, code_id
 
 
 def graph_id(config: RunConfig) -> str:
@@ -41,7 +44,7 @@ def scope_of(task: Task, here: Environment, config: RunConfig) -> GraphScope | N
 
 def _scope(task: Task, here: Environment, config: RunConfig, graph: TechniqueGraph) -> GraphScope:
     languages = (config.language,) if config.language else names_for(task.target.kind)
-    counted = {name: _first_steps(graph, task, name) for name in languages}
+    counted = {name: _reached(graph, task, name) for name in languages}
     language = max(languages, key=lambda name: counted[name])
     by_model, begun = config.proposer.startswith("llm"), counted[language] > 0 or bool(task.source.serial)
     return GraphScope(
@@ -54,11 +57,15 @@ def _scope(task: Task, here: Environment, config: RunConfig, graph: TechniqueGra
         sizes=task.source.sizes,
         writer="model" if by_model else "examples" if begun else "author",
         authored=tuple(MASTERED.get(language, ())),
+        gains=expected_gains(graph, here.device.name, language) if task.target.present else {},
     )
 
 
-def _first_steps(graph: TechniqueGraph, task: Task, language: str) -> int:
-    """How many examples begin with this very code and are for its device."""
+def _reached(graph: TechniqueGraph, task: Task, language: str) -> int:
+    """How many codes for the task's device its own code becomes by the graph's steps: where most are known, most is left to
+    search."""
+    steps = (step for edge in graph.edges for step in (*edge.examples, *edge.counter))
+    meant = (step for step in steps if (step.kind, step.language) == (task.target.kind, language))
+    made = nx.DiGraph((step.before, step.after) for step in meant)
     origin = code_id(task.source.origin)
-    steps = (e for edge in graph.out(START) for e in (*edge.examples, *edge.counter))
-    return sum(e.before == origin and (e.kind, e.language) == (task.target.kind, language) for e in steps)
+    return len(nx.descendants(made, origin)) if origin in made else 0

@@ -196,6 +196,8 @@ class GraphScope(Record):
     """Who takes the steps. A model can carry any example over; `examples` needs one whose change fits the code."""
     authored: tuple[str, ...] = ()
     """Techniques that the built-in author masters here."""
+    gains: dict[str, float] = Field(default_factory=dict)
+    """By an edge's key, the factor that its examples gained on this device in this language."""
 
 
 def code_id(source: str) -> str:

@@ -9,7 +9,7 @@ and not once for each technique that could come before.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, ValidationError
@@ -49,6 +49,11 @@ class EdgeWeights:
         """Of all edges that lead to a technique."""
         for edge, weight in (edges or {}).items():
             self._add(edge, weight)
+
+    @classmethod
+    def of_gains(cls, gains: Mapping[str, float]) -> "EdgeWeights":
+        """Weights as if one rollout had taken each edge and gained this factor."""
+        return cls({edge: Weight(runs=1, gain=math.log2(gain)) for edge, gain in gains.items()})
 
     @classmethod
     def load(cls, state: JsonValue) -> "EdgeWeights":

@@ -15,6 +15,8 @@ from pydantic import Field
 from kernelwright.search.strategy import StrategyConfig
 from kernelwright.search.technique_walk import Action, State
 
+UNKNOWN = 1e9
+"""More than any step is worth that was taken."""
 Prior = Callable[[Action, State], float | None]
 
 
@@ -136,7 +138,7 @@ class Mcgs(Navigator):
         return self._settings.losing == "goes on" or rollout.at.speedup >= rollout.path[-1][0].speedup
 
     def _selected(self, state: State, ways: Sequence[Action], prior: Prior) -> Action:
-        """Argmax Q + c sqrt(ln N(state) / N(step)); a step that nobody knows comes first.
+        """Argmax Q + c sqrt(ln N(state) / N(step)); a step that nobody knows comes first, one whose example fits before others.
 
         What earlier runs promise counts as one visit. A rollout in flight counts as a visit that brought nothing.
         """
@@ -144,8 +146,10 @@ class Mcgs(Navigator):
         def ucb(action: Action) -> float:
             promised = prior(action, state)
             visits = action.visits + action.virtual + (promised is not None)
-            if not visits:
+            if action.owed and not action.virtual and action.visits == action.failures:
                 return math.inf
+            if not visits:
+                return UNKNOWN
             known = self._sum(action) + (self.scaled(promised) if promised is not None else 0.0)
             spread = self._settings.exploration * math.sqrt(math.log(max(state.visits, 1)) / visits)
             return known / visits + spread

@@ -80,6 +80,8 @@ class ReGraph(Strategy):
         self._config, self._limits, self._scope = config, limits, limits.scope
         self._walk = Walk(limits.scope, config.examples)
         self.weights = EdgeWeights()
+        self._gains = EdgeWeights.of_gains(limits.scope.gains)
+        """What the graph's own examples were measured to gain, for edges that no run knows anything of."""
         self._navigator: Navigator = NAVIGATORS[config.navigator](config, random.Random(config.seed))
         self._flight: dict[int, Rollout] = {}
         self._asked = self._told = 0
@@ -133,9 +135,19 @@ class ReGraph(Strategy):
         return rollout
 
     def _led(self, rollout: Rollout) -> Action | None:
-        """The step that was part of most runs' best ways, for the rollout that begins a run; None: there is none."""
-        ways = [a for a in rollout.at.actions if a.open and self.weights.led(a.edge)] if rollout.led else []
-        rollout.led = bool(ways)
+        """The way that led most runs to their best, for the rollout that begins a run; None: there is none.
+
+        Gone at once where what its steps make is known before it is written: none of them is worth an evaluation alone.
+        """
+        if not rollout.led:
+            return None
+        leap = self._walk.leap(rollout.at, self._most_led, self._config.steps) if not rollout.path else None
+        action = leap or self._most_led(rollout.at)
+        rollout.led = action is not None
+        return action
+
+    def _most_led(self, state: State) -> Action | None:
+        ways = [action for action in state.actions if action.open and self.weights.led(action.edge)]
         return max(ways, key=lambda action: self.weights.led(action.edge), default=None)
 
     def _advanced(self, rollout: Rollout) -> bool:
@@ -194,9 +206,9 @@ class ReGraph(Strategy):
         if found is not None:
             self._say(found[0])
             if self.best is found[0]:
-                self._best_way = tuple(taken.edge for _, taken in rollout.path)
+                self._best_way = tuple(edge for _, taken in rollout.path for edge in taken.edges)
         wrong = found is None or not works(found[0])
-        self._walk.end(asked, failed=wrong and asked is action)
+        self._walk.end(asked, failed=False)
         self._walk.end(action, failed=wrong)
         if found is None or wrong:
             rollout.fail(found[1].reward if found else -1.0)
@@ -235,11 +247,13 @@ class ReGraph(Strategy):
     def _back_propagate(self, rollout: Rollout) -> None:
         self._navigator.back_propagate(rollout)
         for state, action in rollout.path if rollout.judged else ():
-            self.weights.learned(action.edge, rollout.best_speedup / max(state.speedup, 1e-9))
+            # Of a leap only the first edge leads on from a kernel whose time is known.
+            self.weights.learned(action.edges[0], rollout.best_speedup / max(state.speedup, 1e-9))
 
     def _prior(self, action: Action, state: State) -> float | None:
-        """What earlier runs promise of a step, as a reward; None where they know nothing."""
-        gain = self.weights.prior(action.edge) if self._config.weights else None
+        """What earlier runs promise of a step, or else the graph's examples, as a reward; None where nothing is known."""
+        learned = self.weights.prior(action.edge) if self._config.weights else None
+        gain = self._gains.prior(action.edge) if learned is None else learned
         return None if gain is None else state.speedup * gain
 
     # --- ends and memory ------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ end in one state; the same code under another technique is judged once all the s
 known before it is written where an example's change fits, so that a transposition costs no evaluation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -14,6 +14,8 @@ from kernelwright.records.rewrite import rewritten
 from kernelwright.records.technique_graph import START, Edge, GraphScope, StepExample, code_id
 
 WRONG = frozenset({"refused", "build_failed", "crashed", "timed_out", "incorrect", "suspect"})
+TRIES = 3
+"""Of a step whose example fits: a model that errs once may get it right."""
 Key = tuple[str, str]
 """Of a state: technique and hash of the code."""
 
@@ -29,8 +31,10 @@ class Action:
     result: str | None
     """Hash of the code that the step will make; None where a writer decides."""
     child: "State | None" = None
+    failures: int = 0
+    """How often it made no kernel, or a wrong one."""
     failed: bool = False
-    """It made no kernel, or a wrong one: it is not taken again."""
+    """It is not taken again."""
     pending: bool = False
     """It is being judged."""
     visits: int = 0
@@ -38,6 +42,20 @@ class Action:
     """Of all values that were passed back."""
     virtual: int = 0
     """Rollouts in flight that went this way."""
+    fits: bool = False
+    """An example's change can be made to this very code: nothing has to be carried over in spirit."""
+    way: tuple[str, ...] = ()
+    """Keys of all edges of a leap; empty: it is one step."""
+
+    @property
+    def owed(self) -> bool:
+        """Whether its example fits, and nobody has made a right kernel of it yet."""
+        return self.fits and self.child is None
+
+    @property
+    def edges(self) -> tuple[str, ...]:
+        """Keys of the edges that are gone."""
+        return self.way or (self.edge,)
 
     @property
     def open(self) -> bool:
@@ -87,6 +105,34 @@ class Walk:
             state.actions = list(self._actions(state))
         return known
 
+    def leap(self, state: State, choose: Callable[[State], Action | None], most: int) -> Action | None:
+        """Several steps at once, as a successor of the state: only what they make together is judged.
+
+        None where there are not two of them, where a writer decides what they make, or where that was judged already.
+        """
+        at, taken = state, list[Action]()
+        while len(taken) < most and (action := choose(at)) is not None:
+            made = rewritten(action.step, at.code, self._scope.sizes) if action.step and action.result else None
+            if made is None:
+                break
+            taken.append(action)
+            at = State(action.technique, made, None, 0.0, 1.0)
+            at.actions = list(self._actions(at))
+        if len(taken) < 2 or code_id(at.code) in {*self.codes, *self._judging, *self._wrong}:
+            return None
+        return self._as_one(state, taken, at.code)
+
+    def _as_one(self, state: State, taken: Sequence[Action], made: str) -> Action:
+        last, steps = taken[-1], [action.step for action in taken if action.step]
+        think = " ".join(step.think for step in steps)
+        step = steps[-1].model_copy(
+            update={"think": think, "before": state.code, "after": made, "sizes": self._scope.sizes, "effect": ""}
+        )
+        leap = Action(last.edge, last.technique, step, code_id(made), way=tuple(action.edge for action in taken))
+        state.actions.append(leap)
+        self._to.setdefault(code_id(made), []).append(leap)
+        return leap
+
     def begin(self, action: Action) -> None:
         """A step is being judged: no other one that makes the same code is taken meanwhile."""
         for one in self._alike(action):
@@ -95,9 +141,10 @@ class Walk:
             self._judging.add(action.result)
 
     def end(self, action: Action, failed: bool) -> None:
-        """A step was judged; where it failed, so do all that make the same code."""
+        """A step was judged; where it failed, so do all that make the same code. A model may try again what fits."""
         for one in self._alike(action):
-            one.pending, one.failed = False, one.failed or failed
+            one.pending, one.failures = False, one.failures + failed
+            one.failed = one.failed or one.failures >= (TRIES if one.fits and one.result is None else 1)
         if action.result is not None:
             self._judging.discard(action.result)
             self._wrong |= {action.result} if failed else set()
@@ -122,7 +169,7 @@ class Walk:
             found = (self._action(edge, state.code) for edge in scope.graph.out(state.technique))
             scope.graph.walked[key] = tuple(a for a in found if a is not None and a.result != code_id(state.code))
         for known in cast("tuple[Action, ...]", scope.graph.walked[key]):
-            action = Action(known.edge, known.technique, known.step, known.result)
+            action = Action(known.edge, known.technique, known.step, known.result, fits=known.fits)
             if action.result is not None:
                 self._to.setdefault(action.result, []).append(action)
                 action.failed, action.pending = action.result in self._wrong, action.result in self._judging
@@ -133,13 +180,15 @@ class Walk:
         if scope.writer == "author":
             return Action(edge.key, edge.target, None, None) if edge.target in scope.authored else None
         suited = sorted(filter(self._suits, (*edge.examples, *edge.counter)), key=self._rank)
-        if scope.writer == "model":
-            step = self._worked(edge, suited[0]) if suited and self._with_examples else None
-            return Action(edge.key, edge.target, step, None) if suited else None
         for example in suited if self._with_examples else ():
-            made = rewritten(self._worked(edge, example), code, scope.sizes)
+            step = self._worked(edge, example)
+            made = rewritten(step, code, scope.sizes)
             if made is not None:
-                return Action(edge.key, edge.target, self._worked(edge, example), code_id(made))
+                return Action(
+                    edge.key, edge.target, step, None if scope.writer == "model" else code_id(made), fits=True
+                )
+        if scope.writer == "model" and suited:
+            return Action(edge.key, edge.target, self._worked(edge, suited[0]) if self._with_examples else None, None)
         return None
 
     def _suits(self, example: StepExample) -> bool:

@@ -13,13 +13,15 @@ import pytest
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.gateway.router import read_models
 from kernelwright.engine.graph_build import BuildRequest, build, judged_of, of_run
-from kernelwright.engine.graph_scope import graph_id, scope_of
+from kernelwright.engine.graph_scope import _reached, graph_id, scope_of
 from kernelwright.errors import RefereeError, StoreError, UsageError
 from kernelwright.knowledge.graph.file import graph_text, read_graph
+from kernelwright.knowledge.graph.stats import expected_gains
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply
 from kernelwright.records.measure import Side
+from kernelwright.records.technique import Gain
 from kernelwright.records.technique_graph import START
 from kernelwright.search.regraph import ReGraphConfig
 from kernelwright.store.run import RunStore
@@ -219,6 +221,38 @@ def test_a_module_is_the_authors_and_a_serial_function_the_examples(tmp_path):
     found = scope_of(serial, sample_environment(), config(file))
     assert (found.writer, found.root, found.sizes, found.language) == ("examples", "serial code\n", {"n": 3}, "cpp")
     assert scope_of(serial, sample_environment(), config(file, proposer="llm")).writer == "model"
+
+
+def test_edges_promise_what_their_steps_gained_on_this_device_in_this_language_in_other_tasks():
+    graph, name = cube("a"), f"{START}>base"
+    assert expected_gains(graph, "H200", "cpp") == {}
+    timed = [
+        edge.model_copy(update={"examples": tuple(with_gain(step, 2.0) for step in edge.examples)})
+        for edge in graph.edges
+    ]
+    slower = timed[-1].examples[0].model_copy(update={"task": "other", "gains": (gain(0.5),)})
+    timed[-1] = timed[-1].model_copy(update={"counter": (slower,)})
+    found = graph.model_copy(update={"edges": tuple(timed)})
+    assert name not in expected_gains(found, "H200", "cpp")
+    assert expected_gains(found, "H200", "cpp") == {timed[-1].key: pytest.approx(1.0)}
+    assert expected_gains(found, "H200", "cpp", without="other") == {timed[-1].key: pytest.approx(2.0)}
+    assert expected_gains(found, "H200", "cuda") == expected_gains(found, "L4", "cpp") == {}
+
+
+def gain(median):
+    return Gain(device="H200", median=median, low=median, high=median)
+
+
+def with_gain(step, median):
+    return step.model_copy(update={"gains": (gain(median),)})
+
+
+def test_the_language_is_the_one_in_which_most_is_known(tmp_path):
+    task = sample_task()
+    serial = task.model_copy(update={"source": task.source.model_copy(update={"serial": "serial code\n"})})
+    assert _reached(cube("a", "b"), serial, "cpp") == 3
+    assert _reached(cube("a", "b"), serial, "cuda") == 0
+    assert _reached(cube("a", "b"), task, "cpp") == 0
 
 
 def test_a_graph_file_that_is_cut_off_is_no_run(tmp_path):

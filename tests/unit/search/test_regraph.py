@@ -228,6 +228,12 @@ def test_a_failed_step_is_not_taken_again():
     assert player.strategy.best_speedup == pytest.approx(3.0)
 
 
+@pytest.mark.parametrize(("writer", "asked"), [("model", 3), ("examples", 1)])
+def test_a_model_that_errs_may_try_again_what_an_example_fits(writer, asked):
+    player = WalkPlayer(scope(cube("alpha"), writer=writer), lambda source: ("incorrect", 1.0), budget=9).play()
+    assert [request.hint for request in player.requests] == ["base"] * asked
+
+
 def test_several_rollouts_in_flight_never_ask_for_the_same_step():
     player = WalkPlayer(scope(GRAPH), GAINS, budget=64, in_flight=4).play()
     assert len({a.proposal.candidate.source for a in player.attempts}) == len(player.attempts)
@@ -319,6 +325,35 @@ def test_the_next_run_begins_with_the_way_that_led_most_runs_to_their_best():
         player = WalkPlayer(scope(GRAPH), GAINS, budget=3, **other)
         player.strategy.restore(state)
         assert not player.strategy._leads
+
+
+def test_the_way_to_an_earlier_best_is_one_evaluation_where_examples_write_and_a_step_each_where_a_model_does():
+    state = WalkPlayer(scope(GRAPH), GAINS, budget=40, seed=3).play().strategy.state()
+    player = WalkPlayer(scope(GRAPH), GAINS, budget=1)
+    player.strategy.restore(state)
+    assert player.play().strategy.best_speedup == pytest.approx(6.0)
+    assert player.requests[0].steps[0].before == SERIAL
+    assert player.strategy._best_way[0] == "start>base"
+    assert len(player.strategy._best_way) == 3
+    model = WalkPlayer(scope(GRAPH, writer="model"), GAINS, budget=1)
+    model.strategy.restore(state)
+    assert model.play().strategy.best_speedup == pytest.approx(2.0)
+
+
+def test_a_leap_that_fails_ends_there_and_the_search_goes_on():
+    state = WalkPlayer(scope(GRAPH), GAINS, budget=40, seed=3).play().strategy.state()
+    player = WalkPlayer(scope(GRAPH), product({"alpha": 2.0, "gamma": None}), budget=20)
+    player.strategy.restore(state)
+    player.play()
+    assert player.attempts[0].evaluation.outcome == "incorrect"
+    assert player.strategy.best_speedup == pytest.approx(4.0)
+
+
+def test_where_no_run_knows_anything_what_the_graphs_examples_gained_leads():
+    promised = {"base>gamma": 3.0, "base>alpha": 0.5, "base>beta": 0.5}
+    for seed in range(4):
+        player = WalkPlayer(scope(GRAPH, gains=promised), GAINS, budget=2, seed=seed, epsilon=0.0).play()
+        assert player.requests[1].hint == "gamma"
 
 
 def test_what_two_runs_learned_adds_up_whichever_ends_first():

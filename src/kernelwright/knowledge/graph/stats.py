@@ -1,6 +1,7 @@
 """What can be said of a graph: how large, how well measured, and what does not fit together."""
 
 from collections.abc import Iterator
+from statistics import geometric_mean
 
 import networkx as nx
 
@@ -30,6 +31,18 @@ class GraphStats(Record):
     """Whether some technique can be reached again from itself."""
     longest: int
     """Steps to the technique that is furthest from the start."""
+
+
+def expected_gains(graph: TechniqueGraph, device: str, language: str, without: str = "") -> dict[str, float]:
+    """By an edge's key, the factor of time that its steps gained on a device: the geometric mean over what it helped and
+    what it did not, of all tasks but one."""
+    found: dict[str, list[float]] = {}
+    for edge in graph.edges:
+        for step in (*edge.examples, *edge.counter) if edge.source != START else ():
+            gain = step.gain_on(device)
+            if gain is not None and step.language == language and step.task.partition("@")[0] != without:
+                found.setdefault(edge.key, []).append(gain.median)
+    return {key: geometric_mean(gains) for key, gains in found.items()}
 
 
 def networked(graph: TechniqueGraph) -> nx.DiGraph:
