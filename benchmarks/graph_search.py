@@ -6,8 +6,9 @@
 the share of the best speedup there is that a variant has found, and by what factor `mcgs` is ahead of another variant: the
 geometric mean over tasks, with a bootstrap interval over tasks and seeds.
 
-The second pass begins with the weights of a first one, on effects that the weights have not seen: those of other sizes, of
-measured tables each way. It is asked how many evaluations it takes to the best that a search without weights finds there with the whole budget.
+The second pass begins with the weights of a first one, on effects that the weights have not seen: those of other sizes,
+of measured tables each way. It is asked how many evaluations it takes to the best that a search without weights finds there
+with the whole budget.
 
 Beside the JSON there is a page of the same name with the curves.
 """

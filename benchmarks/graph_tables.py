@@ -131,7 +131,7 @@ def _codes(family: Family) -> dict[State, str]:
 
 
 def _scope(family: Family, device: str) -> GraphScope:
-    """A task's own steps alone, without their gains: those are what is searched for. Of edges, what other tasks say of them."""
+    """A task's own steps, without the gains that are searched for; and what its edges gained in other tasks."""
     graph, operations, language = TechniqueGraph(), family_of(family.task), ""
     right = dict.fromkeys(_codes(family).values(), Judged(outcome="verified", right=True))
     for way in trajectories(family.source, family.task.serial, operations, family.kind, family.task.sizes):

@@ -62,8 +62,7 @@ def _scope(task: Task, here: Environment, config: RunConfig, graph: TechniqueGra
 
 
 def _reached(graph: TechniqueGraph, task: Task, language: str) -> int:
-    """How many codes for the task's device its own code becomes by the graph's steps: where most are known, most is left to
-    search."""
+    """How many codes for the task's device its own code becomes by the graph's steps."""
     steps = (step for edge in graph.edges for step in (*edge.examples, *edge.counter))
     meant = (step for step in steps if (step.kind, step.language) == (task.target.kind, language))
     made = nx.DiGraph((step.before, step.after) for step in meant)

@@ -138,7 +138,7 @@ class Mcgs(Navigator):
         return self._settings.losing == "goes on" or rollout.at.speedup >= rollout.path[-1][0].speedup
 
     def _selected(self, state: State, ways: Sequence[Action], prior: Prior) -> Action:
-        """Argmax Q + c sqrt(ln N(state) / N(step)); a step that nobody knows comes first, one whose example fits before others.
+        """Argmax Q + c sqrt(ln N(state) / N(step)); a step that nobody knows comes first, and among those one that fits.
 
         What earlier runs promise counts as one visit. A rollout in flight counts as a visit that brought nothing.
         """

@@ -34,8 +34,10 @@ class GraphStats(Record):
 
 
 def expected_gains(graph: TechniqueGraph, device: str, language: str, without: str = "") -> dict[str, float]:
-    """By an edge's key, the factor of time that its steps gained on a device: the geometric mean over what it helped and
-    what it did not, of all tasks but one."""
+    """By an edge's key, how many times as fast its steps made a kernel on a device.
+
+    The geometric mean over what held its claim and what did not, of all tasks but one.
+    """
     found: dict[str, list[float]] = {}
     for edge in graph.edges:
         for step in (*edge.examples, *edge.counter) if edge.source != START else ():
