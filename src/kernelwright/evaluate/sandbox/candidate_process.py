@@ -33,6 +33,8 @@ ERROR = 200
 """Most characters of an error's name that are kept: it is the child's own word."""
 OUT_OF_MEMORY = ("OutOfMemoryError", "CUDAOutOfMemoryError")
 """What torch raises where the device's memory is full."""
+LIBRARY_FULL = ("CUDA error: out of memory", "_STATUS_ALLOC_FAILED")
+"""What it says where a launch, cuBLAS or cuDNN found it full."""
 LOG = 20000
 """Most characters of a traceback that are kept."""
 
@@ -43,6 +45,11 @@ class ChildRaisedError(Exception):
     def __init__(self, name: str, log: str) -> None:
         super().__init__(f"{name}: {log[-1500:]}")
         self.name, self.log = name, log
+
+    @property
+    def full(self) -> bool:
+        """Whether the device's memory was full, for PyTorch's allocator or for a library that has its own."""
+        return self.name in OUT_OF_MEMORY or any(word in self.log for word in LIBRARY_FULL)
 
 
 class ReferenceRaisedError(RefereeError):
@@ -218,13 +225,13 @@ class CandidateProcess:
         try:
             return self._put_once(command, limit_s, meanwhile)
         except ChildRaisedError as error:
-            if error.name not in OUT_OF_MEMORY or self.relieve is None:
+            if not error.full or self.relieve is None:
                 raise
         self.relieve()
         try:
             return self._put_once(command, limit_s, meanwhile)
         except ChildRaisedError as error:
-            if error.name in OUT_OF_MEMORY and self.is_reference:
+            if error.full and self.is_reference:
                 raise DeviceFullError(f"{command.name} {getattr(command, 'variant', '')}".strip(), error.log) from None
             raise
 
@@ -238,7 +245,7 @@ class CandidateProcess:
         except ChildMovedError as error:
             raise TamperedError(str(error)) from None
         except (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, MalformedError) as error:
-            full = isinstance(error, ChildRaisedError) and error.name in OUT_OF_MEMORY
+            full = isinstance(error, ChildRaisedError) and error.full
             if self.trusted and isinstance(error, ChildRaisedError) and not full:
                 raise ReferenceRaisedError(f"{self.trusted} failed: {error!r} {error.log[-2000:]}") from error
             if self.trusted and not full:

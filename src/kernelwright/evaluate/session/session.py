@@ -175,8 +175,7 @@ class Session:
         self.watching: set[str] = set()
         self.eager_s = float("inf")
         """The quickest of eager's calls so far."""
-        self.prepared: dict[str, str] = {}
-        """Baselines that were asked for: why each one cannot be made, or nothing."""
+        self.prepared: dict[str, str] = {}  # baselines that were asked for: why each one cannot be made, or nothing
         self.fit: Fit | None = None
         """What fresh inputs this task bears, once that was tried."""
         self.known: dict[BaselineName, Ratio] = {}
@@ -497,4 +496,5 @@ def _shown(one: Observed) -> list[Shown]:
 
 def admitted_regimes(task: Task, policy: Policy) -> list[InputDistribution]:
     """The input distributions that every input's domain admits."""
-    return [] if "regimes" in policy.disabled else distributions.admitted(task.workload.tensors)
+    operations = [node.op for node in task.graph.nodes]
+    return [] if "regimes" in policy.disabled else distributions.admitted(task.workload.tensors, operations)

@@ -31,6 +31,10 @@ EXACT_OPS = frozenset(
 """Operations whose results on small integers are exact in any order, so that equality can be asked for."""
 
 
+ALIGNED = ("scaled_dot_product",)
+"""Operations whose own kernels in PyTorch read sixteen bytes at a time wherever a pointer is: eager itself faults there."""
+
+
 @dataclass(frozen=True)
 class InputDistribution:
     """One way to change inputs. `domains` lists the inputs that it touches; the rest stay as drawn."""
@@ -88,10 +92,10 @@ DISTRIBUTIONS = (
 )
 
 
-def admitted(inputs: Sequence[TensorSpec]) -> list[InputDistribution]:
-    """The input distributions that change at least one of these inputs, and the unaligned one."""
+def admitted(inputs: Sequence[TensorSpec], operations: Sequence[str] = ()) -> list[InputDistribution]:
+    """The input distributions that change at least one of these inputs, and the unaligned one where PyTorch bears it."""
     changing = [r for r in DISTRIBUTIONS if any(t.floating and t.domain in r.domains for t in inputs)]
-    return [*changing, UNALIGNED]
+    return changing if any(word in op for op in operations for word in ALIGNED) else [*changing, UNALIGNED]
 
 
 def apply(

@@ -222,3 +222,16 @@ def test_closing_ends_the_child():
     side = process({})
     side.close()
     assert side.child.closed
+
+
+@pytest.mark.parametrize(
+    ("name", "log", "full"),
+    [
+        ("OutOfMemoryError", "torch.OutOfMemoryError: CUDA out of memory.", True),
+        ("AcceleratorError", "torch.AcceleratorError: CUDA error: out of memory\nSearch for ...", True),
+        ("RuntimeError", "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate", True),
+        ("AcceleratorError", "torch.AcceleratorError: CUDA error: misaligned address", False),
+    ],
+)
+def test_a_full_device_is_known_whoever_found_it_full(name, log, full):
+    assert ChildRaisedError(name, log).full == full

@@ -201,3 +201,9 @@ def test_parameters_are_repeated_by_their_seed():
     assert torch.equal(random_parameter(x, kind, seeded(1)), random_parameter(x, kind, seeded(1)))
     assert not torch.equal(random_parameter(x, kind, seeded(1)), random_parameter(x, kind, seeded(2)))
     assert random_parameter(torch.empty(0), spec(shape=(0,)), seeded()).numel() == 0
+
+
+def test_pointers_stay_aligned_where_pytorchs_own_kernel_faults_otherwise():
+    inputs = [spec(Domain.REAL)]
+    assert UNALIGNED in admitted(inputs, ["aten.mm.default"])
+    assert UNALIGNED not in admitted(inputs, ["aten.mul.Tensor", "aten.scaled_dot_product_attention.default"])
