@@ -10,7 +10,9 @@ from kernelwright.propose.author.designs import _precisions
 def task(op, present=True, tf32=True, **arguments):
     node = SimpleNamespace(op=op, argument=lambda name: arguments.get(name))
     numerics = SimpleNamespace(flags={"cudnn.allow_tf32": tf32})
-    return SimpleNamespace(target=SimpleNamespace(present=present), graph=SimpleNamespace(nodes=[node]), numerics=numerics)
+    return SimpleNamespace(
+        target=SimpleNamespace(present=present), graph=SimpleNamespace(nodes=[node]), numerics=numerics
+    )
 
 
 @pytest.mark.parametrize(
