@@ -1,7 +1,9 @@
 """What the built-in author gains: `python benchmarks/author.py --target cuda --folder field/operators --out FILE --quick`.
 
-Three steps, each over all tasks, one of every family after another: `default` judges the schedule that the author starts with,
-`tries` the next best by its cost model, the tasks that need it most first, and `final` measures the best anew, head to head.
+Four steps, each over all tasks, one of every family after another: `default` judges the schedule that the author starts with,
+`inductor` what `torch.compile` writes, where the author's was not faster than both baselines (a run searches among the kernels
+of both), `tries` the author's next best by its cost model, the tasks that need it most first, and `final` measures the best
+anew, head to head.
 `--quick` leaves the last away and measures briefly: five seconds a task and step on an H200 with 16 cores.
 
 Several referees work on one device, each on a task of its own. What needs no clock they do side by side: admission,
@@ -21,7 +23,7 @@ import time
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
 
-from author_rows import Row, Work, better, judged, missed, verified
+from author_rows import Row, Work, better, judged, lowered, missed, verified
 from author_table import line, table
 from provenance import copy_gbps, provenance
 from suite import Listed, by_turns, field, listed
@@ -32,7 +34,7 @@ from kernelwright.evaluate.referee import Referee
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import TaskSource
 
-STEPS = ("default", "tries", "final")
+STEPS = ("default", "inductor", "tries", "final")
 SECOND = "second"
 """A step that must be asked for: half of the first of a task's sizes, with the schedule of the whole and with its own best."""
 QUICK = Policy(search_seconds=0.6, final_baselines=(), cached_baselines=False)
@@ -89,7 +91,12 @@ class Pass:
         row = self.rows.get(task.name)
         if row is None or step == "default":
             return row is None and step == "default"
-        return step not in list(row["steps"]) and bool(row.get("kernels")) and (step == "tries" or "source" in row)  # type: ignore[arg-type]
+        if step == "inductor":
+            return step not in list(row["steps"]) and better(row) < 1.0  # type: ignore[arg-type]
+        if step == SECOND and row.get("by") == "inductor":
+            return False
+        known = "source" in row if step != "tries" else bool(row.get("kernels"))
+        return known and step not in list(row["steps"])  # type: ignore[arg-type]
 
     async def _windows(self, crew: Sequence[Referee], todo: Sequence[Listed], step: str) -> None:
         """A task for each referee at a time: side by side what needs no clock, then one comparison after the other."""
@@ -97,7 +104,8 @@ class Pass:
             if time.monotonic() > self.end:
                 return
             works = [self._work(r, t, step, len(crew) > 1) for r, t in zip(crew, todo[start:], strict=False)]
-            ready = await asyncio.gather(*(self._went(work, verified(work)) for work in works))
+            written = [lowered(work) if work.compilers else verified(work) for work in works]
+            ready = await asyncio.gather(*(self._went(*both) for both in zip(works, written, strict=True)))
             for work, go_on in zip(works, ready, strict=True):
                 if go_on and await self._went(work, judged(work)):
                     self._keep(work)
@@ -176,13 +184,13 @@ def parsed() -> argparse.Namespace:
         nargs="+",
         choices=(*STEPS, SECOND),
         default=None,
-        help="without it: all, or with --quick the first two",
+        help="without it: all, or with --quick the first three",
     )
     parser.add_argument("--tries", type=int, default=3, help="schedules besides the default")
     parser.add_argument("--workers", type=int, default=0, help="referees; four on a GPU")
     parser.add_argument("--seconds", type=float, default=540.0)
     found = parser.parse_args()
-    found.steps = found.steps or (STEPS[:2] if found.quick else STEPS)
+    found.steps = found.steps or (STEPS[:3] if found.quick else STEPS)
     return found
 
 

@@ -12,6 +12,8 @@ from pydantic import JsonValue, ValidationError
 from kernelwright.errors import KernelwrightError, ProposeError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.propose.author.designs import DESIGNS, Design
+from kernelwright.propose.inductor import inductor
+from kernelwright.propose.inductor.schedule import options_of
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, is_right, speedup_over_eager
 from kernelwright.records.measure import BaselineName
@@ -22,7 +24,9 @@ Row = dict[str, JsonValue]
 LANGUAGES = {"cpu": "cpp"}
 """What is written for a kind of device; Triton for any other."""
 BASELINES: tuple[BaselineName, ...] = ("eager", "compile")
-EFFORTS: dict[str, Effort] = {"default": "search", "tries": "search", "final": "final", "second": "search"}
+EFFORTS: dict[str, Effort] = {
+    "default": "search", "inductor": "search", "tries": "search", "final": "final", "second": "search",
+}  # fmt: skip
 """By step."""
 WHY = 600
 """Characters of a reason: enough to mend a kernel without the device."""
@@ -55,6 +59,11 @@ class Work:
     right: list[Kernel] = field(default_factory=list)
     seconds: float = 0.0
 
+    @property
+    def compilers(self) -> bool:
+        """Whether the step judges what `torch.compile` writes."""
+        return self.step == "inductor" or (self.step == "final" and self.row.get("by") == "inductor")
+
 
 async def verified(work: Work) -> None:
     """Admit the task, write its kernels and see which are right: nothing here needs a clock.
@@ -71,6 +80,34 @@ async def verified(work: Work) -> None:
             await work.referee.yardstick(task, BASELINES)  # so that torch.compile has compiled when the clock runs
     schedules = _schedules(work, design)
     written = [design.write(schedule) for schedule in schedules]
+    await _verified(work, schedules, written)
+
+
+async def lowered(work: Work) -> None:
+    """Admit the task, take what `torch.compile` writes for it, and see whether that is right.
+
+    Raises:
+        ProposeError: it writes nothing that stands alone.
+        KernelwrightError: the task cannot be judged.
+    """
+    work.task = task = await work.referee.admit(work.source, work.target)
+    schedule = inductor.usual(task)
+    reason = None
+    for options in options_of(schedule):
+        try:
+            written = inductor.write(task, await work.referee.lower(task, options), schedule)
+        except ProposeError as error:
+            reason = reason or error
+            continue
+        await _verified(work, [schedule], [written])
+        return
+    assert reason is not None
+    raise reason
+
+
+async def _verified(work: Work, schedules: Sequence[Any], written: Sequence[Candidate]) -> None:
+    assert work.task is not None
+    task = work.task
     found = await asyncio.gather(*(work.referee.evaluate(task, one, "verify") for one in written))
     kernels = [Kernel(s.model_dump(), c, f) for s, c, f in zip(schedules, written, found, strict=True)]
     work.right = [kernel for kernel in kernels if is_right(kernel.found)]
@@ -98,6 +135,8 @@ async def judged(work: Work) -> None:
     if best is not None and (work.step == "final" or _sure(best.found) > _known(work.row)):
         work.row |= {"outcome": best.found.outcome, "source": best.candidate.source, "schedule": best.schedule}
         work.row |= {**_figures(best.found, work.copy_gbps), "final": work.step == "final"}
+        if work.step != "final":
+            work.row["by"] = "inductor" if work.step == "inductor" else "author"
     _done(work)
 
 
