@@ -37,6 +37,8 @@ class TileScope(TritonScope):
     groups: Sequence[Group] = field(default_factory=tuple)
     other: str = ""
     """What a load gives where its masks do not hold; empty where nobody looks."""
+    narrow: bool = False
+    """Whether elements stay in the type that they have in memory."""
 
     def element(self, node: Element) -> str:
         """A load under the masks of the groups that it runs along."""
@@ -47,7 +49,7 @@ class TileScope(TritonScope):
         place = (self._dense(node) or self._text(offset)) + self._spread(node, offset.axes)
         mask = f", mask={' & '.join(masks)}" if masks else ""
         mask += f", other={self.other}" if masks and self.other else ""
-        return f"tl.load({tensor.identifier}_ptr + {_summand(place)}{mask})" + widened(tensor)
+        return f"tl.load({tensor.identifier}_ptr + {_summand(place)}{mask})" + ("" if self.narrow else widened(tensor))
 
     def _dense(self, node: Element) -> str | None:
         """The position along a dimension of the tile that the tensor lies along as a whole."""

@@ -47,6 +47,31 @@ def _log1p(x):
     lost = tl.where(total > 1e8, 0.0, x - (total - 1.0))
     return tl.log(total) + lost / tl.maximum(total, 1e-30)
 ''',
+    "_pack": '''\
+@triton.jit
+def _pack(
+    x_ptr, high_ptr, low_ptr, rest_ptr,
+    DEEP: tl.constexpr, INNER: tl.constexpr, PARTS: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
+):
+    """Lay x [outer, DEEP, INNER] out as [outer, INNER, DEEP], each number in parts that add up to it."""
+    down = tl.cdiv(DEEP, BLOCK_D)
+    across = tl.cdiv(INNER, BLOCK_I)
+    tile = tl.program_id(0)
+    outer = tl.cast(tile // (down * across), tl.int64) * (DEEP * INNER)
+    d = tile % down * BLOCK_D + tl.arange(0, BLOCK_D)[:, None]
+    i = tl.cast(tile // down % across, tl.int64) * BLOCK_I + tl.arange(0, BLOCK_I)[None, :]
+    exists = (d < DEEP) & (i < INNER)
+    x = tl.load(x_ptr + outer + d * INNER + i, mask=exists, other=0.0)
+    at = outer + i * DEEP + d
+    high = x.to(high_ptr.dtype.element_ty)
+    tl.store(high_ptr + at, high, mask=exists)
+    if PARTS > 1:
+        x -= high.to(tl.float32)
+        low = x.to(tl.bfloat16)
+        tl.store(low_ptr + at, low, mask=exists)
+        if PARTS > 2:
+            tl.store(rest_ptr + at, (x - low.to(tl.float32)).to(tl.bfloat16), mask=exists)
+''',
     "_tanh": '''\
 @triton.jit
 def _tanh(x):

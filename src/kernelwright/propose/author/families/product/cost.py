@@ -1,9 +1,10 @@
 """What a product costs: its multiplications at the rate of the units that do them, or its bytes, whichever takes longer."""
 
 import math
+from math import prod
 
 from kernelwright.propose.author.families.product.plan import Product
-from kernelwright.propose.author.families.product.schedule import PROGRAMS, ProductSchedule
+from kernelwright.propose.author.families.product.schedule import PROGRAMS, ProductSchedule, packing_of
 
 FLOPS_US = {"ieee": 30e6, "tf32x3": 40e6, "bf16x6": 66e6, "bf16x3": 105e6, "half": 600e6}
 """Floating-point operations in a microsecond that tiles reach on an H200, as measured with tiles of 128 by 128."""
@@ -18,8 +19,13 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     tiles = batch * down * across
     waves = -(-tiles // PROGRAMS) * PROGRAMS / tiles
     done = 2.0 * tiles * schedule.block_m * schedule.block_n * depth
-    rate = FLOPS_US[schedule.precision if plan.precise else "half"]
+    packing = packing_of(plan, schedule)
+    parts = len(packing.left.parts) if packing else 0
+    products = parts * (parts + 1) // 2
+    rate = FLOPS_US["half"] / products if packing else FLOPS_US[schedule.precision if plan.precise else "half"]
     rate *= min(1.0, math.sqrt(schedule.block_m * schedule.block_n) / 128)
-    item = 4 if plan.precise else 2
+    item = 2 * parts if packing else 4 if plan.precise else 2
     moved = item * depth * tiles * (schedule.block_m + schedule.block_n) / 4 + item * batch * rows * columns
-    return LAUNCH_US + max(done / rate * min(waves, 8.0), moved / BYTES_US)
+    packed = [prod(one.tensor.shape) for one in packing.tensors] if packing else []
+    before = sum(LAUNCH_US + count * (2 * item) / BYTES_US for count in packed)
+    return before + LAUNCH_US + max(done / rate * min(waves, 8.0), moved / BYTES_US)

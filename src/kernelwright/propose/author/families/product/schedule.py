@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from kernelwright.propose.author.families.product.packing import PARTS, Packing, packing
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.schedule.space import Option
 from kernelwright.records.base import Record
@@ -27,6 +28,8 @@ class ProductSchedule(Record):
     precision: Precision = "tf32x3"
     """How float32 is multiplied: in three or six products of narrower numbers on the tensor cores, or as it is. The
     three-fold TF32 keeps what float32 has (Ootomo and Yokota 2022)."""
+    packed: bool = False
+    """Whether the factors are taken apart, and laid out for wide loads, by kernels of their own (`packing`)."""
 
 
 def product_default(plan: Product) -> ProductSchedule:
@@ -59,10 +62,20 @@ def product_space(plan: Product) -> list[Option]:
     ]
     if plan.precise:
         options.append(Option("precision", ("tf32x3", "bf16x6", "bf16x3", "ieee"), "compute"))
+    if packing(plan, 2 if plan.precise else 1):
+        options.append(Option("packed", (False, True), "compute"))
     return options
+
+
+def packing_of(plan: Product, schedule: ProductSchedule) -> Packing | None:
+    """How the factors are laid out under a schedule; None where they are read as they lie."""
+    parts = PARTS.get(schedule.precision, 0) if plan.precise else 1
+    return packing(plan, parts) if schedule.packed and parts else None
 
 
 def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
     """As many stages as shared memory has room for."""
-    each = (schedule.block_m + schedule.block_n) * schedule.block_k * (4 if plan.precise else 2)
+    parts = PARTS.get(schedule.precision, 2) if plan.precise else 1  # as they lie, each number is four bytes
+    item = 2 * parts if schedule.packed else 4 if plan.precise else 2
+    each = (schedule.block_m + schedule.block_n) * schedule.block_k * item
     return max(1, min(schedule.stages, SHARED_BYTES // each))

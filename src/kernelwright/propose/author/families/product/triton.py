@@ -1,11 +1,14 @@
 """A product in Triton: one program makes one tile of the result, and computes its factors' elements as it reads them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.families.family import Text
+from kernelwright.propose.author.families.product.packing import Packed, Packing
 from kernelwright.propose.author.families.product.plan import Product
-from kernelwright.propose.author.families.product.schedule import ProductSchedule, stages_that_fit
-from kernelwright.propose.author.plan.expr import Element, Expr, Index
+from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
+from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, transform, walk
+from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.plan.program import Part
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
 from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
@@ -13,7 +16,8 @@ from kernelwright.propose.author.source.writer import Writer
 
 WORDS = frozenset({
     "tile", "tiles", "down", "across", "first", "height", "turn", "row", "column", "deep", "below", "start", "batch",
-    "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total", *HELPERS,
+    "turns", "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total", *HELPERS,
+    *(f"{side}_{number}" for side in ("left", "right") for number in range(3)),
 })  # fmt: skip
 SIZES = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP", "STAGES")
 
@@ -25,7 +29,8 @@ def write_triton(plan: Product, schedule: ProductSchedule, name: str, prefix: st
     values = (schedule.block_m, schedule.block_n, schedule.block_k, schedule.group, stages_that_fit(plan, schedule))
     constants = {prefix + size: value for size, value in zip(SIZES, values, strict=True)}
     launch = kernel.launch(name, prefix)
-    return Text(text, launch, constants | {f"{prefix}WARPS": schedule.warps}, helpers_in(text))
+    helpers = [*helpers_in(text), *(["_pack"] if kernel.packing else [])]
+    return Text(text, launch, constants | {f"{prefix}WARPS": schedule.warps}, helpers)
 
 
 @dataclass
@@ -35,24 +40,42 @@ class _Kernel:
 
     def __post_init__(self) -> None:
         plan, s = self.plan, self.schedule
-        self.part = plan.part
+        self.packing = packing_of(plan, s)
+        self.part = self._part()
         self.writer = Writer("    ")
-        self.tensors = (*self.part.reads, *self.part.writes)
+        self.tensors = (*self._reads(), *self.part.writes)
         self.names = Names({*WORDS, *(t.identifier for t in self.tensors)})
         self.batches, self.row_count, self.column_count, self.depth = plan.extents
         self.rows = Group(plan.rows, "row", "in_rows" if self.row_count % s.block_m else "")
         self.columns = Group(plan.columns, "column", "in_columns" if self.column_count % s.block_n else "")
         ragged = bool(self.depth % s.block_k)
-        self.deep = Group(plan.depth, "deep", "in_depth" if ragged else "")
-        self.below = Group(plan.depth, "below", "in_below" if ragged else "")
+        along = self.packing.depth if self.packing else plan.depth
+        self.deep = Group(along, "deep", "in_depth" if ragged else "")
+        self.below = Group(along, "below", "in_below" if ragged else "")
         self.batch = Group(plan.batch, "batch", number=True)
+
+    def _part(self) -> Part:
+        """The plan's, with the packed tensors among those that may be read."""
+        made = [t for packed in self.packing.tensors for t in packed.parts] if self.packing else []
+        part = self.plan.part
+        return replace(part, tensors={**part.tensors, **{t.name: t for t in made}})
+
+    def _reads(self) -> list[Tensor]:
+        """The tensors that the kernel itself reads."""
+        if self.packing is None:
+            return self.part.reads
+        made = [t for packed in self.packing.tensors for t in packed.parts]
+        after = transform(self.plan.root.expr, lambda e: Const(0.0) if e == self.plan.node else e)
+        names = {e.name for e in walk(after) if isinstance(e, Element)}
+        return [*made, *(t for name, t in self.part.tensors.items() if name in names)]
 
     def launch(self, name: str, prefix: str) -> list[str]:
         pointers = ", ".join(t.identifier for t in self.tensors)
         count = f"triton.cdiv({self.row_count}, {prefix}BLOCK_M) * triton.cdiv({self.column_count}, {prefix}BLOCK_N)"
         count = f"{self.batches} * {count}" if self.batches > 1 else count
         sizes = ", ".join(f"{size}={prefix}{size}" for size in SIZES)
-        return [f"{name}[({count},)](", f"    {pointers},", f"    {sizes}, num_warps={prefix}WARPS,", ")"]
+        packs = [line for packed in (self.packing.tensors if self.packing else ()) for line in _pack(packed)]
+        return [*packs, f"{name}[({count},)](", f"    {pointers},", f"    {sizes}, num_warps={prefix}WARPS,", ")"]
 
     def text(self, name: str) -> str:
         w = self.writer
@@ -103,11 +126,62 @@ class _Kernel:
 
     def _step(self) -> None:
         """One slice of both factors."""
+        if self.packing is not None:
+            self._packed_step(self.packing)
+            return
         w = self.writer
         left = self._factor("left", self.plan.left, self.deep, self.rows, "tl.arange(0, BLOCK_K)[None, :]")
         right = self._factor("right", self.plan.right, self.below, self.columns, "tl.arange(0, BLOCK_K)[:, None]")
         how = f', input_precision="{self.schedule.precision}"' if self.plan.precise else ""
         w.line(f"total = tl.dot({left}, {right}, total{how})")
+
+    def _packed_step(self, packing: Packing) -> None:
+        """One slice of all parts of both factors; the small products come first, so that none is lost beside the large."""
+        w, names = self.writer, self.names.inner()
+        ways = ("tl.arange(0, BLOCK_K)[None, :]", "tl.arange(0, BLOCK_K)[:, None]")
+        inner, outer = self._along(names, packing)
+        for group, steps in zip((self.deep, self.below), ways, strict=True):
+            w.line(f"{group.position} = {inner} + {steps}")
+            if group.mask:
+                w.line(f"{group.mask} = {group.position} < {self.depth}")
+        sides = (("left", packing.left, self.deep, self.rows), ("right", packing.right, self.below, self.columns))
+        found = [
+            self._parts(word, packed, replace(deep, axes=outer), side, names) for word, packed, deep, side in sides
+        ]
+        count = len(packing.left.parts)
+        pairs = [(i, j) for i in range(count) for j in range(count) if i + j < count]
+        for i, j in sorted(pairs, key=sum, reverse=True):
+            w.line(f"total = tl.dot({found[0][i]}, {found[1][j]}, total)")
+
+    def _along(self, names: Names, packing: Packing) -> tuple[str, tuple[int, ...]]:
+        """Where a slice begins along the innermost axis, and the axes that positions in it are split into.
+
+        Where whole slices lie along that axis, the other axes are numbers: a load then is wide, whatever slides.
+        """
+        *others, last = packing.depth
+        extent = self.part.sizes[last]
+        if not others or extent % self.schedule.block_k:
+            return "start", packing.depth
+        self.writer.line(f"tl.static_assert({extent} % BLOCK_K == 0)")
+        self.writer.line(f"turns = start // {extent}")
+        split_position(self.writer, names, Group(tuple(others), "turns"), self.part.sizes, [*packing.left.factors])
+        return f"tl.multiple_of(start % {extent}, BLOCK_K)", (last,)
+
+    def _parts(self, name: str, packed: Packed, deep: Group, side: Group, known: Names) -> list[str]:
+        """The parts of one factor, read."""
+        w, names = self.writer, known.inner()
+        split_position(w, names, deep, self.part.sizes, [packed.factors[0]])
+        scope = self._scope(names, side, deep)
+        scope.other, scope.narrow = "0.0", True
+        found = []
+        for number, factor in enumerate(packed.factors):
+            (text,) = scope.write([factor])
+            if deep.mask and not isinstance(factor, Element):
+                text = f"tl.where({deep.mask}, {text}, 0.0)"
+            found.append(f"{name}_{number}")
+            w.line(f"{found[-1]} = {text}")
+        known.taken |= names.taken
+        return found
 
     def _factor(self, name: str, factor: Expr, depth: Group, side: Group, steps: str) -> str:
         w, names = self.writer, self.names.inner()
@@ -128,3 +202,15 @@ class _Kernel:
         w.line(f"{name} = {text}")
         self.names.taken |= names.taken
         return name
+
+
+def _pack(packed: Packed) -> list[str]:
+    """Lines that lay a tensor out."""
+    source, names = packed.tensor.identifier, [t.identifier for t in packed.parts]
+    block_d, block_i = (64, 64) if packed.deep > 1 else (1, 4096)
+    shape, dtype = packed.parts[0].shape, packed.parts[0].dtype
+    grid = f"{packed.outer} * triton.cdiv({packed.deep}, {block_d}) * triton.cdiv({packed.inner}, {block_i})"
+    pointers = ", ".join((source, *names, *names[-1:] * (3 - len(names))))
+    made = [f"{name} = torch.empty({shape!r}, dtype=torch.{dtype}, device={source}.device)" for name in names]
+    sizes = f"DEEP={packed.deep}, INNER={packed.inner}, PARTS={len(names)}, BLOCK_D={block_d}, BLOCK_I={block_i}"
+    return [*made, f"_pack[({grid},)](", f"    {pointers},", f"    {sizes},", ")"]
