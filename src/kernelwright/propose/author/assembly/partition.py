@@ -12,6 +12,8 @@ from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
 from kernelwright.propose.author.assembly.moments import of_row, of_stretch, squared_distances, stretches
 from kernelwright.propose.author.families.family import Family, Match
+from kernelwright.propose.author.families.product.plan import LEAST
+from kernelwright.propose.author.families.product.schedule import PROGRAMS
 from kernelwright.propose.author.families.strided.plan import stride
 from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
 from kernelwright.propose.author.plan.expr import (
@@ -46,6 +48,8 @@ SHARE = 4096
 """Elements of such a part, at least, where they lie together."""
 FEW_DENSE, FEW_APART = 256, 1 << 16
 """Results that leave a device empty: where a program makes one of them, and where each thread does."""
+TILE, LEAST_DEPTH = 128, 512
+"""A side of a large tile of a product, and how many products it adds up at least where the depth is cut."""
 LONG_ROW = 1 << 15
 """Elements of a row from which on no program holds it."""
 AT_ONCE = 1 << 18
@@ -360,8 +364,9 @@ class _Partition:
         sizes = {a: self.settler.size(a) for a in (*axes, *node.over)}
         dense = self._dense(node, sizes)
         most, least = (FEW_DENSE, SHARE) if dense else (FEW_APART, SHARE // 8)
-        shares = min(SHARES, every // least, length, AT_ONCE // rows)
-        if rows >= most or shares < 2:
+        shares = min(SHARES, every // least, length, AT_ONCE // rows) if rows < most else 0
+        shares = max(shares, self._shares_of_product(node, length))
+        if shares < 2:
             return node
         each = -(-length // shares)
         share = self.settler.axes.single(-(-length // each))
@@ -376,6 +381,20 @@ class _Partition:
         over = (*(a for a in node.over if a != axis), *inner)
         partial = self._store(Reduce(node.op, arg, over, node.kind), (*axes, share))
         return Reduce(node.op, partial, (share,), node.kind)
+
+    def _shares_of_product(self, node: Reduce, length: int) -> int:
+        """Into how many sums a product of few tiles is cut, so that there is one for each part of the device (split-K)."""
+        match node:
+            case Reduce(op="sum", kind="float", arg=Call(op="mul", args=(left, right))):
+                sides = [prod(map(self.settler.size, f.axes - g.axes)) for f, g in ((left, right), (right, left))]
+                batch = prod(map(self.settler.size, (left.axes & right.axes) - set(node.over)))
+            case _:
+                return 0
+        if min(sides) < LEAST or self.task.target.kind == "cpu":
+            return 0
+        tiles = batch * -(-sides[0] // TILE) * -(-sides[1] // TILE)
+        most = min(2 * PROGRAMS // tiles, length // LEAST_DEPTH)
+        return next((n for n in range(most, 1, -1) if length % n == 0 and length // n % TILE == 0), 0)
 
     def _dense(self, node: Reduce, sizes: Mapping[int, int]) -> bool:
         """Whether what is reduced lies together, so that the threads of one program share a row."""

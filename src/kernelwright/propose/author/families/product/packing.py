@@ -84,27 +84,31 @@ def _read(factor: Expr) -> Element | None:
 
 def _innermost(plan: Product, *elements: Element) -> int | None:
     """The longest axis of the depth that loads of all factors could be wide along; None: there is none."""
-    along = [
-        {e.axis for e, n in zip(one.index, one.sizes, strict=True) if isinstance(e, Index) and _whole(plan, e, n)}
-        for one in elements
-    ]
-    shared = set.intersection(*along) & set(plan.depth)
+    along = [{_along(plan, *both) for both in zip(one.index, one.sizes, strict=True)} for one in elements]
+    shared = [axis for axis in plan.depth if all(axis in one for one in along)]
     return max(shared, key=lambda axis: plan.part.sizes[axis], default=None)
 
 
-def _whole(plan: Product, index: Expr, extent: int) -> bool:
-    """Whether a dimension is an axis, from end to end, and loads along it can be wide."""
-    return isinstance(index, Index) and plan.part.sizes[index.axis] == extent and extent % WIDE == 0
+def _along(plan: Product, index: Expr, extent: int) -> int | None:
+    """The axis that a dimension is, from end to end or in stretches, if loads along it can be wide."""
+    match index:
+        case Index(axis=int(axis)) if plan.part.sizes[axis] == extent:
+            wide = extent
+        case Call(op="add", args=(Call(op="mul", args=(Index(axis=outer), Const(value=step))), Index(axis=int(axis)))):
+            wide = plan.part.sizes[axis]
+            if step != wide or plan.part.sizes[outer] * wide != extent:
+                return None
+        case _:
+            return None
+    return axis if wide % WIDE == 0 else None
 
 
 def _moved(plan: Product, element: Element, innermost: int | None) -> int | None:
     """The dimension that goes innermost, which is the last one where that can stay; None where nothing suits."""
-    last, extent = element.index[-1], element.sizes[-1]
-    stays = last.axes.isdisjoint(plan.depth) or (innermost is not None and last == Index(innermost))
-    if stays and _whole(plan, last, extent):
-        return len(element.index) - 1
-    places = (n for n, index in enumerate(element.index) if innermost is not None and index == Index(innermost))
-    return next(places, None)
+    along = [_along(plan, *both) for both in zip(element.index, element.sizes, strict=True)]
+    if along[-1] is not None and (along[-1] == innermost or element.index[-1].axes.isdisjoint(plan.depth)):
+        return len(along) - 1
+    return along.index(innermost) if innermost is not None and innermost in along else None
 
 
 def _packed(plan: Product, factor: Expr, element: Element, move: int, parts: int, taken: set[str]) -> Packed:
