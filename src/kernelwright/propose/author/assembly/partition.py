@@ -11,9 +11,8 @@ from math import inf, prod
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
 from kernelwright.propose.author.assembly.moments import of_row, of_stretch, squared_distances, stretches
+from kernelwright.propose.author.assembly.shares import shares_of_product, shares_of_rows
 from kernelwright.propose.author.families.family import Family, Match
-from kernelwright.propose.author.families.product.plan import LEAST
-from kernelwright.propose.author.families.product.schedule import PROGRAMS
 from kernelwright.propose.author.families.strided.plan import stride
 from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
 from kernelwright.propose.author.plan.expr import (
@@ -42,18 +41,8 @@ from kernelwright.records.tensor import DType, TensorSpec
 
 MOST_KERNELS = 1024
 """Kernels of one program: more than any network needs that is worth reading."""
-SHARES = 512
-"""Into how many parts a long reduction is cut, at most."""
-SHARE = 4096
-"""Elements of such a part, at least, where they lie together."""
-FEW_DENSE, FEW_APART = 256, 1 << 16
-"""Results that leave a device empty: where a program makes one of them, and where each thread does."""
-TILE, LEAST_DEPTH = 128, 512
-"""A side of a large tile of a product, and how many products it adds up at least where the depth is cut."""
 LONG_ROW = 1 << 15
 """Elements of a row from which on no program holds it."""
-AT_ONCE = 1 << 18
-"""Threads that a device runs at once."""
 PIECE = 2048
 """Elements of a long row that are sorted at a time."""
 SCATTERS = ("aten.scatter_add_.default", "aten.scatter_add.default")
@@ -362,10 +351,7 @@ class _Partition:
         length = self.settler.size(axis)
         every = prod(self.settler.size(a) for a in node.over)
         sizes = {a: self.settler.size(a) for a in (*axes, *node.over)}
-        dense = self._dense(node, sizes)
-        most, least = (FEW_DENSE, SHARE) if dense else (FEW_APART, SHARE // 8)
-        shares = min(SHARES, every // least, length, AT_ONCE // rows) if rows < most else 0
-        shares = max(shares, self._shares_of_product(node, length))
+        shares = max(shares_of_rows(node, rows, every, length, sizes), self._of_product(node, length))
         if shares < 2:
             return node
         each = -(-length // shares)
@@ -382,26 +368,8 @@ class _Partition:
         partial = self._store(Reduce(node.op, arg, over, node.kind), (*axes, share))
         return Reduce(node.op, partial, (share,), node.kind)
 
-    def _shares_of_product(self, node: Reduce, length: int) -> int:
-        """Into how many sums a product of few tiles is cut, so that there is one for each part of the device (split-K)."""
-        match node:
-            case Reduce(op="sum", kind="float", arg=Call(op="mul", args=(left, right))):
-                sides = [prod(map(self.settler.size, f.axes - g.axes)) for f, g in ((left, right), (right, left))]
-                batch = prod(map(self.settler.size, (left.axes & right.axes) - set(node.over)))
-            case _:
-                return 0
-        if min(sides) < LEAST or self.task.target.kind == "cpu":
-            return 0
-        tiles = batch * -(-sides[0] // TILE) * -(-sides[1] // TILE)
-        most = min(2 * PROGRAMS // tiles, length // LEAST_DEPTH)
-        return next((n for n in range(most, 1, -1) if length % n == 0 and length // n % TILE == 0), 0)
-
-    def _dense(self, node: Reduce, sizes: Mapping[int, int]) -> bool:
-        """Whether what is reduced lies together, so that the threads of one program share a row."""
-        reads = [n for n in walk(node.arg) if isinstance(n, Element)]
-        apart = len({n.name for n in reads}) > 1 or len(reads) > 1
-        product = apart and isinstance(node.arg, Call) and node.arg.op == "mul"
-        return not product and any(stride(e, a, sizes) == 1 for e in reads for a in node.over if a in e.axes)
+    def _of_product(self, node: Reduce, length: int) -> int:
+        return 0 if self.task.target.kind == "cpu" else shares_of_product(node, length, self.settler.size)
 
     def _fresh(self, wanted: str) -> str:
         plain = identifiers([wanted])[0]

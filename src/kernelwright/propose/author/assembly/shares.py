@@ -1,0 +1,49 @@
+"""Into how many shares a reduction is cut that would leave most of a device idle; another kernel adds the shares up."""
+
+from collections.abc import Callable, Mapping
+from math import prod
+
+from kernelwright.propose.author.families.product.plan import LEAST
+from kernelwright.propose.author.families.product.schedule import PROGRAMS
+from kernelwright.propose.author.families.strided.plan import stride
+from kernelwright.propose.author.plan.expr import Call, Element, Reduce, walk
+
+SHARES = 512
+"""Into how many parts a long reduction is cut, at most."""
+SHARE = 4096
+"""Elements of such a part, at least, where they lie together."""
+FEW_DENSE, FEW_APART = 256, 1 << 16
+"""Results that leave a device empty: where a program makes one of them, and where each thread does."""
+AT_ONCE = 1 << 18
+"""Threads that a device runs at once."""
+TILE, LEAST_DEPTH = 128, 512
+"""A side of a large tile of a product, and how many products it adds up at least where the depth is cut."""
+
+
+def shares_of_rows(node: Reduce, rows: int, every: int, length: int, sizes: Mapping[int, int]) -> int:
+    """For so many results of `every` elements each, of which the longest axis has `length`; less than 2: it stays whole."""
+    most, least = (FEW_DENSE, SHARE) if _dense(node, sizes) else (FEW_APART, SHARE // 8)
+    return min(SHARES, every // least, length, AT_ONCE // rows) if rows < most else 0
+
+
+def shares_of_product(node: Reduce, length: int, size_of: Callable[[int], int]) -> int:
+    """For a product of fewer tiles than a device works on at once (split-K); 0 for anything else."""
+    match node:
+        case Reduce(op="sum", kind="float", arg=Call(op="mul", args=(left, right))):
+            sides = [prod(map(size_of, f.axes - g.axes)) for f, g in ((left, right), (right, left))]
+            batch = prod(map(size_of, (left.axes & right.axes) - set(node.over)))
+        case _:
+            return 0
+    if min(sides) < LEAST:
+        return 0
+    tiles = batch * -(-sides[0] // TILE) * -(-sides[1] // TILE)
+    most = min(2 * PROGRAMS // tiles, length // LEAST_DEPTH)
+    return next((n for n in range(most, 1, -1) if length % n == 0 and length // n % TILE == 0), 0)
+
+
+def _dense(node: Reduce, sizes: Mapping[int, int]) -> bool:
+    """Whether what is reduced lies together, so that the threads of one program share a row."""
+    reads = [n for n in walk(node.arg) if isinstance(n, Element)]
+    apart = len({n.name for n in reads}) > 1 or len(reads) > 1
+    product = apart and isinstance(node.arg, Call) and node.arg.op == "mul"
+    return not product and any(stride(e, a, sizes) == 1 for e in reads for a in node.over if a in e.axes)
