@@ -90,6 +90,10 @@ CASES = {
         "F.scaled_dot_product_attention(q, k, v), F.scaled_dot_product_attention(q, q, v, is_causal=True)",
         "q, k, v", "torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16)",
     ),
+    "attended over many blocks": (
+        "F.scaled_dot_product_attention(q, k, v, is_causal=True), F.scaled_dot_product_attention(q, k, v) * 2",
+        "q, k, v", "torch.randn(1, 2, 300, 16).half(), torch.randn(1, 2, 300, 16).half(), torch.randn(1, 2, 300, 16).half()",
+    ),
     "scanned": (
         "x.cumsum(1), x.cumprod(2), x.flip(1).cumsum(1).flip(1), x.cummax(1)[0], x.cummin(0)[1], (x * 2).cumsum(0) + 1,"
         " torch.cat((torch.zeros_like(x[:, :1]), x[:, :-1]), 1).cumsum(1)",

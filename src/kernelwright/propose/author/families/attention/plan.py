@@ -6,12 +6,14 @@ to the scores in between, such as a scale, a mask by position or a bias, is comp
 """
 
 from dataclasses import dataclass
+from math import inf
 
 from kernelwright.propose.author.families.family import Match
 from kernelwright.propose.author.families.product.plan import factors
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, walk
 from kernelwright.propose.author.plan.program import Part, Root, heavies
 
+LOG2_E = 1.4426950408889634
 WIDEST = 256
 """Features of a head that a program can keep."""
 
@@ -42,6 +44,17 @@ class Attention:
     def root(self) -> Root:
         """What is stored."""
         return self.part.roots[0]
+
+    @property
+    def causal(self) -> Expr | None:
+        """The scores without their mask, where that hides every key behind its query and nothing else."""
+        if len(self.rows) != 1 or len(self.span) != 1:
+            return None
+        seen = Call("le", (Index(self.span[0]), Index(self.rows[0])), "bool")
+        match self.scores:
+            case Call(op="where", args=(condition, x, Const(value=hidden))) if condition == seen and hidden == -inf:
+                return x
+        return None
 
     @property
     def number(self) -> str:
@@ -103,3 +116,21 @@ def _scores(weights: Expr, span: tuple[int, ...]) -> Expr | None:
             if set(top.over) == set(span) and top.arg == x and total == whole:
                 return x
     return None
+
+
+def in_powers_of_two(scores: Expr) -> Expr:
+    """The scores over log 2, so that a power of two is what the exponential was; a scale takes the factor into itself."""
+    match scores:
+        case Call(op="mul", args=(x, Const(value=scale))):
+            return Call("mul", (x, Const(scale * LOG2_E)))
+        case Call(op="where", args=(condition, x, Const(value=hidden))) if hidden == -inf:
+            return Call("where", (condition, in_powers_of_two(x), Const(-inf)))
+    return Call("mul", (scores, Const(LOG2_E)))
+
+
+def always_finite(scores: Expr, product: Expr) -> bool:
+    """Whether the scores are the product, scaled: nothing hides one."""
+    match scores:
+        case Call(op="mul", args=(x, Const())):
+            return x == product
+    return scores == product

@@ -23,10 +23,11 @@ def attention_default(plan: Attention) -> AttentionSchedule:
     """Blocks whose factors and sums fit into registers and shared memory."""
     wide = max(plan.part.count(plan.features), plan.part.count(plan.columns))
     precise = plan.number == "float32"
-    m = 128 if wide <= 64 and not precise else 64
+    m = 128 if wide <= 128 and not precise else 64
     n = 32 if precise or wide > 128 else 64
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())
-    return AttentionSchedule(block_m=min(m, longest), block_n=n, warps=8 if m * wide >= 128 * 64 else 4)
+    stages = 2 if precise or wide > 128 else 3
+    return AttentionSchedule(block_m=min(m, longest), block_n=n, stages=stages, warps=8 if m * wide >= 128 * 64 else 4)
 
 
 def attention_space(plan: Attention) -> list[Option]:

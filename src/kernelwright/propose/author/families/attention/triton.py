@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kernelwright.propose.author.families.attention.plan import Attention
+from kernelwright.propose.author.families.attention.plan import Attention, always_finite, in_powers_of_two
 from kernelwright.propose.author.families.attention.schedule import AttentionSchedule
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.plan.expr import Element, Expr, Index
@@ -14,7 +14,7 @@ from kernelwright.propose.author.source.writer import Writer
 WORDS = frozenset({
     "row", "blocks", "batch", "column", "start", "key", "below", "feature", "beneath", "in_rows", "in_columns",
     "in_span", "in_below", "in_features", "in_beneath", "queries", "keys", "values", "products", "scores", "top",
-    "shift", "weights", "norm", "total", "larger", "keep", *HELPERS,
+    "shift", "weights", "norm", "total", "larger", "keep", "block", "seen", *HELPERS,
 })  # fmt: skip
 
 
@@ -74,14 +74,26 @@ class _Kernel:
             w.line('top = tl.full([BLOCK_M, 1], -float("inf"), tl.float32)')
             w.line("norm = tl.zeros([BLOCK_M, 1], tl.float32)")
             w.line(f"total = tl.zeros([BLOCK_M, {self.wide}], tl.float32)")
-            with w.block(f"for start in tl.range(0, {self.span}, BLOCK_N, num_stages=STAGES):"):
-                self._step()
+            self._walk()
             w.line("total = total / norm")
             self.names.values[self.plan.node.key] = "total"
             scope = self._scope(self.names, self.rows, self.columns)
             scope.fetch([self.plan.root.expr])
             scope.store(self.plan.root, self.part.sizes)
         return w.text()
+
+    def _walk(self) -> None:
+        """Over the keys; behind its queries a program sees none, and only beside them it must look which it sees."""
+        w, plan = self.writer, self.plan
+        if plan.causal is None:
+            with w.block(f"for start in tl.range(0, {self.span}, BLOCK_N, num_stages=STAGES):"):
+                self._step(plan.scores)
+            return
+        w.line(f"seen = tl.minimum(block * BLOCK_M, {self.span}) // BLOCK_N * BLOCK_N")
+        with w.block("for start in tl.range(0, seen, BLOCK_N, num_stages=STAGES):"):
+            self._step(plan.causal)
+        with w.block(f"for start in tl.range(seen, tl.minimum((block + 1) * BLOCK_M, {self.span}), BLOCK_N):"):
+            self._step(plan.scores)
 
     def _scope(self, names: Names, *groups: Group) -> TileScope:
         return TileScope(self.part, self.writer, names, groups=(*groups, self.batch))
@@ -92,7 +104,10 @@ class _Kernel:
         w.line("blocks = tl.cdiv(" + f"{self.row_count}, BLOCK_M)")
         if self.batches > 1:
             w.line(f"batch = {program} // blocks")
-        w.line(f"row = {program} % blocks * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]")
+        # The longest walks begin first, so that none is left alone at the end.
+        turn = f"blocks - 1 - {program} % blocks" if self.plan.causal is not None else f"{program} % blocks"
+        w.line(f"block = {turn}")
+        w.line("row = block * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]")
         self._line(self.columns, f"tl.arange(0, {self.wide})[None, :]", self.column_count)
         self._line(self.feature, f"tl.arange(0, {self.deep})[None, :]", self.feature_count)
         self._mask(self.rows, self.row_count)
@@ -110,28 +125,30 @@ class _Kernel:
         if group.mask:
             self.writer.line(f"{group.mask} = {group.position} < {count}")
 
-    def _step(self) -> None:
-        """One block of keys and values."""
+    def _step(self, scores: Expr) -> None:
+        """One block of keys and values; the scores count powers of two."""
         w, plan = self.writer, self.plan
+        finite, scores = always_finite(scores, plan.product), in_powers_of_two(scores)
         self._line(self.across, "start + tl.arange(0, BLOCK_N)[None, :]", self.span)
         self._line(self.down, "start + tl.arange(0, BLOCK_N)[:, None]", self.span)
         self._line(self.beneath, f"tl.arange(0, {self.deep})[:, None]", self.feature_count)
         inner = self.names.inner()
-        split_position(w, inner, self.across, self.part.sizes, [plan.scores])
+        split_position(w, inner, self.across, self.part.sizes, [scores])
         self._read("keys", plan.keys, inner.inner(), (self.across, self.beneath))
         how = f', input_precision="{self.schedule.precision}"' if plan.number == "float32" else ""
         w.line(f"products = tl.dot(queries, keys{how})")
         inner.values[plan.product.key] = "products"
         scope = self._scope(inner, self.rows, self.across)
-        scope.fetch([plan.scores])
-        (text,) = scope.write([plan.scores])
+        scope.fetch([scores])
+        (text,) = scope.write([scores])
         masked = f'tl.where({self.across.mask}, {text}, -float("inf"))' if self.across.mask else text
         w.line(f"scores = {masked}")
         w.line("larger = tl.maximum(top, tl.max(scores, axis=1, keep_dims=True))")
-        # A row of which nothing is seen yet has no maximum to take away.
-        w.line('shift = tl.where(larger == -float("inf"), 0.0, larger)')
-        w.line("weights = tl.exp(scores - shift)")
-        w.line("keep = tl.exp(top - shift)")
+        if not finite:  # a row of which nothing is seen yet has no maximum to take away
+            w.line('shift = tl.where(larger == -float("inf"), 0.0, larger)')
+        shift = "larger" if finite else "shift"
+        w.line(f"weights = tl.exp2(scores - {shift})")
+        w.line(f"keep = tl.exp2(top - {shift})")
         w.line("norm = norm * keep + tl.sum(weights, axis=1, keep_dims=True)")
         down = self.names.inner()
         split_position(w, down, self.down, self.part.sizes, [plan.values])
@@ -147,13 +164,13 @@ class _Kernel:
             if group.axes in (self.plan.features, self.plan.span):
                 split_position(self.writer, names, group, self.part.sizes, [factor])
         scope = self._scope(names, *groups)
-        scope.other = "0.0"
+        scope.other, scope.narrow = "0.0", isinstance(factor, Element) and self.plan.number != "float32"
         scope.fetch([factor])
         (text,) = scope.write([factor])
         masks = [g.mask for g in groups if g.mask]
         if masks and not isinstance(factor, Element):
             text = f"tl.where({' & '.join(masks)}, {text}, 0.0)"
-        self.writer.line(f"{name} = {text}.to(tl.{self.plan.number})")
+        self.writer.line(f"{name} = {text}" if scope.narrow else f"{name} = {text}.to(tl.{self.plan.number})")
         # A loop may not give a name of the lines before it to a tile of another shape.
         self.names.taken |= names.taken
 
