@@ -34,6 +34,10 @@ CASES = {
         "F.batch_norm(x, None, None, w, w, True), (x * x).sum().sqrt()",
         "x, w", "torch.randn(32, 4, 32, 128) + 3, torch.rand(4) + 0.5",
     ),
+    "long rows that lie apart": (
+        "x.std(0), F.batch_norm(x, None, None, w, w, True), x.sum(0), x.reshape(2, 2048, 16).var(1), x.amax(0)",
+        "x, w", "torch.randn(4096, 16) + 3, torch.rand(16) + 0.5",
+    ),
     "softmax": ("x.softmax(1), x.log_softmax(2), torch.logsumexp(x, (1, 3))", "x", X),
     "pooled": (
         "F.avg_pool2d(x, 3, 2, 1), F.max_pool2d(x, 3, 2, 1, 2), F.adaptive_avg_pool2d(x, (5, 4)),"

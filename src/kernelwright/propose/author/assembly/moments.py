@@ -14,6 +14,8 @@ from kernelwright.propose.author.plan.positions import plus, times
 
 LEAST, HELD = 2048, 16384
 """Elements of a stretch, at least and at most: a program of sixteen warps has 32 of them in each thread's registers."""
+LEAST_APART, HELD_APART = 64, 128
+"""The same where a stretch's elements lie apart, and a program holds those of many rows beside each other."""
 PROGRAMS = 1024
 """Stretches that keep a device busy."""
 
@@ -33,14 +35,15 @@ class Stretches:
 
 
 def stretches(
-    over: Sequence[int], rows: int, size_of: Callable[[int], int], new: Callable[[int], int]
+    over: Sequence[int], rows: int, dense: bool, size_of: Callable[[int], int], new: Callable[[int], int]
 ) -> Stretches | None:
     """Stretches of equal length of so many rows over these axes, slowest first; None where none are long enough.
 
-    `new` makes an axis of a length.
+    `dense` says whether neighbours in a row lie together. `new` makes an axis of a length.
     """
     every = prod(map(size_of, over))
-    most = min(HELD, max(LEAST, rows * every // PROGRAMS))
+    least, held = (LEAST, HELD) if dense else (LEAST_APART, HELD_APART)
+    most = min(held, max(least, rows * every // PROGRAMS))
     rest, inside, count = list(over), list[int](), 1
     while rest and count * size_of(rest[-1]) <= most:
         count *= size_of(rest[-1])
@@ -49,7 +52,7 @@ def stretches(
         return None
     length = size_of(rest[-1])
     part = max(n for n in range(1, most // count + 1) if length % n == 0)
-    if count * part < LEAST or rows * every < FEW * count * part:
+    if count * part < least or rows * every < FEW * count * part:
         return None
     if part == 1:
         return Stretches(tuple(inside), tuple(rest), count, {})

@@ -11,7 +11,13 @@ from math import inf, prod
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
 from kernelwright.propose.author.assembly.moments import of_row, of_stretch, squared_distances, stretches
-from kernelwright.propose.author.assembly.shares import shares_of_product, shares_of_rows
+from kernelwright.propose.author.assembly.shares import (
+    beside_each_other,
+    innermost,
+    shared_along,
+    shares_of_product,
+    shares_of_rows,
+)
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.strided.plan import stride
 from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
@@ -33,7 +39,7 @@ from kernelwright.propose.author.plan.expr import (
 from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import flattened, plus, times, within
-from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step, heavies
+from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step
 from kernelwright.propose.author.plan.read import Held, Ordered, Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
 from kernelwright.records.task import Task
@@ -41,8 +47,8 @@ from kernelwright.records.tensor import DType, TensorSpec
 
 MOST_KERNELS = 1024
 """Kernels of one program: more than any network needs that is worth reading."""
-LONG_ROW = 1 << 15
-"""Elements of a row from which on no program holds it."""
+LONG_ROW, LONG_APART = 1 << 15, 1 << 10
+"""Elements of a row from which on no program holds it, where they lie together and where they lie apart."""
 PIECE = 2048
 """Elements of a long row that are sorted at a time."""
 SCATTERS = ("aten.scatter_add_.default", "aten.scatter_add.default")
@@ -292,7 +298,7 @@ class _Partition:
 
     def _split(self, root: Root) -> Expr:
         """The root with every long reduction of few rows cut into shares."""
-        ready = [h for h in heavies(root.expr) if isinstance(h, Reduce) and h.op != "prod" and not heavies(h.arg)]
+        ready = [h for h in innermost(root.expr) if h.op != "prod"]
         for node in ready:
             axes = tuple(a for a in root.axes if a in node.axes)
             if (node.key, axes) not in self.shares and not self._moments(node, axes, root.expr):
@@ -309,16 +315,18 @@ class _Partition:
         spread = squared_distances(node, expr) if node.op == "sum" else None
         sizes = {a: self.settler.size(a) for a in (*axes, *node.over)}
         reads = sorted((n for n in walk(node.arg) if isinstance(n, Element)), key=lambda e: -prod(e.sizes))
-        long = prod(sizes[a] for a in node.over) > LONG_ROW
-        if spread is None or not reads or not long or self.task.target.kind == "cpu":
+        if spread is None or not reads or self.task.target.kind == "cpu":
             return False
-        apart = {a: stride(reads[0], a, sizes) or 0 for a in node.over}
+        apart = {a: stride(reads[0], a, sizes) or 0 for a in (*node.over, *axes)}
         over = sorted(node.over, key=lambda a: -apart[a])
-        rows = prod(sizes[a] for a in axes)
-        cut = stretches(over, rows, self.settler.size, self.settler.axes.single)
-        if cut is None or apart[over[-1]] != 1:
+        dense, beside = apart[over[-1]] == 1, bool(axes) and apart[axes[-1]] == 1
+        long = prod(sizes[a] for a in node.over) > (LONG_ROW if dense else LONG_APART)
+        if not long or not (dense or beside):
             return False
-        totals, squares = self._store_both(of_stretch(node.arg, cut), (*axes, *cut.across))
+        cut = stretches(over, prod(sizes[a] for a in axes), dense, self.settler.size, self.settler.axes.single)
+        if cut is None:
+            return False
+        totals, squares = self._store_both(of_stretch(node.arg, cut), beside_each_other(axes, cut.across, dense))
         whole = Reduce("sum", totals, cut.across)
         assert isinstance(spread.arg, Call) and isinstance(spread.arg.args[0], Call)
         centre = _replaced(spread.arg.args[0].args[1], {node.key: whole})
@@ -365,7 +373,8 @@ class _Partition:
             empty = Const(start if node.kind == "float" else float(2**31 - 1), node.kind)
             arg = Call("where", (inside, arg, empty), node.kind)
         over = (*(a for a in node.over if a != axis), *inner)
-        partial = self._store(Reduce(node.op, arg, over, node.kind), (*axes, share))
+        dense = shared_along(node, sizes)
+        partial = self._store(Reduce(node.op, arg, over, node.kind), beside_each_other(axes, (share,), dense))
         return Reduce(node.op, partial, (share,), node.kind)
 
     def _of_product(self, node: Reduce, length: int) -> int:

@@ -1,12 +1,13 @@
 """Into how many shares a reduction is cut that would leave most of a device idle; another kernel adds the shares up."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from kernelwright.propose.author.families.product.plan import LEAST
 from kernelwright.propose.author.families.product.schedule import PROGRAMS
 from kernelwright.propose.author.families.strided.plan import stride
-from kernelwright.propose.author.plan.expr import Call, Element, Reduce, walk
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, walk
+from kernelwright.propose.author.plan.program import heavies
 
 SHARES = 512
 """Into how many parts a long reduction is cut, at most."""
@@ -22,7 +23,7 @@ TILE, LEAST_DEPTH = 128, 512
 
 def shares_of_rows(node: Reduce, rows: int, every: int, length: int, sizes: Mapping[int, int]) -> int:
     """For so many results of `every` elements each, of which the longest axis has `length`; less than 2: it stays whole."""
-    most, least = (FEW_DENSE, SHARE) if _dense(node, sizes) else (FEW_APART, SHARE // 8)
+    most, least = (FEW_DENSE, SHARE) if shared_along(node, sizes) else (FEW_APART, SHARE // 8)
     return min(SHARES, every // least, length, AT_ONCE // rows) if rows < most else 0
 
 
@@ -41,7 +42,22 @@ def shares_of_product(node: Reduce, length: int, size_of: Callable[[int], int]) 
     return next((n for n in range(most, 1, -1) if length % n == 0 and length // n % TILE == 0), 0)
 
 
-def _dense(node: Reduce, sizes: Mapping[int, int]) -> bool:
+def innermost(expr: Expr) -> list[Reduce]:
+    """Reductions of what nothing is reduced in."""
+    found: dict[str, Reduce] = {}
+    for node in heavies(expr):
+        if isinstance(node, Reduce):
+            inside = innermost(node.arg) if heavies(node.arg) else [node]
+            found |= {one.key: one for one in inside}
+    return list(found.values())
+
+
+def beside_each_other(axes: Sequence[int], shares: Sequence[int], dense: bool) -> tuple[int, ...]:
+    """The order in which shares are stored, so that what programs read and write together lies together."""
+    return (*axes, *shares) if dense or not axes else (*axes[:-1], *shares, axes[-1])
+
+
+def shared_along(node: Reduce, sizes: Mapping[int, int]) -> bool:
     """Whether what is reduced lies together, so that the threads of one program share a row."""
     reads = [n for n in walk(node.arg) if isinstance(n, Element)]
     apart = len({n.name for n in reads}) > 1 or len(reads) > 1
