@@ -233,8 +233,9 @@ class _Module:
         ranks = ", ".join(str(len(t.shape)) for t in self.plan.arguments)
         lines.append(f"shapes = [t.dim() for t in tensors] == [{ranks}] and {first.identifier}.numel() > 0")
         lead = 0 if self.plan.flat else self._leading(first)
+        read = {t.identifier for t in (*self.main.reads, *finish_reads(self.plan))}
         for tensor in self.plan.arguments:
-            if tensor == first:
+            if tensor == first or tensor.identifier not in read:  # of tied parameters one is read
                 continue
             size = {
                 (): "1",
