@@ -101,7 +101,8 @@ def test_everything_at_once_under_the_compilers_without_a_kernel(tmp_path):
 @pytest.mark.matrix
 def test_a_triton_drop_in_everywhere_in_the_interpreter(tmp_path):
     exported(DROPOUT, tmp_path, kind="cuda")
-    assert not wrong(judged(tmp_path, "--part", "eager", TRITON_INTERPRET="1"))
+    # Triton's interpreter patches the language while a kernel runs: two threads cannot run in it at once.
+    assert not wrong(judged(tmp_path, "--part", "eager", known=("threads",), TRITON_INTERPRET="1"))
 
 
 @pytest.mark.gpu
