@@ -34,6 +34,25 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.rand(256, 64)]
 """
+CHOICES = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+class Model(nn.Module):
+    def forward(self, x, y):
+        return F.cross_entropy(x, y)
+
+def get_inputs():
+    return [torch.rand(60_000, 8, dtype=torch.bfloat16), torch.randint(0, 8, (60_000,))]
+"""
+"""So many choices that any are as good: the mean hardly moves where others are made."""
+CHOOSES_NOTHING = """
+
+class ModelNew(Model):
+    def forward(self, x, y):
+        return torch.logsumexp(x, 1).mean() - x.mean()
+"""
 ANEW = "\nclass ModelNew(Model):\n    def forward(self, x):\n        n = getattr(self, 'norm', None)\n        {}\n"
 STALE = ANEW.format("n(x); return F.batch_norm(x, n.running_mean, n.running_var, n.weight, n.bias, False)")
 """Normalises by the running statistics, which it finds in the buffers, instead of those of the batch."""
@@ -86,3 +105,9 @@ def test_what_holds_for_some_elements_is_not_taken_for_all(judged):
     found = judged(RELU, PEEKING)
     assert found.outcome == "incorrect"
     assert found.because in ("value", "timed_output"), "which of the two it is the drawn places of the signs decide"
+
+
+def test_a_mean_of_many_choices_needs_each_of_them(judged):
+    assert judged(CHOICES, SAME).outcome == "measured"
+    cheat = judged(CHOICES, CHOOSES_NOTHING)
+    assert (cheat.outcome, cheat.because, cheat.case) == ("incorrect", "value", "positions alike")

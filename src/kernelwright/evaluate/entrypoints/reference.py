@@ -31,6 +31,7 @@ from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.triton import calltree
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
+from kernelwright.evaluate.verify.distributions import ASSERTING
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 if TYPE_CHECKING:
@@ -41,11 +42,6 @@ Call = Callable[..., object]
 
 ROUNDINGS = 1e-9
 """Relative difference of two runs in double precision that an order of adding up can make; randomness makes more."""
-
-ASSERTING = frozenset(
-    f"aten.{name}.default" for name in ("binary_cross_entropy", "bernoulli", "multinomial", "poisson", "bernoulli_")
-)
-"""Operations that trap the whole device outside their domain: nothing is tried there."""
 
 
 def cut_to(value: object, spec: TensorSpec | Scalar) -> object:

@@ -6,6 +6,7 @@ answer (zeros, ones, a constant, a slice of an input, the input itself, its mean
 
 import os
 from collections.abc import Collection
+from itertools import product
 
 import torch
 
@@ -29,6 +30,7 @@ from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify import compare
+from kernelwright.evaluate.verify.distributions import ALIKE, AS_GIVEN
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
 from kernelwright.records.numerics import Numerics
@@ -154,30 +156,42 @@ def _refuse_independent(session: Session) -> None:
     # The mean of a billion elements hardly moves between two draws, so that every value there is counts: other draws
     # and, where the domain admits them, other input distributions.
     for index, spec in enumerate(session.inputs):
-        others = [c for c in session.cases if _other_values(session, index, c)]
-        if others and spec.numel and all(_same_with(session, index, case) for case in others):
+        pairs = [p for p in exchanges(session, index) if _other_values(session, index, *p)] if spec.numel else []
+        if pairs and all(_same_with(session, index, *pair) for pair in pairs):
             raise TaskError(
                 f"the result of {session.task.name!r} does not depend on input {spec.name!r}; remove it",
                 "ignores_input",
             )
 
 
-def _other_values(session: Session, index: int, case: Case) -> bool:
-    """Whether an input has other values than in the first case: position ids and masks may be the same in all of them."""
-    given, other = session.cases[0].offsets[index], session.present(case).offsets[index]
-    return given != other and not torch.equal(
-        float8.bits(session.view(index, given)), float8.bits(session.view(index, other))
-    )
+def exchanges(session: Session, index: int) -> list[tuple[Case, Case]]:
+    """Cases in which an input can be exchanged for another case's.
+
+    The first one's for any other's. And where it matters which positions were chosen, for what was drawn, which lies in
+    no other case's place.
+    """
+    first, *others = session.cases
+    alike = [case for case in others if case.distribution == ALIKE.name]
+    drawn = [case for case in session.cases if case.distribution == AS_GIVEN.name]
+    pairs = [*((first, other) for other in others), *product(alike, drawn)]
+    return [(given, other) for given, other in pairs if given.offsets[index] != other.offsets[index]]
 
 
-def _same_with(session: Session, index: int, other: Case) -> bool:
-    found = results_with(session, index, other)
-    return all(e.judge(f)[1] is None for f, e in zip(found, session.cases[0].expected, strict=True))
+def _other_values(session: Session, index: int, given: Case, other: Case) -> bool:
+    """Whether an input has other values in the second case: position ids and masks may be the same in all of them."""
+    here, there = (session.view(index, session.present(case).offsets[index]) for case in (given, other))
+    return not torch.equal(float8.bits(here), float8.bits(there))
 
 
-def results_with(session: Session, index: int, other: Case) -> list[list[torch.Tensor]]:
-    """Eager's results of the first case with another case's values for one input: as many as each comparison needs."""
-    given, offset = session.cases[0], session.present(other).offsets[index]
+def _same_with(session: Session, index: int, given: Case, other: Case) -> bool:
+    found = results_with(session, index, given, other)
+    return all(e.judge(f)[1] is None for f, e in zip(found, given.expected, strict=True))
+
+
+def results_with(session: Session, index: int, given: Case, other: Case) -> list[list[torch.Tensor]]:
+    """Eager's results of a case with another case's values for one input: as many as each comparison needs."""
+    session.present(given)
+    offset = session.present(other).offsets[index]
     changed = (*given.offsets[:index], offset, *given.offsets[index + 1 :])
     results = session.results("eager", changed)
     return [

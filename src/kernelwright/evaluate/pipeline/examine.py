@@ -49,21 +49,20 @@ def _runs(session: Session) -> Checked:
 
 def _dependence(session: Session) -> list[Checked]:
     found = []
-    given = session.cases[0]
     for index, spec in enumerate(session.inputs):
-        others = [c for c in session.cases if c.offsets[index] != given.offsets[index]]
-        if not others or not spec.numel:
+        pairs = admit.exchanges(session, index) if spec.numel else []
+        if not pairs:
             figure = "not compared: there is one draw of it"
         else:
-            margins = [_margin_with(session, index, other) for other in others[:LOOKED_AT]]
+            margins = [_margin_with(session, index, *pair) for pair in (*pairs[:LOOKED_AT], *pairs[LOOKED_AT:][-1:])]
             figure = f"other values change the result by up to {max(margins):.3g} times what is allowed"
         found.append(Checked(name=f"depends on {spec.name}", status="passed", figure=figure))
     return found
 
 
-def _margin_with(session: Session, index: int, other: Case) -> float:
-    found = admit.results_with(session, index, other)
-    return max(_margin(f, e) for f, e in zip(found, session.cases[0].expected, strict=True))
+def _margin_with(session: Session, index: int, given: Case, other: Case) -> float:
+    found = admit.results_with(session, index, given, other)
+    return max(_margin(f, e) for f, e in zip(found, given.expected, strict=True))
 
 
 def _margin(got: Sequence[torch.Tensor], expected: Expectation) -> float:

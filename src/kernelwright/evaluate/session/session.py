@@ -496,5 +496,5 @@ def _shown(one: Observed) -> list[Shown]:
 
 def admitted_regimes(task: Task, policy: Policy) -> list[InputDistribution]:
     """The input distributions that every input's domain admits."""
-    operations = [node.op for node in task.graph.nodes]
-    return [] if "regimes" in policy.disabled else distributions.admitted(task.workload.tensors, operations)
+    operations, given = [node.op for node in task.graph.nodes], task.workload
+    return [] if "regimes" in policy.disabled else distributions.admitted(given.tensors, operations, given.outputs)

@@ -31,6 +31,11 @@ EXACT_OPS = frozenset(
 """Operations whose results on small integers are exact in any order, so that equality can be asked for."""
 
 
+ASSERTING = frozenset(
+    f"aten.{name}.default" for name in ("binary_cross_entropy", "bernoulli", "multinomial", "poisson", "bernoulli_")
+)
+"""Operations that trap the whole device outside their domain: nothing beyond what was drawn is tried there."""
+
 ALIGNED = ("scaled_dot_product",)
 """Operations whose own kernels in PyTorch read sixteen bytes at a time wherever a pointer is: eager itself faults there."""
 
@@ -78,11 +83,22 @@ def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> 
         piece.copy_(torch.randint(low, 5, piece.shape, generator=generator, device=x.device, dtype=torch.int8))
 
 
+def _alike(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
+    """All positions are zero, and what they choose from is larger there."""
+    if not spec.floating:
+        x.zero_()
+        return
+    for axis in range(x.dim()):
+        x.select(axis, 0).mul_(3.0)
+
+
 AS_GIVEN = InputDistribution("as given", (), _scaled(1.0))
 HUGE = InputDistribution("one huge element", SCALABLE, _huge)
 REPLACED = InputDistribution("some elements replaced", (), _huge)
 """Of inputs in which elements were put far above the others already."""
 UNALIGNED = InputDistribution("unaligned pointers", (), _scaled(1.0), shift=1)
+ALIKE = InputDistribution("positions alike", (*SCALABLE, Domain.INDEX), _alike)
+"""For one number of many choices: the mean of a million of them hardly tells which were made, as long as any are as good."""
 DISTRIBUTIONS = (
     InputDistribution("times 3", SCALABLE, _scaled(3.0)),
     InputDistribution("times 0.01", SCALABLE, _small),
@@ -92,10 +108,22 @@ DISTRIBUTIONS = (
 )
 
 
-def admitted(inputs: Sequence[TensorSpec], operations: Sequence[str] = ()) -> list[InputDistribution]:
+def admitted(
+    inputs: Sequence[TensorSpec], operations: Sequence[str] = (), outputs: Sequence[TensorSpec] = ()
+) -> list[InputDistribution]:
     """The input distributions that change at least one of these inputs, and the unaligned one where PyTorch bears it."""
-    changing = [r for r in DISTRIBUTIONS if any(t.floating and t.domain in r.domains for t in inputs)]
-    return changing if any(word in op for op in operations for word in ALIGNED) else [*changing, UNALIGNED]
+    within = not ASSERTING.isdisjoint(operations)
+    found = [r for r in DISTRIBUTIONS if not within or r.change is _small]
+    found = [r for r in found if any(t.floating and t.domain in r.domains for t in inputs)]
+    if _one_of_choices(inputs, outputs):
+        found.append(ALIKE)
+    return found if any(word in op for op in operations for word in ALIGNED) else [*found, UNALIGNED]
+
+
+def _one_of_choices(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> bool:
+    """Whether single numbers are asked for, of numbers that positions choose, some of them more than once."""
+    chosen = any(t.domain is Domain.INDEX and t.bound is not None and t.bound < t.numel for t in inputs)
+    return chosen and any(t.scalable for t in inputs) and all(t.numel == 1 for t in outputs) and bool(outputs)
 
 
 def apply(
@@ -108,7 +136,7 @@ def apply(
     """One input under an input distribution, written to `into`; nothing else takes memory."""
     changed = torch.empty_like(x, memory_format=torch.contiguous_format) if into is None else into
     changed.copy_(x)
-    if spec.floating and spec.domain in distribution.domains and x.numel():
+    if (spec.floating or distribution is ALIKE) and spec.domain in distribution.domains and x.numel():
         float8.change(changed, lambda values: distribution.change(values, spec, generator))
     return changed
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from kernelwright.evaluate.verify.distributions import (
+    ALIKE,
     AS_GIVEN,
     DISTRIBUTIONS,
     UNALIGNED,
@@ -52,6 +53,36 @@ def test_one_input_that_can_be_scaled_is_enough():
     names = [r.name for r in admitted([spec(Domain.PROBABILITY), spec(Domain.NON_NEGATIVE)])]
     assert "times 3" in names
     assert "negated" not in names
+
+
+def test_what_traps_the_device_outside_its_domain_meets_nothing_beyond_what_was_drawn():
+    found = admitted([spec(Domain.NON_NEGATIVE)], ["aten.mul.Tensor", "aten.binary_cross_entropy.default"])
+    assert [r.name for r in found] == ["times 0.01", "unaligned pointers"]
+
+
+CHOICES = [spec(Domain.REAL), spec(Domain.INDEX, "int64").model_copy(update={"bound": 3})]
+ONE = spec(Domain.REAL, shape=())
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "alike"),
+    [
+        (CHOICES, [ONE], True),
+        (CHOICES, [ONE, spec(Domain.REAL)], False),
+        (CHOICES, [], False),
+        (CHOICES[1:], [ONE], False),
+        ([CHOICES[0], CHOICES[1].model_copy(update={"bound": CHOICES[1].numel})], [ONE], False),
+    ],
+)
+def test_positions_are_alike_where_single_numbers_are_asked_for_of_what_they_choose(inputs, outputs, alike):
+    assert (ALIKE in admitted(inputs, (), outputs)) == alike
+
+
+def test_positions_that_are_alike_choose_what_is_larger():
+    values, places = torch.ones(3, 4), torch.tensor([2, 0, 1])
+    changed = [apply(ALIKE, x, s, seeded()) for x, s in ((values, CHOICES[0]), (places, CHOICES[1]))]
+    assert changed[0].tolist() == [[9.0, 3.0, 3.0, 3.0], [3.0, 1.0, 1.0, 1.0], [3.0, 1.0, 1.0, 1.0]]
+    assert changed[1].tolist() == [0, 0, 0]
 
 
 def test_without_inputs_only_pointers_move():
