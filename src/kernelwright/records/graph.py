@@ -23,6 +23,11 @@ FAMILIES = {
 }
 """Families of operations by their names in ATen, the most telling one first."""
 
+ASSERTING = frozenset(
+    f"aten.{name}.default" for name in ("binary_cross_entropy", "bernoulli", "multinomial", "poisson", "bernoulli_")
+)
+"""Operations that trap the whole device outside their domain: nothing beyond what was drawn is tried there."""
+
 
 class Ref(Record):
     """The value of an earlier node, input or parameter, by name."""

@@ -31,7 +31,7 @@ from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.triton import calltree
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
-from kernelwright.evaluate.verify.distributions import ASSERTING
+from kernelwright.records.graph import ASSERTING
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.evaluate import float8
+from kernelwright.records.graph import ASSERTING
 from kernelwright.records.tensor import Domain, TensorSpec
 
 Transform = Callable[[torch.Tensor, TensorSpec, torch.Generator], None]
@@ -29,12 +30,6 @@ EXACT_OPS = frozenset(
     )
 )  # fmt: skip
 """Operations whose results on small integers are exact in any order, so that equality can be asked for."""
-
-
-ASSERTING = frozenset(
-    f"aten.{name}.default" for name in ("binary_cross_entropy", "bernoulli", "multinomial", "poisson", "bernoulli_")
-)
-"""Operations that trap the whole device outside their domain: nothing beyond what was drawn is tried there."""
 
 ALIGNED = ("scaled_dot_product",)
 """Operations whose own kernels in PyTorch read sixteen bytes at a time wherever a pointer is: eager itself faults there."""

@@ -117,6 +117,8 @@ def _program(task: Task) -> Design:
     precisions = _precisions(task)
     space = _among(schedules.space(), precisions)
     default = schedules.default.model_copy(update={n: precisions[0] for n in names if n in space.by_name})
+    for option in (o for o in space.options if o.name.endswith("packed")):
+        default = min((default.model_copy(update={option.name: value}) for value in option.values), key=schedules.cost)
 
     def write(schedule: Any) -> Candidate:  # noqa: ANN401  the record is made for the program
         return write_program(task, program, TRITON, schedule)

@@ -1,13 +1,15 @@
 """What a product costs: its multiplications at the rate of the units that do them, or its bytes, whichever takes longer."""
 
 import math
-from math import prod
 
+from kernelwright.propose.author.families.product.packing import narrow
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.families.product.schedule import PROGRAMS, ProductSchedule, packing_of
 
 FLOPS_US = {"ieee": 30e6, "tf32x3": 40e6, "bf16x6": 66e6, "bf16x3": 105e6, "half": 600e6}
 """Floating-point operations in a microsecond that tiles reach on an H200, as measured with tiles of 128 by 128."""
+NARROW = 0.35
+"""What is left of that where loads are of single numbers, as under a window that slides (convolutions on an H200)."""
 BYTES_US = 4.0e6
 LAUNCH_US = 2.5
 
@@ -23,9 +25,10 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     parts = len(packing.left.parts) if packing else 0
     products = parts * (parts + 1) // 2
     rate = FLOPS_US["half"] / products if packing else FLOPS_US[schedule.precision if plan.precise else "half"]
+    rate *= NARROW if packing is None and narrow(plan) else 1.0
     rate *= min(1.0, math.sqrt(schedule.block_m * schedule.block_n) / 128)
     item = 2 * parts if packing else 4 if plan.precise else 2
     moved = item * depth * tiles * (schedule.block_m + schedule.block_n) / 4 + item * batch * rows * columns
-    packed = [prod(one.tensor.shape) for one in packing.tensors] if packing else []
+    packed = [math.prod(one.tensor.shape) for one in packing.tensors] if packing else []
     before = sum(LAUNCH_US + count * (2 * item) / BYTES_US for count in packed)
     return before + LAUNCH_US + max(done / rate * min(waves, 8.0), moved / BYTES_US)

@@ -51,6 +51,11 @@ class Packing:
         """What must be laid out, each once."""
         return [self.left] if self.left.parts == self.right.parts else [self.left, self.right]
 
+    @property
+    def made(self) -> list[Tensor]:
+        """All parts of it."""
+        return [part for packed in self.tensors for part in packed.parts]
+
 
 def packing(plan: Product, parts: int) -> Packing | None:
     """How the factors of a product can be laid out in so many parts; None where they cannot, or need not be."""
@@ -70,6 +75,12 @@ def packing(plan: Product, parts: int) -> Packing | None:
     )
     depth = tuple(a for a in plan.depth if a != innermost) + ((innermost,) if innermost is not None else ())
     return Packing(left, right, depth)
+
+
+def narrow(plan: Product) -> bool:
+    """Whether loads of a factor are of single numbers where its tensor lies."""
+    elements = (_read(plan.left), _read(plan.right))
+    return any(e is not None and _along(plan, e.index[-1], e.sizes[-1]) is None for e in elements)
 
 
 def _read(factor: Expr) -> Element | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.families.family import Text
-from kernelwright.propose.author.families.product.packing import Packed, Packing
+from kernelwright.propose.author.families.product.packing import PARTS, Packed, Packing
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
 from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, transform, walk
@@ -17,7 +17,7 @@ from kernelwright.propose.author.source.writer import Writer
 WORDS = frozenset({
     "tile", "tiles", "down", "across", "first", "height", "turn", "row", "column", "deep", "below", "start", "batch",
     "turns", "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total", *HELPERS,
-    *(f"{side}_{number}" for side in ("left", "right") for number in range(3)),
+    "slice", *(f"{side}_{number}" for side in ("left", "right") for number in range(3)),
 })  # fmt: skip
 SIZES = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP", "STAGES")
 
@@ -56,18 +56,16 @@ class _Kernel:
 
     def _part(self) -> Part:
         """The plan's, with the packed tensors among those that may be read."""
-        made = [t for packed in self.packing.tensors for t in packed.parts] if self.packing else []
-        part = self.plan.part
+        made, part = self.packing.made if self.packing else [], self.plan.part
         return replace(part, tensors={**part.tensors, **{t.name: t for t in made}})
 
     def _reads(self) -> list[Tensor]:
         """The tensors that the kernel itself reads."""
         if self.packing is None:
             return self.part.reads
-        made = [t for packed in self.packing.tensors for t in packed.parts]
         after = transform(self.plan.root.expr, lambda e: Const(0.0) if e == self.plan.node else e)
         names = {e.name for e in walk(after) if isinstance(e, Element)}
-        return [*made, *(t for name, t in self.part.tensors.items() if name in names)]
+        return [*self.packing.made, *(t for name, t in self.part.tensors.items() if name in names)]
 
     def launch(self, name: str, prefix: str) -> list[str]:
         pointers = ", ".join(t.identifier for t in self.tensors)
@@ -136,7 +134,11 @@ class _Kernel:
         w.line(f"total = tl.dot({left}, {right}, total{how})")
 
     def _packed_step(self, packing: Packing) -> None:
-        """One slice of all parts of both factors; the small products come first, so that none is lost beside the large."""
+        """One slice of all parts of both factors; the small products come first, so that none is lost beside the large.
+
+        Hopper's tensor cores cut off what an accumulator of float32 has no digits for. Where all of float32 is wanted,
+        a slice is therefore summed by itself and added by the ordinary units, which round.
+        """
         w, names = self.writer, self.names.inner()
         ways = ("tl.arange(0, BLOCK_K)[None, :]", "tl.arange(0, BLOCK_K)[:, None]")
         inner, outer = self._along(names, packing)
@@ -150,8 +152,12 @@ class _Kernel:
         ]
         count = len(packing.left.parts)
         pairs = [(i, j) for i in range(count) for j in range(count) if i + j < count]
-        for i, j in sorted(pairs, key=sum, reverse=True):
-            w.line(f"total = tl.dot({found[0][i]}, {found[1][j]}, total)")
+        into = "slice" if count == max(PARTS.values()) else "total"
+        for number, (i, j) in enumerate(sorted(pairs, key=sum, reverse=True)):
+            before = "" if into == "slice" and not number else f", {into}"
+            w.line(f"{into} = tl.dot({found[0][i]}, {found[1][j]}{before})")
+        if into == "slice":
+            w.line("total += slice")
 
     def _along(self, names: Names, packing: Packing) -> tuple[str, tuple[int, ...]]:
         """Where a slice begins along the innermost axis, and the axes that positions in it are split into.
