@@ -9,12 +9,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kernelwright.languages import languages_for
 from kernelwright.records.rewrite import at_sizes, carried_over
 from kernelwright.records.task import Task
 from mock_llm.prompt import Prompt, blocks
 
 MENU, STEP, AT_HAND = "steps that lead on", "technique", "candidate"
+TAG = re.compile(r"^`{3}(\w+)$", re.MULTILINE)
 CHOICE = re.compile(r"^- `([^`]+)`:", re.MULTILINE)
 
 
@@ -39,10 +39,9 @@ class Follower:
         task, shown = self._task(prompt), _shown(prompt)
         if task is None or shown is None:
             return None
-        before, after = shown
+        before, after, tag = shown
         given = next((code for s in prompt.sections if s.title == AT_HAND for code in blocks(s.body)), "")
         made = carried_over(before, after, f"{given.strip()}\n") if given.strip() else None
-        tag = languages_for(task.target.kind)[0].fence
         return Followed(task.name, at_sizes(made or after, task.source.sizes), tag)
 
     def _task(self, prompt: Prompt) -> Task | None:
@@ -55,11 +54,11 @@ def chosen(prompt: Prompt, luck: random.Random) -> str:
     return f'{{"technique": "{luck.choice(CHOICE.findall(listed))}"}}'
 
 
-def _shown(prompt: Prompt) -> tuple[str, str] | None:
-    """The worked step's code before and after."""
+def _shown(prompt: Prompt) -> tuple[str, str, str] | None:
+    """The worked step's code before and after, and how its fences are tagged."""
     texts = [text for s in prompt.sections if s.title == STEP for text in blocks(s.body)]
     codes = [f"{code.strip()}\n" for text in texts for code in blocks(text)]
-    return (codes[1], codes[0]) if len(codes) == 2 else None
+    return (codes[1], codes[0], TAG.findall("\n".join(texts))[0]) if len(codes) == 2 else None
 
 
 def _words(text: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 from endpoint_runs import hurried_model
 
 from kernelwright.engine.config import RunConfig
+from kernelwright.engine.events import Phase
 from kernelwright.engine.session import play_in
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
@@ -67,6 +68,20 @@ def test_a_walk_over_http_survives_a_server_that_errs(tmp_path, navigator):
     assert {call.kind for call in served} >= {"followed"}
     assert any(call.fault or call.status != 200 for call in served)
     assert any(call.role == "navigator" for call in served) == (navigator == "llm")
+
+
+@pytest.mark.parametrize(("asked", "written"), [(None, "cuda"), ("triton", "triton")])
+def test_a_model_writes_what_the_graphs_steps_are_written_in(tmp_path, asked, written):
+    sample = sample_task()
+    task = sample.model_copy(update={"source": read_task(SERIAL / "dot.cpp@small"), "target": resolve_target("sm_90")})
+    said = []
+    suppliers = replace(scripted_suppliers(), proposer=make_proposer, model=hurried_model, listener=said.append)
+    with MockLLMServer([task], 5) as server:
+        asking = config(server, "mcgs", 3).model_copy(update={"language": asked})
+        asyncio.run(play_in(tmp_path / "run", task, asking, ScriptedEvaluator(outcomes=("measured",)), suppliers))
+    assert {attempt.proposal.candidate.language for attempt in attempts_of(tmp_path / "run")} == {written}
+    told = [event.text for event in said if isinstance(event, Phase) and "writing CUDA C++" in event.text]
+    assert len(told) == (asked is None)
 
 
 @pytest.mark.matrix

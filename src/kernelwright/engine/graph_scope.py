@@ -42,6 +42,19 @@ def scope_of(task: Task, here: Environment, config: RunConfig) -> GraphScope | N
     return _scope(task, here, config, graph)
 
 
+def with_language(task: Task, here: Environment, config: RunConfig) -> RunConfig:
+    """The configuration, in which a model writes what the graph's steps for the task are written in, unless somebody named it.
+
+    Raises:
+        UsageError: the graph's file cannot be taken.
+        StoreError: it is not the graph that the run began with.
+    """
+    scope = scope_of(task, here, config)
+    if config.language is not None or scope is None or scope.writer != "model":
+        return config
+    return config.model_copy(update={"language": scope.language})
+
+
 def _scope(task: Task, here: Environment, config: RunConfig, graph: TechniqueGraph) -> GraphScope:
     languages = (config.language,) if config.language else names_for(task.target.kind)
     counted = {name: _reached(graph, task, name) for name in languages}

@@ -19,7 +19,7 @@ from kernelwright.engine.gateway.meter import Meter
 from kernelwright.engine.gateway.router import ModelRouter
 from kernelwright.engine.gateway.run_gateway import GatewayParts
 from kernelwright.engine.gateway.toolbox import Library, Lowerings, Profiles, Toolbox, technique_cards
-from kernelwright.engine.graph_scope import scope_of
+from kernelwright.engine.graph_scope import scope_of, with_language
 from kernelwright.engine.journal import Journal
 from kernelwright.engine.loop import search
 from kernelwright.engine.predictor import Build, Predictor
@@ -27,6 +27,7 @@ from kernelwright.engine.progress import Aids, Progress
 from kernelwright.engine.tuning import left_behind
 from kernelwright.errors import KernelwrightError, ModelError, ProposeError, RefereeError, StoreError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.languages import language
 from kernelwright.models.table import make_model
 from kernelwright.propose.proposer import Proposer
 from kernelwright.records.attempt import Attempt
@@ -76,9 +77,11 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
 
     Raises:
         StoreError: the journal cannot be written, or disagrees with what would be done now.
+        UsageError: the file of the graph that is walked cannot be taken.
     """
     journal = Journal(store, parts.listener)
     task, environment = store.card.task, store.card.environment
+    config = _in_language(with_language(task, environment, config), config, journal)
     judge = CachedEvaluator(
         parts.evaluator, journal, EnvironmentKey(task, environment, config.policy, store.card.id), parts.cache
     )
@@ -105,6 +108,14 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
     store.finish(ending.outcome)
     journal.emit(Finished(outcome=ending.outcome))
     return ending
+
+
+def _in_language(settled: RunConfig, asked: RunConfig, journal: Journal) -> RunConfig:
+    """The settled one; where the graph decided what is written, it says so."""
+    if settled.language is not None and asked.language is None:
+        title = language(settled.language).title
+        journal.emit(Phase(text=f"writing {title}, as the graph's steps for this task are; for another: --language"))
+    return settled
 
 
 def _builder(task: Task, config: RunConfig, parts: Parts) -> Build | None:
