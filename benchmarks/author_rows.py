@@ -13,7 +13,6 @@ from kernelwright.errors import KernelwrightError, ProposeError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.propose.author.designs import DESIGNS, Design
 from kernelwright.propose.inductor import inductor
-from kernelwright.propose.inductor.schedule import options_of
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, is_right, speedup_over_eager
 from kernelwright.records.measure import BaselineName
@@ -92,17 +91,8 @@ async def lowered(work: Work) -> None:
     """
     work.task = task = await work.referee.admit(work.source, work.target)
     schedule = inductor.usual(task)
-    reason = None
-    for options in options_of(schedule):
-        try:
-            written = inductor.write(task, await work.referee.lower(task, options), schedule)
-        except ProposeError as error:
-            reason = reason or error
-            continue
-        await _verified(work, [schedule], [written])
-        return
-    assert reason is not None
-    raise reason
+    written = await inductor.first_written(task, lambda options: work.referee.lower(task, options), schedule)
+    await _verified(work, [schedule], [written])
 
 
 async def _verified(work: Work, schedules: Sequence[Any], written: Sequence[Candidate]) -> None:

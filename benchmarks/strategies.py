@@ -30,6 +30,8 @@ MASTERED = (
 """The tasks of FSR's list that the built-in author writes (docs/suite.md)."""
 STRATEGIES = "direct,fsr,cudaforge,tritongym,frontend_midend"
 TASKS = Path("tasks")
+GRACE_S = 30.0
+"""What an interrupted bench has to end by itself."""
 
 
 def main() -> None:
@@ -105,6 +107,10 @@ def compare(asked: argparse.Namespace, files: list[Path], server: MockLLMServer)
         return running.wait(asked.seconds)
     except subprocess.TimeoutExpired:
         running.send_signal(signal.SIGINT)
+    try:
+        return running.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        running.kill()  # its workers end with it, and every cell can go on
         return running.wait()
 
 

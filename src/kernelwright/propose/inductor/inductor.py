@@ -4,7 +4,7 @@ It asks the run's gateway, which has the task's code and PyTorch's compiler in a
 Where Inductor writes nothing that stands alone, it says so, and in a team another one goes on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from kernelwright.errors import ProposeError
 from kernelwright.languages import names_for
@@ -16,7 +16,7 @@ from kernelwright.propose.inductor.triton import write_triton
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.lowering import Lowering
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 
@@ -56,25 +56,31 @@ class Inductor:
         language = _language(brief.task, brief.language)
         step = _step(brief, language, sibling)
         try:
-            candidate = await self._written(brief, step.schedule)
+            candidate = await first_written(brief.task, brief.gateway.lower, step.schedule)
             return Proposal(candidate=candidate, note=_note(step), memo=step.memo.model_dump_json())
         except ProposeError:
             plain = step.schedule.model_copy(update={"variant": USUAL})
             if plain == step.schedule:
                 raise
         memo = step.memo.model_copy(update={"schedule": plain.model_dump()})
-        candidate = await self._written(brief, plain)
+        candidate = await first_written(brief.task, brief.gateway.lower, plain)
         return Proposal(candidate=candidate, note=f"{_note(step)}, which it cannot", memo=memo.model_dump_json())
 
-    async def _written(self, brief: Brief, schedule: Launching) -> Candidate:
-        reason = None
-        for options in options_of(schedule):
-            try:
-                return write(brief.task, await brief.gateway.lower(options), schedule)
-            except ProposeError as error:
-                reason = reason or error
-        assert reason is not None
-        raise reason
+
+async def first_written(task: Task, lower: Callable[[Options], Awaitable[Lowering]], schedule: Launching) -> Candidate:
+    """What `torch.compile` writes, by the first of the schedule's options whose text can be made to stand alone.
+
+    Raises:
+        ProposeError: there is none; the reason is that of the first options.
+    """
+    reason = None
+    for options in options_of(schedule):
+        try:
+            return write(task, await lower(options), schedule)
+        except ProposeError as error:
+            reason = reason or error
+    assert reason is not None
+    raise reason
 
 
 def write(task: Task, lowering: Lowering, schedule: Launching) -> Candidate:
