@@ -40,6 +40,8 @@ class Place:
     name: str = "local"
     address: str | None = None
     """None: the cluster that RAY_ADDRESS names; without it, one is started on this machine."""
+    gpus: str = ""
+    """GPUs of this machine that a local worker sees, as CUDA_VISIBLE_DEVICES has it; empty: those that this process sees."""
 
 
 class Executor(Protocol):

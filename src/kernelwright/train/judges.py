@@ -52,11 +52,11 @@ class _Place:
 class Judges:
     """Verdicts for a trainer. Close it in the end."""
 
-    def __init__(self, open_evaluator: Callable[[], Evaluator], workers: int = 1) -> None:
+    def __init__(self, open_evaluator: Callable[[int], Evaluator], workers: int = 1) -> None:
         """Open nothing yet.
 
         Args:
-            open_evaluator: Makes an evaluator, with a worker of its own.
+            open_evaluator: Makes the evaluator of that number, with a worker of its own.
             workers: How many at once. More than one only where no time is taken, or on several devices.
         """
         os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(1, OPEN_TASKS // workers)))
@@ -152,7 +152,7 @@ class Judges:
 
     def _place(self, seat: int) -> _Place:
         if seat not in self._places:
-            self._places[seat] = _Place(self._open())
+            self._places[seat] = _Place(self._open(seat))
         self._places[seat].in_use += 1
         return self._places[seat]
 

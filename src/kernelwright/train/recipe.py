@@ -108,6 +108,8 @@ class Grpo(Training):
     scale: Literal["none", "group", "batch"] = "none"
     workers: int = Field(default=1, ge=1)
     """Referee workers. More than one only with `verify`, or a GPU each."""
+    gpus: tuple[str, ...] = ()
+    """GPUs of this host that the workers take in turn, each as CUDA_VISIBLE_DEVICES names it; none: the trainer's own."""
     depth: int | None = None
     """Deepest modules; None: all. The curriculum's handle."""
     filters: bool = True
@@ -119,7 +121,7 @@ Recipe = Annotated[Sft | Grpo | Judge, Field(discriminator="kind")]
 RECIPES: TypeAdapter[Recipe] = TypeAdapter(Recipe)
 
 
-OPEN = ("steps", "seconds", "waves", "cache", "micro_batch")
+OPEN = ("steps", "seconds", "waves", "cache", "micro_batch", "workers", "gpus")
 """Settings of length and of means, which may change while a run goes on."""
 
 

@@ -16,6 +16,7 @@ from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import RefereeError, TaskError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.execution.executor import Place
 from kernelwright.models.table import keep_local
 from kernelwright.records.base import Record
 from kernelwright.records.policy import Policy
@@ -76,7 +77,7 @@ def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> T
         keep = _keeper(folder, stack) if first else _nothing
         if isinstance(recipe, Grpo):
             with Loop() as loop:
-                judges = open_judges(suppliers, recipe.policy, recipe.workers)
+                judges = open_judges(suppliers, recipe.policy, recipe.workers, recipe.gpus)
                 try:
                     environment = prepared(recipe, samples, judges, loop)
                     engine.train_grpo(recipe, environment, folder, keep, heard, loop)
@@ -116,11 +117,12 @@ def prepared(recipe: Grpo, samples: Sequence[Sample], judges: Judges, loop: Loop
     return Environment(assignments, judges, settings)
 
 
-def open_judges(suppliers: Suppliers, policy: Policy, workers: int) -> Judges:
-    """Judges with evaluators of the suppliers."""
+def open_judges(suppliers: Suppliers, policy: Policy, workers: int, gpus: Sequence[str] = ()) -> Judges:
+    """Judges with evaluators of the suppliers, on these GPUs in turn; of several trainers each begins with another one."""
+    first = int(os.environ.get("RANK", "0"))
 
-    def opened() -> Evaluator:
-        return suppliers.open_evaluator(policy)
+    def opened(worker: int) -> Evaluator:
+        return suppliers.open_evaluator(policy, Place(gpus=gpus[(first + worker) % len(gpus)] if gpus else ""))
 
     return Judges(opened, workers)
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kernelwright.errors import MachineError, UsageError
+from kernelwright.errors import MachineError, RefereeError, UsageError
 from kernelwright.execution import cluster
 from kernelwright.execution.executor import Place, Work
 from kernelwright.execution.local import LocalExecutor
@@ -23,11 +23,29 @@ def test_each_place_has_its_executor():
 
 @pytest.mark.parametrize(
     ("place", "fix"),
-    [(Place("moon"), "must be one of local, ray"), (Place("local", "head:6379"), "add --execution ray")],
+    [
+        (Place("moon"), "must be one of local, ray"),
+        (Place("local", "head:6379"), "add --execution ray"),
+        (Place("ray", gpus="1"), "leave it out"),
+    ],
 )
 def test_a_place_that_cannot_be_is_refused_with_its_cure(place, fix):
     with pytest.raises(UsageError, match=fix):
         make_executor(place, WORK)
+
+
+def test_a_local_worker_sees_the_gpus_that_are_named(tmp_path):
+    told = tmp_path / "told"
+    script = f"import os, pathlib; pathlib.Path({str(told)!r}).write_text(os.environ['CUDA_VISIBLE_DEVICES'])"
+
+    async def scene():
+        executor = make_executor(Place(gpus="3"), Work(["-c", script]))
+        with pytest.raises(RefereeError, match="ended"):
+            await executor.submit(b"job")
+        await executor.close()
+
+    asyncio.run(scene())
+    assert told.read_text() == "3"
 
 
 def test_without_ray_the_cure_names_the_extra(monkeypatch):

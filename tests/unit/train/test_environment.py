@@ -110,7 +110,7 @@ def judge_some(judges, *candidates):
 
 def test_the_same_kernel_is_judged_once():
     evaluator = ScriptedEvaluator(delay_s=0.01)
-    judges = Judges(lambda: evaluator)
+    judges = Judges(lambda _: evaluator)
     candidate = sample_attempt(0).proposal.candidate
     first, second = judge_some(judges, candidate, candidate)
     assert first == second
@@ -126,7 +126,7 @@ def test_a_referee_that_breaks_is_replaced_once_and_then_nothing_is_known():
         async def evaluate(self, task, candidate, effort="search"):
             raise RefereeError("broken")
 
-    def made():
+    def made(number):
         opened.append(Broken())
         return opened[-1]
 
@@ -143,6 +143,6 @@ def test_a_task_that_is_not_admitted_again_says_nothing_about_its_kernels():
             raise TaskError("the device has no memory", "too_large")
 
     evaluator = Refusing()
-    judges = Judges(lambda: evaluator)
+    judges = Judges(lambda _: evaluator)
     assert judge_some(judges, sample_attempt(0).proposal.candidate) == [None]
     assert (judges.rate.unjudged, dict(judges.rate.refused)) == (1, {"too_large": 1})

@@ -108,7 +108,7 @@ def make_data(request: DataRequest, suppliers: Suppliers, heard: Heard) -> DataR
 
 async def _make(request: DataRequest, suppliers: Suppliers, heard: Heard) -> DataReport:
     target = resolve_target(request.target)
-    judges = Judges(lambda: suppliers.open_evaluator(request.policy), request.workers)
+    judges = Judges(lambda _: suppliers.open_evaluator(request.policy), request.workers)
     before = len(read_samples(request.folder))
     try:
         environment = await _environment(suppliers, request)
@@ -193,7 +193,7 @@ def revalidate(request: DataRequest, suppliers: Suppliers, heard: Callable[[int,
 async def _revalidate(
     request: DataRequest, samples: list[Sample], suppliers: Suppliers, heard: Callable[[int, int], None]
 ) -> Revalidation:
-    judges = Judges(lambda: suppliers.open_evaluator(request.policy), request.workers)
+    judges = Judges(lambda _: suppliers.open_evaluator(request.policy), request.workers)
     again = _Again(judges, request, (await _environment(suppliers, request)).versions)
     kept: list[Sample] = []
     try:

@@ -23,7 +23,7 @@ def attention_default(plan: Attention) -> AttentionSchedule:
     """Blocks whose factors and sums fit into registers and shared memory."""
     wide = max(plan.part.count(plan.features), plan.part.count(plan.columns))
     precise = plan.number == "float32"
-    m = 128 if wide <= 128 and not precise else 64
+    m = 128 if 64 < wide <= 128 and not precise else 64  # of 64 features, four warps and 64 queries led on an H200
     n = 32 if precise or wide > 128 else 64
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())
     stages = 2 if precise or wide > 128 else 3

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from kernelwright.propose.author.families.product.packing import PARTS, Packing, packing
+from kernelwright.propose.author.families.product.packing import PARTS, Packing, narrow, packing
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.schedule.space import Option
 from kernelwright.records.base import Record
@@ -36,12 +36,22 @@ def product_default(plan: Product) -> ProductSchedule:
     """The largest tiles that leave no part of a device empty."""
     batch, rows, columns, depth = plan.extents
     m, n = _side(rows), _side(columns)
+    if _wide_enough(plan):
+        return ProductSchedule(block_m=128, block_n=256, block_k=64, warps=8, stages=3)
     while m * n > 1024 and batch * -(-rows // m) * -(-columns // n) < PROGRAMS:
         m, n = (m // 2, n) if m >= n else (m, n // 2)
     k = min(32 if plan.precise else 64, max(16, 1 << (depth - 1).bit_length()))
     return ProductSchedule(
         block_m=m, block_n=n, block_k=k, warps=8 if m * n >= 128 * 128 else 4, stages=3 if plan.precise else 4
     )
+
+
+def _wide_enough(plan: Product) -> bool:
+    """Whether half precision keeps a whole device busy in the tiles that Hopper's tensor cores like best."""
+    batch, rows, columns, depth = plan.extents
+    if plan.precise or narrow(plan) or depth < 64:
+        return False
+    return batch * (rows // 128) * (columns // 256) >= PROGRAMS
 
 
 def _side(extent: int) -> int:
