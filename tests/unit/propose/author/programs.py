@@ -38,6 +38,12 @@ CASES = {
         "x.std(0), F.batch_norm(x, None, None, w, w, True), x.sum(0), x.reshape(2, 2048, 16).var(1), x.amax(0)",
         "x, w", "torch.randn(4096, 16) + 3, torch.rand(16) + 0.5",
     ),
+    "histograms": (
+        "torch.zeros(100, dtype=torch.int32).scatter_add(0, y[0].long(), torch.ones_like(y[0])),"
+        " torch.zeros(64).scatter_add(0, y[0].long() // 2, torch.full((3000,), 0.5)),"
+        " torch.zeros(40, 4).scatter_add(0, y[:, :4].long() % 40, torch.ones(2, 4))",
+        "y", "torch.randint(0, 100, (2, 3000), dtype=torch.int32)",
+    ),
     "softmax": ("x.softmax(1), x.log_softmax(2), torch.logsumexp(x, (1, 3))", "x", X),
     "pooled": (
         "F.avg_pool2d(x, 3, 2, 1), F.max_pool2d(x, 3, 2, 1, 2), F.adaptive_avg_pool2d(x, (5, 4)),"
@@ -65,6 +71,9 @@ CASES = {
         " torch.roll(x, 3, 2), x.repeat(1, 2, 1, 1), F.unfold(x, 3, padding=1), x.tril(1), x[:, 1:7:2],"
         " x.unfold(3, 4, 2).mean(-1), x.unfold(1, 3, 1).amax(3), x.diagonal(1, 2, 3) * 2, x.diagonal(-1, 0, 3) + 1",
         "x", X,
+    ),
+    "first parts": (
+        "x[:, :3].exp(), x[:2] * 2, x[..., :5].sum(0), x[:, :, :4].amax(2)", "x", X,
     ),
     "gathered": (
         "F.embedding(y, w), w[y[0]], w.index_select(0, y[1]), w.gather(1, y[:, :3]), F.embedding(y, w).mean(1)",

@@ -24,6 +24,10 @@ PROGRAMS = {
     "extrema_across": ("x.amax(0), x.argmin(0)", X),
     "running_extrema": ("x.cummax(1)[0], x.cummin(1)[1]", X),
     "ordered": ("x.sort(1)[0], x.topk(4), x.argsort(1, descending=True)", X),
+    "counted": (
+        "torch.zeros(100, dtype=torch.int32).scatter_add(0, x.long(), torch.ones_like(x)), x[:4096].sum()",
+        "torch.randint(0, 100, (9000,), dtype=torch.int32)",
+    ),
     "pooled": ("F.max_pool2d(x, 3, 2, 1), F.adaptive_avg_pool2d(x, (5, 3))", "torch.randn(4, 8, 20, 20)"),
     "enlarged": ("F.interpolate(x, scale_factor=2, mode='bilinear')", "torch.randn(4, 8, 20, 20)"),
 }

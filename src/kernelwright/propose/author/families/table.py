@@ -9,6 +9,14 @@ from kernelwright.propose.author.families.attention.schedule import (
 )
 from kernelwright.propose.author.families.attention.triton import write_triton as write_attention
 from kernelwright.propose.author.families.family import Family
+from kernelwright.propose.author.families.histogram.cost import histogram_cost
+from kernelwright.propose.author.families.histogram.plan import matched as histogram_matched
+from kernelwright.propose.author.families.histogram.schedule import (
+    HistogramSchedule,
+    histogram_default,
+    histogram_space,
+)
+from kernelwright.propose.author.families.histogram.triton import write_triton as write_histogram
 from kernelwright.propose.author.families.order.cost import order_cost
 from kernelwright.propose.author.families.order.cpp import write_cpp as write_sort_loops
 from kernelwright.propose.author.families.order.cpp_schedule import sort_options, sort_start
@@ -60,6 +68,15 @@ TRITON: tuple[Family, ...] = (
     ),
     Family("scan", scan_matched, ScanSchedule, scan_default, scan_space, scan_cost, write_scan),
     Family("product", product_matched, ProductSchedule, product_default, product_space, product_cost, write_product),
+    Family(
+        "histogram",
+        histogram_matched,
+        HistogramSchedule,
+        histogram_default,
+        histogram_space,
+        histogram_cost,
+        write_histogram,
+    ),
     Family("strided", strided_matched, StridedSchedule, strided_default, strided_space, strided_cost, write_strided),
 )
 

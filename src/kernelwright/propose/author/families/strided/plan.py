@@ -130,7 +130,14 @@ def _together(part: Part, slow: int, fast: int) -> bool:
     pair = (Index(slow), Index(fast))
     if not all(_adjacent(root.axes, slow, fast) for root in part.roots):
         return False
-    return all(_keeps_together(node, slow, fast, pair) for node in part.nodes)
+    return all(_keeps_together(node, slow, fast, pair) and _reads_all(node, fast, part) for node in part.nodes)
+
+
+def _reads_all(node: Expr, axis: int, part: Part) -> bool:
+    """Whether an element that runs along an axis reads its tensor to the end there, and no first part of it."""
+    if not isinstance(node, Element) or Index(axis) not in node.index:
+        return True
+    return node.sizes[node.index.index(Index(axis))] == part.sizes[axis]
 
 
 def _keeps_together(node: Expr, slow: int, fast: int, pair: tuple[Expr, Expr]) -> bool:

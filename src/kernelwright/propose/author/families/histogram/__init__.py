@@ -1,0 +1,1 @@
+"""Counts of elements by the bin that they belong to."""
