@@ -40,8 +40,8 @@ CASES = {
     ),
     "histograms": (
         "torch.zeros(100, dtype=torch.int32).scatter_add(0, y[0].long(), torch.ones_like(y[0])),"
-        " torch.zeros(64).scatter_add(0, y[0].long() // 2, torch.full((3000,), 0.5)),"
-        " torch.zeros(40, 4).scatter_add(0, y[:, :4].long() % 40, torch.ones(2, 4))",
+        " torch.zeros(64).scatter_add(0, (y[0] * 0.5).long(), torch.full((3000,), 0.5)),"
+        " torch.zeros(40, 4).scatter_add(0, y[:, :4].clamp(0, 39).long(), torch.ones(2, 4))",
         "y", "torch.randint(0, 100, (2, 3000), dtype=torch.int32)",
     ),
     "softmax": ("x.softmax(1), x.log_softmax(2), torch.logsumexp(x, (1, 3))", "x", X),
