@@ -213,6 +213,7 @@ class _Partition:
         if sizes != [builder.axes.size(d) for d in source.shape]:
             return False
         (index, source), shape = builder.aligned([index, source])
+        self.settler = Settler(builder.axes)  # what it knows is over axes of which two may be one now
         place, value = self.settler.settle(index.expr), self.settler.settle(source.expr)
         (spec,) = kept.results
         tensor = _tensor(spec, self._fresh(spec.name))
