@@ -72,7 +72,7 @@ class Author:
         learner = Learner(design.space, written, design.default, seed, lambda s: design.write(s).id)
         # The GPU's default is measured and hard to beat by luck, so a run tries it before anything drawn.
         step = _recalled(brief, sibling, learner) or _step(brief, past, learner, default_first=written == "triton")
-        note = f"{step.note}; {stays}" if (stays := design.stays(brief.task)) else step.note
+        note = "; ".join(filter(None, (step.note, design.algebra, design.stays(brief.task))))
         return Proposal(candidate=design.write(step.schedule), note=note, memo=step.memo.model_dump_json())
 
 

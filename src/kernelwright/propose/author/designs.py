@@ -61,6 +61,11 @@ class Design:
         share = sum(map(_work, kept)) / max(1.0, sum(map(_work, task.graph.nodes)))
         return f"PyTorch keeps {', '.join(node.op for node in kept)}, about {share:.0%} of the work"
 
+    @property
+    def algebra(self) -> str:
+        """The rules that rewrote the task, in words; empty where none did."""
+        return f"by algebra: {', '.join(self.program.rules)}" if self.program and self.program.rules else ""
+
     def tries(self, count: int) -> list[Any]:
         """The default, and then what differs from it in one or two options, the cheapest by estimate first."""
         start = self.default

@@ -82,6 +82,7 @@ def _head(program: Program, body: str) -> str:
     headers = {"cstdint"} | {h for f in helpers for h in f.headers}
     headers |= {h for h, marks in HEADERS.items() if any(mark in body for mark in marks)}
     lines = [f"// {program.name}: {kernels} loop nest{'s' * (kernels > 1)}, for these shapes."]
+    lines += [f"// By algebra: {', '.join(program.rules)}."] if program.rules else []
     lines += [f"#include <{header}>" for header in sorted(headers)] + [""]
     if helpers:
         lines += ["namespace fast {"]

@@ -77,7 +77,8 @@ class _Module:
         said = "one kernel" if kernels == 1 else f"{kernels} kernels"
         kept = [step.node.op for step in self.program.kept]
         rest = f" around {', '.join(kept)}" if kept else ""
-        lines = [f'"""{self.task.name}: {said}{rest}, in Triton."""', ""]
+        rules = f" By algebra: {', '.join(self.program.rules)}." if self.program.rules else ""
+        lines = [f'"""{self.task.name}: {said}{rest}, in Triton.{rules}"""', ""]
         return "\n".join([*lines, *merged_imports(OURS, self.found.imports)])
 
     def _settings(self) -> str:

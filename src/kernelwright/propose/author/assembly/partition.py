@@ -76,6 +76,7 @@ class _Partition:
     """What is read in place of an expression that has been stored."""
     shares: dict[tuple[str, tuple[int, ...]], Expr] = field(default_factory=dict)
     """Long reductions as reductions over stored shares."""
+    rules: dict[str, None] = field(default_factory=dict)
 
     def program(self) -> Program:
         workload = self.task.workload
@@ -106,7 +107,7 @@ class _Partition:
             raise ProposeError(f"{self.task.name!r}: {_nothing(self.steps)}")
         name, steps = identifiers([self.task.name])[0], tuple(_together(self.steps, self.families))
         state = tuple(self.tensors[name] for name in workload.state)
-        return Program(name, arguments, outputs, tuple(self.buffers), steps, state)
+        return Program(name, arguments, outputs, tuple(self.buffers), steps, state, tuple(self.rules))
 
     def _kept_whole(self, root: Root) -> Tensor | None:
         """The result of a step that is this very output."""
@@ -119,7 +120,8 @@ class _Partition:
         return None
 
     def _root(self, value: Value, tensor: Tensor) -> Root:
-        expr = rewritten(self.settler.settle(value.expr))
+        expr, rules = rewritten(self.settler.settle(value.expr), self.settler.size)
+        self.rules |= dict.fromkeys(rules)
         axes = self.reading.builder.axes.resolve(tuple(a for dim in value.shape for a in dim))
         shape = tuple(self.reading.builder.axes.size(dim) for dim in value.shape)
         if len(set(axes)) < len(axes) or shape != tensor.shape:

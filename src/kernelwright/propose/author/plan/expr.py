@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import Literal
 
 Kind = Literal["float", "int", "bool"]
+Size = Callable[[int], int]
+"""Elements along an axis."""
 ROW, COL = 0, 1
 """The two axes of a finished plan: rows, and the elements of a row."""
 

@@ -141,6 +141,8 @@ class Program:
     steps: tuple[Step, ...]
     state: tuple[Tensor, ...] = ()
     """Arguments that change: their new values are the last outputs, in this order."""
+    rules: tuple[str, ...] = ()
+    """Of algebra, by which the task's expressions were rewritten."""
 
     @property
     def results(self) -> tuple[Tensor, ...]:
