@@ -13,11 +13,14 @@ from pydantic import JsonValue
 
 from kernelwright.models.answer import Answer
 from kernelwright.models.capability import CACHE, LENGTH, Capabilities
+from kernelwright.models.claude_stream import MessagePieces
 from kernelwright.models.config import ModelConfig, checked, is_local
-from kernelwright.models.endpoint import Endpoint, body_of
+from kernelwright.models.endpoint import Endpoint
 from kernelwright.models.fault import Complaint, Fault, RetryPolicy
 from kernelwright.models.prices import address_of
+from kernelwright.models.sdk import Sdk
 from kernelwright.models.secret import Secret, find_secret
+from kernelwright.models.stream import Pace
 from kernelwright.models.wire import count_in, dict_in, flattened, list_in, parsed
 from kernelwright.records.chat import ChatMessage, ChatRequest, Finish, ToolCall, ToolSpec, Usage
 
@@ -143,6 +146,7 @@ def _usage(usage: dict[str, JsonValue]) -> Usage | None:
     )
 
 
+SDK = Sdk(anthropic, anthropic.AnthropicError)
 HOME = "https://api.anthropic.com"
 KEY = "ANTHROPIC_API_KEY"
 
@@ -151,7 +155,7 @@ class _Dialect:
     """Implements `Dialect`."""
 
     def __init__(self, config: ModelConfig, address: str, secret: Secret) -> None:
-        self._model, self._timeout_s = config.name, config.patience_s
+        self._config = config
         self._client = anthropic.AsyncAnthropic(
             api_key=secret.reveal(),
             base_url=address,
@@ -162,15 +166,20 @@ class _Dialect:
 
     def compose(self, request: ChatRequest, capabilities: Capabilities) -> dict[str, JsonValue]:
         """See `Dialect.compose`."""
-        return parameters_of(self._model, request, capabilities)
+        parameters = parameters_of(self._config.name, request, capabilities)
+        streamed = self._config.stream and "stream" not in capabilities.dropped
+        return {**parameters, "stream": True} if streamed else parameters
 
     async def send(self, parameters: Mapping[str, Any]) -> str | Fault:
         """See `Dialect.send`."""
+        if parameters.get("stream"):
+            pace = Pace(self._config.patience_s, self._config.timeout_s, int(parameters[LENGTH]))
+            return await SDK.pieced(self._opened(parameters), MessagePieces(), pace)
         named = {name: value for name, value in parameters.items() if name not in UNNAMED}
         rest = {name: value for name, value in parameters.items() if name in UNNAMED}
         create = self._client.messages.with_raw_response.create
-        request = create(**named, extra_body=rest or None, timeout=self._timeout_s)
-        return await body_of(anthropic, anthropic.AnthropicError, request, self._timeout_s)
+        request = create(**named, extra_body=rest or None, timeout=self._config.patience_s)
+        return await SDK.whole(request, self._config.patience_s)
 
     def read(self, body: JsonValue) -> Answer | Fault:
         """See `Dialect.read`."""
@@ -179,6 +188,15 @@ class _Dialect:
     async def close(self) -> None:
         """See `Dialect.close`."""
         await self._client.close()
+
+    async def _opened(self, parameters: Mapping[str, Any]) -> anthropic.AsyncStream[object]:
+        return await self._client.post(
+            "/v1/messages",
+            body=dict(parameters),
+            cast_to=object,
+            stream=True,
+            stream_cls=anthropic.AsyncStream[object],
+        )
 
 
 def open_model(config: ModelConfig, retries: RetryPolicy | None = None) -> Endpoint:

@@ -5,11 +5,9 @@ handler, so that it drags along no request and no key.
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import monotonic
-from types import ModuleType
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -24,7 +22,6 @@ from kernelwright.models.fault import (
     explain,
     is_refusal,
     is_too_long,
-    refused,
     worth_retrying,
 )
 from kernelwright.models.prices import Price, cost, price_of
@@ -205,25 +202,3 @@ def _marks(parameters: Mapping[str, JsonValue]) -> set[str]:
     """What a refusal may be about that is no parameter of its own: the marks of prompt caching on a message's blocks."""
     blocks = [block for turn in list_in(parameters.get("messages")) for block in list_in(dict_in(turn).get("content"))]
     return {CACHE} if any(CACHE in dict_in(block) for block in blocks) else set()
-
-
-async def body_of(sdk: ModuleType, root: type[Exception], request: Awaitable[Any], timeout_s: float) -> str | Fault:
-    """The raw body of a response.
-
-    Args:
-        sdk: the SDK's module.
-        root: of all its exceptions.
-        request: a call of one of its methods `with_raw_response`.
-        timeout_s: for the whole call; the SDK's own starts anew with every packet.
-    """
-    try:
-        async with asyncio.timeout(timeout_s):
-            return str((await request).http_response.text)
-    except (TimeoutError, sdk.APITimeoutError):
-        return Fault("timeout")
-    except sdk.APIStatusError as error:
-        return refused(error.status_code, error.response.headers, error.response.text)
-    except sdk.APIConnectionError as error:
-        return Fault("connection", complaint=Complaint(str(error.__cause__ or error)))
-    except root as error:
-        return Fault("garbled", complaint=Complaint(str(error)))

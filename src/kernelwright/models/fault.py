@@ -5,6 +5,7 @@ It does not keep the SDK's exception, which holds the request and with it the ke
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -83,6 +84,18 @@ class Fault(NamedTuple):
     """Length of an answer that came and could not be read: it was probably paid for."""
 
 
+_KINDS = {
+    "insufficient_quota": 429,
+    "content_": 400,
+    "context_length": 400,
+    "invalid_api_key": 401,
+    "authentication": 401,
+    "invalid_request": 400,
+    "unsupported": 400,
+}
+"""What an error under status 200 would have had for a status, by the name of its kind, where it has no number."""
+
+
 def refused(status: int, headers: Mapping[str, str], text: str) -> Fault:
     """The fault of an HTTP status that is no success."""
     return Fault(
@@ -111,6 +124,14 @@ def complaint_in(body: dict[str, JsonValue]) -> Complaint:
     words = error.get("message") or details or error.get("error") or ""
     code = " ".join(str(error[name]) for name in ("code", "type") if error.get(name))
     return Complaint(str(words), str(error.get("param") or ""), code)
+
+
+def late(body: dict[str, JsonValue]) -> Fault:
+    """An error under status 200, as relays send it when what they relay has failed."""
+    complaint = complaint_in(body)
+    numbers = (int(word) for word in complaint.code.split() if re.fullmatch("[45][0-9][0-9]", word))
+    named = next((status for kind, status in _KINDS.items() if kind in complaint.code), 502)
+    return Fault("status", next(numbers, named), complaint)
 
 
 def _of_details(details: list[JsonValue]) -> Complaint:

@@ -1,14 +1,11 @@
 """Any endpoint that speaks OpenAI's Chat Completions or its Responses API, through the official SDK.
 
-The SDK only sends, and reads a stream's events. Retries are ours, so that they are counted. Redirects are not followed,
+Retries are ours, so that they are counted. Redirects are not followed,
 so that neither the key nor the prompt goes where nobody sent it.
 """
 
-import asyncio
-import json
-from collections.abc import AsyncIterator, Mapping
-from importlib import import_module
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
 import openai
 from pydantic import JsonValue
@@ -17,20 +14,18 @@ from kernelwright.models import openai_responses, openai_wire
 from kernelwright.models.answer import Answer
 from kernelwright.models.capability import LENGTH, LENGTH_NEW, STREAM, Capabilities
 from kernelwright.models.config import ModelConfig, checked, is_local
-from kernelwright.models.endpoint import Endpoint, body_of
-from kernelwright.models.fault import Complaint, Fault, RetryPolicy, refused
+from kernelwright.models.endpoint import Endpoint
+from kernelwright.models.fault import Fault, RetryPolicy
 from kernelwright.models.openai_stream import ChatPieces, ResponsePieces
 from kernelwright.models.prices import address_of
+from kernelwright.models.sdk import Sdk
 from kernelwright.models.secret import Secret, find_secret
-from kernelwright.models.stream import Meanwhile, Pace, Pieces, gather
+from kernelwright.models.stream import Pace, Pieces
 from kernelwright.records.chat import ChatRequest
 
 HOME = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
-EVENTS = "text/event-stream"
-_CLIENT = next(kind for kind in openai.DefaultAsyncHttpxClient.__mro__ if kind.__name__ == "AsyncClient")
-_HTTP = import_module(_CLIENT.__module__.partition(".")[0])
-"""The SDK's own HTTP library, by whichever name: what it raises while a body is read reaches us as it is."""
+SDK = Sdk(openai, openai.OpenAIError)
 LENGTHS = (LENGTH, LENGTH_NEW, "max_output_tokens")
 
 
@@ -61,10 +56,12 @@ class _Dialect:
     async def send(self, parameters: Mapping[str, Any]) -> str | Fault:
         """See `Dialect.send`."""
         if parameters.get("stream"):
-            return await self._streamed(parameters)
+            most = next((parameters[name] for name in LENGTHS if name in parameters), self._config.max_tokens)
+            pieces: Pieces = ResponsePieces() if self._responses else ChatPieces()
+            pace = Pace(self._config.patience_s, self._config.timeout_s, most)
+            return await SDK.pieced(self._opened(parameters), pieces, pace)
         client: Any = self._client.responses if self._responses else self._client.chat.completions
-        request = client.with_raw_response.create(**parameters)
-        return await body_of(openai, openai.OpenAIError, request, self._config.patience_s)
+        return await SDK.whole(client.with_raw_response.create(**parameters), self._config.patience_s)
 
     def read(self, body: JsonValue) -> Answer | Fault:
         """See `Dialect.read`."""
@@ -73,26 +70,6 @@ class _Dialect:
     async def close(self) -> None:
         """See `Dialect.close`."""
         await self._client.close()
-
-    async def _streamed(self, parameters: Mapping[str, Any]) -> str | Fault:
-        """The body of a reply that comes in pieces, or whole from an endpoint that knows no streams."""
-        most = next((parameters[name] for name in LENGTHS if name in parameters), self._config.max_tokens)
-        clock = Meanwhile(Pace(self._config.patience_s, self._config.timeout_s, most))
-        pieces: Pieces = ResponsePieces() if self._responses else ChatPieces()
-        fault: Fault | None = None
-        begun = False
-        try:
-            async with asyncio.timeout_at(clock.deadline) as limit:
-                async with await self._opened(parameters) as stream:
-                    begun = True
-                    if EVENTS not in stream.response.headers.get("content-type", ""):
-                        return (await stream.response.aread()).decode("utf-8", "replace")
-                    await gather(cast("AsyncIterator[JsonValue]", stream), pieces, clock, limit)
-        except (TimeoutError, ValueError, RecursionError, openai.OpenAIError, _HTTP.HTTPError) as error:
-            fault = _fault_of(error, clock, begun)
-        if clock.endless:
-            return Fault("garbled", complaint=Complaint("the reply is endless"), characters=clock.characters)
-        return json.dumps(pieces.body()) if pieces.whole else fault or clock.cut()
 
     async def _opened(self, parameters: Mapping[str, Any]) -> openai.AsyncStream[object]:
         """The stream of a call, whose events are JSON as it is: imitators send what the SDK's types do not expect."""
@@ -103,24 +80,6 @@ class _Dialect:
             stream=True,
             stream_cls=openai.AsyncStream[object],
         )
-
-
-def _fault_of(error: Exception, clock: Meanwhile, begun: bool) -> Fault:
-    """What ended a stream before its end, or kept it from its beginning."""
-    match error:
-        case TimeoutError() | openai.APITimeoutError() | _HTTP.TimeoutException():
-            return clock.late()
-        case _HTTP.HTTPError():
-            return clock.cut()
-        case openai.APIStatusError():
-            return refused(error.status_code, error.response.headers, error.response.text)
-        case openai.APIConnectionError():
-            return clock.cut() if begun else Fault("connection", complaint=Complaint(str(error.__cause__ or error)))
-        case openai.APIError():
-            return openai_wire.late({"error": cast("JsonValue", error.body) or error.message})
-        case openai.OpenAIError():
-            return Fault("garbled", complaint=Complaint(str(error)))
-    return Fault("garbled", complaint=Complaint("an event of its stream is no JSON"))
 
 
 def open_model(config: ModelConfig, retries: RetryPolicy | None = None) -> Endpoint:

@@ -6,8 +6,8 @@ from pydantic import JsonValue
 
 from kernelwright.models.answer import Answer
 from kernelwright.models.capability import NESTED, Capabilities
-from kernelwright.models.fault import Complaint, Fault
-from kernelwright.models.openai_wire import ANSWER, as_text, late, without_thoughts
+from kernelwright.models.fault import Complaint, Fault, late
+from kernelwright.models.openai_wire import ANSWER, as_text, without_thoughts
 from kernelwright.models.wire import amount_in, count_in, dict_in, flattened, list_in, text_in
 from kernelwright.records.chat import ChatMessage, ChatRequest, Finish, ToolCall, Usage
 

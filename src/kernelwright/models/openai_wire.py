@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from kernelwright.models.answer import Answer
 from kernelwright.models.capability import Capabilities
-from kernelwright.models.fault import Complaint, Fault, complaint_in
+from kernelwright.models.fault import Complaint, Fault, late
 from kernelwright.models.wire import amount_in, count_in, dict_in, flattened, folded, list_in, parsed, text_in
 from kernelwright.records.chat import ChatMessage, ChatRequest, Finish, ToolCall, ToolSpec, Usage
 
@@ -72,16 +72,6 @@ _FINISHES: dict[str, Finish] = {
     "function_call": "tools",
     "content_filter": "refusal",
 }
-_KINDS = {
-    "insufficient_quota": 429,
-    "content_": 400,
-    "context_length": 400,
-    "invalid_api_key": 401,
-    "authentication": 401,
-    "invalid_request": 400,
-    "unsupported": 400,
-}
-"""What an error under status 200 would have had for a status, by the name of its kind, where it has no number."""
 
 
 def parameters_of(model: str, request: ChatRequest, capabilities: Capabilities) -> dict[str, JsonValue]:
@@ -153,14 +143,6 @@ def read_completion(body: JsonValue) -> Answer | Fault:
         written=count_in(dict_in(dict_in(body.get("usage")).get("prompt_tokens_details")).get("cache_write_tokens")),
         usd=amount_in(dict_in(body.get("usage")).get("cost")),
     )
-
-
-def late(body: dict[str, JsonValue]) -> Fault:
-    """An error under status 200, as relays send it when what they relay has failed."""
-    complaint = complaint_in(body)
-    numbers = (int(word) for word in complaint.code.split() if re.fullmatch("[45][0-9][0-9]", word))
-    named = next((status for kind, status in _KINDS.items() if kind in complaint.code), 502)
-    return Fault("status", next(numbers, named), complaint)
 
 
 def _spoken(message: dict[str, JsonValue]) -> tuple[str, str]:

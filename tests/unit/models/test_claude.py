@@ -1,10 +1,11 @@
 """Anthropic's protocol against a real HTTP server."""
 
 import asyncio
+import json
 import sys
 
 import pytest
-from chat_endpoint import Said
+from chat_endpoint import Said, complaint, stream
 
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.claude import open_model
@@ -80,6 +81,7 @@ def test_what_is_sent(server, model):
         "system": "be brief",
         "max_tokens": 900,
         "temperature": 0.3,
+        "stream": True,
         "tools": [{"name": "compile", "description": "compiles", "input_schema": TOOL.parameters}],
         "messages": [
             {"role": "user", "content": [text("hi")]},
@@ -122,6 +124,103 @@ def test_what_comes_back(server, model):
     assert (reply.text, reply.finish, reply.model) == ("ab", "tools", "claude-x")
     assert reply.calls == (ToolCall(id="c9", name="compile", arguments='{"code": "x"}'),)
     assert reply.usage == Usage(prompt=60, completion=4, cached=30, reasoning=3)
+
+
+def event(kind, **fields):
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+def piece(at, **delta):
+    return event("content_block_delta", index=at, delta=delta)
+
+
+def block(at, **content):
+    return event("content_block_start", index=at, content_block=content)
+
+
+BEGUN = event(
+    "message_start", message={"model": "claude-x", "content": [], "usage": {"input_tokens": 10, "output_tokens": 1}}
+)
+ENDED = (
+    event("message_delta", delta={"stop_reason": "tool_use", "stop_sequence": None}, usage={"output_tokens": 9}),
+    event("message_stop"),
+)
+WORDS = (
+    block(0, type="text", text=""),
+    piece(0, type="text_delta", text="he"),
+    piece(0, type="text_delta", text="llo"),
+)
+
+
+def test_pieces_become_the_reply_that_would_have_come_whole(server, model):
+    server.script.say(
+        stream(
+            BEGUN,
+            event("ping"),
+            block(0, type="thinking", thinking="", signature=""),
+            piece(0, type="thinking_delta", thinking="hm"),
+            piece(0, type="signature_delta", signature="s"),
+            event("content_block_stop", index=0),
+            block(1, type="text", text=""),
+            piece(1, type="text_delta", text="he"),
+            piece(1, type="text_delta", text="llo"),
+            block(2, type="tool_use", id="c9", name="compile", input={}),
+            piece(2, type="input_json_delta", partial_json=""),
+            piece(2, type="input_json_delta", partial_json='{"code": '),
+            piece(2, type="input_json_delta", partial_json='"x"}'),
+            block(3, type="tool_use", id="c10", name="compile", input={}),
+            *ENDED,
+            done=False,
+        )
+    )
+    reply = ask(model, ASKED)[0]
+    assert (reply.text, reply.finish, reply.model) == ("hello", "tools", "claude-x")
+    assert reply.calls == (
+        ToolCall(id="c9", name="compile", arguments='{"code": "x"}'),
+        ToolCall(id="c10", name="compile", arguments="{}"),
+    )
+    assert (reply.usage.prompt, reply.usage.completion, reply.usage.estimated) == (10, 9, False)
+
+
+def test_a_call_that_was_cut_keeps_what_came(server, model):
+    cut = stream(
+        BEGUN, block(0, type="tool_use", id="c9", name="compile", input={}),
+        piece(0, type="input_json_delta", partial_json='{"code": "x'), *ENDED, done=False,
+    )  # fmt: skip
+    server.script.say(cut)
+    assert json.loads(ask(model, ASKED)[0].calls[0].arguments) == '{"code": "x'
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        (stream(BEGUN, *WORDS, done=False), "broke off in the middle of a reply. It says: 1 tokens came"),
+        (stream(BEGUN, b"event: content_block_delta\ndata: {nothing\n\n"), "an event of its stream is no JSON"),
+        (
+            stream(BEGUN, *WORDS, event("error", error={"type": "overloaded_error", "message": "Overloaded"})),
+            "HTTP 502. It says: Overloaded",
+        ),
+        (complaint(529, "Overloaded"), "HTTP 529. It says: Overloaded"),
+    ],
+)
+def test_a_stream_that_breaks_is_tried_again_and_told(server, model, broken, words):
+    server.script.say(broken)
+    with pytest.raises(ModelError, match=words):
+        ask(model, ASKED)
+    assert len(server.script.heard) == 7
+
+
+def test_a_stream_that_falls_silent_is_stalled(server, waits):
+    config = ModelConfig(provider="anthropic", name="claude-x", base_url=server.url, timeout_s=0.2, retries=0)
+    server.script.say(stream(b"".join((BEGUN, *WORDS)), pause_s=60.0))
+    with pytest.raises(ModelError, match=r"stalled in the middle of a reply\. It says: 1 tokens, then nothing for"):
+        ask(open_model(config, waits.retries), ASKED)
+
+
+def test_an_endpoint_without_streams_is_asked_again_without(server, model):
+    server.script.say(complaint(400, "stream: Extra inputs are not permitted"), message(text("whole")))
+    assert ask(model, ASKED)[0].text == "whole"
+    assert ["stream" in heard.body for heard in server.script.heard] == [True, False]
 
 
 @pytest.mark.parametrize(
