@@ -3,9 +3,12 @@
 import pytest
 from author_cases import case, model
 
+from kernelwright.propose.author.designs import cpp_design, triton_design
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.triton import triton_default
 from kernelwright.propose.author.source.triton import write_triton
+
+DESIGNS = {"cpu": cpp_design, "cuda": triton_design}
 
 
 def found(forward, columns, arguments="x", rows=64):
@@ -58,3 +61,19 @@ def test_what_a_schedule_does_not_use_is_not_written():
     plan = lower(task)
     source = write_triton(task, plan, triton_default(plan)).source
     assert not {"STAGES", "WAVES", "UNROLL", "tiles ="} & set(source.replace("(", " ").split())
+
+
+def kernels(forward, shape, kind):
+    return [
+        k.family for k in DESIGNS[kind](case(model(forward, f"torch.randn({shape})"), "t", kind).task).program.kernels
+    ]
+
+
+def test_a_cpu_passes_over_whole_rows_where_they_are_enough_for_its_cores():
+    assert kernels("F.group_norm(x, 8, x[0, :, 0, 0])", "8, 64, 32, 32", "cpu") == ["loops"]
+    assert len(kernels("F.group_norm(x, 8, x[0, :, 0, 0])", "8, 64, 32, 32", "cuda")) > 1
+
+
+def test_few_long_sums_are_shared_out_on_either():
+    assert kernels("x.amax((0, 2))", "64, 4, 4096", "cpu") == ["loops", "loops"]
+    assert kernels("x.amax((0, 2))", "64, 4, 4096", "cuda") == ["strided", "strided"]

@@ -362,7 +362,8 @@ class _Partition:
         length = self.settler.size(axis)
         every = prod(self.settler.size(a) for a in node.over)
         sizes = {a: self.settler.size(a) for a in (*axes, *node.over)}
-        shares = max(shares_of_rows(node, rows, every, length, sizes), self._of_product(node, length))
+        cpu = self.task.target.kind == "cpu"
+        shares = max(shares_of_rows(node, rows, every, length, None if cpu else sizes), self._of_product(node, length))
         if shares < 2:
             return node
         each = -(-length // shares)

@@ -5,7 +5,7 @@ from math import prod
 
 from kernelwright.propose.author.families.product.plan import LEAST
 from kernelwright.propose.author.families.product.schedule import PROGRAMS
-from kernelwright.propose.author.families.strided.plan import stride
+from kernelwright.propose.author.families.strided.plan import FEW_ON_CPU, stride
 from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, walk
 from kernelwright.propose.author.plan.program import heavies
 
@@ -14,15 +14,22 @@ SHARES = 512
 SHARE = 4096
 """Elements of such a part, at least, where they lie together."""
 FEW_DENSE, FEW_APART = 256, 1 << 16
-"""Results that leave a device empty: where a program makes one of them, and where each thread does."""
+"""Results that leave a GPU empty: where a program makes one of them, and where each thread does."""
+CORES = 64
+"""Parts of the work that keep a CPU busy."""
 AT_ONCE = 1 << 18
 """Threads that a device runs at once."""
 TILE, LEAST_DEPTH = 128, 512
 """A side of a large tile of a product, and how many products it adds up at least where the depth is cut."""
 
 
-def shares_of_rows(node: Reduce, rows: int, every: int, length: int, sizes: Mapping[int, int]) -> int:
-    """For so many results of `every` elements each, of which the longest axis has `length`; less than 2: it stays whole."""
+def shares_of_rows(node: Reduce, rows: int, every: int, length: int, sizes: Mapping[int, int] | None) -> int:
+    """For so many results of `every` elements each, of which the longest axis has `length`; less than 2: it stays whole.
+
+    Without `sizes` it is for a CPU, whose threads are few and pass over whole rows.
+    """
+    if sizes is None:
+        return min(CORES // rows, every // SHARE, length) if rows < FEW_ON_CPU else 0
     most, least = (FEW_DENSE, SHARE) if shared_along(node, sizes) else (FEW_APART, SHARE // 8)
     return min(SHARES, every // least, length, AT_ONCE // rows) if rows < most else 0
 

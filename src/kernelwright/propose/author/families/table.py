@@ -52,6 +52,7 @@ from kernelwright.propose.author.families.strided.cpp_schedule import (
     loop_space,
 )
 from kernelwright.propose.author.families.strided.plan import matched as strided_matched
+from kernelwright.propose.author.families.strided.plan import matched_on_cpu as strided_matched_on_cpu
 from kernelwright.propose.author.families.strided.schedule import StridedSchedule, strided_default, strided_space
 from kernelwright.propose.author.families.strided.triton import write_triton as write_strided
 
@@ -85,6 +86,6 @@ CPP: tuple[Family, ...] = (
     Family("order", order_matched, CpuSchedule, sort_start, sort_options, loop_cost, write_sort_loops),
     Family("scan", scan_matched, CpuSchedule, scan_start, scan_options, loop_cost, write_scan_loops),
     Family("product", product_matched, PanelSchedule, panel_default, panel_space, panel_cost, write_panels, scratch),
-    Family("loops", strided_matched, LoopSchedule, loop_default, loop_space, loop_cost, write_loops),
+    Family("loops", strided_matched_on_cpu, LoopSchedule, loop_default, loop_space, loop_cost, write_loops),
 )
 """Families of C++."""

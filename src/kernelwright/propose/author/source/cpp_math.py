@@ -345,14 +345,9 @@ constexpr std::int64_t LANES_EACH = 8, HIGH = 6;
 constexpr std::int64_t WIDE = 2 * LANES_EACH;
 typedef float Lanes __attribute__((vector_size(4 * LANES_EACH), may_alias));
 
-// total[HIGH, WIDE] += left[depth, HIGH] by right[depth, WIDE], all sums in registers.
+// total[HIGH, WIDE] += left[depth, HIGH] by right[depth, WIDE]: summed from zero in registers, since one long sum loses more.
 inline void multiply(const float* left, const float* right, std::int64_t depth, float* total, std::int64_t stride) {
-  Lanes sums[HIGH][2];
-#pragma GCC unroll 12
-  for (std::int64_t row = 0; row < HIGH; ++row) {
-    sums[row][0] = *reinterpret_cast<const Lanes*>(total + row * stride);
-    sums[row][1] = *reinterpret_cast<const Lanes*>(total + row * stride + LANES_EACH);
-  }
+  Lanes sums[HIGH][2] = {};
   for (std::int64_t step = 0; step < depth; ++step) {
     const Lanes first = *reinterpret_cast<const Lanes*>(right + step * WIDE);
     const Lanes second = *reinterpret_cast<const Lanes*>(right + step * WIDE + LANES_EACH);
@@ -364,8 +359,8 @@ inline void multiply(const float* left, const float* right, std::int64_t depth, 
   }
 #pragma GCC unroll 12
   for (std::int64_t row = 0; row < HIGH; ++row) {
-    *reinterpret_cast<Lanes*>(total + row * stride) = sums[row][0];
-    *reinterpret_cast<Lanes*>(total + row * stride + LANES_EACH) = sums[row][1];
+    *reinterpret_cast<Lanes*>(total + row * stride) += sums[row][0];
+    *reinterpret_cast<Lanes*>(total + row * stride + LANES_EACH) += sums[row][1];
   }
 }
 """,

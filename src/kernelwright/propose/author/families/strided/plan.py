@@ -17,8 +17,8 @@ from kernelwright.propose.author.plan.program import Part, Root
 
 LONG = 4096
 """Elements of a row from which on few rows leave a device empty."""
-FEW = 256
-"""Rows that are too few for a device."""
+FEW, FEW_ON_CPU = 256, 16
+"""Rows that are too few for a GPU, and for the cores of a CPU."""
 TOO_LONG = 1 << 17
 """Elements of a row that is read once for each pass, by many kernels rather than one."""
 
@@ -186,8 +186,8 @@ def dense_axis(part: Part, axes: Sequence[int]) -> int | None:
     return max(weights, key=lambda axis: weights[axis], default=None)
 
 
-def matched(part: Part) -> Match:
-    """The part as a kernel over any axes, or what must be stored first."""
+def matched(part: Part, few: int = FEW) -> Match:
+    """The part as a kernel over any axes, or what must be stored first; fewer rows than `few` leave a device empty."""
     found = part.heavies
     if not found:
         return Match(_moving(part))
@@ -200,7 +200,7 @@ def matched(part: Part) -> Match:
     store = store or [r for r in reductions if r.axes != set(rows)]
     if store and not (len(part.roots) == 1 and store == [part.roots[0].expr]):
         return Match(None, store)
-    lonely = part.count(rows) < FEW and part.count(over) >= LONG and part.count(over) * part.count(rows) > 1 << 16
+    lonely = part.count(rows) < few and part.count(over) >= LONG and part.count(over) * part.count(rows) > 1 << 16
     wide = any(set(over) & set(r.axes) for r in part.roots)
     if wide and (lonely or part.count(over) > TOO_LONG):
         return Match(None, _deepest(reductions))
@@ -208,6 +208,11 @@ def matched(part: Part) -> Match:
         return Match(None, [r for r in _deepest(reductions) if r not in reductions])
     joined, (rows, over) = merged(part, [rows, over])
     return Match(Strided(joined, rows, over, reduced=True))
+
+
+def matched_on_cpu(part: Part) -> Match:
+    """The same, for a thread on each core."""
+    return matched(part, FEW_ON_CPU)
 
 
 def _columns(part: Part, reductions: Sequence[Reduce]) -> tuple[int, ...]:
