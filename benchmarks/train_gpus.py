@@ -12,8 +12,8 @@ processes train:
 | grpo-all | one on each GPU | on the same GPUs |
 
 GRPO begins with what sft-1 left. Written down for each run: seconds a step (median, without the first two), rows or rollouts a
-second, the share of time in which the trainer waits for verdicts, and verdicts a minute. A run for which no time is left is
-missing. `--gpus 0` is a try of two processes on a CPU, as small as it can be; its figures mean nothing.
+second, and the share of time in which the trainer waits for verdicts. A run for which no time is left is missing.
+`--gpus 0` is a try of two processes on a CPU, as small as it can be; its figures mean nothing.
 """
 
 import argparse
