@@ -48,6 +48,8 @@ class Numerics(Record):
     mode: NumericsMode = "as-is"
     flags: Flags = Field(default={})
     """In the reference and in every baseline: two always, others where they are not what PyTorch ships."""
+    tf32: bool = False
+    """Whether eager was seen to err as one does who rounds the factors of fp32 products to TF32: cuDNN may, and need not."""
     candidate: Flags = Field(default={})
     """What the candidate's own text set otherwise; its error is held against the same tolerance."""
 
@@ -60,6 +62,7 @@ class Numerics(Record):
     def words(self) -> str:
         """One line, such as `as-is: float32_matmul_precision=highest, cudnn.allow_tf32=True`."""
         told = f"{self.mode}: {_listed(self.flags)}" if self.flags else self.mode
+        told += "; eager's products were seen to use TF32" if self.tf32 else ""
         return f"{told}; set by the kernel: {_listed(self.candidate)}" if self.candidate else told
 
 

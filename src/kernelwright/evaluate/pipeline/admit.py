@@ -6,6 +6,7 @@ answer (zeros, ones, a constant, a slice of an input, the input itself, its mean
 
 import os
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import product
 
 import torch
@@ -39,6 +40,11 @@ from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 COPIES = ("clone", "view", "contiguous", "alias", "detach", "reshape", "permute", "transpose", "_to_copy", "to.")
+HIGHEST = "highest"
+"""The matrix products' precision that PyTorch ships: no TF32."""
+MULTIPLYING = ("attention", "convolution", "contraction")
+TF32_ERROR = 2.0**-14
+"""Of a result's size: more than fp32 products err by, and less than those of factors with TF32's eleven bits."""
 PROBES = ("zeros", "ones", "a constant", "an input's slice", "the input itself", "an input's mean")
 """Trivial answers that must fail."""
 
@@ -61,6 +67,7 @@ def open_session(
         original = _describe(process, source, target, policy)
         job.note("computing the right answers in fp64, for every kind of input")
         session = reference.open(original, close_oldest)
+        _note_tf32(session)
         if "admission" not in policy.disabled:
             job.note("trying answers that must not pass")
             _refuse_independent(session)
@@ -85,6 +92,19 @@ def open_session(
         process.close()
         raise
     return session
+
+
+def _note_tf32(session: Session) -> None:
+    """Write into the task whether eager used TF32, where its flags allow that: cuDNN decides by the shapes."""
+    task = session.original.task
+    flags = task.numerics.flags
+    may = flags.get("cudnn.allow_tf32") is True or flags.get("float32_matmul_precision", HIGHEST) != HIGHEST
+    single = all(spec.dtype == "float32" for spec in task.workload.outputs)
+    multiplies = task.target.kind == "cuda" and task.graph.family in MULTIPLYING
+    if may and single and multiplies and max(session.base_error) > TF32_ERROR:
+        numerics = task.numerics.model_copy(update={"tf32": True})
+        session.original = replace(session.original, task=task.model_copy(update={"numerics": numerics}))
+        session.task = session.task.model_copy(update={"numerics": numerics})
 
 
 def _describe(reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy) -> OriginalTask:

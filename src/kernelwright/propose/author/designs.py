@@ -13,11 +13,12 @@ from kernelwright.propose.author.assembly.cpp_program import write_program as wr
 from kernelwright.propose.author.assembly.module import write_program
 from kernelwright.propose.author.assembly.partition import partition
 from kernelwright.propose.author.assembly.schedules import Schedules
+from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.families.strided.plan import FEW, TOO_LONG
 from kernelwright.propose.author.families.table import CPP, TRITON
 from kernelwright.propose.author.plan.lower import rows_of
 from kernelwright.propose.author.plan.plan import Plan
-from kernelwright.propose.author.plan.program import Program
+from kernelwright.propose.author.plan.program import Kernel, Program
 from kernelwright.propose.author.plan.read import read
 from kernelwright.propose.author.schedule.cpp import cpp_default, cpp_space
 from kernelwright.propose.author.schedule.space import Space
@@ -25,11 +26,9 @@ from kernelwright.propose.author.schedule.triton import triton_default, triton_s
 from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.graph import OpNode
+from kernelwright.records.graph import OpNode, Ref
 from kernelwright.records.task import Task
 
-EXACT = ("mm", "matmul", "linear", "bmm", "einsum", "attention", "mv")
-"""Operations that PyTorch computes in full precision, by parts of their names."""
 DOUBLES = 4096
 """Pairs of changes that are estimated."""
 
@@ -118,10 +117,10 @@ def _long_rows(plan: Plan) -> bool:
 def _program(task: Task) -> Design:
     program = partition(task, read(task), TRITON)
     schedules = Schedules(program, TRITON)
-    names = [f"{prefix}precision" for prefix, kernel in schedules.pairs() if kernel.family == "product"]
-    precisions = _precisions(task)
+    precisions = {f"{prefix}precision": _precisions(task, kernel) for prefix, kernel in schedules.pairs()}
     space = _among(schedules.space(), precisions)
-    default = schedules.default.model_copy(update={n: precisions[0] for n in names if n in space.by_name})
+    first = {n: p[0] for n, p in precisions.items() if n in space.by_name}
+    default = schedules.default.model_copy(update=first)
     for option in (o for o in space.options if o.name.endswith("packed")):
         default = min((default.model_copy(update={option.name: value}) for value in option.values), key=schedules.cost)
 
@@ -131,30 +130,32 @@ def _program(task: Task) -> Design:
     return Design(space, default, write, program, schedules.cost)
 
 
-def _precisions(task: Task) -> tuple[str, ...]:
-    """How float32 products may be made, the usual way first.
+def _precisions(task: Task, kernel: Kernel) -> tuple[str, ...]:
+    """How a kernel may make float32 products, the usual way first.
 
     Triton's interpreter has none in several bfloat16 numbers. Three of them keep about sixteen bits, which is enough where
-    PyTorch itself rounds the factors of its convolutions to TF32's eleven.
+    PyTorch itself rounds the factors to TF32's eleven. Attention has all of float32, and the fastest way to that is its own.
     """
     if not task.target.present:
         return ("tf32x3", "ieee")
-    named = [node.op for node in task.graph.nodes]
-    rounded = any("conv" in op for op in named) and not any(word in op for op in named for word in EXACT)
-    if rounded and task.numerics.flags.get("cudnn.allow_tf32"):
-        exact = any(_in_full(node) for node in task.graph.nodes)
-        return ("bf16x6", "bf16x3", "tf32x3") if exact else ("bf16x3", "bf16x6", "tf32x3")
-    return ("bf16x6", "tf32x3", "ieee")
+    if not isinstance(kernel.plan, Product):
+        return ("tf32x3", "bf16x6", "ieee")
+    return ("tf32", "bf16x3", "tf32x3") if _rounded(task, kernel.plan) else ("bf16x6", "tf32x3", "ieee")
 
 
-def _in_full(node: OpNode) -> bool:
-    """Whether cuDNN was seen to compute a convolution without TF32 though it may take it (cuDNN 9 on an H200)."""
-    return "conv_transpose" in node.op and ("3d" in node.op or node.argument("groups") not in (None, 1))
+def _rounded(task: Task, product: Product) -> bool:
+    """Whether PyTorch rounds a product's factors to TF32: its flags allow that, and eager was seen to err so."""
+    flags = task.numerics.flags
+    convolutions = [node for node in task.graph.nodes if "conv" in node.op]
+    filters = {weight.ref for node in convolutions if isinstance(weight := node.argument("weight"), Ref)}
+    if filters.isdisjoint(tensor.name for tensor in product.factors):
+        return task.numerics.tf32 and flags.get("float32_matmul_precision", "highest") != "highest"
+    return task.numerics.tf32 and flags.get("cudnn.allow_tf32") is True
 
 
-def _among(space: Space[Any], precisions: tuple[str, ...]) -> Space[Any]:
+def _among(space: Space[Any], precisions: dict[str, tuple[str, ...]]) -> Space[Any]:
     """The space with no other precisions than these."""
-    options = [replace(o, values=precisions) if o.name.endswith("precision") else o for o in space.options]
+    options = [replace(o, values=precisions[o.name]) if o.name in precisions else o for o in space.options]
     return Space(space.record, tuple(options))
 
 

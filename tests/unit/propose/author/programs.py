@@ -99,6 +99,19 @@ CASES = {
         "F.conv2d(x, w, v, groups=2, padding=1)", "x, w, v",
         "torch.randn(2, 32, 9, 16), torch.randn(24, 16, 3, 3), torch.randn(24)",
     ),
+    "odd depths taken apart": (
+        "a @ b, F.relu(b.t() @ a.t()) + 1, F.linear(a, a), F.conv2d(x, w, padding=1, stride=2)", "a, b, x, w",
+        "torch.randn(50, 47), torch.randn(47, 64), torch.randn(2, 3, 17, 16), torch.randn(24, 3, 5, 5)",
+    ),
+    "factors taken apart and rounded": (
+        "a @ b, F.conv2d(x, w, padding=1, stride=2), F.linear(c, c), F.conv2d(y, v)", "a, b, c, x, w, y, v",
+        "torch.randn(50, 48), torch.randn(48, 64), torch.randn(40, 45), torch.randn(2, 32, 9, 16),"
+        " torch.randn(24, 32, 3, 3), torch.randn(2, 3, 17, 16), torch.randn(24, 3, 5, 5)",
+    ),
+    "factors rounded": (
+        "a @ b, F.conv2d(x, w, padding=1, stride=2)", "a, b, x, w",
+        "torch.randn(50, 48), torch.randn(48, 64), torch.randn(2, 32, 9, 16), torch.randn(24, 32, 3, 3)",
+    ),
     "attended": (
         "F.scaled_dot_product_attention(q, k, v), F.scaled_dot_product_attention(q, q, v, is_causal=True)",
         "q, k, v", "torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16)",
@@ -160,14 +173,16 @@ def found_case(name, kind="cpu"):
     return case(source, name.replace(" ", "_"), kind, train=bool(init))
 
 
-def packed_source(design):
-    """The factors of every product taken apart first; into numbers of float16, since the interpreter has no others."""
-    changed = {"packed": True, "precision": "bf16x3", "block_k": 16}
+def packed_source(design, name):
+    """With the factors of every product taken apart first, or rounded; into float16, as the interpreter has no bfloat16."""
+    apart, precision = "taken apart" in name, "tf32" if "rounded" in name else "bf16x3"
+    changed = {"packed": apart, "precision": precision, "block_k": 16}
     names = type(design.default).model_fields
     update = {name: value for name in names for word, value in changed.items() if name.endswith(word)}
     source = design.write(design.default.model_copy(update=update)).source
     products = sum(kernel.family == "product" for kernel in design.program.kernels)
-    assert source.count("_pack[") >= products > 0, "products whose factors lie as they did are no test of this"
+    packs = source.count("_pack[") + source.count("_pack_tf32[")
+    assert not apart or packs >= products > 0, "products whose factors lie as they did are no test of this"
     return source.replace("bfloat16", "float16")
 
 
@@ -176,7 +191,8 @@ def main(folder):
         found = found_case(name, "cuda")
         design = triton_design(found.task)
         path = folder / f"{found.task.name}.py"
-        path.write_text(packed_source(design) if "taken apart" in name else design.write(design.default).source)
+        changed = "taken apart" in name or "rounded" in name
+        path.write_text(packed_source(design, name) if changed else design.write(design.default).source)
         spec = importlib.util.spec_from_file_location(path.stem, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -20,6 +20,8 @@ LONG = ("the first of long rows",)
 """What takes Triton's interpreter as long as all the others; shorter rows are sorted in every run."""
 EVERY_THIRD = [*CASES][::3]
 """In a quick run; the others' C++ is judged in it too."""
+TF32 = 2.0**-9
+"""What factors of eleven bits may err."""
 ON_CPU = [name for name in CASES if name != "kept"]
 
 
@@ -38,9 +40,10 @@ def interpreted(request, tmp_path_factory):
 def test_triton_is_right(interpreted, name):
     fits, errors = interpreted[name]
     assert fits
+    own = TF32 if "rounded" in name else 0.0
     for got, eager, alike in errors:
         assert alike
-        assert got < 4 * eager + 4e-7
+        assert own / 100 <= got < 4 * eager + 4e-7 + own
 
 
 @pytest.mark.parametrize("name", ON_CPU)

@@ -4,10 +4,12 @@ import math
 
 from kernelwright.propose.author.families.product.packing import narrow
 from kernelwright.propose.author.families.product.plan import Product
-from kernelwright.propose.author.families.product.schedule import PROGRAMS, ProductSchedule, packing_of
+from kernelwright.propose.author.families.product.schedule import PROGRAMS, ProductSchedule, item_bytes, packing_of
 
-FLOPS_US = {"ieee": 30e6, "tf32x3": 40e6, "bf16x6": 66e6, "bf16x3": 105e6, "half": 600e6}
+FLOPS_US = {"ieee": 30e6, "tf32": 150e6, "tf32x3": 40e6, "bf16x6": 66e6, "bf16x3": 105e6, "half": 600e6}
 """Floating-point operations in a microsecond that tiles reach on an H200, as measured with tiles of 128 by 128."""
+PACKED_US = {"tf32": 300e6, "bf16x6": 100e6, "bf16x3": 200e6, "half": 600e6}
+"""The same of factors that are packed."""
 NARROW = 0.35
 """What is left of that where loads are of single numbers, as under a window that slides (convolutions on an H200)."""
 BYTES_US = 4.0e6
@@ -20,14 +22,14 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     down, across = -(-rows // schedule.block_m), -(-columns // schedule.block_n)
     tiles = batch * down * across
     waves = -(-tiles // PROGRAMS) * PROGRAMS / tiles
-    done = 2.0 * tiles * schedule.block_m * schedule.block_n * depth
     packing = packing_of(plan, schedule)
-    parts = len(packing.left.parts) if packing else 0
-    products = parts * (parts + 1) // 2
-    rate = FLOPS_US["half"] / products if packing else FLOPS_US[schedule.precision if plan.precise else "half"]
+    if packing is not None:
+        depth = depth // packing.extent * (packing.extent + packing.pad)
+    done = 2.0 * tiles * schedule.block_m * schedule.block_n * depth
+    rate = (PACKED_US if packing else FLOPS_US)[schedule.precision if plan.precise else "half"]
     rate *= NARROW if packing is None and narrow(plan) else 1.0
     rate *= min(1.0, math.sqrt(schedule.block_m * schedule.block_n) / 128)
-    item = 2 * parts if packing else 4 if plan.precise else 2
+    item = item_bytes(plan, schedule)
     moved = item * depth * tiles * (schedule.block_m + schedule.block_n) / 4 + item * batch * rows * columns
     packed = [math.prod(one.tensor.shape) for one in packing.tensors] if packing else []
     before = sum(LAUNCH_US + count * (2 * item) / BYTES_US for count in packed)

@@ -2,7 +2,8 @@
 
 A float32 number is nearly the sum of two bfloat16 numbers, and the sum of three. Taking it apart in the product's own loop
 costs more than the multiplications do, and what a window slides over lies so that no load is wider than one number. So
-each factor's tensor is written once more: in parts, and with the dimension innermost that the product sums over.
+each factor's tensor is written once more: in parts, and with the dimension innermost that the product sums over, with
+zeros behind it where its extent would keep loads narrow.
 """
 
 from dataclasses import dataclass, replace
@@ -12,11 +13,13 @@ from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, transform
 from kernelwright.propose.author.plan.plan import Tensor
 
-PARTS = {"bf16x3": 2, "bf16x6": 3}
-"""Numbers that each float32 number becomes, by how many products are made of them."""
+PARTS = {"tf32": 1, "bf16x3": 2, "bf16x6": 3}
+"""Numbers that each float32 number becomes, by how products are made of them."""
 WORDS = ("high", "low", "rest")
-WIDE = 16
-"""Elements that a dimension must be a multiple of for loads along it to be wide."""
+WIDE_BYTES = 16
+"""Of one load."""
+LEAST_PADDED = 3
+"""Extent of a dimension that zeros are put behind."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Packed:
     """Extent of the dimension that goes innermost; 1: all stay as they lie."""
     inner: int
     """Elements behind it."""
+    pad: int
+    """Zeros that each row of the dimension gets at its end."""
     parts: tuple[Tensor, ...]
     factors: tuple[Expr, ...]
     """The factor, read from each part."""
@@ -45,6 +50,13 @@ class Packing:
     left: Packed
     right: Packed
     depth: tuple[int, ...]
+    extent: int
+    """Elements of the innermost dimension, before zeros are put behind it."""
+
+    @property
+    def pad(self) -> int:
+        """Zeros behind the innermost dimension."""
+        return self.left.pad
 
     @property
     def tensors(self) -> list[Packed]:
@@ -62,25 +74,29 @@ def packing(plan: Product, parts: int) -> Packing | None:
     elements = _read(plan.left), _read(plan.right)
     if elements[0] is None or elements[1] is None:
         return None
-    innermost = _innermost(plan, elements[0], elements[1])
-    moves = [_moved(plan, element, innermost) for element in elements if element]
+    look = _Look(plan, WIDE_BYTES // (4 if parts == 1 and plan.precise else 2))
+    innermost = look.innermost(elements[0], elements[1])
+    extent = plan.part.sizes[innermost] if innermost is not None else 1
+    pad = -extent % look.wide if innermost is not None else 0
+    moves = [look.moved(element, innermost, padded=pad > 0) for element in elements if element]
     stays = [move == len(element.index) - 1 for move, element in zip(moves, elements, strict=True) if element]
-    if None in moves or (parts == 1 and all(stays)):
+    if None in moves or (not plan.precise and all(stays)):
         return None
     taken = {t.identifier for t in plan.part.tensors.values()}
     left, right = (
-        _packed(plan, factor, element, move, parts, taken)
+        _packed(plan, factor, element, move, (parts, pad), taken)
         for factor, element, move in zip((plan.left, plan.right), elements, moves, strict=True)
         if element is not None and move is not None
     )
     depth = tuple(a for a in plan.depth if a != innermost) + ((innermost,) if innermost is not None else ())
-    return Packing(left, right, depth)
+    return Packing(left, right, depth, extent)
 
 
 def narrow(plan: Product) -> bool:
     """Whether loads of a factor are of single numbers where its tensor lies."""
+    look = _Look(plan, WIDE_BYTES // (4 if plan.precise else 2))
     elements = (_read(plan.left), _read(plan.right))
-    return any(e is not None and _along(plan, e.index[-1], e.sizes[-1]) is None for e in elements)
+    return any(e is not None and look.along(e.index[-1], e.sizes[-1]) is None for e in elements)
 
 
 def _read(factor: Expr) -> Element | None:
@@ -93,47 +109,68 @@ def _read(factor: Expr) -> Element | None:
     return None
 
 
-def _innermost(plan: Product, *elements: Element) -> int | None:
-    """The longest axis of the depth that loads of all factors could be wide along; None: there is none."""
-    along = [{_along(plan, *both) for both in zip(one.index, one.sizes, strict=True)} for one in elements]
-    shared = [axis for axis in plan.depth if all(axis in one for one in along)]
-    return max(shared, key=lambda axis: plan.part.sizes[axis], default=None)
+@dataclass(frozen=True)
+class _Look:
+    """Along which axes of a product loads are wide, or can be made so."""
 
+    plan: Product
+    wide: int
+    """Numbers of one wide load."""
 
-def _along(plan: Product, index: Expr, extent: int) -> int | None:
-    """The axis that a dimension is, from end to end or in stretches, if loads along it can be wide."""
-    match index:
-        case Index(axis=int(axis)) if plan.part.sizes[axis] == extent:
-            wide = extent
-        case Call(op="add", args=(Call(op="mul", args=(Index(axis=outer), Const(value=step))), Index(axis=int(axis)))):
-            wide = plan.part.sizes[axis]
-            if step != wide or plan.part.sizes[outer] * wide != extent:
+    def innermost(self, *elements: Element) -> int | None:
+        """The longest axis of the depth that loads of all factors could be wide along; None: there is none.
+
+        If there is none as they lie, one along which they are with zeros behind it.
+        """
+        for padded in (False, True):
+            along = [{self.along(*both, padded) for both in zip(one.index, one.sizes, strict=True)} for one in elements]
+            shared = [axis for axis in self.plan.depth if all(axis in one for one in along)]
+            if shared:
+                return max(shared, key=lambda axis: self.plan.part.sizes[axis])
+        return None
+
+    def along(self, index: Expr, extent: int, padded: bool = False) -> int | None:
+        """The axis that a dimension is, from end to end or in stretches, if loads along it can be wide."""
+        sizes = self.plan.part.sizes
+        match index:
+            case Index(axis=int(axis)) if sizes[axis] == extent:
+                if padded and axis in self.plan.depth and extent >= LEAST_PADDED:
+                    return axis
+                length = extent
+            case Call(
+                op="add", args=(Call(op="mul", args=(Index(axis=outer), Const(value=step))), Index(axis=int(axis)))
+            ):
+                length = sizes[axis]
+                if step != length or sizes[outer] * length != extent:
+                    return None
+            case _:
                 return None
-        case _:
-            return None
-    return axis if wide % WIDE == 0 else None
+        return axis if length % self.wide == 0 else None
+
+    def moved(self, element: Element, innermost: int | None, padded: bool) -> int | None:
+        """The dimension that goes innermost, which is the last one where that can stay; None where nothing suits."""
+        along = [self.along(*both, padded) for both in zip(element.index, element.sizes, strict=True)]
+        free = element.index[-1].axes.isdisjoint(self.plan.depth)
+        if not padded and along[-1] is not None and (along[-1] == innermost or free):
+            return len(along) - 1
+        return along.index(innermost) if innermost is not None and innermost in along else None
 
 
-def _moved(plan: Product, element: Element, innermost: int | None) -> int | None:
-    """The dimension that goes innermost, which is the last one where that can stay; None where nothing suits."""
-    along = [_along(plan, *both) for both in zip(element.index, element.sizes, strict=True)]
-    if along[-1] is not None and (along[-1] == innermost or element.index[-1].axes.isdisjoint(plan.depth)):
-        return len(along) - 1
-    return along.index(innermost) if innermost is not None and innermost in along else None
-
-
-def _packed(plan: Product, factor: Expr, element: Element, move: int, parts: int, taken: set[str]) -> Packed:
-    tensor, stays = plan.part.argument(element), move == len(element.index) - 1
+def _packed(plan: Product, factor: Expr, element: Element, move: int, form: tuple[int, int], taken: set[str]) -> Packed:
+    """A factor in so many parts, with so many zeros behind the dimension that goes innermost."""
+    (parts, pad), tensor, stays = form, plan.part.argument(element), move == len(element.index) - 1
     order = [*(n for n in range(len(element.sizes)) if n != move), move]
     shape, index = tuple(element.sizes[n] for n in order), tuple(element.index[n] for n in order)
-    deep, inner = (1, prod(element.sizes)) if stays else (element.sizes[move], prod(element.sizes[move + 1 :]))
+    shape = (*shape[:-1], shape[-1] + pad)
+    flat = stays and not pad
+    deep, inner = (1, prod(element.sizes)) if flat else (element.sizes[move], prod(element.sizes[move + 1 :]))
     dtype = tensor.dtype if parts == 1 else "bfloat16"
     made = tuple(
         Tensor(f"{tensor.name} {word} {move}", _fresh(f"{tensor.identifier}_{word}", taken), shape, dtype, ())
         for word in WORDS[:parts]
     )
     factors = tuple(_reading(factor, element, replace(element, name=t.name, sizes=shape, index=index)) for t in made)
-    return Packed(tensor, deep, inner, made, factors)
+    return Packed(tensor, deep, inner, pad, made, factors)
 
 
 def _reading(factor: Expr, old: Element, new: Element) -> Expr:

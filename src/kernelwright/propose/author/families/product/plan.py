@@ -7,7 +7,7 @@ Reductions inside a factor, and costly functions in it, are stored first; everyt
 from dataclasses import dataclass
 
 from kernelwright.propose.author.families.family import Match
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Reduce, walk
 from kernelwright.propose.author.plan.plan import HEAVY, Tensor
 from kernelwright.propose.author.plan.program import Part, Root, heavies
 
@@ -107,6 +107,24 @@ def _plan(part: Part, root: Root, node: Reduce, left: Expr, right: Expr) -> Prod
     batch = along((left.axes & right.axes) - set(node.over))
     rows, columns = along(left.axes - right.axes), along(right.axes - left.axes)
     return Product(part, node, left, right, batch, rows, columns, node.over)
+
+
+def bare(factor: Expr) -> Expr:
+    """A factor without the conditions under which its one element is read: a load gives zeros where they do not hold."""
+    match factor:
+        case Call(op="where", args=(condition, some, Const(value=0.0))):
+            inner = bare(some)
+            if isinstance(inner, Element) and inner.inside is not None and _all(condition) <= _all(inner.inside):
+                return inner
+    return factor
+
+
+def _all(condition: Expr) -> set[str]:
+    """What must hold, by the keys of its parts."""
+    match condition:
+        case Call(op="and", args=parts):
+            return set().union(*map(_all, parts))
+    return {condition.key}
 
 
 def _stored_first(factor: Expr) -> bool:

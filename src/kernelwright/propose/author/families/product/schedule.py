@@ -11,7 +11,7 @@ PROGRAMS = 132
 """Tiles that a large device works on at once."""
 SHARED_BYTES = 200 * 1024
 """Shared memory that the loads under way may take."""
-Precision = Literal["tf32x3", "bf16x6", "bf16x3", "ieee"]
+Precision = Literal["tf32", "tf32x3", "bf16x6", "bf16x3", "ieee"]
 
 
 class ProductSchedule(Record):
@@ -26,8 +26,8 @@ class ProductSchedule(Record):
     stages: int = 3
     warps: int = 4
     precision: Precision = "tf32x3"
-    """How float32 is multiplied: in three or six products of narrower numbers on the tensor cores, or as it is. The
-    three-fold TF32 keeps what float32 has (Ootomo and Yokota 2022)."""
+    """How float32 is multiplied: rounded to TF32, in three or six products of narrower numbers on the tensor cores, or as
+    it is. The three-fold TF32 keeps what float32 has (Ootomo and Yokota 2022)."""
     packed: bool = False
     """Whether the factors are taken apart, and laid out for wide loads, by kernels of their own (`packing`)."""
 
@@ -71,7 +71,7 @@ def product_space(plan: Product) -> list[Option]:
         Option("warps", (4, 8, 16), "latency"),
     ]
     if plan.precise:
-        options.append(Option("precision", ("tf32x3", "bf16x6", "bf16x3", "ieee"), "compute"))
+        options.append(Option("precision", ("tf32", "tf32x3", "bf16x6", "bf16x3", "ieee"), "compute"))
     if packing(plan, 2 if plan.precise else 1):
         options.append(Option("packed", (False, True), "compute"))
     return options
@@ -85,7 +85,11 @@ def packing_of(plan: Product, schedule: ProductSchedule) -> Packing | None:
 
 def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
     """As many stages as shared memory has room for."""
-    parts = PARTS.get(schedule.precision, 2) if plan.precise else 1  # as they lie, each number is four bytes
-    item = 2 * parts if schedule.packed else 4 if plan.precise else 2
-    each = (schedule.block_m + schedule.block_n) * schedule.block_k * item
+    each = (schedule.block_m + schedule.block_n) * schedule.block_k * item_bytes(plan, schedule)
     return max(1, min(schedule.stages, SHARED_BYTES // each))
+
+
+def item_bytes(plan: Product, schedule: ProductSchedule) -> int:
+    """Bytes of one number of a factor, with all parts that it is taken apart into."""
+    split = schedule.packed and schedule.precision in PARTS and schedule.precision != "tf32"
+    return 2 * PARTS[schedule.precision] if plan.precise and split else 4 if plan.precise else 2

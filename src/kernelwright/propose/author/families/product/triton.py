@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.product.packing import PARTS, Packed, Packing
-from kernelwright.propose.author.families.product.plan import Product
+from kernelwright.propose.author.families.product.plan import Product, bare
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
 from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, transform, walk
 from kernelwright.propose.author.plan.plan import Tensor
@@ -29,7 +29,7 @@ def write_triton(plan: Product, schedule: ProductSchedule, name: str, prefix: st
     values = (schedule.block_m, schedule.block_n, schedule.block_k, schedule.group, stages_that_fit(plan, schedule))
     constants = {prefix + size: value for size, value in zip(SIZES, values, strict=True)}
     launch = kernel.launch(name, prefix)
-    helpers = [*helpers_in(text), *(["_pack"] if kernel.packing else [])]
+    helpers = helpers_in("\n".join((text, *launch)))
     return Text(text, launch, constants | {f"{prefix}WARPS": schedule.warps}, helpers)
 
 
@@ -45,7 +45,8 @@ class _Kernel:
         self.writer = Writer("    ")
         self.tensors = (*self._reads(), *self.part.writes)
         self.names = Names({*WORDS, *(t.identifier for t in self.tensors)})
-        self.batches, self.row_count, self.column_count, self.depth = plan.extents
+        self.batches, self.row_count, self.column_count, _ = plan.extents
+        self.depth = self.part.count(plan.depth)
         self.rows = Group(plan.rows, "row", "in_rows" if self.row_count % s.block_m else "")
         self.columns = Group(plan.columns, "column", "in_columns" if self.column_count % s.block_n else "")
         ragged = bool(self.depth % s.block_k)
@@ -55,9 +56,12 @@ class _Kernel:
         self.batch = Group(plan.batch, "batch", number=True)
 
     def _part(self) -> Part:
-        """The plan's, with the packed tensors among those that may be read."""
-        made, part = self.packing.made if self.packing else [], self.plan.part
-        return replace(part, tensors={**part.tensors, **{t.name: t for t in made}})
+        """The plan's, with the packed tensors among those that may be read, and the zeros at the end of the depth."""
+        packing, part = self.packing, self.plan.part
+        if packing is None:
+            return part
+        sizes = {**part.sizes, packing.depth[-1]: packing.extent + packing.pad} if packing.pad else part.sizes
+        return replace(part, sizes=sizes, tensors={**part.tensors, **{t.name: t for t in packing.made}})
 
     def _reads(self) -> list[Tensor]:
         """The tensors that the kernel itself reads."""
@@ -130,8 +134,10 @@ class _Kernel:
         w = self.writer
         left = self._factor("left", self.plan.left, self.deep, self.rows, "tl.arange(0, BLOCK_K)[None, :]")
         right = self._factor("right", self.plan.right, self.below, self.columns, "tl.arange(0, BLOCK_K)[:, None]")
-        how = f', input_precision="{self.schedule.precision}"' if self.plan.precise else ""
-        w.line(f"total = tl.dot({left}, {right}, total{how})")
+        w.line(f"total = tl.dot({left}, {right}, total{self._how()})")
+
+    def _how(self) -> str:
+        return f', input_precision="{self.schedule.precision}"' if self.plan.precise else ""
 
     def _packed_step(self, packing: Packing) -> None:
         """One slice of all parts of both factors; the small products come first, so that none is lost beside the large.
@@ -152,10 +158,11 @@ class _Kernel:
         ]
         count = len(packing.left.parts)
         pairs = [(i, j) for i in range(count) for j in range(count) if i + j < count]
+        how = self._how() if count == 1 else ""
         into = "slice" if count == max(PARTS.values()) else "total"
         for number, (i, j) in enumerate(sorted(pairs, key=sum, reverse=True)):
             before = "" if into == "slice" and not number else f", {into}"
-            w.line(f"{into} = tl.dot({found[0][i]}, {found[1][j]}{before})")
+            w.line(f"{into} = tl.dot({found[0][i]}, {found[1][j]}{before}{how})")
         if into == "slice":
             w.line("total += slice")
 
@@ -180,7 +187,7 @@ class _Kernel:
         scope = self._scope(names, side, deep)
         scope.other, scope.narrow = "0.0", True
         found = []
-        for number, factor in enumerate(packed.factors):
+        for number, factor in enumerate(map(bare, packed.factors)):
             (text,) = scope.write([factor])
             if deep.mask and not isinstance(factor, Element):
                 text = f"tl.where({deep.mask}, {text}, 0.0)"
@@ -190,7 +197,7 @@ class _Kernel:
         return found
 
     def _factor(self, name: str, factor: Expr, depth: Group, side: Group, steps: str) -> str:
-        w, names = self.writer, self.names.inner()
+        w, names, factor = self.writer, self.names.inner(), bare(factor)
         w.line(f"{depth.position} = start + {steps}")
         if depth.mask:
             w.line(f"{depth.mask} = {depth.position} < {self.depth}")
@@ -205,18 +212,34 @@ class _Kernel:
             text += f".to(tl.{self.plan.number})"
         elif factor.kind != "float":
             text += ".to(tl.float32)"
+        elif self.schedule.precision == "tf32":
+            text = f"_tf32({text})"
         w.line(f"{name} = {text}")
         self.names.taken |= names.taken
         return name
 
 
+def _packer(packed: Packed) -> str:
+    """The kernel that lays a tensor out."""
+    return "_pack_tf32" if packed.parts[0].dtype == "float32" else "_pack"
+
+
 def _pack(packed: Packed) -> list[str]:
     """Lines that lay a tensor out."""
-    source, names = packed.tensor.identifier, [t.identifier for t in packed.parts]
-    block_d, block_i = (64, 64) if packed.deep > 1 else (1, 4096)
+    source, names, kernel = packed.tensor.identifier, [t.identifier for t in packed.parts], _packer(packed)
+    block_d = min(4096 if packed.inner == 1 else 64, 1 << (packed.deep + packed.pad - 1).bit_length())
+    block_i = 4096 // block_d if packed.inner > 1 else 1
     shape, dtype = packed.parts[0].shape, packed.parts[0].dtype
-    grid = f"{packed.outer} * triton.cdiv({packed.deep}, {block_d}) * triton.cdiv({packed.inner}, {block_i})"
-    pointers = ", ".join((source, *names, *names[-1:] * (3 - len(names))))
+    rows = f"triton.cdiv({packed.deep + packed.pad}, {block_d})"
+    grid = f"{packed.outer} * {rows} * triton.cdiv({packed.inner}, {block_i})"
+    split = kernel == "_pack"
+    pointers = ", ".join((source, *names, *(names[-1:] * (3 - len(names)) if split else ())))
     made = [f"{name} = torch.empty({shape!r}, dtype=torch.{dtype}, device={source}.device)" for name in names]
-    sizes = f"DEEP={packed.deep}, INNER={packed.inner}, PARTS={len(names)}, BLOCK_D={block_d}, BLOCK_I={block_i}"
-    return [*made, f"_pack[({grid},)](", f"    {pointers},", f"    {sizes},", ")"]
+    sizes = f"DEEP={packed.deep}, INNER={packed.inner}, PAD={packed.pad}, {f'PARTS={len(names)}, ' if split else ''}"
+    return [
+        *made,
+        f"{kernel}[({grid},)](",
+        f"    {pointers},",
+        f"    {sizes}BLOCK_D={block_d}, BLOCK_I={block_i},",
+        ")",
+    ]
