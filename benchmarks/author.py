@@ -143,12 +143,20 @@ class Pass:
 
     def _keep(self, work: Work) -> None:
         name = str(work.row["task"])
+        if work.beside and full(work.row):
+            self.alone.append(next(task for task in self.tasks if task.name == name))
+            return
         self.rows[name] = work.row
         sys.stdout.write(line(work.row, work.step))
         sys.stdout.flush()
         rows = list(self.rows.values())
         self.out.parent.mkdir(parents=True, exist_ok=True)
         self.out.write_text(json.dumps({**self.head, "rows": rows}, indent=1) + "\n")
+
+
+def full(row: Row) -> bool:
+    """Whether a kernel found no memory: beside other tasks that says nothing about it."""
+    return row.get("outcome") in ("build_failed", "crashed") and "PYTORCH_CUDA_ALLOC_CONF" in json.dumps(row)
 
 
 def tasks_of(folder: str) -> list[Listed]:

@@ -187,13 +187,13 @@ def _refuse_independent(session: Session) -> None:
 def exchanges(session: Session, index: int) -> list[tuple[Case, Case]]:
     """Cases in which an input can be exchanged for another case's.
 
-    The first one's for any other's. And where it matters which positions were chosen, for what was drawn, which lies in
-    no other case's place.
+    The first one's for any other's, and any other's for the first one's: a loss of what was drawn may be the same for
+    every target. And where it matters which positions were chosen, for what was drawn, which lies in no other case's place.
     """
     first, *others = session.cases
     alike = [case for case in others if case.distribution == ALIKE.name]
     drawn = [case for case in session.cases if case.distribution == AS_GIVEN.name]
-    pairs = [*((first, other) for other in others), *product(alike, drawn)]
+    pairs = [*((first, other) for other in others), *((other, first) for other in others), *product(alike, drawn)]
     return [(given, other) for given, other in pairs if given.offsets[index] != other.offsets[index]]
 
 

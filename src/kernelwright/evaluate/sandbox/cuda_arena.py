@@ -26,8 +26,11 @@ def check(result: tuple[Any, ...]) -> Any:  # noqa: ANN401 (the bindings' own re
     """The value of a driver call.
 
     Raises:
+        torch.OutOfMemoryError: the device's memory is full.
         MachineError: the driver refused.
     """
+    if result[0] == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        raise torch.OutOfMemoryError("the CUDA driver has no memory left")
     if int(result[0]):
         raise MachineError(f"the CUDA driver refused: {result[0]!r}. Is the GPU's memory free and the driver recent?")
     return result[1] if len(result) == 2 else result[1:]

@@ -53,6 +53,12 @@ def test_where_the_mean_is_what_is_asked_for_it_is_no_shortcut(opened):
     assert opened("x.mean()", "[torch.rand(8, 16)]").cases
 
 
+def test_an_input_that_matters_to_small_values_alone_is_none_to_remove(opened):
+    """As a mean of losses, which is the same for all targets that were drawn without regard to the predictions."""
+    session = opened("torch.where(x.mean() > 0.1, x, x * y)", "[torch.rand(8, 16), torch.rand(8, 16)]")
+    assert "times 0.01" in [case.distribution for case in session.cases]
+
+
 @pytest.mark.parametrize(
     ("expression", "inputs", "reason"),
     [
