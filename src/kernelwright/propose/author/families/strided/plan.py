@@ -19,8 +19,47 @@ LONG = 4096
 """Elements of a row from which on few rows leave a device empty."""
 FEW, FEW_ON_CPU = 256, 16
 """Rows that are too few for a GPU, and for the cores of a CPU."""
+LEAST_HIGH, MOST_AHEAD = 16, 5
+"""Rows along an axis that are worth being taken several at a time, and steps of a window that they may lie apart."""
 TOO_LONG = 1 << 17
 """Elements of a row that is read once for each pass, by many kernels rather than one."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Windows of neighbouring results along a row axis: a step along one is `ahead` steps along a window."""
+
+    row: int
+    step: int
+    """The axis of the window that slides along it."""
+    ahead: int
+
+    def differs(self, node: Expr) -> bool:
+        """Whether a value hangs on which of a window's steps it is, wherever the window lies, as a filter's weights do."""
+        if node.kind == "int" and self.row in node.axes and not isinstance(node, Element):
+            return False
+        return node == Index(self.step) or any(map(self.differs, node.children))
+
+    def holds(self, part: Part) -> bool:
+        """Whether a position moves by as much one row further as `ahead` steps further, wherever it hangs on the row."""
+        moving = [node for node in part.nodes if isinstance(node, Reduce)]
+        return all(self._moves(node) for r in moving for node in _positions(r.arg, self.row))
+
+    def _moves(self, position: Expr) -> bool:
+        for row, step, further in ((0, 0, 1), (3, 1, 2), (5, 2, 1)):
+            one = evaluated(position, {self.row: row + further, self.step: step})
+            if one is None or one != evaluated(position, {self.row: row, self.step: step + self.ahead * further}):
+                return False
+        return True
+
+
+def _positions(node: Expr, axis: int) -> list[Expr]:
+    """The outermost whole-number expressions that hang on an axis."""
+    if axis not in node.axes:
+        return []
+    if node.kind == "int" and not isinstance(node, Element):
+        return [node]
+    return [found for child in node.children for found in _positions(child, axis)]
 
 
 @dataclass(frozen=True)
@@ -71,6 +110,25 @@ class Strided:
         users.append({n.key for n in walk(*(r.expr for r in self.wide))})
         heavy = [n for n in self.part.nodes if isinstance(n, Call) and n.op in HEAVY and self.along_columns(n)]
         return tuple(n for n in heavy if sum(n.key in keys for keys in users) > 1)
+
+    @cached_property
+    def overlap(self) -> Overlap | None:
+        """The row axis along which neighbouring results share most of what they read; None: they share nothing."""
+        if not self.reduced or self.wide or len(self.passes) != 1 or any(root.scatter for root in self.part.roots):
+            return None
+        sizes = self.part.sizes
+        found = [
+            Overlap(row, step, ahead)
+            for row in reversed(self.rows[:-1])
+            for step in self.columns
+            for ahead in range(1, min(sizes[step], MOST_AHEAD))
+            if sizes[row] >= LEAST_HIGH
+        ]
+        holding = [one for one in found if self._reads_along(one) and one.holds(self.part)]
+        return min(holding, key=lambda one: one.ahead / sizes[one.step], default=None)
+
+    def _reads_along(self, overlap: Overlap) -> bool:
+        return any(overlap.row in e.axes and overlap.step in e.axes for e in self.part.elements)
 
     @property
     def wide(self) -> tuple[Root, ...]:

@@ -28,6 +28,8 @@ class StridedSchedule(Record):
     warps: int = 4
     passes: Literal["whole", "blocks", "steps"] = "steps"
     """A row at once, or in blocks, or one column after the other, every thread at rows of its own."""
+    stacked: int = 1
+    """Results above one another that a thread makes in steps, where their windows overlap."""
 
 
 def strided_default(plan: Strided) -> StridedSchedule:
@@ -40,7 +42,9 @@ def strided_default(plan: Strided) -> StridedSchedule:
     columns = plan.column_count
     stepped = columns <= STEPS_LIMIT and not plan.dense_columns and not _whole_axis(plan)
     if not plan.wide and (columns <= 2 * UNROLLED or stepped):
-        return StridedSchedule(rows=_within(plan.row_count, 128 if plan.row_count < 1 << 16 else 256))
+        stacked = 4 if plan.overlap and plan.row_count >= 1 << 20 else 1
+        most = 128 if plan.row_count < 1 << 16 or stacked > 1 else 256
+        return StridedSchedule(rows=_within(plan.row_count, most), stacked=stacked)
     block = 1 << (columns - 1).bit_length()
     if plan.dense_columns:
         whole = block <= WHOLE_LIMIT
@@ -83,4 +87,6 @@ def strided_space(plan: Strided) -> list[Option]:
     options.append(Option("rows", rows, "latency"))
     options.append(Option("block", (8, 16, 32, 64, 256, 1024, 2048, 4096, 8192), "memory"))
     options.append(Option("passes", (*whole, "blocks", *steps), "memory"))
+    if steps and plan.overlap:
+        options.append(Option("stacked", (1, 2, 4, 8), "compute"))
     return options

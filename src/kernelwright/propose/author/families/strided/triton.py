@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelwright.propose.author.families.family import Text
+from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule
 from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, walk
@@ -18,7 +19,7 @@ JOIN = {"sum": "{0} += {1}", "max": "{0} = tl.maximum({0}, {1})", "min": "{0} = 
 STARTS = START | {"prod": "1.0"}
 WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod": "1"}
 """Of integers."""
-WORDS = frozenset({"row", "column", "tile", "start", "lanes", "inside", "exists", "share", *HELPERS})
+WORDS = frozenset({"row", "column", "tile", "start", "lanes", "inside", "exists", "share", "line", "top", *HELPERS})
 
 
 def write_triton(plan: Strided, schedule: StridedSchedule, name: str, prefix: str) -> Text:
@@ -41,16 +42,23 @@ class _Kernel:
         self.names = Names({*WORDS, *(t.identifier for t in (*part.reads, *part.writes))})
         self.steps = self.plan.reduced and self.schedule.passes == "steps"
         self.blocked = bool(self.plan.columns) and not self.steps
-        whole = self.schedule.rows
-        self.rows = Group(self.plan.rows, "row", "inside" if self.plan.row_count % whole else "")
+        self.stacked = self._stacked()
+        self.count = self.stacked.count if self.stacked else self.plan.row_count
+        self.rows = Group(self.plan.rows, "row", "inside" if self.count % self.schedule.rows else "")
         exact = self.steps or not self.plan.columns or self.plan.column_count % self.schedule.block == 0
         self.columns = Group(self.plan.columns, "column", "" if exact else "exists", number=self.steps)
         self.wanted: list[Expr] = [e for r in part.roots for e in (r.expr, *r.places)]
         self.wanted += [Index(a) for r in part.roots for a in r.axes if r.axes != self.plan.rows]
 
+    def _stacked(self) -> Stacked | None:
+        overlap, height = self.plan.overlap, self.schedule.stacked
+        if not self.steps or overlap is None or height == 1:
+            return None
+        return Stacked(self.plan, overlap, height, self.writer, self.names)
+
     def launch(self, name: str, prefix: str) -> list[str]:
         pointers = ", ".join(t.identifier for t in (*self.part.reads, *self.part.writes))
-        tiles = f"triton.cdiv({self.plan.row_count}, {prefix}ROWS)"
+        tiles = f"triton.cdiv({self.count}, {prefix}ROWS)"
         sizes = f"ROWS={prefix}ROWS"
         if self.blocked:
             sizes += f", BLOCK={prefix}BLOCK"
@@ -69,7 +77,11 @@ class _Kernel:
                 w.line("BLOCK: tl.constexpr,")
         with w.block('    """' + self._idea() + '"""'):
             self._place()
-            if not self.plan.reduced:
+            if self.stacked:
+                reductions = self.plan.passes[0]
+                joined, starts = {r.key: JOIN[r.op] for r in reductions}, {r.key: _start(r) for r in reductions}
+                self.stacked.write(self.rows.mask, joined, starts)
+            elif not self.plan.reduced:
                 self._store(self._scope())
             elif self.steps or self.schedule.passes == "blocks":
                 self._passes()
@@ -82,6 +94,9 @@ class _Kernel:
             return "One program makes ROWS elements."
         if not self.plan.reduced:
             return "One program moves a tile of ROWS by BLOCK elements."
+        if self.stacked:
+            height, count = self.schedule.stacked, self.plan.column_count
+            return f"One program makes ROWS times {height} results above one another, each of {count} elements."
         if self.steps:
             return f"One program makes ROWS results, each of {self.plan.column_count} elements."
         whole = self.schedule.passes == "whole"
@@ -107,7 +122,9 @@ class _Kernel:
             w.line(f"column = {column}tl.arange(0, BLOCK)[None, :]")
         w.line(f"row = {program} * ROWS + tl.arange(0, ROWS)[:, None]")
         if self.rows.mask:
-            w.line(f"inside = row < {self.plan.row_count}")
+            w.line(f"inside = row < {self.count}")
+        if self.stacked:
+            return
         split_position(w, self.names, self.rows, self.part.sizes, self.wanted)
         if self.blocked and (not self.plan.reduced or self.schedule.passes == "whole"):
             if self.plan.reduced:
