@@ -50,6 +50,12 @@ CASES = {
         " F.max_pool1d(x[0], 2, ceil_mode=True), F.adaptive_avg_pool2d(x, (3, 5)), F.adaptive_max_pool2d(x, (2, 7))",
         "x", X,
     ),
+    "windows above one another": (
+        "F.max_pool2d(x, 4, 1, 1), F.avg_pool2d(x, 3, 2, 1), F.lp_pool2d(x, 2, 3),"
+        " F.conv2d(x, w, v, groups=8) + v[:, None, None], F.max_pool2d(x, 5, 1, 2, 1).argmax(1) * 1.0,"
+        " F.max_pool3d(x, (3, 2, 2), 1)",
+        "x, w, v", "torch.randn(2, 8, 37, 19), torch.randn(8, 1, 3, 2), torch.randn(8)",
+    ),
     "enlarged": (
         "F.interpolate(x, scale_factor=2, mode='bilinear'), F.interpolate(x, scale_factor=2),"
         " F.interpolate(x, size=(7, 15), mode='bilinear', align_corners=True), F.interpolate(x[0], size=5, mode='linear')",
@@ -160,6 +166,11 @@ LAYERS = {
         " nn.MaxPool2d(3, 1, 1));"
         " self.b = nn.Sequential(nn.AvgPool2d(3, 1, 1), nn.Conv2d(8, 8, 3, padding=1, groups=8), nn.Conv2d(8, 8, 1))",
     ),
+    "one value again": (
+        "(lambda a: a * F.softplus(a).tanh())(self.a(x)), (lambda b: F.silu(b) + (b * 2).clamp(0, 1) * b)(self.b(y)),"
+        " (lambda c: c * (c - c.mean(1, keepdim=True)))(self.c(y))", "x, y", f"{X}, torch.randn(40, 32)",
+        "self.a, self.b, self.c = nn.Conv2d(8, 16, 3), nn.Linear(32, 48), nn.Linear(32, 48)",
+    ),
     "counted": ("x * self.seen.add_(1)", "x", X, "self.register_buffer('seen', torch.ones(8, 1, 1))"),
 }  # fmt: skip
 """Modules with parameters, and state that their forward changes."""
@@ -171,6 +182,18 @@ def found_case(name, kind="cpu"):
     forward, arguments, inputs, *init = CASES[name]
     source = model(forward, inputs, *init, arguments=arguments)
     return case(source, name.replace(" ", "_"), kind, train=bool(init))
+
+
+CHANGED = ("taken apart", "rounded", "above one another")
+"""Cases whose schedule is no default on such shapes, by parts of their names."""
+
+
+def stacked_source(design):
+    """With four results above one another wherever windows overlap."""
+    names = [option.name for option in design.space.options if option.name.endswith("stacked")]
+    source = design.write(design.default.model_copy(update=dict.fromkeys(names, 4))).source
+    assert source.count("times 4 results") == len(names) >= 5
+    return source
 
 
 def packed_source(design, name):
@@ -186,13 +209,19 @@ def packed_source(design, name):
     return source.replace("bfloat16", "float16")
 
 
+def source_of(design, name):
+    """Of the case's schedule."""
+    if not any(word in name for word in CHANGED):
+        return design.write(design.default).source
+    return stacked_source(design) if "above" in name else packed_source(design, name)
+
+
 def main(folder):
     for name in sys.argv[2:] or CASES:
         found = found_case(name, "cuda")
         design = triton_design(found.task)
         path = folder / f"{found.task.name}.py"
-        changed = "taken apart" in name or "rounded" in name
-        path.write_text(packed_source(design, name) if changed else design.write(design.default).source)
+        path.write_text(source_of(design, name))
         spec = importlib.util.spec_from_file_location(path.stem, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -46,6 +46,11 @@ def test_triton_is_right(interpreted, name):
         assert own / 100 <= got < 4 * eager + 4e-7 + own
 
 
+def test_what_is_one_value_again_is_one_kernel_with_its_product():
+    kernels = [kernel.family for kernel in triton_design(found_case("one value again", "cuda").task).program.kernels]
+    assert sorted(kernels) == ["product", "product", "product", "strided"]
+
+
 @pytest.mark.parametrize("name", ON_CPU)
 def test_cpp_is_right(name, tmp_path):
     found = found_case(name)

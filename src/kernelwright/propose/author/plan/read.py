@@ -2,7 +2,8 @@
 
 What a product or a window made is stored (*held*) before it is read more than once: by two operations, by a window, or
 by another product. Otherwise a network would be one expression, in which each layer is computed once for each time that the
-next one reads it. The scores of attention are not held, since one kernel makes both products.
+next one reads it. It is not held where pointwise operations make one value of it again (x * sigmoid(x)), nor are the scores
+of attention, since one kernel makes both products.
 
 An operation in place gives the tensor's every name its new value. Where a view of the tensor has been taken before, the
 task is refused, since the view would see the new values too.
@@ -280,7 +281,24 @@ class _Reader:
         if not made or not users or _are_weights(value):
             return False
         parts = any(len(user.result) > 1 and _packet(user) in ALIASES for user in users)
-        return len(users) > 1 or parts or any(_as_a_function(user) in PRODUCTS for user in users)
+        if parts or any(_as_a_function(user) in PRODUCTS for user in users):
+            return True
+        return len(users) > 1 and not self._rejoins(node)
+
+    def _rejoins(self, node: OpNode) -> bool:
+        """Whether all that is made of the value is pointwise until it is one value again: then one kernel makes both."""
+        made, outside = {node.name}, {*self.task.graph.outputs, *self.task.workload.state}
+        for user in self.nodes[self.place[node.name] + 1 :]:
+            if made.isdisjoint(_inputs(user)):
+                continue
+            alike = bool(user.result) and user.result[0].shape == node.result[0].shape and not written(user)
+            if not alike or user.op not in POINTWISE:
+                return False
+            made.add(user.name)
+            open_ends = {m for m in made if m in outside or any(r.name not in made for r in self.users.get(m, ()))}
+            if open_ends <= {user.name}:
+                return True
+        return False
 
     def _readers(self, node: OpNode) -> list[OpNode]:
         """Who reads what this operation made, until another one changes it in place."""
