@@ -292,7 +292,7 @@ class _Reader:
             if made.isdisjoint(_inputs(user)):
                 continue
             alike = bool(user.result) and user.result[0].shape == node.result[0].shape and not written(user)
-            if not alike or user.op not in POINTWISE:
+            if not alike or user.op not in {*POINTWISE, *COPIES}:
                 return False
             made.add(user.name)
             open_ends = {m for m in made if m in outside or any(r.name not in made for r in self.users.get(m, ()))}
@@ -313,6 +313,8 @@ class _Reader:
 
 FRESH = ("aten.scatter_add_.default",)
 """In-place operations that are taken where they change a tensor that the graph has just made."""
+COPIES = ("aten.clone.default", "aten.detach.default", "aten.alias.default", "aten._to_copy.default", "aten.to.dtype")
+"""Operations that give the value itself."""
 REPEATED = frozenset({*PRODUCTS, *WINDOWS})
 """Operations that read each element many times."""
 

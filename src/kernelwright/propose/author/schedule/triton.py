@@ -11,7 +11,8 @@ WHOLE_LIMIT = 32768
 SMALL_TILE = 1024
 """Elements below which a program takes several rows: with fewer, its overhead shows."""
 LANES = 32
-MOST_WARPS = 16
+MOST_WARPS, OF_LONGEST = 16, 32
+"""Warps of a program, and of one with so long a row that registers would spill."""
 
 
 class TritonSchedule(Record):
@@ -64,14 +65,15 @@ def triton_default(plan: Plan) -> TritonSchedule:
 
 def _warps(tile: int, each: int) -> int:
     """Warps that give a thread `each` elements of a tile, and four at least."""
-    return max(4, min(MOST_WARPS, tile // (LANES * each)))
+    most = OF_LONGEST if tile > WHOLE_LIMIT // 2 else MOST_WARPS
+    return max(4, min(most, tile // (LANES * each)))
 
 
 def triton_space(plan: Plan) -> Space[TritonSchedule]:
     """The options that mean something for this plan, each with its values in order."""
     options = [
         Option("block", (512, 1024, 2048, 4096, 8192), "memory"),
-        Option("warps", (2, 4, 8, 16), "latency"),
+        Option("warps", (2, 4, 8, 16, 32), "latency"),
         Option("grid", ("tiles", "persistent"), "latency"),
         Option("waves", (1, 2, 4, 8, 16), "latency"),
         Option("eviction", ("evict-last", "normal", "evict-first"), "memory"),

@@ -32,7 +32,7 @@ def write_triton(task: Task, plan: Plan, schedule: TritonSchedule) -> Candidate:
     """
     if schedule.division == "reciprocal":
         plan = with_reciprocals(plan)
-    warps = (schedule.warps, min(2 * schedule.warps, MOST_WARPS))
+    warps = (schedule.warps, min(2 * schedule.warps, max(MOST_WARPS, schedule.warps)))
     return Candidate(
         language="triton",
         source=_Module(task, plan, schedule).text(),

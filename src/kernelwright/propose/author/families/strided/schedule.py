@@ -15,7 +15,8 @@ UNROLLED = 16
 TILE = 1024
 """Elements of a tile that keeps enough loads under way."""
 LANES = 32
-MOST_WARPS = 16
+MOST_WARPS, OF_LONGEST = 16, 32
+"""Warps of a program, and of one whose tile would not fit its registers."""
 
 
 class StridedSchedule(Record):
@@ -70,7 +71,7 @@ def _within(count: int, most: int) -> int:
 
 
 def _warps(tile: int) -> int:
-    return max(4, min(MOST_WARPS, tile // (LANES * 16)))
+    return max(4, min(OF_LONGEST if tile > WHOLE_LIMIT // 2 else MOST_WARPS, tile // (LANES * 16)))
 
 
 def strided_space(plan: Strided) -> list[Option]:
