@@ -32,7 +32,9 @@ def write_program(task: Task, program: Program, families: Sequence[Family], sche
     text = module.text()
     warps = module.constants.get("WARPS")
     tunables = (
-        [Tunable(name="WARPS", values=tuple(dict.fromkeys((warps, min(2 * warps, max(MOST_WARPS, warps))))))] if warps else []
+        [Tunable(name="WARPS", values=tuple(dict.fromkeys((warps, min(2 * warps, max(MOST_WARPS, warps))))))]
+        if warps
+        else []
     )
     return Candidate(language="triton", source=text, tunables=tuple(tunables))
 

@@ -3,7 +3,8 @@
 from math import prod
 
 from kernelwright.propose.author.families.strided.plan import Strided, stride
-from kernelwright.propose.author.families.strided.schedule import LANES, StridedSchedule
+from kernelwright.propose.author.families.strided.schedule import LANES, StridedSchedule, block_of
+from kernelwright.propose.author.plan.expr import Element
 from kernelwright.records.tensor import ITEM_BYTES
 
 BYTES_US = 4.0e6
@@ -18,6 +19,10 @@ UNDER_WAY = 32768
 """Bytes of loads that a multiprocessor needs under way to hide how long memory takes."""
 UNROLLED = 4
 """Steps of a loop whose loads a compiler issues together."""
+ISSUED_US = 28.0e6
+"""Instructions of single threads that a large device issues in a microsecond."""
+A_LOAD, A_TERM, A_RESULT = 7, 2, 12
+"""Instructions of a load in a window with its position and mask, of what joins it to a result, and of a result."""
 CROWDED = 64
 """Elements of a tile in one thread from which on registers spill."""
 
@@ -25,33 +30,57 @@ CROWDED = 64
 def strided_cost(plan: Strided, schedule: StridedSchedule) -> float:
     """Estimated microseconds on a large device."""
     threads = LANES * schedule.warps
-    tile = schedule.rows * _columns_of_tile(plan, schedule)
+    tile = schedule.rows * schedule.stacked * _columns_of_tile(plan, schedule)
     resident = min(BLOCKS, THREADS // threads)
     busy = min(1.0, resident * tile * 4 / UNDER_WAY)
     spilt = 1.0 if tile <= CROWDED * threads else 2.0
-    programs = -(-plan.row_count // schedule.rows)
+    programs = -(-plan.row_count // (schedule.rows * schedule.stacked))
     if plan.columns and not plan.reduced:
         programs *= -(-plan.column_count // schedule.block)
     filled = min(1.0, programs / MULTIPROCESSORS)
     turns = -(-programs // (MULTIPROCESSORS * resident))
-    return LAUNCH_US + _moved(plan, schedule) / BYTES_US / busy / filled * spilt + turns * TURN_US
+    working = max(_moved(plan, schedule) / BYTES_US / busy * spilt, _issued(plan, schedule) / ISSUED_US)
+    return LAUNCH_US + working / filled + turns * TURN_US
+
+
+def _issued(plan: Strided, schedule: StridedSchedule) -> float:
+    """Instructions of all threads where windows slide, for what lies outside of them too; elsewhere memory takes longer."""
+    if not plan.reduced or not plan.slides:
+        return 0.0
+    block = block_of(plan, schedule)
+    loads = terms = plan.column_count if schedule.passes == "steps" else -(-plan.column_count // block) * block
+    overlap, share = plan.overlap, 1.0
+    if overlap is not None and schedule.stacked > 1 and schedule.passes == "steps":
+        extent = plan.part.sizes[overlap.step]
+        share = (extent + overlap.ahead * (schedule.stacked - 1)) / (extent * schedule.stacked)
+    return plan.row_count * (A_LOAD * loads * share + A_TERM * terms + A_RESULT)
 
 
 def _columns_of_tile(plan: Strided, schedule: StridedSchedule) -> int:
     if not plan.columns:
         return 1
-    return min(UNROLLED, plan.column_count) if plan.reduced and schedule.passes == "steps" else schedule.block
+    return min(UNROLLED, plan.column_count) if plan.reduced and schedule.passes == "steps" else block_of(plan, schedule)
 
 
 def _moved(plan: Strided, schedule: StridedSchedule) -> float:
     """Bytes that memory hands out."""
     part = plan.part
     moved = sum(float(prod(t.shape)) * ITEM_BYTES[t.dtype] for t in part.writes)
-    fast = plan.columns[-1] if plan.columns and schedule.passes != "steps" else plan.rows[-1] if plan.rows else -1
     for element in part.elements:
-        item = ITEM_BYTES[part.argument(element).dtype]
-        apart = stride(element, fast, part.sizes) if fast in element.axes else 1
-        waste = SECTOR / item if apart is None or abs(apart) * item >= SECTOR else max(1, abs(apart))
         again = 2 if schedule.passes == "blocks" and plan.wide else 1
-        moved += prod(element.sizes) * item * waste * again
+        item = ITEM_BYTES[part.argument(element).dtype]
+        moved += prod(element.sizes) * item * _waste(plan, schedule, element, item) * again
     return moved
+
+
+def _waste(plan: Strided, schedule: StridedSchedule, element: Element, item: int) -> float:
+    """Bytes that are handed out for one that is asked for; what a window leaves of a sector its next step takes."""
+    if plan.slides and schedule.passes == "steps":
+        return 1.0
+    sides = [(plan.rows, schedule.rows), (plan.columns, _columns_of_tile(plan, schedule))]
+    fast = [axes[-1] for axes, side in sides if axes and side * item >= SECTOR]
+    if not fast or any(axis not in element.axes for axis in fast):
+        return 1.0 if fast else SECTOR / item
+    apart = [stride(element, axis, plan.part.sizes) for axis in fast]
+    nearest = min((abs(one) for one in apart if one is not None), default=SECTOR)
+    return min(SECTOR / item, max(1.0, nearest))

@@ -111,6 +111,12 @@ class Strided:
         heavy = [n for n in self.part.nodes if isinstance(n, Call) and n.op in HEAVY and self.along_columns(n)]
         return tuple(n for n in heavy if sum(n.key in keys for keys in users) > 1)
 
+    @property
+    def slides(self) -> bool:
+        """Whether a position hangs on rows and on columns, as in a window."""
+        rows, columns = set(self.rows), set(self.columns)
+        return any(index.axes & rows and index.axes & columns for e in self.part.elements for index in e.index)
+
     @cached_property
     def overlap(self) -> Overlap | None:
         """The row axis along which neighbouring results share most of what they read; None: they share nothing."""

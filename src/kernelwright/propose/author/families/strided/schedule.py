@@ -60,6 +60,14 @@ def strided_default(plan: Strided) -> StridedSchedule:
     return StridedSchedule(rows=_within(plan.row_count, 64), block=min(block, 32), passes="blocks", warps=4)
 
 
+def block_of(plan: Strided, schedule: StridedSchedule) -> int:
+    """Columns of a tile: all of them where a row is taken at once, and never more than that."""
+    if not plan.reduced or not plan.columns:
+        return schedule.block
+    every = 1 << (plan.column_count - 1).bit_length()
+    return every if schedule.passes == "whole" else min(schedule.block, every)
+
+
 def _whole_axis(plan: Strided) -> bool:
     """Whether what is reduced is one axis and no window: blocks of it are loaded at once."""
     return len(plan.columns) == 1 and all(e.inside is None for e in plan.part.elements)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
-from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule
+from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule, block_of
 from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, walk
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
@@ -26,7 +26,7 @@ def write_triton(plan: Strided, schedule: StridedSchedule, name: str, prefix: st
     """The kernel under a name."""
     kernel = _Kernel(plan, schedule)
     text = kernel.text(name)
-    constants = {f"{prefix}ROWS": schedule.rows} | ({f"{prefix}BLOCK": schedule.block} if kernel.blocked else {})
+    constants = {f"{prefix}ROWS": schedule.rows} | ({f"{prefix}BLOCK": kernel.block} if kernel.blocked else {})
     return Text(text, kernel.launch(name, prefix), constants | {f"{prefix}WARPS": schedule.warps}, helpers_in(text))
 
 
@@ -45,7 +45,8 @@ class _Kernel:
         self.stacked = self._stacked()
         self.count = self.stacked.count if self.stacked else self.plan.row_count
         self.rows = Group(self.plan.rows, "row", "inside" if self.count % self.schedule.rows else "")
-        exact = self.steps or not self.plan.columns or self.plan.column_count % self.schedule.block == 0
+        self.block = block_of(self.plan, self.schedule)
+        exact = self.steps or not self.plan.columns or self.plan.column_count % self.block == 0
         self.columns = Group(self.plan.columns, "column", "" if exact else "exists", number=self.steps)
         self.wanted: list[Expr] = [e for r in part.roots for e in (r.expr, *r.places)]
         self.wanted += [Index(a) for r in part.roots for a in r.axes if r.axes != self.plan.rows]
@@ -115,7 +116,7 @@ class _Kernel:
         program = cast.format("tl.program_id(0)")
         if self.blocked and not self.plan.reduced:
             w.line(f"tile = {program}")
-            across = -(-self.plan.column_count // self.schedule.block)
+            across = -(-self.plan.column_count // self.block)
             w.line(f"across = tl.cdiv({self.plan.column_count}, BLOCK)") if across > 1 else None
             column = "tile % across * BLOCK + " if across > 1 else ""
             program = "tile // across" if across > 1 else "tile"
