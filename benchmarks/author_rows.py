@@ -5,6 +5,7 @@ import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
@@ -27,6 +28,8 @@ EFFORTS: dict[str, Effort] = {
     "default": "search", "inductor": "search", "tries": "search", "final": "final", "second": "search",
 }  # fmt: skip
 """By step."""
+HERE = f"{Path(__file__).parents[1]}/"
+"""What tracebacks say of one machine alone."""
 WHY = 600
 """Characters of a reason: enough to mend a kernel without the device."""
 
@@ -199,6 +202,7 @@ def why(found: Evaluation) -> str:
 
 
 def _short(text: str) -> str:
+    text = text.replace(HERE, "")
     return text if len(text) <= WHY else f"{text[: WHY // 2]} … {text[-WHY // 2 :]}"
 
 

@@ -53,6 +53,12 @@ class Numerics(Record):
     candidate: Flags = Field(default={})
     """What the candidate's own text set otherwise; its error is held against the same tolerance."""
 
+    def allows_tf32(self, *, convolution: bool) -> bool:
+        """Whether the flags let PyTorch round the factors of fp32 products, which it need not do."""
+        if convolution:
+            return self.flags.get("cudnn.allow_tf32") is True
+        return self.flags.get("float32_matmul_precision", "highest") != "highest"
+
     @property
     def differs(self) -> bool:
         """Whether the candidate computes under other flags than the reference."""

@@ -280,7 +280,7 @@ RESULTS_OF = [(j, packed(a)) for j, r in DONE for a in (jobs.Answered(result=r),
 many = settings(max_examples=200, deadline=None)
 
 
-def read_or_refused(read, data, *errors):
+def assert_read_or_refused(read, data, *errors):
     """What is read is a record that says the same again; what is not is one of these errors, in few words."""
     try:
         message = read(data)
@@ -295,7 +295,7 @@ def read_or_refused(read, data, *errors):
 @given(st.data())
 def test_a_question_is_read_or_malformed(data):
     sent = data.draw(st.binary() | st.sampled_from(QUESTIONS).flatmap(mutations))
-    read_or_refused(lambda packet: entrypoints.read_question(packet, []), sent, MalformedError)
+    assert_read_or_refused(lambda packet: entrypoints.read_question(packet, []), sent, MalformedError)
 
 
 @many
@@ -303,7 +303,7 @@ def test_a_question_is_read_or_malformed(data):
 def test_an_answer_is_read_or_malformed(data):
     command, reply, good = data.draw(st.sampled_from(PAIRS))
     sent = data.draw(st.binary() | mutations(good))
-    answer = read_or_refused(lambda packet: read_answer(packet, command), sent, MalformedError)
+    answer = assert_read_or_refused(lambda packet: read_answer(packet, command), sent, MalformedError)
     if answer is not None:
         assert (answer.reply is None) != (answer.raised is None)
         assert answer.reply is None or type(answer.reply) is type(reply)
@@ -313,7 +313,7 @@ def test_an_answer_is_read_or_malformed(data):
 @given(st.data())
 def test_a_request_is_read_or_the_referee_s_trouble(data):
     sent = data.draw(st.binary() | st.sampled_from(REQUESTS).flatmap(mutations))
-    read_or_refused(jobs.read_request, sent, RefereeError)
+    assert_read_or_refused(jobs.read_request, sent, RefereeError)
 
 
 @many
@@ -321,7 +321,7 @@ def test_a_request_is_read_or_the_referee_s_trouble(data):
 def test_a_worker_s_answer_is_read_or_the_referee_s_trouble(data):
     job, good = data.draw(st.sampled_from(RESULTS_OF))
     sent = data.draw(st.binary() | mutations(good))
-    read_or_refused(lambda packet: jobs.read_answer(packet, job), sent, RefereeError)
+    assert_read_or_refused(lambda packet: jobs.read_answer(packet, job), sent, RefereeError)
 
 
 @pytest.mark.parametrize(

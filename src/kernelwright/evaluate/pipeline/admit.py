@@ -40,8 +40,6 @@ from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 COPIES = ("clone", "view", "contiguous", "alias", "detach", "reshape", "permute", "transpose", "_to_copy", "to.")
-HIGHEST = "highest"
-"""The matrix products' precision that PyTorch ships: no TF32."""
 MULTIPLYING = ("attention", "convolution", "contraction")
 TF32_ERROR = 2.0**-14
 """Of a result's size: more than fp32 products err by, and less than those of factors with TF32's eleven bits."""
@@ -97,8 +95,7 @@ def open_session(
 def _note_tf32(session: Session) -> None:
     """Write into the task whether eager used TF32, where its flags allow that: cuDNN decides by the shapes."""
     task = session.original.task
-    flags = task.numerics.flags
-    may = flags.get("cudnn.allow_tf32") is True or flags.get("float32_matmul_precision", HIGHEST) != HIGHEST
+    may = any(task.numerics.allows_tf32(convolution=kind) for kind in (True, False))
     single = all(spec.dtype == "float32" for spec in task.workload.outputs)
     multiplies = task.target.kind == "cuda" and task.graph.family in MULTIPLYING
     if may and single and multiplies and max(session.base_error) > TF32_ERROR:

@@ -145,12 +145,10 @@ def _precisions(task: Task, kernel: Kernel) -> tuple[str, ...]:
 
 def _rounded(task: Task, product: Product) -> bool:
     """Whether PyTorch rounds a product's factors to TF32: its flags allow that, and eager was seen to err so."""
-    flags = task.numerics.flags
     convolutions = [node for node in task.graph.nodes if "conv" in node.op]
     filters = {weight.ref for node in convolutions if isinstance(weight := node.argument("weight"), Ref)}
-    if filters.isdisjoint(tensor.name for tensor in product.factors):
-        return task.numerics.tf32 and flags.get("float32_matmul_precision", "highest") != "highest"
-    return task.numerics.tf32 and flags.get("cudnn.allow_tf32") is True
+    convolves = not filters.isdisjoint(tensor.name for tensor in product.factors)
+    return task.numerics.tf32 and task.numerics.allows_tf32(convolution=convolves)
 
 
 def _among(space: Space[Any], precisions: dict[str, tuple[str, ...]]) -> Space[Any]:

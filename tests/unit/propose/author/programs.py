@@ -204,7 +204,7 @@ def packed_source(design, name):
     update = {name: value for name in names for word, value in changed.items() if name.endswith(word)}
     source = design.write(design.default.model_copy(update=update)).source
     products = sum(kernel.family == "product" for kernel in design.program.kernels)
-    packs = source.count("_pack[") + source.count("_pack_tf32[")
+    packs = source.count("_pack[")
     assert not apart or packs >= products > 0, "products whose factors lie as they did are no test of this"
     return source.replace("bfloat16", "float16")
 

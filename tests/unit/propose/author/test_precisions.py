@@ -7,6 +7,7 @@ import pytest
 from kernelwright.propose.author.designs import _precisions
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.records.graph import Ref
+from kernelwright.records.numerics import Numerics
 
 
 class Plan(Product):
@@ -22,7 +23,7 @@ class Plan(Product):
 
 def first(op, plan, present=True, tf32=True, **flags):
     node = SimpleNamespace(op=op, argument=lambda name: Ref(ref="filter") if name == "weight" else None)
-    numerics = SimpleNamespace(flags={"cudnn.allow_tf32": True, **flags}, tf32=tf32)
+    numerics = Numerics(flags={"cudnn.allow_tf32": True, **flags}, tf32=tf32)
     task = SimpleNamespace(
         target=SimpleNamespace(present=present), graph=SimpleNamespace(nodes=[node]), numerics=numerics
     )

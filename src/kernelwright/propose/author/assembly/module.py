@@ -12,11 +12,11 @@ from kernelwright.propose.author.assembly.schedules import Schedules
 from kernelwright.propose.author.families.family import Family, Text
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.program import Kept, Kernel, Program
-from kernelwright.propose.author.source.triton import MOST_WARPS, OURS
+from kernelwright.propose.author.source.triton import OURS, tunable_warps
 from kernelwright.propose.author.source.triton_helpers import HELPERS
 from kernelwright.propose.author.source.writer import Writer
 from kernelwright.records.base import Record
-from kernelwright.records.candidate import Candidate, Tunable
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import Infinity, Ref
 from kernelwright.records.graph import Value as Literal
 from kernelwright.records.task import Task
@@ -31,11 +31,7 @@ def write_program(task: Task, program: Program, families: Sequence[Family], sche
     module = _Module(task, program, Schedules(program, families), schedule)
     text = module.text()
     warps = module.constants.get("WARPS")
-    tunables = (
-        [Tunable(name="WARPS", values=tuple(dict.fromkeys((warps, min(2 * warps, max(MOST_WARPS, warps))))))]
-        if warps
-        else []
-    )
+    tunables = [tunable_warps(warps)] if warps else []
     return Candidate(language="triton", source=text, tunables=tuple(tunables))
 
 

@@ -32,12 +32,16 @@ def write_triton(task: Task, plan: Plan, schedule: TritonSchedule) -> Candidate:
     """
     if schedule.division == "reciprocal":
         plan = with_reciprocals(plan)
-    warps = (schedule.warps, min(2 * schedule.warps, max(MOST_WARPS, schedule.warps)))
     return Candidate(
         language="triton",
         source=_Module(task, plan, schedule).text(),
-        tunables=(Tunable(name="WARPS", values=tuple(dict.fromkeys(warps))),),
+        tunables=(tunable_warps(schedule.warps),),
     )
+
+
+def tunable_warps(warps: int) -> Tunable:
+    """The schedule's warps, and twice as many."""
+    return Tunable(name="WARPS", values=tuple(dict.fromkeys((warps, min(2 * warps, max(MOST_WARPS, warps))))))
 
 
 class _Module:

@@ -54,22 +54,6 @@ def _tf32(x):
     rounded = ((x.to(tl.uint32, bitcast=True) + 0x1000) & 0xFFFFE000).to(tl.float32, bitcast=True)
     return tl.where(x == x, rounded, x)
 ''',
-    "_pack_tf32": '''\
-@triton.jit
-def _pack_tf32(
-    x_ptr, packed_ptr,
-    DEEP: tl.constexpr, INNER: tl.constexpr, PAD: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
-):
-    """Lay x [outer, DEEP, INNER] out as [outer, INNER, DEEP + PAD], rounded to TF32, with zeros at the end."""
-    down = tl.cdiv(DEEP + PAD, BLOCK_D)
-    across = tl.cdiv(INNER, BLOCK_I)
-    tile = tl.program_id(0)
-    outer = tl.cast(tile // (down * across), tl.int64)
-    d = tile % down * BLOCK_D + tl.arange(0, BLOCK_D)[:, None]
-    i = tl.cast(tile // down % across, tl.int64) * BLOCK_I + tl.arange(0, BLOCK_I)[None, :]
-    x = tl.load(x_ptr + (outer * DEEP + d) * INNER + i, mask=(d < DEEP) & (i < INNER), other=0.0)
-    tl.store(packed_ptr + (outer * INNER + i) * (DEEP + PAD) + d, _tf32(x), mask=(d < DEEP + PAD) & (i < INNER))
-''',
     "_pack": '''\
 @triton.jit
 def _pack(
@@ -77,7 +61,7 @@ def _pack(
     DEEP: tl.constexpr, INNER: tl.constexpr, PAD: tl.constexpr, PARTS: tl.constexpr,
     BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
 ):
-    """Lay x [outer, DEEP, INNER] out as [outer, INNER, DEEP + PAD], each number in parts that add up to it."""
+    """Lay x [outer, DEEP, INNER] out as [outer, INNER, DEEP + PAD]: rounded to TF32, or in parts that add up to it."""
     down = tl.cdiv(DEEP + PAD, BLOCK_D)
     across = tl.cdiv(INNER, BLOCK_I)
     tile = tl.program_id(0)
@@ -87,7 +71,7 @@ def _pack(
     x = tl.load(x_ptr + (outer * DEEP + d) * INNER + i, mask=(d < DEEP) & (i < INNER), other=0.0)
     at = (outer * INNER + i) * (DEEP + PAD) + d
     exists = (d < DEEP + PAD) & (i < INNER)
-    high = x.to(high_ptr.dtype.element_ty)
+    high = _tf32(x) if high_ptr.dtype.element_ty == tl.float32 else x.to(high_ptr.dtype.element_ty)
     tl.store(high_ptr + at, high, mask=exists)
     if PARTS > 1:
         x -= high.to(tl.float32)
@@ -139,7 +123,7 @@ def _order_value(key, DESCENDING: tl.constexpr):
 }
 """Functions that Triton's language lacks, in an order in which each is defined before its use."""
 
-CALLS = {"_tanh": "_expm1", "_pack_tf32": "_tf32", "_order_key": "_whole_key", "_order_value": "_whole_value"}
+CALLS = {"_tanh": "_expm1", "_pack": "_tf32", "_order_key": "_whole_key", "_order_value": "_whole_value"}
 """Who calls whom."""
 
 

@@ -219,27 +219,15 @@ class _Kernel:
         return name
 
 
-def _packer(packed: Packed) -> str:
-    """The kernel that lays a tensor out."""
-    return "_pack_tf32" if packed.parts[0].dtype == "float32" else "_pack"
-
-
 def _pack(packed: Packed) -> list[str]:
     """Lines that lay a tensor out."""
-    source, names, kernel = packed.tensor.identifier, [t.identifier for t in packed.parts], _packer(packed)
+    source, names = packed.tensor.identifier, [t.identifier for t in packed.parts]
     block_d = min(4096 if packed.inner == 1 else 64, 1 << (packed.deep + packed.pad - 1).bit_length())
     block_i = 4096 // block_d if packed.inner > 1 else 1
     shape, dtype = packed.parts[0].shape, packed.parts[0].dtype
-    rows = f"triton.cdiv({packed.deep + packed.pad}, {block_d})"
-    grid = f"{packed.outer} * {rows} * triton.cdiv({packed.inner}, {block_i})"
-    split = kernel == "_pack"
-    pointers = ", ".join((source, *names, *(names[-1:] * (3 - len(names)) if split else ())))
+    down = f"triton.cdiv({packed.deep + packed.pad}, {block_d})"
+    grid = f"{packed.outer} * {down} * triton.cdiv({packed.inner}, {block_i})"
+    pointers = ", ".join((source, *names, *names[-1:] * (3 - len(names))))
     made = [f"{name} = torch.empty({shape!r}, dtype=torch.{dtype}, device={source}.device)" for name in names]
-    sizes = f"DEEP={packed.deep}, INNER={packed.inner}, PAD={packed.pad}, {f'PARTS={len(names)}, ' if split else ''}"
-    return [
-        *made,
-        f"{kernel}[({grid},)](",
-        f"    {pointers},",
-        f"    {sizes}BLOCK_D={block_d}, BLOCK_I={block_i},",
-        ")",
-    ]
+    sizes = f"DEEP={packed.deep}, INNER={packed.inner}, PAD={packed.pad}, PARTS={len(names)}"
+    return [*made, f"_pack[({grid},)](", f"    {pointers},", f"    {sizes}, BLOCK_D={block_d}, BLOCK_I={block_i},", ")"]

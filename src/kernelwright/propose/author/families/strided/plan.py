@@ -111,7 +111,7 @@ class Strided:
         heavy = [n for n in self.part.nodes if isinstance(n, Call) and n.op in HEAVY and self.along_columns(n)]
         return tuple(n for n in heavy if sum(n.key in keys for keys in users) > 1)
 
-    @property
+    @cached_property
     def slides(self) -> bool:
         """Whether a position hangs on rows and on columns, as in a window."""
         rows, columns = set(self.rows), set(self.columns)
