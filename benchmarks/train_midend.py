@@ -104,7 +104,7 @@ def options() -> argparse.Namespace:
         found.add_argument(f"--{flag}", action="store_true")
     numbers = {
         "seconds": 560.0, "grpo-seconds": 300.0, "measure-seconds": 120.0, "ablation-seconds": 120.0, "parents-seconds": 240.0,
-        "rate": 3e-4, "grpo-rate": 1e-4, "rows": 4096, "columns": 2048, "modules": 16, "heldout": 6, "variants": 4,
+        "rate": 3e-4, "grpo-rate": 1e-5, "rows": 4096, "columns": 2048, "modules": 16, "heldout": 6, "variants": 4,
         "sft-steps": 150, "sft-batch": 16, "samples": 6, "groups": 4, "trajectories": 8, "waves": 2, "grpo-steps": 60,
         "max-new-tokens": 1024, "max-tokens": 4096, "seed": 0, "workers": 1, "lora-rank": 0, "pairs": 20_000,
     }  # fmt: skip

@@ -7,9 +7,9 @@ without it: they run in a process of their own, which is started again.
 | stage | about, on one H200 | |
 |---|---|---|
 | data | | results/train-pairs.jsonl.xz (made without a GPU by train_pairs.py), as many as --pairs |
-| sft | 4 min | tokenizer and model from scratch (--size), or --base, then --sft-steps on the split `train` |
+| sft | 8 min | tokenizer and model from scratch (--size), or --base, then --sft-steps, or as many as --sft-seconds allow |
 | before | 2 min | pass@1 and pass@8 on held-out families, and the author's kernels for the same tasks |
-| grpo | 7 min | the referee's verdicts as reward, at most --grpo-seconds; the share of time that the trainer waits for them |
+| grpo | 12 min | the referee's verdicts as reward, at most --grpo-seconds; the share of time that the trainer waits for them |
 | after | 2 min | the same tasks as before, other random numbers |
 | cheats | 1 min | kernels that hack the reward, under the full referee, and without its poison and hack filters |
 | mse | 1 min | the poster's MSE loss and a small one, written by the trained policy, verified and timed |
@@ -22,7 +22,7 @@ from such an OUT: what was measured stays, and GRPO that was cut goes on from it
 reach is left out and counted; it is never a wrong one. Beside the fine-tuning, train_caches.py tries which cache of keys and
 values writes faster. The mid-end and ablations of its reward are train_midend.py.
 
-On one H200, in three calls of the same lease (the third takes what the others left):
+On one H200, in three calls (the third takes what the others left; with --restore they need not be of the same lease):
 
     HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH python benchmarks/train_small.py $OUT --export
 
@@ -47,7 +47,8 @@ PAIRS = Path(__file__).parent / "results" / "train-pairs.jsonl.xz"
 DRY = {
     "target": "sm_90", "size": "1M", "vocabulary": 2048, "pairs": 40, "revalidate": 1, "sft_steps": 2,
     "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "groups": 1,
-    "trajectories": 2, "max_new_tokens": 12, "grpo_seconds": 300.0, "save_every": 1, "shortest": True, "measure_seconds": 40.0,
+    "trajectories": 2, "max_new_tokens": 12, "grpo_seconds": 300.0, "sft_seconds": 0.0, "save_every": 1,
+    "shortest": True, "measure_seconds": 40.0,
     "mse_samples": 2, "ablation_seconds": 30.0,
 }  # fmt: skip
 """--dry-run: every stage once, as small as it can be."""
@@ -80,9 +81,10 @@ def options() -> argparse.Namespace:
         found.add_argument(f"--{flag}", action="store_true")
     found.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     numbers = {
-        "seconds": 560.0, "grpo-seconds": 420.0, "measure-seconds": 120.0, "ablation-seconds": 90.0, "sft-rate": 1e-3,
-        "grpo-rate": 1e-4, "workers": 14, "pairs": 20_000, "revalidate": 24, "vocabulary": 4096, "lora-rank": 0, "seed": 0,
-        "sft-steps": 900, "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 200, "grpo-tasks": 42, "groups": 8,
+        "seconds": 560.0, "grpo-seconds": 720.0, "measure-seconds": 120.0, "ablation-seconds": 90.0, "sft-rate": 1e-3,
+        "sft-seconds": 380.0,
+        "grpo-rate": 1e-5, "workers": 14, "pairs": 20_000, "revalidate": 24, "vocabulary": 4096, "lora-rank": 0, "seed": 0,
+        "sft-steps": 3600, "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 200, "grpo-tasks": 70, "groups": 8,
         "trajectories": 8, "waves": 2, "max-new-tokens": 896, "save-every": 4, "mse-samples": 32,
     }  # fmt: skip
     for name, value in numbers.items():

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from kernelwright.train.passes import pass_rate
@@ -191,7 +192,17 @@ def figures_of(found: "Sequence[Sequence[Drawn]]") -> dict[str, Any]:
         "hacks": sum(bool(info["hack"]) for info in flat),
         "distinct": len({one.reply for group in found for one in group}),
         "tasks": {group[0].assignment.task.name: sum(row) for group, row in zip(whole, right, strict=True)},
+        "stage_s": stage_seconds(flat),
     }
+
+
+def stage_seconds(steps: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Mean seconds of each of the referee's stages, over the verdicts that took it."""
+    spent: dict[str, list[float]] = {}
+    for one in {id(e): e for e in (info["attempt"].evaluation for info in steps if "attempt" in info)}.values():
+        for stage in one.seconds:
+            spent.setdefault(stage.stage, []).append(stage.seconds)
+    return {stage: fmean(taken) for stage, taken in spent.items()}
 
 
 def gained(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:

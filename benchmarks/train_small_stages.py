@@ -42,6 +42,12 @@ from kernelwright.train.session import admitted, open_judges, steps, train
 POLICY = Policy(compile_limit_s=40.0, run_limit_s=10.0, seeds=3)
 START_S = 45.0
 """What loading, admitting and saving take beside GRPO's steps."""
+OF_TASK = 2
+"""Workers that one task's kernels are dealt out to: eight tasks of a step leave half of fourteen workers idle otherwise."""
+TRIED, WARMING = 40, 8
+"""Steps that tell a fine-tuning's pace, and those at their beginning that do not."""
+PREPARING_S = 100.0
+"""What reading, rendering and tokenising all the pairs take beside the steps."""
 MOST_FAILURES = 2
 SHOWN = ("loss", "reward", "right", "parsed", "hacks", "length", "waiting")
 STEPS = (
@@ -80,7 +86,8 @@ class Bench:
     NAME = "train-small"
 
     def __init__(self, options: argparse.Namespace) -> None:
-        os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(3, OPEN_TASKS // options.workers)))
+        opened = -(-max(options.grpo_tasks * OF_TASK, OPEN_TASKS) // options.workers)
+        os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(3, opened)))
         self.o, self.began = options, time.monotonic()
         self.out, self.work = options.out, options.work
         self.work.mkdir(parents=True, exist_ok=True)
@@ -186,7 +193,7 @@ class Bench:
 
     def judges(self, policy: Policy = POLICY, workers: int = 0) -> Judges:
         """Workers of our own."""
-        return open_judges(Suppliers(), policy, workers or self.o.workers)
+        return open_judges(Suppliers(), policy, workers or self.o.workers, of_task=OF_TASK)
 
     # Training.
 
@@ -205,16 +212,10 @@ class Bench:
         """Begin to try both caches, in a process beside the fine-tuning: it has the GPU's pauses."""
         if self.o.cache == "auto" and torch.cuda.is_available():
             with (self.work / "cache.log").open("w") as log:
-                command = [
-                    sys.executable,
-                    __file__,
-                    str(self.base()),
-                    str(self.work / "data"),
-                    str(self.work / "cache.json"),
-                ]
-                subprocess.Popen(
-                    [*command, str(self.o.groups * self.o.trajectories // self.o.waves)], stdout=log, stderr=log
-                )
+                program = str(Path(__file__).with_name("train_caches.py"))
+                paths = [str(self.base()), str(self.work / "data"), str(self.work / "cache.json")]
+                batch = str(self.o.groups * self.o.trajectories // self.o.waves)
+                subprocess.Popen([sys.executable, program, *paths, batch], stdout=log, stderr=log)
 
     def cache(self) -> str:
         """The cache that writes faster; the dynamic one where nothing is known, or after a failure with the other."""
@@ -229,12 +230,9 @@ class Bench:
 
     def sft(self) -> bool:
         """A model from scratch, and supervised fine-tuning."""
-        recipe = Sft(
-            model=str(self.base()), data=str(self.work / "data"), lora_rank=self.o.lora_rank, seed=self.o.seed,
-            steps=self.o.sft_steps, learning_rate=self.o.sft_rate, warmup=min(20, self.o.sft_steps // 4),
-            batch=self.o.sft_batch, micro_batch=self.o.sft_batch, save_every=max(1, self.o.sft_steps // 4),
-            max_tokens=3072, seconds=max(20.0, self.left - 30),
-        )  # fmt: skip
+        if "sft_of" not in self.book.document:
+            self.book.put(sft_of=self.affordable())
+        recipe = self.tuning(self.work / "data", self.book.document["sft_of"])
         train(recipe, self.work / "sft", Suppliers(), Every(10.0, self.told("sft")))
         last = steps(self.work / "sft")[-1]
         self.book.put(
@@ -244,6 +242,33 @@ class Bench:
             return False
         self.export("sft")
         return True
+
+    def tuning(self, data: Path, steps: int) -> Sft:
+        """The recipe of supervised fine-tuning."""
+        return Sft(
+            model=str(self.base()), data=str(data), lora_rank=self.o.lora_rank, seed=self.o.seed,
+            steps=steps, learning_rate=self.o.sft_rate, warmup=min(20, steps // 4),
+            batch=self.o.sft_batch, micro_batch=self.o.sft_batch, save_every=max(1, steps // 4),
+            max_tokens=3072, seconds=max(20.0, self.left - 30),
+        )  # fmt: skip
+
+    def affordable(self) -> int:
+        """Steps for which there is time, by the pace of a few on little data: the learning rate's fall needs their number."""
+        if not self.o.sft_seconds:
+            return int(self.o.sft_steps)
+        train(
+            self.tuning(self.sample_of("data-pace", TRIED * self.o.sft_batch), TRIED),
+            self.work / "pace",
+            Suppliers(),
+            _idle,
+        )
+        made = steps(self.work / "pace")
+        step_s = (made[-1].seconds - made[WARMING].seconds) / (made[-1].step - made[WARMING].step)
+        room = min(self.o.sft_seconds, self.left - START_S) - PREPARING_S
+        found = max(TRIED, min(int(self.o.sft_steps), int(room / step_s)))
+        self.book.put(pace={"step_s": step_s, "steps": found})
+        self.say(f"a step of fine-tuning takes {step_s:.3f} s: {found} steps")
+        return found
 
     def grpo(self) -> bool:
         """Reinforcement learning from the referee's verdicts, over as many calls as it takes."""
@@ -273,6 +298,7 @@ class Bench:
             learning_rate=self.o.grpo_rate, warmup=1, decay=False, reward="frontend", effort="verify",
             target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.cache(),
             groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
+            workers_of_task=min(OF_TASK, self.o.workers),
             max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
             micro_batch=min(64, self.o.groups * self.o.trajectories), scale=self.o.scale,
         )  # fmt: skip
@@ -286,11 +312,15 @@ class Bench:
         return True
 
     def fewer(self) -> Path:
-        """A data set with as many training tasks as workers can keep open."""
-        folder = self.work / "data-grpo"
+        """A data set with as many training tasks as the workers keep open."""
+        return self.sample_of("data-grpo", self.o.grpo_tasks)
+
+    def sample_of(self, name: str, count: int) -> Path:
+        """A data set of so many training samples by chance."""
+        folder = self.work / name
         if not (folder / FILE).exists():
             folder.mkdir(exist_ok=True)
-            (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in self.drawn(self.o.grpo_tasks)))
+            (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in self.drawn(count)))
         return folder
 
     # Measuring.
@@ -436,6 +466,10 @@ class Bench:
 
     def _seed(self) -> str:
         return f"-seed{self.o.seed}" if self.o.seed else ""
+
+
+def _idle(heard: Progress) -> None:
+    """Nobody listens."""
 
 
 def _told(found: Evaluation | None) -> Any:  # noqa: ANN401

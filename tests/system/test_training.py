@@ -248,7 +248,7 @@ def test_while_a_wave_is_judged_the_next_is_written(monkeypatch):
         rollouts = grpo.Rollouts(recipe, Environment((), None), Network(Tokenizer(), None), loop, None)
         rows = rollouts._turn([Reply(n, told) for n in range(3)], [[0], [1], [2]], None)
     assert [(row.prompt, row.reply, row.step) for row in rows] == [([n], [n, 9], f"step of text {n}") for n in range(3)]
-    assert told == ["written [[0], [1]]", "judged 0", "judged 1", "written [[2]]", "judged 2"]
+    assert told == ["written [[0], [2]]", "judged 0", "judged 2", "written [[1]]", "judged 1"]
     assert rollouts.waited_s >= 0.0
 
 

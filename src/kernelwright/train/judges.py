@@ -1,7 +1,8 @@
 """Judges: evaluators for a trainer, which asks for many verdicts at once and must not die of one.
 
-Tasks are dealt out to a few evaluators, each with a worker of its own; one that breaks is replaced. The same kernel of
-the same task is judged once. What the referee could not judge is None, which a trainer leaves out: an infrastructure
+Tasks are dealt out to a few evaluators, each with a worker of its own; one that breaks is replaced. A task may have several,
+so that the rollouts of few tasks do not wait for few workers while the others are idle; each keeps the task open. The same
+kernel of the same task is judged once. What the referee could not judge is None, which a trainer leaves out: an infrastructure
 failure is never a zero.
 """
 
@@ -52,15 +53,16 @@ class _Place:
 class Judges:
     """Verdicts for a trainer. Close it in the end."""
 
-    def __init__(self, open_evaluator: Callable[[int], Evaluator], workers: int = 1) -> None:
+    def __init__(self, open_evaluator: Callable[[int], Evaluator], workers: int = 1, of_task: int = 1) -> None:
         """Open nothing yet.
 
         Args:
             open_evaluator: Makes the evaluator of that number, with a worker of its own.
             workers: How many at once. More than one only where no time is taken, or on several devices.
+            of_task: How many of them one task's kernels are dealt out to.
         """
         os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(1, OPEN_TASKS // workers)))
-        self._open, self._workers = open_evaluator, workers
+        self._open, self._workers, self._of_task = open_evaluator, workers, min(of_task, workers)
         self._seats: dict[str, int] = {}
         self._places: dict[int, _Place] = {}
         self._left: list[_Place] = []
@@ -147,8 +149,12 @@ class Judges:
         return None
 
     def _seat(self, source: TaskSource) -> int:
-        """Who judges this task, always the same: it keeps inputs and references. Tasks are dealt out in turn."""
-        return self._seats.setdefault(source.source, len(self._seats) % self._workers)
+        """The least busy of this task's, always the same few: they keep inputs and references. Tasks are dealt out in turn."""
+        first = self._seats.setdefault(source.source, len(self._seats) % self._workers)
+        return min(((first + i) % self._workers for i in range(self._of_task)), key=self._busy)
+
+    def _busy(self, seat: int) -> int:
+        return self._places[seat].in_use if seat in self._places else 0
 
     def _place(self, seat: int) -> _Place:
         if seat not in self._places:

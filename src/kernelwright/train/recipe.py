@@ -100,7 +100,7 @@ class Grpo(Training):
     beta: float = Field(default=0.0, ge=0)
     """Weight of the KL divergence from the model that the run began with."""
     waves: int = Field(default=1, ge=1)
-    """Parts in which the rollouts of a step are written: while one is judged, the next is written."""
+    """Parts in which the rollouts of every group are written: while one is judged, the next is written."""
     cache: Literal["dynamic", "static"] = "dynamic"
     """Keys and values while replies are written; `static` has room for the longest at once, so that a GPU replays one
     compiled step for every token. Worth its compilation for small models, whose steps take longer to start than to run."""
@@ -108,6 +108,8 @@ class Grpo(Training):
     scale: Literal["none", "group", "batch"] = "none"
     workers: int = Field(default=1, ge=1)
     """Referee workers. More than one only with `verify`, or a GPU each."""
+    workers_of_task: int = Field(default=1, ge=1)
+    """Of them, those that one task's rollouts are dealt out to; each keeps the task open."""
     gpus: tuple[str, ...] = ()
     """GPUs of this host that the workers take in turn, each as CUDA_VISIBLE_DEVICES names it; none: the trainer's own."""
     depth: int | None = None
@@ -121,7 +123,7 @@ Recipe = Annotated[Sft | Grpo | Judge, Field(discriminator="kind")]
 RECIPES: TypeAdapter[Recipe] = TypeAdapter(Recipe)
 
 
-OPEN = ("steps", "seconds", "waves", "cache", "micro_batch", "workers", "gpus")
+OPEN = ("steps", "seconds", "waves", "cache", "micro_batch", "workers", "workers_of_task", "gpus")
 """Settings of length and of means, which may change while a run goes on."""
 
 

@@ -77,7 +77,7 @@ def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> T
         keep = _keeper(folder, stack) if first else _nothing
         if isinstance(recipe, Grpo):
             with Loop() as loop:
-                judges = open_judges(suppliers, recipe.policy, recipe.workers, recipe.gpus)
+                judges = open_judges(suppliers, recipe.policy, recipe.workers, recipe.gpus, recipe.workers_of_task)
                 try:
                     environment = prepared(recipe, samples, judges, loop)
                     engine.train_grpo(recipe, environment, folder, keep, heard, loop)
@@ -117,14 +117,16 @@ def prepared(recipe: Grpo, samples: Sequence[Sample], judges: Judges, loop: Loop
     return Environment(assignments, judges, settings)
 
 
-def open_judges(suppliers: Suppliers, policy: Policy, workers: int, gpus: Sequence[str] = ()) -> Judges:
+def open_judges(
+    suppliers: Suppliers, policy: Policy, workers: int, gpus: Sequence[str] = (), of_task: int = 1
+) -> Judges:
     """Judges with evaluators of the suppliers, on these GPUs in turn; of several trainers each begins with another one."""
     first = int(os.environ.get("RANK", "0"))
 
     def opened(worker: int) -> Evaluator:
         return suppliers.open_evaluator(policy, Place(gpus=gpus[(first + worker) % len(gpus)] if gpus else ""))
 
-    return Judges(opened, workers)
+    return Judges(opened, workers, of_task)
 
 
 async def admitted(

@@ -119,6 +119,15 @@ def test_the_same_kernel_is_judged_once():
     assert evaluator.closed
 
 
+@pytest.mark.parametrize("of_task", [1, 2, 5])
+def test_the_kernels_of_one_task_are_dealt_out_to_its_workers(of_task):
+    evaluators = [ScriptedEvaluator(delay_s=0.01) for _ in range(3)]
+    judges = Judges(evaluators.__getitem__, workers=3, of_task=of_task)
+    judge_some(judges, *(sample_attempt(n).proposal.candidate for n in range(6)))
+    asked = [len(one.calls) for one in evaluators]
+    assert asked == {1: [6, 0, 0], 2: [3, 3, 0], 5: [2, 2, 2]}[of_task]
+
+
 def test_a_referee_that_breaks_is_replaced_once_and_then_nothing_is_known():
     opened = []
 

@@ -103,21 +103,21 @@ class Rollouts:
         return [rows[i : i + count] for i in range(0, len(rows), count)]
 
     def _turn(self, episodes: Sequence[Episode], asked: list[list[int]], trainer: Any) -> list[_Row]:  # noqa: ANN401
-        """Every episode's next row, in waves: while one wave is judged, the next is written."""
-        size = -(-len(asked) // self._recipe.waves)
-        rows: list[_Row] = []
-        judged: list[Future[list[Step | None]]] = []
-        for start in range(0, len(asked), size):
-            wave = slice(start, start + size)
+        """Every episode's next row, in waves with rollouts of every group: while one is judged, the next is written."""
+        rows = [_Row(prompt, [], "", None) for prompt in asked]
+        judged: list[tuple[slice, Future[list[Step | None]]]] = []
+        for first in range(min(self._recipe.waves, len(asked))):
+            wave = slice(first, None, self._recipe.waves)
             replies = generate(trainer, asked[wave])
             texts = [self._network.tokenizer.decode(ids, skip_special_tokens=True) for ids in replies]
             cut = [ids[-1] != self._network.end for ids in replies]
-            judged.append(self._loop.begin(_judged(episodes[wave], texts, cut)))
-            rows += [_Row(*row, None) for row in zip(asked[wave], replies, texts, strict=True)]
+            judged.append((wave, self._loop.begin(_judged(episodes[wave], texts, cut))))
+            rows[wave] = [_Row(*row, None) for row in zip(asked[wave], replies, texts, strict=True)]
         since = monotonic()
-        steps = [step for one in judged for step in one.result()]
+        for wave, steps in judged:
+            rows[wave] = [row._replace(step=step) for row, step in zip(rows[wave], steps.result(), strict=True)]
         self.waited_s += monotonic() - since
-        return [row._replace(step=step) for row, step in zip(rows, steps, strict=True)]
+        return rows
 
     def _log(self, played: list[list[list[_Row]]], tasks: Sequence[Assignment], trainer: Any, spent: float) -> None:  # noqa: ANN401
         steps = [row.step for group in played for t in group for row in t if row.step is not None]

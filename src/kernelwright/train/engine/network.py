@@ -1,5 +1,6 @@
 """Opening a network to train: a checkpoint, an adapter over one, or a GGUF file. Nothing is fetched, no foreign code runs."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -17,8 +18,12 @@ class Network(NamedTuple):
 
     def prompt_ids(self, messages: tuple[ChatMessage, ...]) -> list[int]:
         """A prompt's tokens, exactly as `models.huggingface` makes them when the trained model is asked."""
-        text = prompt_text(self.tokenizer, messages, ())
-        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        return self.prompts_ids([messages])[0]
+
+    def prompts_ids(self, prompts: Sequence[tuple[ChatMessage, ...]]) -> list[list[int]]:
+        """Several prompts' tokens, at once."""
+        texts = [prompt_text(self.tokenizer, messages, ()) for messages in prompts]
+        return list(self.tokenizer(texts, add_special_tokens=False)["input_ids"]) if texts else []
 
     @property
     def end(self) -> int:
