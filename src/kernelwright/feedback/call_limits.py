@@ -151,7 +151,7 @@ def memory(evidence: Evidence) -> Finding | None:
         told = f"Memory-bound: it reaches {_share(evidence)}; only moving fewer bytes can help much."
         if reached > 1:
             told = f"Memory-bound: it reaches {_share(evidence)}, so that part of its data comes from a cache."
-        advice = "Keep intermediate results in registers, use a narrower dtype inside, or fuse with what comes next."
+        advice = "Keep intermediate results in registers, and fuse with what comes before and after."
         return Finding(bottleneck="memory", gain=max(0.0, 1 - reached), evidence=told, suggestion=advice)
     traffic = evidence.traffic
     if wasted is None or traffic is None or evidence.bytes is None or not evidence.latency_us:
@@ -160,7 +160,7 @@ def memory(evidence: Evidence) -> Finding | None:
     if moved < BUSY:
         return None
     told = (
-        f"Memory-bound: device memory moves {traffic / 1e6:.1f} MB where {evidence.bytes / 1e6:.1f} MB would do, "
+        f"Memory-bound: device memory moves {_size(traffic)} where {_size(evidence.bytes)} would do, "
         f"at {moved:.0%} of the measured bandwidth."
     )
     several = sum(k.launches or 1 for k in evidence.kernels) > 1
@@ -292,3 +292,7 @@ def _ridge(evidence: Evidence) -> float | None:
 def _share(evidence: Evidence) -> str:
     achieved, ceiling = evidence.bandwidth or (0.0, 1.0)
     return f"{achieved / ceiling:.0%} of the measured bandwidth ({achieved:.1f} of {ceiling:.1f} GB/s)"
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count:.0f} bytes"

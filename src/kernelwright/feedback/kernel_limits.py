@@ -61,7 +61,7 @@ def memory(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
         return None
     rate = f", {seen.dram_gbps:.0f} GB/s" if seen.dram_gbps is not None else ""
     told = f"Memory-bound: device memory is at {share:.0%} of what it can do{rate}."
-    advice = "Only moving fewer bytes can help: fuse with neighbours, read inputs once, use a narrower dtype inside."
+    advice = "Only moving fewer bytes can help: fuse with neighbours, and read each input once."
     return _found("memory", kernel, max(0.0, 1 - share), told, advice)
 
 
@@ -74,9 +74,7 @@ def compute(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
     if (seen.fma_share or 0.0) >= BUSY and seen.tensor_share is not None and seen.tensor_share < TENSOR_IDLE:
         advice = "The tensor cores are idle: split a matrix product in fp32 into tf32 or bf16 parts (tf32x3, bf16x3)."
         return _found("compute", kernel, max(TENSOR_GAIN, 1 - share), told, advice)
-    advice = (
-        "Do fewer operations: cheaper forms of functions, work shared between threads, a narrower dtype if admitted."
-    )
+    advice = "Do fewer operations: cheaper forms of functions, and work shared between threads."
     return _found("compute", kernel, 1 - min(share, 1.0), told, advice)
 
 

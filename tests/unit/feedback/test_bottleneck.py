@@ -140,6 +140,18 @@ def test_excess_traffic_over_several_kernels_asks_for_fusion():
     assert first.gain == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("name", SICK)
+def test_no_advice_is_what_the_prompts_forbid(name):
+    for finding in diagnose(SICK[name]).findings:
+        assert "narrower" not in finding.suggestion
+
+
+def test_few_bytes_are_told_as_bytes():
+    part = QUIET.model_copy(update={"dram_gbps": 4100.0, "dram_share": 0.85})
+    found = diagnose(profile(kernel("a", 0.5, 250.0, part), kernel("b", 0.5, 250.0, part), bytes=8192))
+    assert "2000.0 MB where 8192 bytes would do" in found.findings[0].evidence
+
+
 def test_the_limiter_of_occupancy_is_named():
     found = next(f for f in diagnose(SICK["occupancy"]).findings if f.bottleneck == "occupancy")
     assert "limited by registers" in found.evidence

@@ -62,7 +62,7 @@ def _gpu(task: Task, here: Environment | None) -> list[str]:
         return _present(here.device, common)
     if target.device:
         return [_named(sheet(target.device) or common, "not here"), *_published(sheet(target.device) or common)]
-    return [f"architecture: {target.arch}; its figures are those of a {common.device}", *_published(common)]
+    return [f"architecture: {target.arch}; its figures are those of the {common.device}", *_published(common)]
 
 
 def _present(device: Device, common: Hardware) -> list[str]:
