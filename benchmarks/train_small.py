@@ -19,7 +19,7 @@ without it: they run in a process of their own, which is started again.
 OUT gets at most eight files: train-small-DEVICE.json with all figures, pages.tar.gz with curves and rollouts, and with
 --export model.part-*, the weights in bfloat16 (`cat model.part-* | tar xz`). With `--restore FOLDER`, a later lease goes on
 from such an OUT: what was measured stays, and GRPO that was cut goes on from its weights. A verdict that the referee could not
-reach is left out and counted; it is never a wrong one. Beside the fine-tuning, train_caches.py tries which cache of keys and
+reach is left out and counted; it is never a wrong one. Beside the first measure, train_caches.py tries which cache of keys and
 values writes faster. The mid-end and ablations of its reward are train_midend.py.
 
 On one H200, in three calls (the third takes what the others left; with --restore they need not be of the same lease):

@@ -122,8 +122,6 @@ class Bench:
     def run(self) -> int:
         """Every stage that is not done, whose predecessor is, and for which there is time."""
         self.data()
-        if not self.done("sft") and (self.o.only is None or "sft" in self.o.only):
-            self.probe()
         for name, stage in self.stages().items():
             if self.o.only is None or name in self.o.only:
                 self.stage(name, stage)
@@ -209,11 +207,11 @@ class Bench:
         return base
 
     def probe(self) -> None:
-        """Begin to try both caches, in a process beside the fine-tuning: it has the GPU's pauses."""
-        if self.o.cache == "auto" and torch.cuda.is_available():
+        """Begin to try both caches, in a process beside the first measure, whose verdicts leave the GPU pauses."""
+        if self.o.cache == "auto" and torch.cuda.is_available() and not (self.work / "cache.json").exists():
             with (self.work / "cache.log").open("w") as log:
                 program = str(Path(__file__).with_name("train_caches.py"))
-                paths = [str(self.base()), str(self.work / "data"), str(self.work / "cache.json")]
+                paths = [str(self.work / "sft" / MODEL), str(self.work / "data"), str(self.work / "cache.json")]
                 batch = str(self.o.groups * self.o.trajectories // self.o.waves)
                 subprocess.Popen([sys.executable, program, *paths, batch], stdout=log, stderr=log)
 
@@ -328,6 +326,8 @@ class Bench:
     def measure(self, name: str, folder: str) -> bool:
         """pass@k of a model on held-out families; the first time the author's kernels of the same tasks too."""
         since, judges = time.monotonic(), self.judges()
+        if name == "before":
+            self.probe()
         try:
             admitting = self.loop.begin(admitted(self.heldout(), self.target, judges))
             asked = [Assignment(task=one.task, split=one.split) for one in self.heldout()]

@@ -23,7 +23,7 @@ from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatMessage
 from kernelwright.train.credit import CREDITS, flat
-from kernelwright.train.engine.network import Network, lora, open_network
+from kernelwright.train.engine.network import STATIC_MULTIPLE, Network, lora, open_network
 from kernelwright.train.engine.sft import save
 from kernelwright.train.engine.watch import (
     OURS,
@@ -202,6 +202,7 @@ def _trainer(
         scale_rewards="none" if recipe.credit == "trloo" else recipe.scale,
         mask_truncated_completions=True,
         cache_implementation=None if recipe.cache == "dynamic" else recipe.cache,
+        pad_to_multiple_of=STATIC_MULTIPLE if recipe.cache == "static" else None,
     )
     openings = [as_dicts(environment.opening(one)) for one in environment.assignments if one.split == "train"]
     return trl.GRPOTrainer(

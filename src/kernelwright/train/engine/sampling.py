@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import torch
 import transformers
 
-from kernelwright.train.engine.network import Network
+from kernelwright.train.engine.network import STATIC_MULTIPLE, Network
 from kernelwright.train.environment import Assignment, Environment, Step
 
 
@@ -61,7 +61,8 @@ async def judge_all(
 
 def _replies(network: Network, prompts: list[list[int]], how: Sampling) -> list[str]:
     model, tokenizer = network.model, network.tokenizer
-    width = max(map(len, prompts))
+    multiple = STATIC_MULTIPLE if how.cache == "static" else 1
+    width = -(-max(map(len, prompts)) // multiple) * multiple
     ids = torch.tensor([[tokenizer.pad_token_id] * (width - len(p)) + p for p in prompts], device=model.device)
     mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=model.device)
     settings = transformers.GenerationConfig(

@@ -3,8 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+from author_cases import case, model
 
-from kernelwright.propose.author.designs import _precisions
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.designs import DESIGNS, _precisions
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.records.graph import Ref
 from kernelwright.records.numerics import Numerics
@@ -48,3 +50,28 @@ CONVOLUTION, PRODUCT = Plan("x", "filter"), Plan("a", "b")
 )
 def test_factors_are_rounded_where_pytorch_was_seen_to_round_them(op, plan, given, expected):
     assert first(op, plan, **given) == expected
+
+
+def rows_of_eight_bits(kind, arch):
+    forward = "(x / (x.abs().amax(-1, keepdim=True) / 448)).to(torch.float8_e4m3fn)"
+    task = case(model(forward, "torch.randn(6, 40)"), "t", kind).task
+    design = DESIGNS["cpp" if kind == "cpu" else "triton"](
+        task.model_copy(update={"target": task.target.model_copy(update={"arch": arch})})
+    )
+    return design.write(design.default).source
+
+
+def test_rows_are_rounded_to_eight_bits_in_the_kernel_that_finds_their_scale():
+    source = rows_of_eight_bits("cuda", "sm_89")
+    assert source.count("tl.store(") == 1
+    assert "torch.ops" not in source
+
+
+@pytest.mark.parametrize(("kind", "arch"), [("cuda", "sm_86"), ("hip", "gfx942")])
+def test_a_device_without_the_instruction_leaves_it_to_pytorch(kind, arch):
+    assert "torch.ops.aten" in rows_of_eight_bits(kind, arch)
+
+
+def test_cpp_has_no_numbers_of_eight_bits():
+    with pytest.raises(ProposeError, match="float8_e4m3fn"):
+        rows_of_eight_bits("cpu", "native")

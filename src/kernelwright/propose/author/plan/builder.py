@@ -160,8 +160,10 @@ Operand = Value | float | int | bool
 class Builder:
     """Makes values out of values."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, float8: bool = False) -> None:
         self.axes = Axes()
+        self.float8 = float8
+        """Whether the target rounds to eight bits in one instruction."""
 
     def tensor(self, spec: TensorSpec) -> Value:
         """A tensor argument.

@@ -16,6 +16,8 @@ HEAVY = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "no
 """Calls that cost tens of instructions."""
 NARROW: frozenset[DType] = frozenset({"float16", "bfloat16"})
 """Floating types that are stored, but not computed with."""
+WIDENED: frozenset[DType] = NARROW | {"float8_e4m3fn"}
+"""The same for Triton, which has one of eight bits too."""
 
 
 @dataclass(frozen=True)

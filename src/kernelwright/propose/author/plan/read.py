@@ -9,6 +9,7 @@ An operation in place gives the tensor's every name its new value. Where a view 
 task is refused, since the view would see the new values too.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -24,7 +25,7 @@ from kernelwright.propose.author.plan.views import VIEWS
 from kernelwright.propose.author.plan.windows import WINDOWS
 from kernelwright.records.graph import OpGraph, OpNode, Ref
 from kernelwright.records.graph import Value as Literal
-from kernelwright.records.task import Task
+from kernelwright.records.task import Target, Task
 from kernelwright.records.tensor import TensorSpec
 
 OPERATIONS: dict[str, Callable[[Builder, Arguments], Result]] = {
@@ -151,11 +152,16 @@ def _refs(value: Literal) -> list[Ref]:
     return [item for item in items if isinstance(item, Ref)]
 
 
+def _float8(target: Target) -> bool:
+    """NVIDIA's from compute capability 8.9 on. AMD's numbers of eight bits are others, or not in Triton for all devices."""
+    return target.kind == "cuda" and int(re.sub(r"\D", "", target.arch) or 0) >= 89
+
+
 class _Reader:
     """Reads one graph, node after node."""
 
     def __init__(self, task: Task) -> None:
-        self.task, self.builder = task, Builder()
+        self.task, self.builder = task, Builder(float8=_float8(task.target))
         self.nodes = live(task.graph, task.workload.state)
         self.own = _owners(task.graph)
         self.place = {node.name: n for n, node in enumerate(self.nodes)}

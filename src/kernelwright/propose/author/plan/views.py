@@ -24,7 +24,7 @@ def _dropout(b: Builder, a: Arguments) -> Value:
 
 
 def _cast(b: Builder, a: Arguments) -> Value:
-    """Intermediate roundings to half precision are left out: they only lose accuracy."""
+    """Intermediate roundings to half precision are left out, since they only lose accuracy; those to eight bits are meant."""
     x = a.tensor("self")
     wanted = a.raw("dtype")
     if wanted in (None, "float32", "float16", "bfloat16"):
@@ -35,6 +35,8 @@ def _cast(b: Builder, a: Arguments) -> Value:
         return x if x.expr.kind in ("int", "bool") else b.call("ne", x, 0.0)
     if wanted == "float64" and isinstance(x.expr, Scan):
         return x
+    if wanted == "float8_e4m3fn" and b.float8:
+        return b.call("float8_e4m3fn", Value(as_float(x.expr), x.shape))
     raise ProposeError(f"a cast from {x.expr.kind} to {wanted}")
 
 

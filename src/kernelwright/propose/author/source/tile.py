@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, Scan, walk
-from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.plan.plan import WIDENED, Tensor
 from kernelwright.propose.author.plan.positions import digits, flattened
 from kernelwright.propose.author.plan.program import Part, Root, Scatter
 from kernelwright.propose.author.source.scope import Names
@@ -118,7 +118,7 @@ class TileScope(TritonScope):
 
 def widened(tensor: Tensor) -> str:
     """What makes an element a number that is computed with."""
-    if tensor.dtype in ("float16", "bfloat16"):
+    if tensor.dtype in WIDENED:
         return ".to(tl.float32)"
     return ".to(tl.int32)" if tensor.dtype in ("int8", "uint8", "int16") else ""
 

@@ -47,6 +47,19 @@ def _log1p(x):
     lost = tl.where(total > 1e8, 0.0, x - (total - 1.0))
     return tl.log(total) + lost / tl.maximum(total, 1e-30)
 ''',
+    "_float8_e4m3fn": '''\
+# What eight bits cannot hold is NaN in PyTorch before 2.12, and the largest number since then.
+_OVERFLOWS: tl.constexpr = tl.constexpr(bool(torch.tensor(1e4).to(torch.float8_e4m3fn).float().isnan()))
+
+
+@triton.jit
+def _float8_e4m3fn(x):
+    """To the nearest number of eight bits; what is beyond the largest one is said here, since not every device agrees."""
+    beyond = tl.where(x > 0.0, 448.0, -448.0)
+    if _OVERFLOWS:
+        beyond = beyond * float("nan")
+    return tl.where(tl.abs(x) > 464.0, beyond, x.to(tl.float8e4nv).to(tl.float32))
+''',
     "_tf32": '''\
 @triton.jit
 def _tf32(x):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kernelwright.propose.author.plan.expr import COL, ROW, Call, Combine, Const, Count, Expr, Load, Reduce, walk
-from kernelwright.propose.author.plan.plan import Fusion, Output, Plan, Tensor
+from kernelwright.propose.author.plan.plan import WIDENED, Fusion, Output, Plan, Tensor
 from kernelwright.propose.author.schedule.triton import TritonSchedule
 from kernelwright.propose.author.source.scope import Names, Scope
 from kernelwright.propose.author.source.writer import Writer
@@ -23,7 +23,7 @@ PATTERNS: dict[str, str] = {
     "ge": "{0} >= {1}", "and": "{0} & {1}", "or": "{0} | {1}", "not": "~{0}",
     "quotient": "{0} // {1}", "remainder": "{0} % {1}", "int": "{0}.to(tl.int64)", "round": "_round({0})",
     "normal_cdf": "0.5 * (1.0 + tl.erf({0} * 0.7071067811865476))", "sigmoid": "tl.sigmoid({0})",
-    "expm1": "_expm1({0})", "log1p": "_log1p({0})", "tanh": "_tanh({0})",
+    "float8_e4m3fn": "_float8_e4m3fn({0})", "expm1": "_expm1({0})", "log1p": "_log1p({0})", "tanh": "_tanh({0})",
     **{op: f"tl.{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos", "exp", "log", "erf")},
 }  # fmt: skip
 
@@ -92,7 +92,7 @@ class TritonScope(Scope):
             text = f"tl.load({pointer} + column, mask=column < cols)"
         else:
             text = f"tl.load({pointer} + at, mask={self.mask}{self.hint})"
-        return text + ".to(tl.float32)" * (tensor.dtype in ("float16", "bfloat16"))
+        return text + ".to(tl.float32)" * (tensor.dtype in WIDENED)
 
     def _picked(self, node: Load, pointer: str, index: str) -> str:
         """The element at an index; NaN for an index outside the row, where nothing is ever read."""
