@@ -11,6 +11,7 @@ from author_cases import case, model
 
 from kernelwright.errors import ProposeError
 from kernelwright.export.model_new import fixed
+from kernelwright.propose.author.designs import triton_design
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_default, triton_space
 from kernelwright.propose.author.source.triton import write_triton
@@ -168,3 +169,15 @@ def test_a_name_that_the_task_took_is_refused():
 def test_triton_is_installed_in_a_version_that_is_supported():
     major, minor = importlib.metadata.version("triton").split(".")[:2]
     assert (int(major), int(minor)) >= (3, 5)
+
+
+def test_a_window_beyond_the_edge_is_read_as_what_its_reduction_begins_with():
+    for forward, start in (
+        ("F.avg_pool2d(x, 3, 2, 1)", "0.0"),
+        ("F.max_pool2d(x, 3, 2, 1)", '-float("inf")'),
+        ("F.adaptive_avg_pool2d(x, (5, 4))", "0.0"),
+    ):
+        design = triton_design(case(model(forward, "torch.randn(2, 3, 21, 19)"), kind="cuda").task)
+        source = design.write(design.default).source
+        assert f", other={start})" in source
+        assert "tl.where(holds" not in source

@@ -22,7 +22,7 @@ EVERY_THIRD = [*CASES][::3]
 """In a quick run; the others' C++ is judged in it too."""
 TF32 = 2.0**-9
 """What factors of eleven bits may err."""
-ON_CPU = [name for name in CASES if name != "kept"]
+ON_CPU = [name for name in CASES if name not in ("kept", "eight bits")]
 
 
 @pytest.fixture(scope="module")

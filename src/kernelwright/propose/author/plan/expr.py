@@ -235,6 +235,8 @@ class Element(Expr):
     index: tuple[Expr, ...]
     kind: Kind = "float"
     inside: Expr | None = None
+    other: float | None = None
+    """What a load is to give where `inside` does not hold; None: nobody looks."""
 
     @property
     def children(self) -> tuple[Expr, ...]:
@@ -243,7 +245,7 @@ class Element(Expr):
 
     @property
     def _own(self) -> str:
-        return f"{self.name}{self.sizes}{self.inside is not None}"
+        return f"{self.name}{self.sizes}{self.inside is not None}{self.other}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,3 +331,20 @@ def walk(*roots: Expr) -> list[Expr]:
     for root in roots:
         visit(root)
     return list(seen.values())
+
+
+def conditions(expr: Expr) -> set[str]:
+    """What must hold, by the keys of its parts."""
+    match expr:
+        case Call(op="and", args=parts):
+            return set().union(*map(conditions, parts))
+    return {expr.key}
+
+
+def filled(expr: Expr) -> Expr:
+    """A choice between an element and a number, by what the element is read under anyway, as a load that gives the number."""
+    match expr:
+        case Call(op="where", args=(condition, Element(inside=Expr() as inside) as read, Const(value=other))):
+            if conditions(condition) <= conditions(inside) and read.other in (None, other) and read.kind == "float":
+                return replace(read, other=other)
+    return expr

@@ -48,7 +48,8 @@ class TileScope(TritonScope):
         masks = [*self.masks(offset.axes), *inside]
         place = (self._dense(node) or self._text(offset)) + self._spread(node, offset.axes)
         mask = f", mask={' & '.join(masks)}" if masks else ""
-        mask += f", other={self.other}" if masks and self.other else ""
+        other = self.literal(Const(node.other)) if node.other is not None else self.other
+        mask += f", other={other}" if masks and other else ""
         return f"tl.load({tensor.identifier}_ptr + {_summand(place)}{mask})" + ("" if self.narrow else widened(tensor))
 
     def _dense(self, node: Element) -> str | None:

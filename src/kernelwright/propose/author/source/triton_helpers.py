@@ -42,19 +42,19 @@ def _expm1(x):
     "_log1p": '''\
 @triton.jit
 def _log1p(x):
-    """log(1 + x), with the digits that 1 + x loses put back."""
+    """log(1 + x), with what 1 + x loses put back, times 1 - x in place of a division."""
     total = 1.0 + x
-    lost = tl.where(total > 1e8, 0.0, x - (total - 1.0))
-    return tl.log(total) + lost / tl.maximum(total, 1e-30)
+    lost = (x - (total - 1.0)) * (2.0 - total)
+    return tl.log(total) + tl.where(total < 2.0, lost, 0.0)
 ''',
     "_float8_e4m3fn": '''\
 # What eight bits cannot hold is NaN in PyTorch before 2.12, and the largest number since then.
-_OVERFLOWS: tl.constexpr = tl.constexpr(bool(torch.tensor(1e4).to(torch.float8_e4m3fn).float().isnan()))
+_OVERFLOWS = tl.constexpr(bool(torch.tensor(1e4).to(torch.float8_e4m3fn).float().isnan()))
 
 
 @triton.jit
 def _float8_e4m3fn(x):
-    """To the nearest number of eight bits; what is beyond the largest one is said here, since not every device agrees."""
+    """To the nearest number of eight bits; beyond the largest one, devices do not agree."""
     beyond = tl.where(x > 0.0, 448.0, -448.0)
     if _OVERFLOWS:
         beyond = beyond * float("nan")

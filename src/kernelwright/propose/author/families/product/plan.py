@@ -7,7 +7,7 @@ Reductions inside a factor, and costly functions in it, are stored first; everyt
 from dataclasses import dataclass
 
 from kernelwright.propose.author.families.family import Match
-from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Reduce, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Reduce, conditions, walk
 from kernelwright.propose.author.plan.plan import HEAVY, Tensor
 from kernelwright.propose.author.plan.program import Part, Root, heavies
 
@@ -114,17 +114,13 @@ def bare(factor: Expr) -> Expr:
     match factor:
         case Call(op="where", args=(condition, some, Const(value=0.0))):
             inner = bare(some)
-            if isinstance(inner, Element) and inner.inside is not None and _all(condition) <= _all(inner.inside):
+            if (
+                isinstance(inner, Element)
+                and inner.inside is not None
+                and conditions(condition) <= conditions(inner.inside)
+            ):
                 return inner
     return factor
-
-
-def _all(condition: Expr) -> set[str]:
-    """What must hold, by the keys of its parts."""
-    match condition:
-        case Call(op="and", args=parts):
-            return set().union(*map(_all, parts))
-    return {condition.key}
 
 
 def _stored_first(factor: Expr) -> bool:

@@ -10,7 +10,7 @@ from functools import cached_property
 from math import prod
 
 from kernelwright.propose.author.families.family import Match
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index, Reduce, transform, walk
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index, Reduce, filled, transform, walk
 from kernelwright.propose.author.plan.plan import HEAVY
 from kernelwright.propose.author.plan.positions import evaluated, flattened
 from kernelwright.propose.author.plan.program import Part, Root
@@ -110,6 +110,11 @@ class Strided:
         users.append({n.key for n in walk(*(r.expr for r in self.wide))})
         heavy = [n for n in self.part.nodes if isinstance(n, Call) and n.op in HEAVY and self.along_columns(n)]
         return tuple(n for n in heavy if sum(n.key in keys for keys in users) > 1)
+
+    def filled(self) -> "Strided":
+        """The same for a language whose loads give a number of choice where their mask does not hold."""
+        roots = tuple(replace(root, expr=transform(root.expr, filled)) for root in self.part.roots)
+        return replace(self, part=replace(self.part, roots=roots))
 
     @cached_property
     def slides(self) -> bool:

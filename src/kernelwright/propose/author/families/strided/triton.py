@@ -7,7 +7,7 @@ from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule, block_of
-from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, walk
+from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, Reduce, walk
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
 from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
@@ -36,6 +36,7 @@ class _Kernel:
     schedule: StridedSchedule
 
     def __post_init__(self) -> None:
+        self.plan = self.plan.filled()
         part = self.plan.part
         self.part = part
         self.writer = Writer("    ")
@@ -158,10 +159,17 @@ class _Kernel:
     def _masked(self, r: Reduce, text: str) -> str:
         """The tile with what does not exist left out."""
         along = self.plan.along_columns(r.arg)
-        if not self.columns.mask and along:
+        if along and (not self.columns.mask or self._read_alone(r)):
             return text
         condition = self.columns.mask or "column >= 0"
         return f"tl.where({condition}, {text}, {_start(r)})"
+
+    def _read_alone(self, r: Reduce) -> bool:
+        """Whether what is reduced is a load that gives the start of the reduction where its mask does not hold."""
+        read = r.arg
+        if not isinstance(read, Element) or read.other is None or not any(map(self.plan.along_columns, read.index)):
+            return False
+        return self._scope().literal(Const(read.other)) == _start(r)
 
     def _combined(self, r: Reduce, text: str) -> None:
         name = self.names.fresh(f"row_{r.op}")
