@@ -246,10 +246,52 @@ def test_while_a_wave_is_judged_the_next_is_written(monkeypatch):
     recipe = Grpo(model="m", data="d", waves=2)
     with Loop() as loop:
         rollouts = grpo.Rollouts(recipe, Environment((), None), Network(Tokenizer(), None), loop, None)
-        rows = rollouts._turn([Reply(n, told) for n in range(3)], [[0], [1], [2]], None)
+        rows = rollouts._known(rollouts._turn([Reply(n, told) for n in range(3)], [[0], [1], [2]], None))
     assert [(row.prompt, row.reply, row.step) for row in rows] == [([n], [n, 9], f"step of text {n}") for n in range(3)]
     assert told == ["written [[0], [2]]", "judged 0", "judged 2", "written [[1]]", "judged 1"]
     assert rollouts.waited_s >= 0.0
+
+
+class Tasks:
+    """An environment of two tasks, whose kernels are all right."""
+
+    assignments = ("a", "b")
+
+    def opening(self, task):
+        return (ChatMessage(role="user", text=task),)
+
+    def begin(self, task, seed):
+        async def step(text, cut):
+            return SimpleNamespace(reward=1.0)
+
+        return SimpleNamespace(prompt=("p",), step=step)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "learnt"), [(0, ["a", "b", "a", "b"]), (1, ["a", "a", "b", "a"]), (2, ["a", "a", "a", "b"])]
+)
+def test_with_ahead_a_step_learns_from_what_an_earlier_one_has_written(monkeypatch, ahead, learnt):
+    from kernelwright.train.engine import grpo  # noqa: PLC0415
+
+    told, written = [], []
+
+    def generate(trainer, prompts):
+        written.append(len(prompts))
+        return [[*one, 9] for one in prompts]
+
+    monkeypatch.setattr(grpo, "generate", generate)
+    monkeypatch.setattr(grpo.Rollouts, "_log", lambda self, played, tasks, *_: told.extend(tasks))
+    network = SimpleNamespace(
+        prompt_ids=lambda prompt: [1], tokenizer=SimpleNamespace(decode=lambda ids, **_: "kernel"), end=9
+    )
+    with Loop() as loop:
+        rollouts = grpo.Rollouts(Grpo(model="m", data="d", trajectories=2, ahead=ahead), Tasks(), network, loop, None)
+        for task in ("a", "b", "a", "b"):
+            columns = rollouts([[{"role": "user", "content": task}]] * 2, None)
+            assert (columns["completion_ids"], columns["ret"]) == ([[1, 9]] * 2, [1.0, 1.0])
+        rollouts.close()
+    assert told == learnt
+    assert written == [2] * (4 + ahead)
 
 
 def test_a_run_stops_before_a_step_that_there_is_no_time_for(monkeypatch):

@@ -101,6 +101,9 @@ class Grpo(Training):
     """Weight of the KL divergence from the model that the run began with."""
     waves: int = Field(default=1, ge=1)
     """Parts in which the rollouts of every group are written: while one is judged, the next is written."""
+    ahead: int = Field(default=0, ge=0, le=4)
+    """Steps by which writing is ahead of learning: while a step's rollouts are judged, the next ones are written, by weights
+    that have not learnt from them."""
     cache: Literal["dynamic", "static"] = "dynamic"
     """Keys and values while replies are written; `static` has room for the longest at once, so that a GPU replays one
     compiled step for every token. Worth its compilation for small models, whose steps take longer to start than to run."""

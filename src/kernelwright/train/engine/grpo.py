@@ -4,11 +4,15 @@ Every turn is a row of its own with its own prompt, so `num_generations` is traj
 TRL sees is the turn's return: credit is assigned in `train.credit`. All verdicts of one turn are awaited together. Groups
 whose returns do not differ are masked out of the loss.
 
+With `ahead` a step learns from rollouts that earlier weights wrote, and theirs are judged meanwhile (asynchronous RL off the
+policy by so many steps, arXiv 2410.18252). TRL asks for rollouts of its own prompts, but only counts the rows that it gets.
+
 TRL calls `rollout_func` experimental, and `_generate_single_turn` is its own: `generate` is the one place that uses it.
 """
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from math import exp, log
 from pathlib import Path
@@ -57,6 +61,22 @@ class _Row(NamedTuple):
     """None: the episode had ended, and the row only fills its place."""
 
 
+class _Turn(NamedTuple):
+    """The rows of one turn, as they were written, and the verdicts that are awaited for parts of them."""
+
+    rows: list[_Row]
+    judged: "list[tuple[slice, Future[list[Step | None]]]]"
+
+
+class _Played(NamedTuple):
+    """A step's episodes, of which the last turn's verdicts may be missing."""
+
+    tasks: list[Assignment]
+    earlier: list[list[_Row]]
+    """By episode, then turn."""
+    last: _Turn
+
+
 class Rollouts:
     """What TRL calls for a batch: plays episodes with the policy as it is now."""
 
@@ -66,14 +86,18 @@ class Rollouts:
         self._recipe, self._environment, self._network = recipe, environment, network
         self._loop, self._keep = loop, keep
         self._by_prompt = {_key(as_dicts(environment.opening(one))): one for one in environment.assignments}
+        self._under_way: deque[_Played] = deque()
         self.waited_s = 0.0
 
     def __call__(self, prompts: list[Any], trainer: Any) -> dict[str, Any]:  # noqa: ANN401  TRL's protocol
-        """Rows for these prompts, each repeated for every trajectory and turn."""
+        """Rows, as many as there are prompts: each is repeated for every trajectory and turn."""
         recipe, each = self._recipe, self._recipe.trajectories * self._recipe.turns
         began = monotonic()
         tasks = [self._by_prompt[_key(prompts[i])] for i in range(0, len(prompts), each)]
-        played = self._play(tasks, trainer)
+        while len(self._under_way) <= recipe.ahead:
+            self._under_way.append(self._play(tasks, trainer))
+        oldest = self._under_way.popleft()
+        played = self._ended(oldest)
         columns: dict[str, list[Any]] = {name: [] for name in ("prompt_ids", "completion_ids", "ret", "env_mask")}
         for group in played:
             returns = CREDITS[recipe.credit](
@@ -86,36 +110,52 @@ class Rollouts:
                     columns["completion_ids"].append(row.reply)
                     columns["ret"].append(value)
                     columns["env_mask"].append([int(value is not None and not dropped)] * len(row.reply))
-        self._log(played, tasks, trainer, monotonic() - began)
+        self._log(played, oldest.tasks, trainer, monotonic() - began)
         return {**columns, "logprobs": None}
 
-    def _play(self, tasks: Sequence[Assignment], trainer: Any) -> list[list[list[_Row]]]:  # noqa: ANN401
-        """By task, trajectory and turn."""
-        count = self._recipe.trajectories
-        episodes = [self._environment.begin(task, seed) for task in tasks for seed in range(count)]
+    def close(self) -> None:
+        """Give up what nobody will learn from."""
+        for played in self._under_way:
+            for _, verdicts in played.last.judged:
+                verdicts.cancel()
+
+    def _play(self, tasks: list[Assignment], trainer: Any) -> _Played:  # noqa: ANN401
+        """Play every task's episodes, and let the last turn be judged."""
+        episodes = [self._environment.begin(task, seed) for task in tasks for seed in range(self._recipe.trajectories)]
         rows: list[list[_Row]] = [[] for _ in episodes]
-        for _ in range(self._recipe.turns):
+        for number in range(self._recipe.turns):
             asked = [
                 self._network.prompt_ids(e.prompt) if e.prompt else rows[i][-1].prompt for i, e in enumerate(episodes)
             ]
-            for i, row in enumerate(self._turn(episodes, asked, trainer)):
-                rows[i].append(row)
+            turn = self._turn(episodes, asked, trainer)
+            if number + 1 < self._recipe.turns:
+                for i, row in enumerate(self._known(turn)):
+                    rows[i].append(row)
+        return _Played(tasks, rows, turn)
+
+    def _ended(self, played: _Played) -> list[list[list[_Row]]]:
+        """By task, trajectory and turn."""
+        rows = [[*earlier, last] for earlier, last in zip(played.earlier, self._known(played.last), strict=True)]
+        count = self._recipe.trajectories
         return [rows[i : i + count] for i in range(0, len(rows), count)]
 
-    def _turn(self, episodes: Sequence[Episode], asked: list[list[int]], trainer: Any) -> list[_Row]:  # noqa: ANN401
+    def _turn(self, episodes: Sequence[Episode], asked: list[list[int]], trainer: Any) -> _Turn:  # noqa: ANN401
         """Every episode's next row, in waves with rollouts of every group: while one is judged, the next is written."""
-        rows = [_Row(prompt, [], "", None) for prompt in asked]
-        judged: list[tuple[slice, Future[list[Step | None]]]] = []
+        turn = _Turn([_Row(prompt, [], "", None) for prompt in asked], [])
         for first in range(min(self._recipe.waves, len(asked))):
             wave = slice(first, None, self._recipe.waves)
             replies = generate(trainer, asked[wave])
             texts = [self._network.tokenizer.decode(ids, skip_special_tokens=True) for ids in replies]
             cut = [ids[-1] != self._network.end for ids in replies]
-            judged.append((wave, self._loop.begin(_judged(episodes[wave], texts, cut))))
-            rows[wave] = [_Row(*row, None) for row in zip(asked[wave], replies, texts, strict=True)]
-        since = monotonic()
-        for wave, steps in judged:
-            rows[wave] = [row._replace(step=step) for row, step in zip(rows[wave], steps.result(), strict=True)]
+            turn.judged.append((wave, self._loop.begin(_judged(episodes[wave], texts, cut))))
+            turn.rows[wave] = [_Row(*row, None) for row in zip(asked[wave], replies, texts, strict=True)]
+        return turn
+
+    def _known(self, turn: _Turn) -> list[_Row]:
+        """A turn's rows with their verdicts, which are waited for."""
+        since, rows = monotonic(), list(turn.rows)
+        for wave, verdicts in turn.judged:
+            rows[wave] = [row._replace(step=step) for row, step in zip(rows[wave], verdicts.result(), strict=True)]
         self.waited_s += monotonic() - since
         return rows
 
@@ -172,10 +212,14 @@ def train_grpo(
         UsageError: the model cannot be loaded.
     """
     network = open_network(recipe.model)
-    trainer = _trainer(recipe, environment, network, Rollouts(recipe, environment, network, loop, keep), folder)
+    rollouts = Rollouts(recipe, environment, network, loop, keep)
+    trainer = _trainer(recipe, environment, network, rollouts, folder)
     trainer.add_callback(Watch(keep, heard, recipe.seconds))
     silence(trainer)
-    trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+    try:
+        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+    finally:
+        rollouts.close()
     return save(trainer, network, folder)
 
 
