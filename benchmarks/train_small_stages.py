@@ -34,7 +34,7 @@ from kernelwright.train.engine.network import open_network
 from kernelwright.train.engine.sampling import Drawn, Sampling, draw, judge_all
 from kernelwright.train.engine.small import make_small
 from kernelwright.train.environment import Assignment, Environment, Settings
-from kernelwright.train.judges import OPEN_TASKS, Judges
+from kernelwright.train.judges import Judges
 from kernelwright.train.loop import Loop
 from kernelwright.train.recipe import MODEL, Grpo, Progress, Sft
 from kernelwright.train.session import admitted, open_judges, steps, train
@@ -44,6 +44,8 @@ START_S = 45.0
 """What loading, admitting and saving take beside GRPO's steps."""
 OF_TASK = 2
 """Workers that one task's kernels are dealt out to: eight tasks of a step leave half of fourteen workers idle otherwise."""
+OPEN_TASKS = 84
+"""Of all workers: each holds a reference with some fifteen threads, and their user has 2048 on sixteen cores."""
 TRIED, WARMING = 40, 8
 """Steps that tell a fine-tuning's pace, and those at their beginning that do not."""
 PREPARING_S = 100.0
@@ -86,8 +88,7 @@ class Bench:
     NAME = "train-small"
 
     def __init__(self, options: argparse.Namespace) -> None:
-        opened = -(-max(options.grpo_tasks * OF_TASK, OPEN_TASKS) // options.workers)
-        os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(3, opened)))
+        os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(3, OPEN_TASKS // options.workers)))
         self.o, self.began = options, time.monotonic()
         self.out, self.work = options.out, options.work
         self.work.mkdir(parents=True, exist_ok=True)
@@ -310,7 +311,7 @@ class Bench:
         return True
 
     def fewer(self) -> Path:
-        """A data set with as many training tasks as the workers keep open."""
+        """A data set of training tasks: some more than the workers keep open."""
         return self.sample_of("data-grpo", self.o.grpo_tasks)
 
     def sample_of(self, name: str, count: int) -> Path:
