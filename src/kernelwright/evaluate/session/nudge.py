@@ -22,8 +22,8 @@ SERIAL = 0.2
 """The same for the root of the elements that one accumulator takes one after the other."""
 FEW = 1024
 """Elements of an output whose terms may cancel so that all of it is small."""
-TRIES = 2
-"""Least moves that room is taken from: few terms may all move the same way."""
+TRIES = 8
+"""Moves that room is taken from: two products that cancel move by the same amount in three cases of eight."""
 
 
 class Nudgeable(Protocol):

@@ -41,8 +41,6 @@ DRAWN_BYTES = 1 << 30
 """Most bytes of a random output's results that a candidate holds at once."""
 ASKED_AGAIN = 1 << 27
 """Most elements of an output for which the reference tells what terms that cancel may lose: that takes some fp64 copies."""
-MOVES = 8
-"""Times that inputs move for it: a bias beside a mean has two terms, which move the same way in one case of two."""
 
 
 class OutcomeReached(Exception):  # noqa: N818 (a result, not an error)
@@ -202,7 +200,7 @@ def _beyond_cancelling(trial: Trial, case: Case, output: int, got: torch.Tensor)
     """
     truth = case.expected[output]
     offsets = trial.session.present(case).offsets
-    rest = nudge.beyond(trial.session, output, offsets, got, truth.value, MOVES)
+    rest = nudge.beyond(trial.session, output, offsets, got, truth.value)
     return truth.judge([rest.to(got)])
 
 
