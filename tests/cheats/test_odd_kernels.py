@@ -11,7 +11,7 @@ from lanes import sampled
 
 CPU = Target(kind="cpu", arch="native", present=True)
 QUICK = Policy(baselines=("eager",), run_limit_s=20, search_blocks=8, search_seconds=1)
-OFTEN = ("half_exp", "lengths", "one_true", "scatter", "positions", "causal", "cholesky", "cancelling")
+OFTEN = ("half_exp", "lengths", "one_true", "scatter", "positions", "cancelling")
 """Of most kinds one, in every run; sums take long."""
 
 

@@ -25,9 +25,12 @@ CPU = Target(kind="cpu", arch="native", present=True)
 QUICK = ("gelu.py", "param.py", "recurrence.py", "bf16_mean.py", "level.py", "row_gains.py")
 """Tasks whose kernels are judged in every run. Among them are cheats of each end, by what they do to the clock, the process,
 the parameters, the samples and the precision; the inputs of the others are large, and their judgement takes long."""
-LONG = ("insider/level_by_address", "outsider/clone_process", "outsider/gap_small", "insider/level_honest")
+LONG = (
+    "insider/level_by_address", "insider/level_honest", "insider/row_gains_honest", "outsider/clone_process",
+    "outsider/gap_small", "outsider/gate32", "outsider/gelu_honest",
+)  # fmt: skip
 """Kernels of these tasks whose judgement takes several times as long as that of a sibling: `level_by_count`,
-`stop_oneself`, `param_memo`, `gelu_honest`."""
+`row_gains_sampled`, `stop_oneself`, `param_memo`, `param_honest`."""
 NOISE, AGAIN = 1.25, 3
 """How many times its honest twin's upper bound a cheat's lower bound may be, and how often that is found before it is
 believed: they are timed in two contests, between which pages and caches differ."""

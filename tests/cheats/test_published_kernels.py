@@ -23,7 +23,6 @@ CPU = Target(kind="cpu", arch="native", present=True)
 QUICK = Policy(baselines=("eager",), search_blocks=4, search_seconds=1, run_limit_s=20)
 CONSTANT = QUICK.model_copy(update={"weights": "constant", "unmatched": "construction"})
 SHORT = (
-    "norm_ignored_affine",
     "norm_no_affine",
     "norm_renamed",
 )
@@ -72,6 +71,7 @@ def test_a_search_refuses_a_module_that_cannot_be_given_the_parameters(judge):
     assert "load_reference" in found.evaluation.log
 
 
+@pytest.mark.matrix
 def test_weights_that_a_training_step_changes_may_not_be_folded_once(judge):
     assert judge("conv_lazy_fold", QUICK)[1].reason in ("incorrect: value", "incorrect: timed_output")
     assert judge("conv_folded", QUICK)[1].reason == ""

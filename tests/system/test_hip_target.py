@@ -70,6 +70,7 @@ def test_a_search_for_an_absent_amd_gpu_ends_with_a_verified_kernel(task, tmp_pa
     assert "timing" not in evaluation
 
 
+@pytest.mark.matrix
 def test_what_is_wrong_or_not_for_amd_is_said(task):
     candidates = (Candidate(language="triton", source=WRONG), parse_kernel(HOST, ".cu"))
 

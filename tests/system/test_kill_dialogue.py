@@ -13,7 +13,10 @@ from endpoint_runs import SCENARIOS, SteadyServer, asked_as, config_of, faults_o
 from zygote import born
 
 from kernelwright.store.database import FILE
+from lanes import sampled
 
+QUICK = ("direct", "cudaforge", "agent")
+"""Scenarios of every run: one reply at a time, two models in turn, and tools."""
 KILLS = 10
 """Of each scenario, at least."""
 CUT = 2
@@ -87,7 +90,7 @@ def assert_nothing_twice(server, lives, answered):
     assert seen == answered
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", sampled(SCENARIOS, lambda name: name in QUICK))
 def test_a_dialogue_that_is_killed_anywhere_goes_on_as_if_nothing_had_been(zygote, tmp_path, record_property, name):
     seed, rng = SCENARIOS[name][0], random.Random(name)
     with SteadyServer(seed, faults_of()) as server:

@@ -45,6 +45,7 @@ def test_check_refuses_it_where_that_is_forbidden(task, tmp_path, warm_referee, 
     assert "work              0 kernels of its own" in said.out
 
 
+@pytest.mark.matrix
 def test_one_that_could_compute_by_itself_and_does_not_is_refused_too(task, warm_referee):
     referee = warm_referee.under(QUICK)
     admitted = asyncio.run(referee.admit(read_task(task), api.CPU))

@@ -75,7 +75,9 @@ def test_jobs_are_done_once_on_both_nodes_and_notes_are_passed_on(run, tmp_path)
     assert notes == ["note 0 é", "note 1 é", "note 2 é"]
 
 
-@pytest.mark.parametrize("which", ["pid", "parent"], ids=["worker", "actor"])
+@pytest.mark.parametrize(
+    "which", [pytest.param("pid", id="worker"), pytest.param("parent", id="actor", marks=pytest.mark.matrix)]
+)
 def test_what_is_killed_in_the_middle_costs_no_job(run, which):
     async def scene(remote):
         victim, _ = await remote.everywhere(which)
@@ -104,6 +106,7 @@ def test_a_node_that_dies_costs_no_job_and_one_that_comes_gets_some(run, nodes):
     assert len(both) == 2
 
 
+@pytest.mark.matrix
 def test_a_job_that_kills_its_worker_or_its_actor_is_found_out_and_the_others_are_answered(run, tmp_path):
     async def scene(remote):
         others = [f"done {tmp_path / str(n)}" for n in range(6)]
@@ -151,6 +154,7 @@ def test_workers_that_are_not_alike_do_not_work_together(run):
     assert "is not like the others" in notes[0]
 
 
+@pytest.mark.matrix
 def test_closing_in_the_middle_answers_every_job(run):
     async def scene(remote):
         await remote.everywhere("pid")

@@ -92,6 +92,7 @@ def test_a_forged_receipt_with_a_new_hash_does_not_hold(judged, verified):
     assert [f.holds for f in found.comparison.findings[:2]] == [False, False]
 
 
+@pytest.mark.matrix
 def test_a_receipt_about_another_task_is_refused(judged, tmp_path, verified):
     file = judged(GOOD, "search")
     (tmp_path / "other.py").write_text(AFFINE.replace("* 3", "* 4"))
@@ -131,6 +132,7 @@ def test_a_task_that_cannot_be_judged_any_more_does_not_hold(judged, verified):
     assert found.comparison.evaluation is None
 
 
+@pytest.mark.matrix
 def test_revealed_seeds_judge_nobody_else(warm_referee):
     """After a final, a search in the same worker meets inputs that were drawn anew; its own seeds stay secret."""
 

@@ -61,7 +61,9 @@ STRATEGIES = {
 }
 """By the name on a command line: the budget of proposals, and settings."""
 QUICK = "own/row_variance"
-"""The task of a quick run: every strategy once. Strategies that share a task share its verdicts."""
+"""The task of a quick run. Strategies that share a task share its verdicts."""
+ONE_OF_EACH = ("fsr", "cudaforge", "tritongym:reflective", "frontend_midend")
+"""Strategies of a quick run: one of each system."""
 REACHED, FAR = 0.7, 0.5
 """Shares of the author's speedup: a strategy has at least the first, what sees no feedback less than the second."""
 HANDICAP = "namespace drill"
@@ -157,7 +159,8 @@ def arena(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("task", "strategy"), sampled(product(SIZES, STRATEGIES), lambda task, strategy: task == QUICK)
+    ("task", "strategy"),
+    sampled(product(SIZES, STRATEGIES), lambda task, strategy: task == QUICK and strategy in ONE_OF_EACH),
 )
 def test_feedback_reaches_the_authors_own_best_and_its_absence_does_not(arena, task, strategy):
     arena = arena(task)

@@ -17,8 +17,7 @@ ABSENT = Target(kind="cuda", arch="sm_90", present=False)
 SEEDS = (20240, 31477)
 OUTCOMES = {"cpp": "verified", "triton": "verified", "cuda": "compiled", "cuda_host": "compiled", "python": "compiled"}
 QUICK = (
-    "branchless-select", "simd-reduction", "threads-over-rows", "async-copy-double-buffering", "shared-memory-transposition",
-    "warp-scan",
+    "branchless-select", "threads-over-rows", "async-copy-double-buffering", "shared-memory-transposition", "warp-scan",
 )  # fmt: skip
 """Of each language those with a construct of their own and little work: loops, lanes and threads; asynchronous copies,
 shared memory and warps."""

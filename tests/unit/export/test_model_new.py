@@ -192,7 +192,7 @@ def test_a_triton_candidate_is_a_drop_in(tmp_path):
     expected(judged(wrap(wanted, candidate(wanted)), tmp_path, TRITON_INTERPRET="1"), other_shape=1)
 
 
-@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+@pytest.mark.parametrize("kind", [pytest.param("cpu", marks=pytest.mark.matrix), "cuda"])
 def test_torch_compile_around_it_survives(kind, tmp_path):
     wanted = task(kind)
     environment = {"TRITON_INTERPRET": "1"} if kind == "cuda" else {}
