@@ -83,9 +83,6 @@ class Midend(Bench):
         names = [one.task.source.name for *_, one in sorted(chosen, key=lambda c: c[:2])]
         return [random_module(int(name.rpartition("_")[2]), **sizes) for name in names]
 
-    def probe(self) -> None:
-        """Nothing is tried."""
-
     def frontend(self) -> Path:
         """The model that the mid-end begins with.
 

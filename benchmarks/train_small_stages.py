@@ -255,12 +255,8 @@ class Bench:
         """Steps for which there is time, by the pace of a few on little data: the learning rate's fall needs their number."""
         if not self.o.sft_seconds:
             return int(self.o.sft_steps)
-        train(
-            self.tuning(self.sample_of("data-pace", TRIED * self.o.sft_batch), TRIED),
-            self.work / "pace",
-            Suppliers(),
-            _idle,
-        )
+        recipe = self.tuning(self.sample_of("data-pace", TRIED * self.o.sft_batch), TRIED)
+        train(recipe, self.work / "pace", Suppliers(), lambda _: None)
         made = steps(self.work / "pace")
         step_s = (made[-1].seconds - made[WARMING].seconds) / (made[-1].step - made[WARMING].step)
         room = min(self.o.sft_seconds, self.left - START_S) - PREPARING_S
@@ -467,10 +463,6 @@ class Bench:
 
     def _seed(self) -> str:
         return f"-seed{self.o.seed}" if self.o.seed else ""
-
-
-def _idle(heard: Progress) -> None:
-    """Nobody listens."""
 
 
 def _told(found: Evaluation | None) -> Any:  # noqa: ANN401

@@ -64,31 +64,27 @@ def moved(session: Nudgeable, variant: str, offsets: Offsets, epsilon: float | N
         return session.results(variant, offsets)
 
 
-def room(
-    session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor, epsilon: float, tries: int = TRIES
-) -> torch.Tensor:
+def room(session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor, epsilon: float) -> torch.Tensor:
     """Absolute error that cancellation explains, element by element of an output whose fp64 result is `value`.
 
     `epsilon` is that of the precision in which terms are kept. Terms t that move by an ulp at random move their sum by
     eps |t|, and an accumulator that takes n of them in turn errs by 0.2 eps sqrt(n) |t| (`compare.floor` says why).
     """
     found = torch.zeros_like(value)
-    for _ in range(tries):
+    for _ in range(TRIES):
         there = moved(session, "fp64", offsets, epsilon)[output]
         found = torch.maximum(found, (there.double() - value).abs())
     in_turn = min(session.reduction(output), compare.ONE_BY_ONE)
     return ROOM * max(1.0, SERIAL * sqrt(in_turn)) * found
 
 
-def beyond(
-    session: Nudgeable, output: int, offsets: Offsets, got: torch.Tensor, value: torch.Tensor, tries: int = TRIES
-) -> torch.Tensor:
+def beyond(session: Nudgeable, output: int, offsets: Offsets, got: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """A result whose fp64 truth is `value`, made true wherever cancellation explains its error. The inputs are in place.
 
     Terms are kept in single precision at least, and in double precision where that is the result's.
     """
     epsilon = min(torch.finfo(got.dtype).eps, EPSILON["float32"])
-    free = room(session, output, offsets, value.double(), epsilon, tries)
+    free = room(session, output, offsets, value.double(), epsilon)
     mine = got.double().to(free.device)
     off = (mine - value.double().to(free.device)).abs() - free
     # A NaN stays: it is not more than anything, nor less.

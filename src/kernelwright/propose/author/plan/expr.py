@@ -227,7 +227,7 @@ class Index(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Element(Expr):
-    """One element of a dense tensor at positions that are expressions; zero where `inside` does not hold."""
+    """One element of a dense tensor at positions that are expressions, read where `inside` holds."""
 
     name: str
     sizes: tuple[int, ...]

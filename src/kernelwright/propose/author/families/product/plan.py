@@ -7,7 +7,7 @@ Reductions inside a factor, and costly functions in it, are stored first; everyt
 from dataclasses import dataclass
 
 from kernelwright.propose.author.families.family import Match
-from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Reduce, conditions, walk
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, filled, transform, walk
 from kernelwright.propose.author.plan.plan import HEAVY, Tensor
 from kernelwright.propose.author.plan.program import Part, Root, heavies
 
@@ -111,16 +111,8 @@ def _plan(part: Part, root: Root, node: Reduce, left: Expr, right: Expr) -> Prod
 
 def bare(factor: Expr) -> Expr:
     """A factor without the conditions under which its one element is read: a load gives zeros where they do not hold."""
-    match factor:
-        case Call(op="where", args=(condition, some, Const(value=0.0))):
-            inner = bare(some)
-            if (
-                isinstance(inner, Element)
-                and inner.inside is not None
-                and conditions(condition) <= conditions(inner.inside)
-            ):
-                return inner
-    return factor
+    found = transform(factor, filled)
+    return found if isinstance(found, Element) and found.other == 0.0 else factor
 
 
 def _stored_first(factor: Expr) -> bool:
