@@ -3,13 +3,19 @@
 A result is written the moment it is known. FILE holds one row a test; a test that passed on this commit is not run again,
 one that failed is, after all others. `--only TEXT` takes the tests whose names contain TEXT, `--first TEXT` puts them first.
 `--keep-passed` takes over what passed on an earlier commit too: each row names the commit that it passed on.
+`--workers N` runs as many tests side by side; whatever compares times takes turns by the device's lock. Files that use the
+device without a referee (`ALONE`) come after all others, one by one, and so does what failed beside others, once more.
 Exit code 0: every test that was chosen has passed.
 """
 
 import argparse
 import json
+import os
+import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -17,6 +23,11 @@ from provenance import provenance_of
 from pydantic import JsonValue
 
 ROOT = Path(__file__).parents[1]
+ALONE = ("test_gpu_clock", "test_gpu_profile", "test_gpu_capture", "test_gpu_techniques")
+USUAL_S = 7.0
+"""What a test takes of which nothing is known."""
+LOOK_S = 5.0
+Rows = dict[str, dict[str, JsonValue]]
 
 
 class Continued:
@@ -24,19 +35,27 @@ class Continued:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.out, self.only, self.first = Path(arguments.out), arguments.only, arguments.first
+        self.share, self.workers = arguments.share, arguments.workers
         self.keep: bool = arguments.keep_passed
         self.end = time.monotonic() + arguments.seconds
         self.head: dict[str, JsonValue] = {}
-        self.rows: dict[str, dict[str, JsonValue]] = {}
+        self.rows: Rows = {}
+        self.known_s: dict[str, float] = {}
+        """What each test took in an earlier call, on whatever commit."""
         self.chosen: list[str] = []
 
     def open(self) -> None:
         """Ask the device who it is, and take over the rows of an earlier call on the same commit and device."""
+        if self.share is not None:
+            told = json.loads(self.out.read_text())
+            self.head, self.known_s, self.rows = told["head"], told["known_s"], told["rows"]
+            return
         self.head = provenance_of("cuda")
         if self.out.exists():
             known = json.loads(self.out.read_text())
             if _same(known, self.head):
                 rows = [{"commit": known["commit"], **row} for row in known["rows"]]
+                self.known_s = {row["test"]: row["seconds"] for row in rows}
                 self.rows = {row["test"]: row for row in rows if self._counts(row)}
 
     def _counts(self, row: dict[str, JsonValue]) -> bool:
@@ -47,6 +66,10 @@ class Continued:
         wanted = [i for i in items if i.get_closest_marker("gpu") and self.only in i.nodeid]
         self.chosen = [i.nodeid for i in wanted]
         left = [i for i in wanted if self.rows.get(i.nodeid, {}).get("outcome") != "passed"]
+        if self.share is not None:
+            left = [i for i in left if not any(file in i.nodeid for file in ALONE)]
+            mine = dealt([i.nodeid for i in left], self.known_s, self.workers)[self.share]
+            left = [i for i in left if i.nodeid in mine]
         items[:] = sorted(left, key=lambda i: (i.nodeid in self.rows, self.first not in i.nodeid))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -63,12 +86,21 @@ class Continued:
             item.session.shouldstop = "the time is over; the same command goes on"
             pytest.skip("the time is over")
 
+    def take(self, file: Path) -> None:
+        """Take over what a worker has written."""
+        found = json.loads(file.read_text())["rows"]
+        if isinstance(found, list):  # it has written
+            self.rows |= {row["test"]: row for row in found}
+            self.write()
+
     def write(self) -> None:
         """The whole file, with its counts."""
         rows = [row for row in self.rows.values() if row["outcome"] != "skipped"]
         counts = {name: sum(row["outcome"] == name for row in rows) for name in ("passed", "failed")}
         told = {**self.head, "chosen": len(self.chosen), **counts, "rows": rows}
-        self.out.write_text(json.dumps(told, indent=1) + "\n")
+        whole = self.out.with_suffix(".new")
+        whole.write_text(json.dumps(told, indent=1) + "\n")
+        whole.replace(self.out)
 
 
 def _same(known: dict[str, JsonValue], head: dict[str, JsonValue]) -> bool:
@@ -79,10 +111,42 @@ def _same(known: dict[str, JsonValue], head: dict[str, JsonValue]) -> bool:
     )
 
 
+def dealt(tests: Iterable[str], known_s: dict[str, float], workers: int) -> list[set[str]]:
+    """The tests for each worker, the longest first, each to the one that has least to do."""
+    shares: list[set[str]] = [set() for _ in range(workers)]
+    spent = [0.0] * workers
+    for test in sorted(tests, key=lambda test: -known_s.get(test, USUAL_S)):
+        least = spent.index(min(spent))
+        shares[least].add(test)
+        spent[least] += known_s.get(test, USUAL_S)
+    return shares
+
+
+def side_by_side(plugin: Continued) -> None:
+    """Every worker's share in a process of its own; their results are taken over as they come."""
+    with tempfile.TemporaryDirectory() as folder:
+        own = [Path(folder) / f"{number}.json" for number in range(plugin.workers)]
+        told = {"head": plugin.head, "known_s": plugin.known_s, "rows": plugin.rows}
+        environment = {"KERNELWRIGHT_DEVICE_LOCK": f"{folder}/device", **os.environ}
+        command = [sys.executable, __file__, *sys.argv[1:], f"--seconds={plugin.end - time.monotonic()}"]
+        children = []
+        for number, file in enumerate(own):
+            file.write_text(json.dumps(told))
+            children.append(subprocess.Popen([*command, f"--out={file}", f"--share={number}"], env=environment))
+        busy = True
+        while busy:
+            time.sleep(LOOK_S)
+            busy = any(child.poll() is None for child in children)
+            for file in own:
+                plugin.take(file)
+
+
 def main(arguments: argparse.Namespace) -> int:
     """Run, and print what failed and how much is left."""
     plugin = Continued(arguments)
     plugin.open()
+    if arguments.share is None and arguments.workers > 1:
+        side_by_side(plugin)
     pytest.main([str(ROOT / "tests/gpu"), "-vv", "-m", "gpu", "-p", "no:cacheprovider", "--tb=short"], plugins=[plugin])
     plugin.write()
     rows = {name: plugin.rows[name]["outcome"] for name in plugin.chosen if name in plugin.rows}
@@ -103,4 +167,6 @@ if __name__ == "__main__":
     parser.add_argument("--only", default="", help="Only tests whose names contain this.")
     parser.add_argument("--keep-passed", action="store_true", help="Take over what passed on an earlier commit.")
     parser.add_argument("--first", default="", help="Tests whose names contain this come first.")
+    parser.add_argument("--workers", type=int, default=1, help="Tests side by side.")
+    parser.add_argument("--share", type=int, default=None, help=argparse.SUPPRESS)
     sys.exit(main(parser.parse_args()))
