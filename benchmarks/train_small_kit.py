@@ -30,6 +30,8 @@ MOST_PARTS = 5
 PAGES = "pages.tar.gz"
 LEAST_S = 40.0
 """Nothing is begun with less."""
+MOST_FAILURES = 2
+"""Of one stage in a call: after that it would only fail again."""
 GRACE_S = 20.0
 """What a call may take beyond its time before it is killed."""
 
@@ -82,14 +84,15 @@ def supervise(script: str, asked: argparse.Namespace, name: str) -> int:
         asked: Its command line, with `work`, `out` and `seconds`.
         name: What the file with its figures begins with.
     """
-    since = time.monotonic()
+    since, stages = time.monotonic(), Counter[str]()
     end = since + asked.seconds
-    while (left := end - time.monotonic()) > LEAST_S:
+    while (left := end - time.monotonic()) > LEAST_S and max(stages.values(), default=0) < MOST_FAILURES:
         command = [sys.executable, script, *sys.argv[1:], "--child", f"--seconds={left}"]
         status = ended(subprocess.Popen(command, start_new_session=True), left + GRACE_S)
         if status == 0:
             return 0
-        say(since, f"stage {failed(asked.work, asked.out, name)} ended with status {status}")
+        stages[stage := failed(asked.work, asked.out, name)] += 1
+        say(since, f"stage {stage} ended with status {status}")
     return 1
 
 

@@ -48,8 +48,8 @@ OPEN_TASKS = 84
 """Of all workers: each holds a reference with some fifteen threads, and their user has 2048 on sixteen cores."""
 TRIED, WARMING = 40, 8
 """Steps that tell a fine-tuning's pace, and those at their beginning that do not."""
-PREPARING_S = 100.0
-"""What reading, rendering and tokenising all the pairs take beside the steps."""
+PREPARING_S, SAVING_S = 80.0, 25.0
+"""What reading, rendering and tokenising all the pairs take before the steps, and what is written after them."""
 MOST_FAILURES = 2
 SHOWN = ("loss", "reward", "right", "parsed", "hacks", "length", "waiting")
 STEPS = (
@@ -237,10 +237,8 @@ class Bench:
         self.book.put(
             sft={"steps": last.step, "of": recipe.steps, "samples": len(self.of_split("train")), **last.figures}
         )
-        if last.step < recipe.steps:
-            return False
         self.export("sft")
-        return True
+        return bool(last.step >= recipe.steps)
 
     def tuning(self, data: Path, steps: int) -> Sft:
         """The recipe of supervised fine-tuning."""
@@ -248,7 +246,7 @@ class Bench:
             model=str(self.base()), data=str(data), lora_rank=self.o.lora_rank, seed=self.o.seed,
             steps=steps, learning_rate=self.o.sft_rate, warmup=min(20, steps // 4),
             batch=self.o.sft_batch, micro_batch=self.o.sft_batch, save_every=max(1, steps // 4),
-            max_tokens=3072, seconds=max(20.0, self.left - 30),
+            max_tokens=3072, seconds=max(20.0, self.left - PREPARING_S - SAVING_S),
         )  # fmt: skip
 
     def affordable(self) -> int:
@@ -259,7 +257,7 @@ class Bench:
         train(recipe, self.work / "pace", Suppliers(), lambda _: None)
         made = steps(self.work / "pace")
         step_s = (made[-1].seconds - made[WARMING].seconds) / (made[-1].step - made[WARMING].step)
-        room = min(self.o.sft_seconds, self.left - START_S) - PREPARING_S
+        room = min(self.o.sft_seconds, self.left - START_S) - PREPARING_S - SAVING_S
         found = max(TRIED, min(int(self.o.sft_steps), int(room / step_s)))
         self.book.put(pace={"step_s": step_s, "steps": found})
         self.say(f"a step of fine-tuning takes {step_s:.3f} s: {found} steps")

@@ -28,6 +28,10 @@ Row = tuple[tuple[ChatMessage, ...], str]
 """A prompt, and the reply to learn."""
 UNLEARNT = -100
 """The label of a token that no loss is taken of."""
+PAD_MULTIPLE = 128
+"""Rows are as wide as a multiple of so many tokens: a GPU's allocator and libraries then meet few shapes."""
+READERS = 2
+"""Processes that put batches together while a GPU works on the one before."""
 
 
 def train_sft(
@@ -43,12 +47,14 @@ def train_sft(
     if not made:
         raise UsageError(f"no sample of {recipe.data!r} fits into max_tokens = {recipe.max_tokens}: raise it")
     micro, accumulated = micro_batches(recipe.batch, recipe.micro_batch)
+    shared = shared_arguments(recipe, folder)
     settings = trl.SFTConfig(
-        **shared_arguments(recipe, folder),
+        **shared,
         per_device_train_batch_size=micro,
         gradient_accumulation_steps=accumulated,
         max_length=recipe.max_tokens,
         shuffle_dataset=False,
+        dataloader_num_workers=0 if shared["use_cpu"] else READERS,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
     trainer = trl.SFTTrainer(
@@ -56,7 +62,7 @@ def train_sft(
         args=settings,
         train_dataset=datasets.Dataset.from_list(made),
         processing_class=network.tokenizer,
-        data_collator=Collator(network.tokenizer.pad_token_id),
+        data_collator=Collator(network.tokenizer.pad_token_id, pad_to_multiple_of=PAD_MULTIPLE),
         peft_config=lora(recipe.lora_rank),
         callbacks=[Watch(keep, heard, recipe.seconds)],
     )
@@ -85,7 +91,8 @@ class Collator(DataCollatorForLanguageModeling):  # type: ignore[misc]
         """See `DataCollatorForLanguageModeling`; positions in place of the mask, int64[rows, tokens]."""
         made: dict[str, Any] = super().torch_call(examples)
         mask = made.pop("attention_mask")
-        return {**made, "position_ids": torch.arange(mask.shape[1]).expand_as(mask)}
+        # Pinned memory takes no view of which several elements are one.
+        return {**made, "position_ids": torch.arange(mask.shape[1]).repeat(mask.shape[0], 1)}
 
 
 def _tokenized(network: Network, rows: Sequence[Row]) -> list[dict[str, list[int]]]:
