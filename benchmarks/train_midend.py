@@ -1,7 +1,7 @@
 r"""The mid-end agent, taught to retune kernels and measured: `python benchmarks/train_midend.py OUT --restore FOLDER`.
 
 It goes on from a model of train_small.py: FOLDER is that program's OUT, or --work is its working folder in the same lease. All
-is timed on this device, one kernel at a time. Stages, kept and resumed as there:
+is timed on this device, one kernel at a time. `--policy` takes the packaged model instead. Stages, kept and resumed as there:
 
 | stage | about, on one H200 | |
 |---|---|---|
@@ -95,6 +95,7 @@ def options() -> argparse.Namespace:
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("out", type=Path)
     found.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "kernelwright-train-small")
+    found.add_argument("--policy", type=Path, help="a checkpoint of the frontend instead, such as the packaged model's")
     found.add_argument("--restore", type=Path, help="what train_small.py, or an earlier call, left in its OUT")
     found.add_argument("--only", nargs="*", help="no other stages than these, also after failures")
     found.add_argument("--target", default=None)

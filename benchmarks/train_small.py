@@ -18,9 +18,10 @@ without it: they run in a process of their own, which is started again.
 
 OUT gets at most eight files: train-small-DEVICE.json with all figures, pages.tar.gz with curves and rollouts, and with
 --export model.part-*, the weights in bfloat16 (`cat model.part-* | tar xz`). With `--restore FOLDER`, a later lease goes on
-from such an OUT: what was measured stays, and GRPO that was cut goes on from its weights. A verdict that the referee could not
-reach is left out and counted; it is never a wrong one. Beside the first measure, train_caches.py tries which cache of keys and
-values writes faster. The mid-end and ablations of its reward are train_midend.py.
+from such an OUT: what was measured stays, and GRPO that was cut goes on from its weights. `--policy FOLDER` takes weights that
+are fine-tuned already, such as src/kernelwright/models/kernelwright-small, and leaves `sft` out. A verdict that the referee
+could not reach is left out and counted; it is never a wrong one. Beside the first measure, train_caches.py tries which cache
+of keys and values writes faster. The mid-end and ablations of its reward are train_midend.py.
 
 On one H200, in three calls (the third takes what the others left; with --restore they need not be of the same lease):
 
@@ -71,6 +72,9 @@ def options() -> argparse.Namespace:
     found.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "kernelwright-train-small")
     found.add_argument("--data", type=Path, default=PAIRS)
     found.add_argument("--base", type=Path, help="a checkpoint or a .gguf file instead of a model from scratch")
+    found.add_argument(
+        "--policy", type=Path, help="a checkpoint that is fine-tuned already, such as the packaged model's"
+    )
     found.add_argument("--restore", type=Path, help="go on from what an earlier lease left in its OUT")
     found.add_argument("--only", nargs="*", help="no other stages than these, also after failures")
     found.add_argument("--target", default=None)

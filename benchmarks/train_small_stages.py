@@ -6,6 +6,7 @@ import json
 import lzma
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -93,6 +94,9 @@ class Bench:
         self.out, self.work = options.out, options.work
         self.work.mkdir(parents=True, exist_ok=True)
         brought = restore(options.restore, self.work) if options.restore and not (self.work / "sft").exists() else ""
+        if options.policy and not (self.work / "sft" / MODEL).exists():
+            shutil.copytree(options.policy, self.work / "sft" / MODEL)
+            brought = "sft"
         self.target = resolve_target(options.target)
         self.machine = asyncio.run(_machine(self.target))
         self.book = Book(self.out, self.work, f"{self.NAME}-{_slug(self.machine.device.name)}{self._seed()}.json")
@@ -228,7 +232,9 @@ class Bench:
         return "static" if faster and found.get("alike", 0.0) > 0.5 and not failed else "dynamic"
 
     def sft(self) -> bool:
-        """A model from scratch, and supervised fine-tuning."""
+        """A model from scratch, and supervised fine-tuning; nothing where `--policy` has brought its weights."""
+        if self.o.policy:
+            return True
         if "sft_of" not in self.book.document:
             self.book.put(sft_of=self.affordable())
         recipe = self.tuning(self.work / "data", self.book.document["sft_of"])

@@ -15,8 +15,11 @@ from kernelwright.engine.budget import Budget
 from kernelwright.engine.predictor import PredictorConfig
 from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
+from kernelwright.models.config import DEFAULT as EVERY_ROLE
 from kernelwright.models.config import ModelConfig
+from kernelwright.models.small import NAME as SMALL
 from kernelwright.pages import page
+from kernelwright.propose.llm.render import TRAINED
 from kernelwright.propose.team import TOGETHER
 from kernelwright.records.base import Record
 from kernelwright.records.names import KindName, LanguageName
@@ -36,7 +39,8 @@ COLLEAGUES = f"{AUTHOR}{TOGETHER}{INDUCTOR}"
 """Who writes where nobody is named and each can have its turn (`colleagues`)."""
 FEWEST = 4
 """Proposals of which one is worth spending on what `torch.compile` writes."""
-
+FIRST_PROMPTS: Settings = {"name": "best_of_n", "role": "frontend"}
+"""The strategy of a model that knows no other prompt than the frontend's first."""
 
 Work = Literal["quick", "standard", "thorough"]
 EFFORTS: Mapping[Work, Settings] = {
@@ -126,6 +130,18 @@ class RunConfig(Record):
             (own for name, own in EFFORTS.items() if isinstance(given, dict) and given.get("effort") == name), None
         )
         return merge(brought, given) if brought and isinstance(given, dict) else given
+
+    @model_validator(mode="before")
+    @classmethod
+    def _small_s_own(cls, given: object) -> object:
+        """The packaged model knows the frontend's first prompt as training shows it: no other is asked, if none is named."""
+        model = (given.get("models") or {}).get(EVERY_ROLE) if isinstance(given, dict) else None
+        name = model.get("name") if isinstance(model, dict) else getattr(model, "name", None)
+        if name != SMALL or not isinstance(given, dict):
+            return given
+        proposer = given.get("proposer")
+        prompts = {"proposer": f"{LLM}:{TRAINED}"} if proposer in (None, LLM) else {}
+        return {**given, **({"strategy": FIRST_PROMPTS} if given.get("strategy") is None else {}), **prompts}
 
     @model_validator(mode="before")
     @classmethod

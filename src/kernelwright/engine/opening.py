@@ -15,6 +15,8 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.languages import language, names_for
+from kernelwright.models.small import LANGUAGE
+from kernelwright.models.small import NAME as SMALL
 from kernelwright.propose.proposer import Informed, Proposer, Selective
 from kernelwright.propose.team import TOGETHER
 from kernelwright.records.measure import Yardstick
@@ -55,6 +57,11 @@ def must_agree(config: RunConfig, target: Target) -> None:
     if config.language is not None and config.language not in takes:
         told = f"--language {config.language} and --target {target.name} contradict each other: {target.name} takes "
         raise UsageError(f"{told}{' or '.join(takes)}")
+    if any(model.name == SMALL for model in config.models.values()) and (config.language or takes[0]) != LANGUAGE:
+        raise UsageError(
+            f"model {SMALL} writes {LANGUAGE} and nothing else, and {target.name} takes {' or '.join(takes)}: name a GPU's "
+            "architecture, such as --target sm_90 (where there is none, kernels are compiled and verified, not timed)"
+        )
     if alone and config.models:
         raise UsageError(
             f"--model and --proposers {config.proposer} contradict each other: these ask no model; leave one out"

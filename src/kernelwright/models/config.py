@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from kernelwright.errors import UsageError
+from kernelwright.models.small import LONGEST
 from kernelwright.models.small import NAME as SMALL
 from kernelwright.plugins import plugin_names
 from kernelwright.records.base import Record
@@ -109,7 +110,7 @@ def read_model(text: str) -> ModelConfig:
         UsageError: the provider is unknown, the name is missing, or the address cannot be used.
     """
     if text == SMALL:
-        return ModelConfig(provider="huggingface", name=SMALL)
+        return ModelConfig(provider="huggingface", name=SMALL, max_tokens=LONGEST)
     written, _, rest = text.partition(":")
     provider = SHORT.get(written, written)
     name, _, url = rest.partition("@http")

@@ -12,6 +12,10 @@ from kernelwright.pages import page
 
 NAME = "kernelwright-small"
 VARIABLE = "KERNELWRIGHT_SMALL"
+LONGEST = 1024
+"""Tokens of a reply: its longest kernels have fewer, and what goes on is lost in repeating itself."""
+LANGUAGE = "triton"
+"""The one that it writes."""
 PACKAGED = Path(__file__).with_name(NAME)
 
 

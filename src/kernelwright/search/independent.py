@@ -13,7 +13,7 @@ from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.feedback import Feedback
 from kernelwright.search.reading import works
 from kernelwright.search.rounds import Rounds
-from kernelwright.search.strategy import Limits, StrategyConfig
+from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, StrategyConfig
 
 
 class SeedsConfig(StrategyConfig):
@@ -23,10 +23,16 @@ class SeedsConfig(StrategyConfig):
 
     n: int | None = Field(default=None, ge=1)
     """Of `direct` the k of pass@k; the paper has 5. None: as many as the budget has proposals, never more."""
+    role: Literal["coder", "frontend"] = "coder"
+    """Who is asked. A model that was trained on the frontend's prompts understands no others."""
 
     def trials(self, proposals: int) -> int:
         """N, as far as the budget goes."""
         return min(self.n or proposals, proposals)
+
+    def expected_calls(self, proposals: int) -> tuple[ExpectedCalls, ...]:
+        """A first prompt a seed."""
+        return (ExpectedCalls(role=self.role, calls=self.trials(proposals)),)
 
 
 class BestOfNConfig(SeedsConfig):
@@ -36,7 +42,7 @@ class BestOfNConfig(SeedsConfig):
 
     def make(self, limits: Limits) -> "Seeds":
         """A fresh strategy."""
-        return Seeds(self.trials(limits.proposals), limits)
+        return Seeds(self.trials(limits.proposals), limits, self.role)
 
 
 class DirectConfig(SeedsConfig):
@@ -46,22 +52,22 @@ class DirectConfig(SeedsConfig):
 
     def make(self, limits: Limits) -> "Direct":
         """A fresh strategy."""
-        return Direct(self.trials(limits.proposals), limits)
+        return Direct(self.trials(limits.proposals), limits, self.role)
 
 
 class Seeds(Rounds):
     """One round of N seeds."""
 
-    def __init__(self, n: int, limits: Limits) -> None:
+    def __init__(self, n: int, limits: Limits, role: str = CODER) -> None:
         super().__init__(limits)
-        self._n = n
+        self._n, self._role = n, role
 
     def finished(self) -> str | None:
         """Once every seed was answered and judged; an empty answer was one of the N."""
         return self._words(self._n) if self._closed >= self._n else None
 
     def _round(self, number: int) -> Sequence[ProposalRequest]:
-        return [ProposalRequest(number=seed, intent="seed") for seed in range(number, self._n)]
+        return [ProposalRequest(number=seed, intent="seed", role=self._role) for seed in range(number, self._n)]
 
     def _learn_round(self, asked: Sequence[ProposalRequest], made: Sequence[Attempt]) -> None:
         """Nothing: each seed stands alone."""
@@ -73,8 +79,8 @@ class Seeds(Rounds):
 class Direct(Seeds):
     """Counts those that work."""
 
-    def __init__(self, n: int, limits: Limits) -> None:
-        super().__init__(n, limits)
+    def __init__(self, n: int, limits: Limits, role: str = CODER) -> None:
+        super().__init__(n, limits, role)
         self._working = 0
 
     def tell(self, attempt: Attempt, feedback: Feedback) -> None:

@@ -70,6 +70,8 @@ def last_lines(text: str, lines: int = JUDGED_LINES, characters: int = CHARACTER
 
 STANDARD = "standard"
 """The variant without files of its own."""
+TRAINED = "trained"
+"""The standard files, showing what training shows: for a model that was trained with `kernelwright train`."""
 Value = object
 """Whatever a prompt file can show: text, a record, or None where there is nothing to show."""
 
@@ -90,9 +92,9 @@ def prompt_hash(*prompts: Rendered) -> str:
 
 
 def variants() -> tuple[str, ...]:
-    """Every prompt variant by name, the standard one first."""
+    """Every prompt variant by name, those without files of their own first."""
     found = sorted(folder.name for folder in _root().joinpath("variants").iterdir() if folder.is_dir())
-    return (STANDARD, *found)
+    return (STANDARD, TRAINED, *found)
 
 
 class Prompts:
@@ -102,7 +104,8 @@ class Prompts:
         if root is None and variant not in variants():
             raise UsageError(f"prompt variant {variant!r} must be one of {', '.join(variants())}")
         base = root or _root()
-        self._folders = (base.joinpath("variants", variant), base) if variant != STANDARD else (base,)
+        self._folders = (base,) if variant in (STANDARD, TRAINED) else (base.joinpath("variants", variant), base)
+        self.trained = variant == TRAINED
 
     def render(self, name: str, values: Mapping[str, Value]) -> Rendered:
         """The prompt of that name.

@@ -202,7 +202,8 @@ class Facts:
     kept: bool = False
     """The conversation goes on: what does not change was said."""
     trained: bool = False
-    """For a model that learns from thousands of kernels: it needs no example, and each token of one costs."""
+    """For a model that learns from thousands of kernels: it needs no example, each token of one costs, and where it learns
+    nothing is timed beforehand."""
     judging: bool = False
     """For an adviser: the end of a log is what is shown of it."""
 
@@ -266,7 +267,7 @@ def _joined(text: str | list[str]) -> str:
 def _figures(facts: Facts) -> tuple[str, ...]:
     """What kernels are held against, and what the first parent's tunables measured."""
     found = facts.brief.run.yardstick
-    lines = held_against(found) if found is not None else []
+    lines = held_against(found) if found is not None and not facts.trained else []
     return (*lines, *_swept(facts.brief))
 
 

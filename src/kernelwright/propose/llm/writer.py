@@ -123,7 +123,7 @@ async def _facts(prompts: Prompts, dialogue: Dialogue) -> Facts:
     advice = await advise(prompts, dialogue, Facts(brief, language, profile, judging=True)) if asked else ""
     wanted = proposal_request.look_up and bool(brief.parents and brief.feedback)
     cards = await look_up(brief, dialogue.sibling, language, profile) if wanted else ()
-    return Facts(brief, language, profile, advice, cards, kept=kept)
+    return Facts(brief, language, profile, advice, cards, kept=kept, trained=prompts.trained)
 
 
 async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, facts: Facts) -> Kernel | NoKernel:

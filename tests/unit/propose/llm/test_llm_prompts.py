@@ -11,7 +11,7 @@ from kernelwright.errors import ProposeError, UsageError
 from kernelwright.propose.llm.advice import SHOWN
 from kernelwright.propose.llm.agent import agent_values
 from kernelwright.propose.llm.parse import Kernel, parse
-from kernelwright.propose.llm.render import STANDARD, Prompts, fenced, inline, prompt_hash, variants
+from kernelwright.propose.llm.render import STANDARD, TRAINED, Prompts, fenced, inline, prompt_hash, variants
 from kernelwright.propose.llm.sections import Facts, evidence, known, values
 from kernelwright.propose.llm.writer import CODE
 from kernelwright.propose.proposer import RunFacts
@@ -159,9 +159,9 @@ def test_a_value_that_no_file_shows_is_an_error(facts):
 
 
 def test_an_unknown_variant_lists_the_known_ones():
-    with pytest.raises(UsageError, match="standard, terse"):
+    with pytest.raises(UsageError, match="standard, trained, terse"):
         Prompts("loud")
-    assert variants() == (STANDARD, "terse")
+    assert variants() == (STANDARD, TRAINED, "terse")
 
 
 @pytest.fixture
