@@ -27,6 +27,17 @@ def test_the_same_strategy_keeps_its_settings_and_another_drops_them(file):
     assert load_config(file, {"strategy": {"name": "tritongym"}}).strategy.name == "tritongym"
 
 
+def test_the_packaged_model_is_asked_what_it_was_trained_on_unless_somebody_says_otherwise():
+    small = {"models": {"default": {"provider": "huggingface", "name": "kernelwright-small"}}, "proposer": "llm"}
+    config = RunConfig.model_validate(small)
+    assert (config.strategy, config.proposer) == (BestOfNConfig(role="frontend"), "llm:trained")
+    assert RunConfig.model_validate(config.model_dump()) == config
+    named = RunConfig.model_validate({**small, "strategy": {"name": "fsr"}, "proposer": "llm:terse"})
+    assert (named.strategy.name, named.proposer) == ("fsr", "llm:terse")
+    other = RunConfig.model_validate({"models": {"default": {"name": "m"}}, "proposer": "llm"})
+    assert (other.strategy.name, other.proposer) == ("tritongym", "llm")
+
+
 @pytest.mark.parametrize(
     ("settings", "reward"),
     [

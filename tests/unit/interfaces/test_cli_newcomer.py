@@ -39,6 +39,7 @@ class Untouched(ScriptedEvaluator):
             "these ask no model",
         ),
         (("optimize", "abs.py", *CPU, "--min-speedup", "2", "--keep-slower"), 2, "contradict each other"),
+        (("optimize", "abs.py", *CPU, "--model", "kernelwright-small"), 2, "writes triton and nothing else"),
         (("optimize", "abs.py", *CPU, "--ray-address", "head:1"), 2, "add --execution ray"),
         (("check", "abs.py", "k.cpp", "--target", "sm_90"), 2, "a cpp kernel is for cpu"),
         (("check", "abs.py", "k.cpp", "--entry", "nope"), 2, "it defines f"),

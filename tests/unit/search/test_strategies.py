@@ -21,6 +21,7 @@ def test_independent_seeds_are_asked_for_until_all_are_out(name):
 
 def test_independent_seeds_are_never_more_than_the_budget_has():
     assert len(make({"name": "direct"}, proposals=2).ask(9)) == 2
+    assert {seed.role for seed in make({"name": "direct", "role": "frontend"}, proposals=2).ask(9)} == {"frontend"}
 
 
 def test_pass_at_k_is_failed_when_none_works():

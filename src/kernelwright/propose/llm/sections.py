@@ -203,7 +203,7 @@ class Facts:
     """The conversation goes on: what does not change was said."""
     trained: bool = False
     """For a model that learns from thousands of kernels: it needs no example, each token of one costs, and where it learns
-    nothing is timed beforehand."""
+    nothing was timed and no device measured beforehand."""
     judging: bool = False
     """For an adviser: the end of a log is what is shown of it."""
 
@@ -217,7 +217,7 @@ def known(facts: Facts) -> dict[str, Value]:
         "task": describe_task(brief.task),
         "host": describe_host(brief.task, facts.language),
         "reference": brief.task.source.source,
-        "hardware": describe_hardware(brief.task, brief.environment),
+        "hardware": describe_hardware(brief.task, None if facts.trained else brief.environment),
     }
 
 

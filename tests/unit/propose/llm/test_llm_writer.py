@@ -2,13 +2,18 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
 from kernelwright.errors import ModelError, ProposeError
 from kernelwright.propose.llm.writer import LLM
+from kernelwright.propose.proposer import RunFacts
 from kernelwright.records.chat import ChatReply
+from kernelwright.records.measure import Yardstick
 from kernelwright.records.tools import SearchArguments
+from kernelwright.testing.samples import sample_environment
+from kernelwright.train.data.prompts import opening
 
 JUDGED = json.dumps({"critical_issue": "sign", "why_it_matters": "wrong", "minimal_fix_hint": "use abs"})
 STEP = json.dumps(
@@ -277,6 +282,17 @@ def test_a_variant_asks_in_other_words(brief, gateway, good):
     [one], [other] = propose(brief(gateway=plain)), propose(brief(gateway=terse), "terse")
     assert one.prompt != other.prompt
     assert headings(plain.prompt()) == headings(terse.prompt())
+
+
+def test_a_trained_model_reads_at_run_time_what_it_read_in_training(brief, gateway, good):
+    table = gateway(replies={"frontend": [block(good), block(good)]})
+    timed = RunFacts(9, 9, None, Yardstick(times_us={"eager": 12.5}))
+    made = brief(gateway=table, number=0, role="frontend", intent="seed")
+    made = replace(made, run=timed, environment=sample_environment())
+    propose(made, "trained")
+    assert table.asked[0][1].messages == opening(made.task, "frontend")
+    propose(made)
+    assert "12.50 us a call" in table.prompt()
 
 
 CARD = {"name": "vector-loads", "title": "Vector loads", "text": "### Vector loads\n\n```cpp\n// before\n```\n"}
