@@ -1,4 +1,4 @@
-"""A real OpenAI-compatible server on loopback, and our client: the wire format is real, what it says is noise."""
+"""A real OpenAI-compatible server on loopback, the packaged model behind it, and our loop: nothing of it is made up."""
 
 import asyncio
 import os
@@ -11,12 +11,30 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.engine.config import RunConfig
+from kernelwright.engine.session import play_in
+from kernelwright.engine.target import resolve_target
 from kernelwright.models.config import ModelConfig
+from kernelwright.models.quantized import unpack
+from kernelwright.models.small import PACKAGED
 from kernelwright.models.table import make_model
-from kernelwright.records.chat import ChatMessage, ChatRequest
-from tiny_checkpoint import write_checkpoint
+from kernelwright.records.chat import ChatRequest
+from kernelwright.records.evaluation import is_right
+from kernelwright.records.policy import Policy
+from kernelwright.records.task import TaskSource
+from kernelwright.store.run import RunStore
+from kernelwright.train.data.modules import TEMPLATE
+from kernelwright.train.data.prompts import opening
 
 READY_S = 120.0
+MODULE = TEMPLATE.format(
+    arguments="x, y",
+    body="        v0 = F.silu(x)\n        return v0 + y",
+    inputs="torch.randn(32, 128), torch.randn(32, 128)",
+)
+"""In the form that the model was trained on: it understands no other."""
+TRIES = 2
+"""Replies of which one must be right: of ten, about one is not."""
 
 
 def free_port():
@@ -38,7 +56,7 @@ def wait_for(process, port, log):
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    folder = write_checkpoint(tmp_path_factory.mktemp("tiny") / "model")
+    folder = unpack(PACKAGED, tmp_path_factory.mktemp("small") / "model")
     home = tmp_path_factory.mktemp("home")
     (home / "hub").mkdir()
     port, log = free_port(), home / "log"
@@ -50,10 +68,22 @@ def served(tmp_path_factory):
         )
     try:
         wait_for(process, port, log)
-        yield folder, f"http://127.0.0.1:{port}/v1"
+        yield ModelConfig(name=str(folder), base_url=f"http://127.0.0.1:{port}/v1", retries=1, max_tokens=1024)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+@pytest.fixture(scope="module")
+def judge(warm_referee):
+    return warm_referee.under(Policy(seeds=2))
+
+
+@pytest.fixture(scope="module")
+def task(judge):
+    return asyncio.run(
+        judge.admit(TaskSource(name="module_1", format="kernelbench", source=MODULE), resolve_target("sm_90"))
+    )
 
 
 def ask(config, *requests):
@@ -67,20 +97,33 @@ def ask(config, *requests):
     return asyncio.run(run())
 
 
-def test_it_answers_like_the_checkpoint_in_our_own_process(served, monkeypatch):
+def test_it_answers_like_the_checkpoint_in_our_own_process(served, task, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    folder, url = served
-    asked = ChatRequest(
-        messages=(ChatMessage(role="system", text="s"), ChatMessage(role="user", text="write a kernel")),
-        temperature=0.0,
-        seed=1,
-        max_tokens=16,
-    )
-    over_http, again = ask(ModelConfig(name=str(folder), base_url=url, retries=1), asked, asked)
-    (here,) = ask(ModelConfig(provider="huggingface", name=str(folder)), asked)
-    assert over_http.text
+    asked = ChatRequest(messages=opening(task, "frontend"), temperature=0.0, seed=1, max_tokens=16)
+    over_http, again = ask(served, asked, asked)
+    (here,) = ask(ModelConfig(provider="huggingface", name=served.name), asked)
+    assert over_http.text.startswith("```python\n")
     assert over_http.text == again.text == here.text
     assert over_http.finish == here.finish == "length"
     assert over_http.usage == here.usage
     assert not over_http.usage.estimated
     assert over_http.usd == 0.0
+
+
+def test_a_language_model_writes_a_kernel_that_is_right(served, task, judge, warm_referee, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    strategy = {"name": "best_of_n", "role": "frontend"}
+    config = RunConfig(
+        proposer="llm:trained", strategy=strategy, budget={"proposals": TRIES}, in_flight=1,
+        models={"default": served}, remeasurement={"enabled": False}, autotune={"points": 1}, policy=judge.policy,
+    )  # fmt: skip
+    suppliers = warm_referee.suppliers(render=lambda *_: "")
+    result = asyncio.run(play_in(tmp_path / "run", task, config, judge, suppliers))
+    assert result.error is None
+    store = RunStore.open(tmp_path / "run")
+    try:
+        found = [attempt.evaluation for attempt in store.attempts()]
+    finally:
+        store.close()
+    assert len(found) == TRIES
+    assert any(is_right(one) for one in found), found

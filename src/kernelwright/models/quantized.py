@@ -80,6 +80,26 @@ def load(folder: Path, dtype: Any = "auto") -> Any:  # noqa: ANN401
     return network
 
 
+def unpack(folder: Path, target: Path) -> Path:
+    """A packed checkpoint with its weights as floats, as `save_pretrained` writes it: for servers, and to train on.
+
+    Args:
+        folder: As `pack` wrote it.
+        target: Where to; it is made.
+
+    Returns:
+        The target.
+
+    Raises:
+        OSError, ValueError, KeyError, RuntimeError: the folder is damaged or of another architecture.
+    """
+    load(folder).save_pretrained(target)
+    for pattern in BESIDE[1:]:
+        for file in folder.glob(pattern):
+            shutil.copy(file, target)
+    return target
+
+
 def _own(network: Any) -> dict[str, Any]:  # noqa: ANN401
     """Parameters and buffers by name, each storage once."""
     found: dict[int, tuple[str, Any]] = {}

@@ -17,6 +17,12 @@ TEMPLATE = (
     "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
+ANSWER = {
+    "defaults": {"role": "assistant"},
+    "start_anchor": ROLES[-1],
+    "fields": {"content": {"close": END, "content": "text"}},
+}
+"""Where a reply begins and ends: without it `transformers serve` reads replies as those of the architecture's family."""
 WINDOW = 8192
 SIZES: dict[str, dict[str, int]] = {
     "1M": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2},
@@ -65,5 +71,6 @@ def _tokenizer(texts: Iterable[str], vocabulary: int) -> transformers.PreTrained
         tokenizer_object=raw, eos_token=END, pad_token=PAD, additional_special_tokens=list(ROLES)
     )
     made.chat_template = TEMPLATE
+    made.response_template = ANSWER
     made.model_max_length = WINDOW
     return made
