@@ -36,8 +36,8 @@ role `frontend`; it understands no other prompt.
 |---|---|
 {rows}
 
-It knows modules in the form of `train/data/modules.py` alone: a docstring or an operation that is written otherwise is enough to
-mislead it.
+It knows modules in the form of `train/data/modules.py` alone: a docstring or an operation that is written otherwise is enough
+to mislead it.
 
 Weights: `{file}`, eight bits a weight with a scale for each row; the figures above were measured before they were rounded.
 Every kernel that it writes goes before the referee like anybody's. Recipe and figures: `docs/training.md`,
