@@ -9,6 +9,7 @@ without it: they run in a process of their own, which is started again.
 | data | | results/train-pairs.jsonl.xz (made without a GPU by train_pairs.py), as many as --pairs |
 | sft | 8 min | tokenizer and model from scratch (--size), or --base, then --sft-steps, or as many as --sft-seconds allow |
 | before | 2 min | pass@1 and pass@8 on held-out families, and the author's kernels for the same tasks |
+| forms | 2 min | the same with modules in other forms: docstrings, nested calls, methods, other names |
 | grpo | 12 min | the referee's verdicts as reward, at most --grpo-seconds; the share of time that the trainer waits for them |
 | after | 2 min | the same tasks as before, other random numbers |
 | cheats | 1 min | kernels that hack the reward, under the full referee, and without its poison and hack filters |
@@ -49,7 +50,7 @@ DRY = {
     "target": "sm_90", "size": "1M", "vocabulary": 2048, "pairs": 40, "revalidate": 1, "sft_steps": 2,
     "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "groups": 1,
     "trajectories": 2, "max_new_tokens": 12, "grpo_seconds": 300.0, "sft_seconds": 0.0, "save_every": 1,
-    "shortest": True, "measure_seconds": 40.0,
+    "shortest": True, "forms": 2, "measure_seconds": 40.0,
     "mse_samples": 2, "ablation_seconds": 30.0,
 }  # fmt: skip
 """--dry-run: every stage once, as small as it can be."""
@@ -87,9 +88,9 @@ def options() -> argparse.Namespace:
     numbers = {
         "seconds": 560.0, "grpo-seconds": 720.0, "measure-seconds": 120.0, "ablation-seconds": 90.0, "sft-seconds": 380.0,
         "sft-rate": 1e-3, "grpo-rate": 1e-5, "workers": 14, "pairs": 20_000, "revalidate": 24, "vocabulary": 4096,
-        "lora-rank": 0, "seed": 0, "sft-steps": 3600, "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 200,
-        "grpo-tasks": 84, "groups": 8, "trajectories": 8, "waves": 1, "ahead": 1, "max-new-tokens": 896, "save-every": 4,
-        "mse-samples": 32,
+        "lora-rank": 0, "seed": 0, "sft-steps": 3600, "forms": 4, "sft-batch": 32, "heldout": 32, "samples": 8,
+        "grpo-steps": 200, "grpo-tasks": 84, "groups": 8, "trajectories": 8, "waves": 1, "ahead": 1, "max-new-tokens": 896,
+        "save-every": 4, "mse-samples": 32,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)

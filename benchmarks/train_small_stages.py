@@ -29,7 +29,7 @@ from kernelwright.records.task import Target, TaskSource
 from kernelwright.tasks.table import read_task
 from kernelwright.train.data.collect import by_author
 from kernelwright.train.data.modules import TEMPLATE
-from kernelwright.train.data.prompts import fenced, rows
+from kernelwright.train.data.prompts import fenced, in_form, rows
 from kernelwright.train.data.sample import FILE, Sample, read_samples
 from kernelwright.train.engine.network import open_network
 from kernelwright.train.engine.sampling import Drawn, Sampling, draw, judge_all
@@ -47,6 +47,8 @@ OF_TASK = 2
 """Workers that one task's kernels are dealt out to: eight tasks of a step leave half of fourteen workers idle otherwise."""
 OPEN_TASKS = 84
 """Of all workers: each holds a reference with some fifteen threads, and their user has 2048 on sixteen cores."""
+OTHER_FORM = 1000
+"""A form of each held-out module that no training sample has."""
 TRIED, WARMING = 40, 8
 """Steps that tell a fine-tuning's pace, and those at their beginning that do not."""
 PREPARING_S, SAVING_S = 80.0, 25.0
@@ -116,6 +118,7 @@ class Bench:
         return {
             "sft": Stage(self.sft, "", 60),
             "before": Stage(lambda: self.measure("before", "sft"), "sft" if self.began_here() else "never", measure),
+            "forms": Stage(lambda: self.measure("forms", "sft", OTHER_FORM), "sft", measure),
             "grpo": Stage(self.grpo, "sft", START_S + 100),
             "after": Stage(lambda: self.measure("after", "grpo"), "grpo", measure),
             "cheats": Stage(self.cheats, "", 50),
@@ -182,12 +185,13 @@ class Bench:
         """The samples of a split; of a data set so small that it has none, all: figures of such a try mean nothing."""
         return [one for one in self.samples if one.split == split] or self.samples
 
-    def heldout(self) -> list[Sample]:
-        """One sample for each held-out family, in an order by chance."""
+    def heldout(self, form: int = 0) -> list[Sample]:
+        """One sample for each held-out family, in an order by chance, with its module in this form."""
         seen: dict[str, Sample] = {}
         for one in sorted(self.of_split("heldout"), key=lambda s: s.id):
             seen.setdefault(one.family, one)
-        return list(seen.values())[: self.o.heldout]
+        chosen = list(seen.values())[: self.o.heldout]
+        return [one.model_copy(update={"task": in_form(one.task, form)}) for one in chosen]
 
     def drawn(self, count: int) -> list[Sample]:
         """Training samples by chance; the seed's, and the same in every call."""
@@ -250,7 +254,7 @@ class Bench:
         """The recipe of supervised fine-tuning."""
         return Sft(
             model=str(self.base()), data=str(data), lora_rank=self.o.lora_rank, seed=self.o.seed,
-            steps=steps, learning_rate=self.o.sft_rate, warmup=min(20, steps // 4),
+            steps=steps, forms=self.o.forms, learning_rate=self.o.sft_rate, warmup=min(20, steps // 4),
             batch=self.o.sft_batch, micro_batch=self.o.sft_batch, save_every=max(1, steps // 4),
             max_tokens=3072, seconds=max(20.0, self.left - PREPARING_S - SAVING_S),
         )  # fmt: skip
@@ -324,14 +328,14 @@ class Bench:
 
     # Measuring.
 
-    def measure(self, name: str, folder: str) -> bool:
+    def measure(self, name: str, folder: str, form: int = 0) -> bool:
         """pass@k of a model on held-out families; the first time the author's kernels of the same tasks too."""
-        since, judges = time.monotonic(), self.judges()
+        since, judges, chosen = time.monotonic(), self.judges(), self.heldout(form)
         if name == "before":
             self.probe()
         try:
-            admitting = self.loop.begin(admitted(self.heldout(), self.target, judges))
-            asked = [Assignment(task=one.task, split=one.split) for one in self.heldout()]
+            admitting = self.loop.begin(admitted(chosen, self.target, judges))
+            asked = [Assignment(task=one.task, split=one.split) for one in chosen]
             written = dict(
                 zip((a.task.source.source for a in asked), self.replies(folder, asked, len(name)), strict=True)
             )
@@ -343,7 +347,7 @@ class Bench:
             if name == "after":
                 self.book.put(gained=gained(self.book.document.get("before", {}), figures))
             if "author" not in self.book.document:
-                kernels = [one.candidate for one in self.heldout()]
+                kernels = [one.candidate for one in chosen]
                 self.book.put(
                     author=self.loop.run(self.outcomes(tasks, dict(zip(written, kernels, strict=True)), judges))
                 )

@@ -56,6 +56,8 @@ class Sft(Training):
 
     kind: Literal["sft"] = "sft"
     role: Literal["frontend", "midend", "coder"] = "frontend"
+    forms: int = Field(default=1, ge=1)
+    """That random modules are shown in, by turns: as they were written, and others that mean the same. For such alone."""
     batch: int = Field(default=16, ge=1)
     """Rows of one step."""
     max_tokens: int = Field(default=4096, ge=16)

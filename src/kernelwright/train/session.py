@@ -191,7 +191,7 @@ class _Keeper:
 def _rows(recipe: Sft | Judge, samples: Iterable[Sample]) -> Iterable[Row]:
     if isinstance(recipe, Judge):
         return judge_rows(samples, recipe.least_gain, recipe.variant)
-    return rows(samples, recipe.role, recipe.variant)
+    return rows(samples, recipe.role, recipe.variant, recipe.forms)
 
 
 def _engine(name: str) -> Any:  # noqa: ANN401  a module that needs an extra
