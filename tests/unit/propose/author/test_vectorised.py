@@ -29,6 +29,18 @@ JUSTIFIED: dict[str, str] = {}
 """Loops that are not vector code, and why."""
 
 
+WITHOUT_MASKED_GATHER = {"convolution": ["for (int lane = 0; lane < fast::WIDE; ++lane) {"]}
+"""GCC 12 has no masked gather for AVX-512, though it has one for AVX2: packing what lies beyond an edge stays scalar there."""
+
+
+def scalar_here():
+    """Loops of programs that this machine's compiler leaves as they are, by program."""
+    asked = ["g++", "-march=native", "-dM", "-E", "-x", "c++", "/dev/null"]
+    known = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    old = int(re.search(r"__GNUC__ (\d+)", known)[1]) <= 12
+    return WITHOUT_MASKED_GATHER if old and "__AVX512F__" in known else {}
+
+
 def missed(candidate, folder):
     """Source lines of vector loops of which the compiler made none."""
     source = folder / f"{candidate.entry}.cpp"
@@ -78,4 +90,5 @@ def test_every_loop_of_a_family_is_vector_code(family, tmp_path):
 def test_every_loop_of_a_program_is_vector_code(name, tmp_path):
     forward, arguments, inputs = PROGRAMS[name]
     design = cpp_design(case(model(forward, inputs, arguments=arguments), name.replace(" ", "_")).task)
-    assert not missed(design.write(design.default), tmp_path)
+    found = [line.strip() for line in missed(design.write(design.default), tmp_path)]
+    assert found == scalar_here().get(name, [])
