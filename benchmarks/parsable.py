@@ -143,7 +143,7 @@ def main() -> None:
         json.loads(flags.out.read_text())["rows"] if flags.out.exists() else {n: [] for n in trees}
     )
     network = open_network(str(flags.model))
-    network.model.to(flags.device, torch.float32 if flags.device == "cpu" else torch.bfloat16)
+    network.model.to(flags.device, torch.bfloat16)
     torch.manual_seed(flags.seed)
     head: dict[str, JsonValue] = {
         "what": "shares of replies, with 95 % intervals: a kernel is found; it is not the one shown; the reply is cut",
