@@ -3,8 +3,8 @@
 A result is written the moment it is known. FILE holds one row a test; a test that passed on this commit is not run again,
 one that failed is, after all others. `--only TEXT` takes the tests whose names contain TEXT, `--first TEXT` puts them first.
 `--keep-passed` takes over what passed on an earlier commit too: each row names the commit that it passed on.
-`--workers N` runs as many tests side by side; whatever compares times takes turns by the device's lock. Files that use the
-device without a referee (`ALONE`) come after all others, one by one, and so does what failed beside others, once more.
+`--workers N` runs as many tests side by side; whatever compares times takes turns by the device's lock. Files that test the
+clock itself (`ALONE`) come after all others, one by one, and so does what failed beside others, once more.
 Exit code 0: every test that was chosen has passed.
 """
 
@@ -23,7 +23,8 @@ from provenance import provenance_of
 from pydantic import JsonValue
 
 ROOT = Path(__file__).parents[1]
-ALONE = ("test_gpu_clock", "test_gpu_profile", "test_gpu_capture", "test_gpu_techniques")
+ALONE = ("test_gpu_clock",)
+"""Files that test the clock itself: what else keeps the host's cores busy would be in their figures."""
 USUAL_S = 7.0
 """What a test takes of which nothing is known."""
 LOOK_S = 5.0
