@@ -44,8 +44,9 @@ SIZES = {
     "own/scale_shift_clip": ROWS,
 }
 """A megabyte or two a call: a good kernel takes some tens of microseconds, and its slowest handicap some milliseconds."""
-POLICY = Policy(seeds=2, search_blocks=16, search_seconds=3.0, baselines=("eager",))
-"""Blocks enough that one of them which something else disturbed is no end of the interval."""
+POLICY = Policy(seeds=2, search_blocks=16, search_seconds=10.0, baselines=("eager",))
+"""Blocks, and time for them, enough that one of them which something else disturbed is no end of the interval: of eight
+it is, and a speedup whose interval is that wide counts as none in a search."""
 FAULTS = Faults(rate=0.4)
 SEEDS = {name: seed for seed, name in enumerate(SIZES, start=1)}
 """One for each task: whatever a strategy reaches, it is not the luck of one draw."""
