@@ -1,6 +1,6 @@
 """Pairs in bulk for benchmarks/train_small.py: random modules and the built-in author's kernels, without a GPU.
 
-    python benchmarks/train_pairs.py [OUT] [--first 0] [--count 4000] [--most-characters 2600]
+    python benchmarks/train_pairs.py [OUT] [--first 0] [--count 4000] [--most-characters 2600] [--totals]
 
 `kernelwright train data` starts processes and a sandbox for each pair, because a kernel may be anybody's. Modules and kernels
 are our own here, so that one process traces the module, asks the author, and runs the kernel in Triton's interpreter on two
@@ -9,7 +9,9 @@ and without confinement: what comes of it is called `interpreted`, and a sample 
 (`--referee 100`) before anything is trained on it.
 
 Everything follows from the seeds: the same command makes the same pairs with the same versions, and goes on where it was cut.
-A line of OUT is a `Sample`; the last command packs it: `--pack benchmarks/results/train-pairs.jsonl.xz`.
+A line of OUT is a `Sample`; the last command packs it: `--pack benchmarks/results/train-pairs.jsonl.xz`. `--unpack` the same
+file begins with what it holds. Losses end in a sum or mean of everything, which chance alone makes rare and whose two kernels
+are long: `--totals` takes such modules only.
 """
 
 import argparse
@@ -20,6 +22,7 @@ import lzma
 import multiprocessing
 import os
 import random
+import re
 import sys
 import time
 from collections import Counter
@@ -36,7 +39,7 @@ from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
 from kernelwright.train.data.collect import by_author
 from kernelwright.train.data.modules import random_module
-from kernelwright.train.data.sample import INTERPRETED, Judged, Sample, read_samples, sample
+from kernelwright.train.data.sample import FILE, INTERPRETED, Judged, Sample, read_samples, sample
 from kernelwright.train.session import open_judges
 
 TARGET = Target(kind="cuda", arch="sm_90", present=False)
@@ -45,6 +48,7 @@ DRAWS = (1.0, -3.0)
 """Factors of the inputs' draws: as given, and larger with the other sign."""
 K = 4.0
 """Times the reference's own error that a kernel may err, as in the referee."""
+TOTAL = re.compile(r"return torch\.(mean|sum)\(\w+\)$", re.MULTILINE)
 A_PROCESS = 150
 """Pairs that one process makes: tracing keeps what it saw."""
 
@@ -163,7 +167,7 @@ class Pairs:
             return "duplicate"
         if self._structures[one.structure] >= self._of_family:
             return "structure"
-        with (self._out / "samples.jsonl").open("a", encoding="utf-8") as lines:
+        with (self._out / FILE).open("a", encoding="utf-8") as lines:
             lines.write(line + "\n")
         self._ids.add(one.id)
         self._structures[one.structure] += 1
@@ -171,12 +175,18 @@ class Pairs:
         return ""
 
 
-def seeds(pairs: Pairs, first: int, count: int) -> Iterator[int]:
+def seeds(pairs: Pairs, first: int, count: int, totals: bool) -> Iterator[int]:
     """From where it was cut until there are enough."""
     seed = max(first, pairs.next)
     while pairs.count < count:
-        yield seed
+        if not totals or ends_in_total(random_module(seed)):
+            yield seed
         seed += 1
+
+
+def ends_in_total(source: TaskSource) -> bool:
+    """Whether the module's result is one number."""
+    return TOTAL.search(source.source) is not None
 
 
 def collect(asked: argparse.Namespace) -> None:
@@ -186,7 +196,7 @@ def collect(asked: argparse.Namespace) -> None:
     began, before = time.monotonic(), pairs.count
     context = multiprocessing.get_context("spawn")
     with context.Pool(asked.workers, begin, maxtasksperchild=A_PROCESS) as pool:
-        waiting = iter(seeds(pairs, asked.first, asked.count))
+        waiting = iter(seeds(pairs, asked.first, asked.count, asked.totals))
         while batch := [seed for _, seed in zip(range(32 * asked.workers), waiting, strict=False)]:
             for made in pool.imap(make, batch, chunksize=4):
                 pairs.take(made)
@@ -219,10 +229,17 @@ async def through_the_referee(asked: argparse.Namespace) -> dict[str, object]:
 
 def pack(out: Path, file: Path) -> None:
     """All pairs in one file, the same bytes each time, and its digest."""
-    lines = sorted((out / "samples.jsonl").read_text(encoding="utf-8").splitlines(), key=_seed_of)
+    lines = sorted((out / FILE).read_text(encoding="utf-8").splitlines(), key=_seed_of)
     file.write_bytes(lzma.compress("\n".join(lines).encode() + b"\n", preset=6))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     say(f"{len(lines)} pairs in {file}, {file.stat().st_size / 1e6:.2f} MB, sha256 {digest}")
+
+
+def unpack(file: Path, out: Path) -> None:
+    """The pairs of a file, where no others are."""
+    out.mkdir(parents=True, exist_ok=True)
+    if not (out / FILE).exists():
+        (out / FILE).write_bytes(lzma.decompress(file.read_bytes()))
 
 
 def _seed_of(line: str) -> int:
@@ -250,12 +267,16 @@ def options() -> argparse.Namespace:
     }
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=int, default=value)
+    found.add_argument("--totals", action="store_true", help="only modules whose result is one number")
+    found.add_argument("--unpack", type=Path, help="begin with the pairs of this file")
     found.add_argument("--pack", type=Path, help="write all pairs into this file instead of making any")
     return found.parse_args()
 
 
 if __name__ == "__main__":
     asked = options()
+    if asked.unpack:
+        unpack(asked.unpack, asked.out)
     if asked.pack:
         pack(asked.out, asked.pack)
     elif asked.referee:

@@ -298,7 +298,7 @@ class Bench:
         """The recipe of reinforcement learning, from this model."""
         return Grpo(
             model=str(model), data=str(self.fewer()), steps=self.o.grpo_steps, seconds=seconds,
-            learning_rate=self.o.grpo_rate, warmup=1, decay=False, reward="frontend", effort="verify",
+            learning_rate=self.o.grpo_rate, forms=self.o.forms, warmup=1, decay=False, reward="frontend", effort="verify",
             target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.cache(),
             groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
             workers_of_task=min(OF_TASK, self.o.workers), ahead=self.o.ahead,

@@ -79,6 +79,8 @@ class Grpo(Training):
 
     kind: Literal["grpo"] = "grpo"
     role: Literal["frontend", "midend", "coder"] = "frontend"
+    forms: int = Field(default=1, ge=1)
+    """As in supervised fine-tuning."""
     reward: str = "verified_speedup"
     target: str | None = None
     """None: the GPU if there is one."""

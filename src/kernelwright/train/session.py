@@ -23,7 +23,7 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.store.files import Lines, open_lines, read_lines, write_whole
 from kernelwright.train.data.judging import judge_rows
-from kernelwright.train.data.prompts import Row, rows
+from kernelwright.train.data.prompts import Row, in_form, rows
 from kernelwright.train.data.sample import INTERPRETED, Sample, read_samples
 from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.judges import Judges
@@ -103,7 +103,7 @@ def prepared(recipe: Grpo, samples: Sequence[Sample], judges: Judges, loop: Loop
     target = resolve_target(recipe.target)
     usable = [one for one in samples if recipe.depth is None or one.depth <= recipe.depth]
     begun = [one for one in usable if recipe.role != "midend" or one.parent is not None]
-    assignments = loop.run(admitted(begun, target, judges, recipe.role))
+    assignments = loop.run(admitted(begun, target, judges, recipe.role, recipe.forms))
     if not assignments:
         raise UsageError(f"{recipe.data!r} holds no task for the role {recipe.role!r} on {target.name}")
     settings = Settings(
@@ -130,16 +130,17 @@ def open_judges(
 
 
 async def admitted(
-    samples: Iterable[Sample], target: Target, judges: Judges, role: str = "frontend"
+    samples: Iterable[Sample], target: Target, judges: Judges, role: str = "frontend", forms: int = 1
 ) -> list[Assignment]:
     """An assignment for each task that can be judged for the target; those of samples made for it are admitted already.
 
-    All are asked for at once. A task that this device cannot judge is left out.
+    All are asked for at once. A task that this device cannot judge is left out. With several forms, tasks take them in
+    turn, as samples do in supervised fine-tuning.
     """
 
-    async def one(sample: Sample) -> Assignment | None:
-        task = sample.task
-        if task.target != target or sample.judged.outcome == INTERPRETED:
+    async def one(sample: Sample, form: int) -> Assignment | None:
+        task = in_form(sample.task, form)
+        if form or task.target != target or sample.judged.outcome == INTERPRETED:
             try:
                 task = await judges.admit(task.source, target)
             except (TaskError, RefereeError):
@@ -147,7 +148,8 @@ async def admitted(
         parent = sample.parent if role == "midend" else None
         return Assignment(task=task, parent=parent, split=sample.split)
 
-    found = [made for made in await asyncio.gather(*map(one, samples)) if made is not None]
+    asked = [one(sample, number % forms) for number, sample in enumerate(samples)]
+    found = [made for made in await asyncio.gather(*asked) if made is not None]
     return list({f"{a.task.id} {a.parent.number if a.parent else ''}": a for a in found}.values())
 
 
