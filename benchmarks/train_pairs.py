@@ -50,7 +50,7 @@ K = 4.0
 """Times the reference's own error that a kernel may err, as in the referee."""
 TOTAL = re.compile(r"return torch\.(mean|sum)\(\w+\)$", re.MULTILINE)
 CONSTANT = 1e-3
-"""Difference of both draws' results below which a module's result does not depend on its inputs, as the sum of a layer norm."""
+"""Difference of both draws' results below which a module's result is constant, as the sum of a layer norm is."""
 A_PROCESS = 150
 """Pairs that one process makes: tracing keeps what it saw."""
 
