@@ -94,9 +94,10 @@ class Continued:
 
     def take(self, file: Path) -> None:
         """Take over what a worker has written."""
-        found = json.loads(file.read_text())["rows"]
-        if isinstance(found, list):  # it has written
-            self.rows |= {row["test"]: row for row in found}
+        told = json.loads(file.read_text())
+        if isinstance(told["rows"], list):  # it has written
+            self.collected = told["tests"]
+            self.rows |= {row["test"]: row for row in told["rows"]}
             self.write()
 
     def write(self) -> None:
