@@ -5,7 +5,7 @@ one that failed is, after all others. `--only TEXT` takes the tests whose names 
 `--keep-passed` takes over what passed on an earlier commit too: each row names the commit that it passed on.
 `--workers N` runs as many tests side by side; whatever compares times takes turns by the device's lock. Files that test the
 clock itself or need the whole memory (`ALONE`) come after all others, one by one, and so does what failed beside others, once
-more. Most of a test is the device's own time, so that four workers do in 100 s what one does in 117.
+more. On one H200 this gained next to nothing (docs/log.md).
 Exit code 0: every test that was chosen has passed.
 """
 

@@ -107,7 +107,7 @@ def options() -> argparse.Namespace:
         "seconds": 560.0, "grpo-seconds": 300.0, "measure-seconds": 120.0, "ablation-seconds": 120.0, "parents-seconds": 240.0,
         "rate": 3e-4, "grpo-rate": 1e-5, "rows": 4096, "columns": 2048, "modules": 16, "heldout": 6, "variants": 4,
         "sft-steps": 150, "sft-batch": 16, "samples": 6, "groups": 4, "trajectories": 8, "waves": 2, "grpo-steps": 60,
-        "max-new-tokens": 1024, "max-tokens": 4096, "seed": 0, "workers": 1, "lora-rank": 0, "pairs": 20_000,
+        "max-new-tokens": 1024, "max-tokens": 4096, "seed": 0, "workers": 1, "lora-rank": 0, "pairs": 25_000,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)
