@@ -47,6 +47,11 @@ OF_TASK = 2
 """Workers that one task's kernels are dealt out to: eight tasks of a step leave half of fourteen workers idle otherwise."""
 OPEN_TASKS = 84
 """Of all workers: each holds a reference with some fifteen threads, and their user has 2048 on sixteen cores."""
+MEASURED = 64
+"""Held-out families that are kept for measures, the first ones; GRPO may practise on the others, which fine-tuning has not
+seen either: what it has seen is solved already, and a group whose rewards do not differ teaches nothing."""
+DEEP = 4
+"""Operations of a module that GRPO practises on, at least: fewer are nearly always right."""
 OTHER_FORM = 1000
 """A form of each held-out module that no training sample has."""
 TRIED, WARMING = 40, 8
@@ -186,12 +191,22 @@ class Bench:
         return [one for one in self.samples if one.split == split] or self.samples
 
     def heldout(self, form: int = 0) -> list[Sample]:
-        """One sample for each held-out family, in an order by chance, with its module in this form."""
+        """One sample for each held-out family that is measured, with its module in this form."""
+        chosen = self.unseen()[: min(MEASURED, self.o.heldout)]
+        return [one.model_copy(update={"task": in_form(one.task, form)}) for one in chosen]
+
+    def unseen(self) -> list[Sample]:
+        """One sample for each held-out family, in an order by chance."""
         seen: dict[str, Sample] = {}
         for one in sorted(self.of_split("heldout"), key=lambda s: s.id):
             seen.setdefault(one.family, one)
-        chosen = list(seen.values())[: self.o.heldout]
-        return [one.model_copy(update={"task": in_form(one.task, form)}) for one in chosen]
+        return list(seen.values())
+
+    def practice(self, count: int) -> list[Sample]:
+        """Modules for GRPO by chance, of families that neither fine-tuning nor a measure has; of a tiny data set, any."""
+        deep = [one for one in self.unseen()[MEASURED:] if one.depth >= DEEP]
+        chosen = random.Random(self.o.seed).sample(deep, min(count, len(deep)))
+        return chosen or self.drawn(count)
 
     def drawn(self, count: int) -> list[Sample]:
         """Training samples by chance; the seed's, and the same in every call."""
@@ -263,7 +278,7 @@ class Bench:
         """Steps for which there is time, by the pace of a few on little data: the learning rate's fall needs their number."""
         if not self.o.sft_seconds:
             return int(self.o.sft_steps)
-        recipe = self.tuning(self.sample_of("data-pace", TRIED * self.o.sft_batch), TRIED)
+        recipe = self.tuning(self.kept("data-pace", self.drawn(TRIED * self.o.sft_batch)), TRIED)
         train(recipe, self.work / "pace", Suppliers(), lambda _: None)
         made = steps(self.work / "pace")
         step_s = (made[-1].seconds - made[WARMING].seconds) / (made[-1].step - made[WARMING].step)
@@ -296,8 +311,10 @@ class Bench:
 
     def recipe(self, model: Path, seconds: float) -> Grpo:
         """The recipe of reinforcement learning, from this model."""
+        tasks = self.practice(self.o.grpo_tasks)
         return Grpo(
-            model=str(model), data=str(self.fewer()), steps=self.o.grpo_steps, seconds=seconds,
+            model=str(model), data=str(self.kept("data-grpo", tasks)), split=tasks[0].split,
+            steps=self.o.grpo_steps, seconds=seconds,
             learning_rate=self.o.grpo_rate, forms=self.o.forms, warmup=1, decay=False, reward="frontend", effort="verify",
             target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.cache(),
             groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
@@ -314,16 +331,12 @@ class Bench:
         self.book.put(without_sft={"steps": made[-1].step, **columns(made, STEPS)})
         return True
 
-    def fewer(self) -> Path:
-        """A data set of training tasks: some more than the workers keep open."""
-        return self.sample_of("data-grpo", self.o.grpo_tasks)
-
-    def sample_of(self, name: str, count: int) -> Path:
-        """A data set of so many training samples by chance."""
+    def kept(self, name: str, samples: Sequence[Sample]) -> Path:
+        """A data set of these samples; the one that an earlier call made, if it did."""
         folder = self.work / name
         if not (folder / FILE).exists():
             folder.mkdir(exist_ok=True)
-            (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in self.drawn(count)))
+            (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in samples))
         return folder
 
     # Measuring.

@@ -15,6 +15,7 @@ from kernelwright.pages import page
 from kernelwright.records.base import Record
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.store.files import write_whole
+from kernelwright.train.structure import Split
 
 RECIPE = "recipe.json"
 PROGRESS = "progress.jsonl"
@@ -81,6 +82,9 @@ class Grpo(Training):
     role: Literal["frontend", "midend", "coder"] = "frontend"
     forms: int = Field(default=1, ge=1)
     """As in supervised fine-tuning."""
+    split: Split = "train"
+    """Whose tasks. Those that fine-tuning has seen may be solved already, and then teach nothing; `heldout` has others.
+    Measure on neither."""
     reward: str = "verified_speedup"
     target: str | None = None
     """None: the GPU if there is one."""

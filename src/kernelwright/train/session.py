@@ -67,9 +67,12 @@ def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> T
         StoreError: the folder holds another recipe's run, or cannot be written.
     """
     engine = _engine("grpo" if isinstance(recipe, Grpo) else "sft")
-    samples = [one for one in read_samples(Path(recipe.data)) if one.split == "train"]
+    split = recipe.split if isinstance(recipe, Grpo) else "train"
+    samples = [one for one in read_samples(Path(recipe.data)) if one.split == split]
     if not samples:
-        raise UsageError(f"{recipe.data!r} holds no samples to train on: make some with `kernelwright train data`")
+        raise UsageError(
+            f"{recipe.data!r} holds no samples of the split {split!r}: make some with `kernelwright train data`"
+        )
     first = is_first()
     if first:
         keep_recipe(folder, recipe)

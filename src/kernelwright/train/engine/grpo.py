@@ -248,7 +248,7 @@ def _trainer(
         cache_implementation=None if recipe.cache == "dynamic" else recipe.cache,
         pad_to_multiple_of=STATIC_MULTIPLE if recipe.cache == "static" else None,
     )
-    openings = [as_dicts(environment.opening(one)) for one in environment.assignments if one.split == "train"]
+    openings = [as_dicts(environment.opening(one)) for one in environment.assignments if one.split == recipe.split]
     return trl.GRPOTrainer(
         model=network.model,
         args=settings,
