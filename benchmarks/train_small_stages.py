@@ -40,7 +40,7 @@ from kernelwright.train.loop import Loop
 from kernelwright.train.recipe import MODEL, Grpo, Progress, Sft
 from kernelwright.train.session import admitted, open_judges, steps, train
 
-POLICY = Policy(compile_limit_s=40.0, run_limit_s=10.0, seeds=3)
+POLICY = Policy(compile_limit_s=40.0, seeds=3)
 START_S = 45.0
 """What loading, admitting and saving take beside GRPO's steps."""
 OF_TASK = 2

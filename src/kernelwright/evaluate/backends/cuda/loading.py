@@ -62,11 +62,12 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
     trial.tier = 1
     with trial.timed("load"):
         child = machine.prewarmed("launcher").take()
-        process = PlanCandidateProcess(child, limit_s(session), session.task.workload.outputs)
-        process.off, process.relieve = trial.policy.disabled, session.reference.relieve
+        process = _launcher(trial, child)
+        process.off = trial.policy.disabled
     try:
         with trial.timed("load"):
             process.load(program, session.share(), len(session.inputs), box=session.memory.box())
+            process.limit_s = limit_s(session)
         with trial.timed("verify"):
             facts = _chosen(trial, process, program)
         yield Loaded(
@@ -77,11 +78,21 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
             skipped={UNALIGNED.name: program.aligned_only} if program.aligned_only else {},
             timed=lambda: _settled(machine),
         )
-    except ChildSlowError:
-        raise OutcomeReached(TimedOut(stage=trial.stage, limit_s=limit_s(session))) from None
+    except ChildSlowError as slow:
+        raise OutcomeReached(TimedOut(stage=trial.stage, limit_s=slow.limit_s)) from None
     finally:
         process.leave()
         machine.prewarmed("launcher").retire(child)
+
+
+def _launcher(trial: Trial, child: Child) -> PlanCandidateProcess:
+    """The launcher before it loads its program: no kernel runs meanwhile, and the driver makes contexts one by one.
+
+    Among a dozen workers that takes several seconds, which say nothing of the kernel: its own limit holds afterwards.
+    """
+    process = PlanCandidateProcess(child, trial.policy.run_limit_s, trial.session.task.workload.outputs)
+    process.relieve = trial.session.reference.relieve
+    return process
 
 
 @contextmanager
@@ -171,9 +182,9 @@ def _run_source(trial: Trial, machine: CudaMachine) -> str:
 def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanCandidateProcess:
     """The launcher once more, with inputs that may be written to."""
     session = trial.session
-    again = PlanCandidateProcess(machine.prewarmed("launcher").take(), limit_s(session), session.task.workload.outputs)
-    again.relieve = session.reference.relieve
+    again = _launcher(trial, machine.prewarmed("launcher").take())
     again.load(program, session.share(), len(session.inputs), session.tensors)
+    again.limit_s = limit_s(session)
     return again
 
 
