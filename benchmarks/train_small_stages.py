@@ -43,10 +43,9 @@ from kernelwright.train.session import admitted, open_judges, steps, train
 POLICY = Policy(compile_limit_s=40.0, seeds=3)
 START_S = 45.0
 """What loading, admitting and saving take beside GRPO's steps."""
-OF_TASK = 2
-"""Workers that one task's kernels are dealt out to: eight tasks of a step leave half of fourteen workers idle otherwise."""
 OPEN_TASKS = 84
-"""Of all workers: each holds a reference with some fifteen threads, and their user has 2048 on sixteen cores."""
+"""Of all workers: each holds a reference with some fifteen threads, and their user has 2048 on sixteen cores. A task is dealt
+out to more than one worker only if all of them find room: one that was closed must be opened anew."""
 MEASURED = 64
 """Held-out families that are kept for measures, the first ones; GRPO may practise on the others, which fine-tuning has not
 seen either: what it has seen is solved already, and a group whose rewards do not differ teaches nothing."""
@@ -215,7 +214,7 @@ class Bench:
 
     def judges(self, policy: Policy = POLICY, workers: int = 0) -> Judges:
         """Workers of our own."""
-        return open_judges(Suppliers(), policy, workers or self.o.workers, of_task=OF_TASK)
+        return open_judges(Suppliers(), policy, workers or self.o.workers)
 
     # Training.
 
@@ -318,7 +317,7 @@ class Bench:
             learning_rate=self.o.grpo_rate, forms=self.o.forms, warmup=1, decay=False, reward="frontend", effort="verify",
             target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.cache(),
             groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
-            workers_of_task=min(OF_TASK, self.o.workers), ahead=self.o.ahead,
+            workers_of_task=max(1, min(OPEN_TASKS // len(tasks), self.o.workers)), ahead=self.o.ahead,
             max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
             micro_batch=min(64, self.o.groups * self.o.trajectories), scale=self.o.scale,
         )  # fmt: skip
