@@ -220,12 +220,9 @@ def columns(made: Iterable[Any], names: Sequence[str]) -> dict[str, list[float |
 
 def waited(made: Sequence[Any]) -> float | None:
     """The share of a run's time in which its trainer had nothing to do but wait for verdicts; None: no step has told."""
-    told = [
-        (f["waited seconds"], f["step seconds"])
-        for f in (m.figures for m in made)
-        if "waited seconds" in f and "step seconds" in f
-    ]
-    return sum(w for w, _ in told) / sum(s for _, s in told) if told else None
+    figures = [one.figures for one in made]
+    spent = sum(one.get("step seconds", 0.0) for one in figures)
+    return sum(one.get("waited seconds", 0.0) for one in figures) / spent if spent else None
 
 
 # Hacks.

@@ -317,7 +317,7 @@ class Bench:
             learning_rate=self.o.grpo_rate, forms=self.o.forms, warmup=1, decay=False, reward="frontend", effort="verify",
             target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.cache(),
             groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
-            workers_of_task=max(1, min(OPEN_TASKS // len(tasks), self.o.workers)), ahead=self.o.ahead,
+            workers_of_task=max(1, min(OPEN_TASKS // len(tasks), self.o.workers)), ahead=self.o.ahead, updates=self.o.updates,
             max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
             micro_batch=min(64, self.o.groups * self.o.trajectories), scale=self.o.scale,
         )  # fmt: skip

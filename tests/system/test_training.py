@@ -194,6 +194,15 @@ def test_rewards_are_the_referee_s_and_move_the_policy(tmp_path, tuned, data, wa
 
 
 @pytest.mark.usefixtures("prompted")
+def test_several_updates_learn_from_the_same_rollouts(tmp_path, tuned, data, warm_referee):
+    session.train(grpo(tuned, data, steps=4, updates=2), tmp_path / "run", warm_referee.suppliers(), lambda _: None)
+    made = session.steps(tmp_path / "run")
+    assert ["reward" in one.figures for one in made] == [True, False, True, False]
+    assert all(one.figures["gradient norm"] > 0 for one in made)
+    assert {one.step for one in read_lines(Rollout, tmp_path / "run" / ROLLOUTS)} == {1, 3}
+
+
+@pytest.mark.usefixtures("prompted")
 @pytest.mark.matrix
 def test_two_turns_are_rows_of_their_own_with_leave_one_out_credit(tmp_path, tuned, data, warm_referee):
     recipe = grpo(tuned, data, steps=1, turns=2, credit="trloo")
@@ -308,3 +317,18 @@ def test_a_run_stops_before_a_step_that_there_is_no_time_for(monkeypatch):
         stopped.append(control.should_training_stop)
     assert stopped == [False, True]
     assert control.should_save
+
+
+def test_after_a_short_update_the_next_step_may_be_as_long_as_the_one_before(monkeypatch):
+    from kernelwright.train.engine import watch  # noqa: PLC0415
+
+    clock = iter((0.0, 0.0, 40.0, 40.0, 41.0, 41.0, 80.0))
+    monkeypatch.setattr(watch, "monotonic", lambda: next(clock))
+    control = SimpleNamespace(should_training_stop=False, should_save=False)
+    seen = watch.Watch(lambda _: None, lambda _: None, seconds=100.0, alike=2)
+    stopped = []
+    for _ in range(3):
+        seen.on_step_begin(None, None, control)
+        seen.on_step_end(None, None, control)
+        stopped.append(control.should_training_stop)
+    assert stopped == [False, False, True]

@@ -101,6 +101,9 @@ class Grpo(Training):
     discount: float = Field(default=0.4, ge=0, le=1)
     drop_flat: bool = True
     """Groups whose rewards do not differ are left out of the loss, as dynamic sampling does (DAPO, arXiv 2503.14476)."""
+    updates: int = Field(default=1, ge=1)
+    """Optimizer steps on the rollouts of one step, each a step of its own in the count: verdicts cost more than learning.
+    Clipping bounds how far they lead (PPO, arXiv 1707.06347)."""
     temperature: float = Field(default=1.0, gt=0)
     max_new_tokens: int = Field(default=1024, ge=8)
     clip_low: float = 0.2

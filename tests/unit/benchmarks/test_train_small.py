@@ -85,10 +85,10 @@ def test_pages_of_all_runs_are_one_file(tmp_path):
 def test_the_share_of_waiting_is_of_the_whole_step():
     figures = [
         {"waited seconds": 2.0, "step seconds": 8.0},
-        {"reward": 1.0},
+        {"step seconds": 3.0},
         {"waited seconds": 1.0, "step seconds": 4.0},
     ]
-    assert waited([Progress(step=n, of=3, seconds=0.0, figures=f) for n, f in enumerate(figures)]) == 0.25
+    assert waited([Progress(step=n, of=3, seconds=0.0, figures=f) for n, f in enumerate(figures)]) == 0.2
     assert waited([]) is None
 
 

@@ -214,7 +214,7 @@ def train_grpo(
     network = open_network(recipe.model)
     rollouts = Rollouts(recipe, environment, network, loop, keep)
     trainer = _trainer(recipe, environment, network, rollouts, folder)
-    trainer.add_callback(Watch(keep, heard, recipe.seconds))
+    trainer.add_callback(Watch(keep, heard, recipe.seconds, recipe.updates))
     silence(trainer)
     try:
         trainer.train(resume_from_checkpoint=last_checkpoint(folder))
@@ -237,6 +237,7 @@ def _trainer(
         per_device_train_batch_size=micro,
         gradient_accumulation_steps=accumulated,
         num_generations=recipe.trajectories * recipe.turns,
+        num_iterations=recipe.updates,
         max_completion_length=recipe.max_new_tokens,
         temperature=recipe.temperature,
         epsilon=recipe.clip_low,

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
@@ -26,9 +27,12 @@ OURS = "kw/"
 class Watch(transformers.TrainerCallback):  # type: ignore[misc]
     """Writes `Progress` and passes it on; stops the trainer, with a checkpoint, before a step that there is no time for."""
 
-    def __init__(self, keep: Callable[[Record], None], heard: Heard, seconds: float | None = None) -> None:
+    def __init__(
+        self, keep: Callable[[Record], None], heard: Heard, seconds: float | None = None, alike: int = 1
+    ) -> None:
+        """Begin the clock; of so many steps in turn one takes longer than the others: the next may be as long as any."""
         self._keep, self._heard, self._since, self._seconds = keep, heard, monotonic(), seconds
-        self._began = self._since
+        self._began, self._took = self._since, deque[float](maxlen=alike)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401
         """See `TrainerCallback.on_step_begin`."""
@@ -37,8 +41,9 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
     def on_step_end(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401
         """See `TrainerCallback.on_step_end`."""
         now = monotonic()
+        self._took.append(now - self._began)
         # Several processes must stop at the same step, so only one that trains alone looks at the clock.
-        if processes() == 1 and self._seconds is not None and 2 * now - self._began - self._since > self._seconds:
+        if processes() == 1 and self._seconds is not None and now - self._since + max(self._took) > self._seconds:
             control.should_training_stop = control.should_save = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: object) -> None:  # noqa: ANN401
