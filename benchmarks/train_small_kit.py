@@ -43,6 +43,12 @@ class Book:
         self._files = [folder / name for folder in (work, out)]
         self.document: dict[str, Any] = json.loads(self._files[0].read_text()) if self._files[0].exists() else {}
 
+    @staticmethod
+    def file(name: str, device: str, seed: int) -> str:
+        """What a program's file of figures is called."""
+        words = "".join(c if c.isalnum() else " " for c in f"{name} {device} seed{seed}".lower()).split()
+        return "-".join(words if seed else words[:-1]) + ".json"
+
     def put(self, **figures: Any) -> None:  # noqa: ANN401
         """Add figures, and write."""
         self.document |= figures

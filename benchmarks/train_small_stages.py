@@ -105,7 +105,7 @@ class Bench:
             brought = "sft"
         self.target = resolve_target(options.target)
         self.machine = asyncio.run(_machine(self.target))
-        self.book = Book(self.out, self.work, f"{self.NAME}-{_slug(self.machine.device.name)}{self._seed()}.json")
+        self.book = Book(self.out, self.work, Book.file(self.NAME, self.machine.device.name, options.seed))
         told = {k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
         self.book.put(**provenance(self.machine), options=told, **({"brought": brought} if brought else {}))
         self.samples: list[Sample] = []
@@ -481,18 +481,11 @@ class Bench:
         """A line with the time."""
         say(self.began, words)
 
-    def _seed(self) -> str:
-        return f"-seed{self.o.seed}" if self.o.seed else ""
-
 
 def _told(found: Evaluation | None) -> Any:  # noqa: ANN401
     """Low, median and high of the speedup over eager; the outcome where there is none."""
     ratio = speedup_over_eager(found) if isinstance(found, Measured) else None
     return [ratio.low, ratio.median, ratio.high] if ratio else found.outcome if found else None
-
-
-def _slug(name: str) -> str:
-    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
 
 
 async def _machine(target: Target) -> Machine:
