@@ -36,7 +36,7 @@ from kernelwright.train.structure import family, split_of
 
 POLICY = Policy(
     compile_limit_s=40.0, seeds=3, search_seconds=1.0, search_blocks=12, baselines=("eager",), counters=False
-)  # fmt: skip
+)
 VARIANTS = "variants.jsonl"
 START_S = 60.0
 

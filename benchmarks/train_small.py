@@ -8,9 +8,9 @@ without it: they run in a process of their own, which is started again.
 |---|---|---|
 | data | | results/train-pairs.jsonl.xz (made without a GPU by train_pairs.py), as many as --pairs |
 | sft | 8 min | tokenizer and model from scratch (--size), or --base, then --sft-steps, or as many as --sft-seconds allow |
-| before | 2 min | pass@1 and pass@8 on held-out families, and the author's kernels for the same tasks |
+| before | 2 min | pass@1 and pass@8 on --heldout of the held-out families, and the author's kernels for the same tasks |
 | forms | 2 min | the same with modules in other forms: docstrings, nested calls, methods, other names |
-| grpo | 12 min | the referee's verdicts as reward, at most --grpo-seconds; the share of time that the trainer waits for them |
+| grpo | 12 min | the referee's verdicts as reward, on other held-out families; the share of time that the trainer waits |
 | after | 2 min | the same tasks as before, other random numbers |
 | cheats | 1 min | kernels that hack the reward, under the full referee, and without its poison and hack filters |
 | mse | 1 min | the poster's MSE loss and a small one, written by the trained policy, verified and timed |

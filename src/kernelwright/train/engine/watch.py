@@ -30,7 +30,7 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
     def __init__(
         self, keep: Callable[[Record], None], heard: Heard, seconds: float | None = None, alike: int = 1
     ) -> None:
-        """Begin the clock; of so many steps in turn one takes longer than the others: the next may be as long as any."""
+        """Begin the clock. The next step may take as long as any of the last `alike`: one of these writes rollouts."""
         self._keep, self._heard, self._since, self._seconds = keep, heard, monotonic(), seconds
         self._began, self._took = self._since, deque[float](maxlen=alike)
 

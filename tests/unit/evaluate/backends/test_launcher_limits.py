@@ -8,8 +8,8 @@ import pytest
 from kernelwright.evaluate.backends.cuda import loading
 from kernelwright.evaluate.backends.cuda.memory import limit_s
 from kernelwright.evaluate.backends.cuda.process import PlanCandidateProcess
+from kernelwright.evaluate.pipeline.evaluate import outcome_of
 from kernelwright.evaluate.sandbox.child import ChildSlowError
-from kernelwright.evaluate.session.trial import OutcomeReached
 from kernelwright.records.policy import Policy
 
 POLICY = Policy(run_limit_s=30.0)
@@ -50,9 +50,10 @@ def test_a_launcher_for_inputs_that_may_be_written_to_has_the_same_limits(limits
 
 def test_what_is_slow_names_the_limit_that_it_broke(limits, trial):
     with (
-        pytest.raises(OutcomeReached) as ended,
+        pytest.raises(ChildSlowError) as ended,
         loading.loaded_plan(trial, MagicMock(), program()) as loaded,
     ):
         raise ChildSlowError(loaded.process.limit_s)
-    assert ended.value.outcome.outcome == "timed_out"
-    assert ended.value.outcome.limit_s == limit_s(trial.session)
+    outcome = outcome_of(trial, ended.value)
+    assert outcome.outcome == "timed_out"
+    assert outcome.limit_s == limit_s(trial.session)

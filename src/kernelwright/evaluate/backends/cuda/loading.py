@@ -18,7 +18,7 @@ from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.languages.cuda.compilers import architecture
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
-from kernelwright.evaluate.sandbox.child import Child, ChildSlowError
+from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.messages.calls import (
     ExtensionBuild,
     LoadModel,
@@ -29,9 +29,8 @@ from kernelwright.evaluate.sandbox.messages.calls import (
 from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.mutation import named
-from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.session.trial import Trial, verify_case
 from kernelwright.evaluate.verify.distributions import UNALIGNED
-from kernelwright.records.evaluation import TimedOut
 from kernelwright.records.measure import BuildFacts
 
 FIRST = FirstCall(
@@ -55,7 +54,6 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
     """Tier one.
 
     Raises:
-        OutcomeReached: it takes too long.
         as `CandidateProcess.run`.
     """
     session = trial.session
@@ -78,8 +76,6 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
             skipped={UNALIGNED.name: program.aligned_only} if program.aligned_only else {},
             timed=lambda: _settled(machine),
         )
-    except ChildSlowError as slow:
-        raise OutcomeReached(TimedOut(stage=trial.stage, limit_s=slow.limit_s)) from None
     finally:
         process.leave()
         machine.prewarmed("launcher").retire(child)
