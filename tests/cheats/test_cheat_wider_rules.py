@@ -110,5 +110,4 @@ def test_what_holds_for_some_elements_is_not_taken_for_all(judged):
 def test_a_mean_of_many_choices_needs_each_of_them(judged):
     assert judged(CHOICES, SAME).outcome == "measured"
     cheat = judged(CHOICES, CHOOSES_NOTHING)
-    assert (cheat.outcome, cheat.because) == ("incorrect", "value")
-    assert cheat.case in ("positions alike", "one huge element"), "whether a choice meets the huge one is drawn"
+    assert (cheat.outcome, cheat.because) == ("incorrect", "value"), "which case tells it is drawn"
