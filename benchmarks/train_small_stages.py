@@ -58,19 +58,11 @@ TRIED, WARMING = 40, 8
 PREPARING_S, SAVING_S = 80.0, 25.0
 """What reading, rendering and tokenising all the pairs take before the steps, and what is written after them."""
 MOST_FAILURES = 2
-SHOWN = ("loss", "reward", "right", "parsed", "hacks", "length", "waiting")
+SHOWN = ("loss", "reward", "right", "parsed", "hacks", "timed out", "length", "waiting")
 STEPS = (
-    "reward",
-    "right",
-    "parsed",
-    "hacks",
-    "length",
-    "cut off",
-    "waiting",
-    "waited seconds",
-    "step seconds",
+    "reward", "right", "parsed", "hacks", "timed out", "length", "cut off", "waiting", "waited seconds", "step seconds",
     "unjudged",
-)
+)  # fmt: skip
 SMALL_MSE = TEMPLATE.format(
     arguments="predictions, targets",
     body="        v0 = torch.square(predictions - targets)\n        return torch.mean(v0)",

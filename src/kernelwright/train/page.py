@@ -15,11 +15,11 @@ from kernelwright.train.recipe import Progress, Rollout
 
 LEFT, RIGHT, TOP, PLOT, BOTTOM = 54, 16, 12, 180, 40
 CURVES = (
-    "reward", "right", "speedup", "hacks", "parsed", "length", "cut off", "KL", "entropy", "flat groups", "waiting",
-    "loss", "token accuracy", "gradient norm",
+    "reward", "right", "speedup", "hacks", "timed out", "parsed", "length", "cut off", "KL", "entropy", "flat groups",
+    "waiting", "loss", "token accuracy", "gradient norm",
 )  # fmt: skip
 """What is drawn, in this order, where a run has it."""
-SHARES = frozenset({"right", "hacks", "parsed", "cut off", "flat groups", "waiting", "token accuracy"})
+SHARES = frozenset({"right", "hacks", "timed out", "parsed", "cut off", "flat groups", "waiting", "token accuracy"})
 MOST_ROLLOUTS = 60
 RULES = (
     ".curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(300px, 1fr)); gap: 12px; } "

@@ -14,7 +14,6 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from math import exp, log
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
@@ -40,6 +39,7 @@ from kernelwright.train.engine.watch import (
     silence,
 )
 from kernelwright.train.environment import Assignment, Environment, Episode, Step
+from kernelwright.train.figures import figures
 from kernelwright.train.loop import Loop
 from kernelwright.train.recipe import Grpo, Rollout
 
@@ -179,22 +179,6 @@ def generate(trainer: Any, prompts: list[list[int]]) -> list[list[int]]:  # noqa
     return [list(one) or [trainer.processing_class.eos_token_id] for one in ids]
 
 
-def figures(steps: Sequence[Step]) -> dict[str, float]:
-    """What a batch of steps came to: shares, mean reward, geometric-mean speedup of what is right and was timed."""
-    known = [step for step in steps if step.reward is not None]
-    if not known:
-        return {"unjudged": 1.0}
-    fast = [step.info["speedup"] for step in known if step.info.get("right") and step.info.get("speedup")]
-    told = {
-        "reward": fmean(step.reward or 0.0 for step in known),
-        "right": fmean(bool(step.info["right"]) for step in known),
-        "parsed": fmean(bool(step.info["parsed"]) for step in known),
-        "hacks": fmean(bool(step.info["hack"]) for step in known),
-        "unjudged": 1.0 - len(known) / len(steps),
-    }
-    return {**told, "speedup": _geomean(fast)} if fast else told
-
-
 def train_grpo(
     recipe: Grpo, environment: Environment, folder: Path, keep: Callable[[Record], None], heard: Heard, loop: Loop
 ) -> Path:
@@ -280,10 +264,6 @@ def as_dicts(messages: tuple[ChatMessage, ...]) -> list[dict[str, str]]:
 
 def _key(prompt: Sequence[dict[str, str]]) -> str:
     return "\n".join(message["content"] for message in prompt)
-
-
-def _geomean(values: Sequence[float]) -> float:
-    return exp(fmean(log(value) for value in values))
 
 
 def _rollout(number: int, task: Assignment, row: _Row) -> Rollout:
