@@ -51,6 +51,8 @@ class Figures(Record):
     """Share of the measured bandwidth."""
     load: Load | None = None
     """What else the machine did while it timed."""
+    process_spread: float = 0.0
+    """What processes of one program differ by there: no verdict tells less."""
 
 
 class BestKernel(Figures):
@@ -153,6 +155,7 @@ def figures_of(evaluation: Evaluation) -> Figures:
         verdict_freeze=frozen.verdict if frozen else None,
         roofline=evaluation.roofline.fraction,
         load=timing.load,
+        process_spread=timing.process_spread,
     )
 
 

@@ -65,6 +65,9 @@ class Loaded:
     facts: BuildFacts
     again: Callable[[Case], CandidateProcess] | None = None
     """Loads it into one more process, with inputs that it may write to and the parameters of a case; None: nobody can."""
+    eager_again: Callable[[], CandidateProcess] | None = None
+    """Begins one more process of the task's own program, as a candidate's, where processes of one program may differ for
+    as long as they live; None: they do not, or nobody can."""
     instruments: Callable[[], Instruments] = Instruments
     guarded: bool = True
     """There is memory around its results that it may not touch."""

@@ -16,7 +16,7 @@ from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, Ta
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.session.binding import may_be_weaker
 from kernelwright.evaluate.session.mutation import FAULTS, named
-from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.session.trial import FAILURES, OutcomeReached, Trial, verify_case
 from kernelwright.records.evaluation import (
     BuildFailed,
     Compiled,
@@ -38,8 +38,6 @@ ITS_OWN = BuildFacts(compiler="its own, when it is run", seconds=0.0)
 """Of a candidate whose host code builds or launches in a way that only running it can tell."""
 MOST_OF_LIBRARIES = 0.5
 """Share of a candidate's time that PyTorch's own operators may take where library calls are forbidden."""
-FAILURES = (OutcomeReached, ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError)
-"""How untrusted code ends a trial."""
 
 
 def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:

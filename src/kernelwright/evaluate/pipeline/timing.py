@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -10,6 +10,7 @@ from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
+from kernelwright.evaluate.pipeline.process_spread import is_small, process_spread
 from kernelwright.evaluate.pipeline.suitable import affordable, fit_of
 from kernelwright.evaluate.pipeline.timed_output_check import (
     TimedOutputCheck,
@@ -67,6 +68,7 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
             trial.session.fit = Fit(drawn=True, challenge=False)
             held = _hold_what_fits(trial, clock, loaded.process)
         loaded.process.rest()
+        held = _beyond_processes(trial, loaded, held)
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
     except UnfitInputsError as error:
@@ -80,6 +82,17 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     if isinstance(roofline, Suspect):
         return _beside_what(roofline, held.load)
     return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
+
+
+def _beyond_processes(trial: Trial, loaded: Loaded, held: Benchmarked) -> Benchmarked:
+    """The benchmark, of which small differences are told only beyond what processes of one program differ by."""
+    if loaded.eager_again is None:
+        return held
+    told = [held.rule.versus(held.samples.us, name, held.watch.effect_times) for name in held.names]
+    if all(v.verdict == "inconclusive" or not is_small(v.speedup) for v in told):
+        return held
+    spread = process_spread(trial.session, loaded.eager_again)
+    return replace(held, rule=replace(held.rule, least_effect=spread))
 
 
 def _beside_what(found: Suspect, load: Load | None) -> Suspect:
@@ -252,6 +265,7 @@ def _timing(trial: Trial, clock: Clock, held: Benchmarked) -> Timing:
         launch_overhead_us=held.overhead_us if on_device else None,
         conditions=held.watch.conditions() if on_device else None,
         load=held.load,
+        process_spread=held.rule.least_effect,
         missing=held.missing,
         final=trial.effort == "final",
     )

@@ -10,7 +10,8 @@ import torch
 
 from kernelwright.evaluate import float8
 from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -49,6 +50,10 @@ class OutcomeReached(Exception):  # noqa: N818 (a result, not an error)
     def __init__(self, outcome: Evaluation) -> None:
         super().__init__(outcome.outcome)
         self.outcome = outcome
+
+
+FAILURES = (OutcomeReached, ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError)
+"""How untrusted code ends a trial."""
 
 
 @dataclass

@@ -136,6 +136,8 @@ class Stopping:
     """Width of an interval, relative to its median, that is tight enough."""
     least_us: float = 0.0
     """Smallest difference that is told, in microseconds: two processes of one kernel may differ as long as they live."""
+    least_effect: float = 0.0
+    """Smallest relative difference that is told, beside `minimum_effect`: what two processes of one program may differ by."""
     clear: Literal["stops", "goes on"] = "stops"
     """Whether a verdict that no further block is likely to change ends the benchmark before it is tight."""
 
@@ -158,7 +160,7 @@ class Stopping:
 
     def effect(self, baseline_us: Sequence[float]) -> float:
         """The smallest relative difference from a baseline of these times that is told."""
-        return max(self.minimum_effect, self.least_us / median(baseline_us))
+        return max(self.minimum_effect, self.least_effect, self.least_us / median(baseline_us))
 
     def _settled(self, found: Ratio) -> bool:
         return found.width <= self.precision or (self.clear == "stops" and self._clear(found))

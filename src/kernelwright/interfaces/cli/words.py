@@ -106,6 +106,10 @@ def figure_lines(figures: "Figures") -> list[str]:
         lines.append(f"  … folding       {ratio(figures.speedup_freeze, figures.verdict_freeze)}")
     if figures.load is not None and figures.load.busy:
         lines.append(f"busy machine      {figures.load.words}; the figures are doubtful")
+    if figures.process_spread:
+        lines.append(
+            f"processes         of one program differ by up to {figures.process_spread:.0%} here; no verdict tells less"
+        )
     if figures.roofline is not None:
         lines.append(f"bandwidth         {figures.roofline:.0%} of what this device was measured to reach")
     return lines

@@ -11,7 +11,7 @@ from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.backend import CloseOldest, Loaded, Prepared, Reference
 from kernelwright.evaluate.backends.cpu.clock import CpuClock, levels
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
-from kernelwright.evaluate.backends.cpu.module import loaded_module
+from kernelwright.evaluate.backends.cpu.module import eager_again, loaded_module
 from kernelwright.evaluate.backends.cpu.process import CppCandidateProcess, Loading
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.instruments import Instruments
@@ -128,6 +128,7 @@ class CpuBackend:
                 process,
                 library.facts,
                 again=lambda case: self._process(trial, library, private=True),
+                eager_again=lambda: eager_again(trial, self.host),
                 instruments=lambda: WITHOUT,
             )
         finally:

@@ -29,6 +29,7 @@ from kernelwright.evaluate.sandbox.messages.calls import (
 from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.languages import language
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.task import Workload
@@ -140,6 +141,7 @@ def loaded_module(trial: Trial, host: Host, instruments: Callable[[], Instrument
             process,
             facts,
             again=lambda case: _process(trial, host, private=True)[0],
+            eager_again=lambda: eager_again(trial, host),
             instruments=instruments,
             guarded=False,
             flags=lambda: process.ask(TellPrecision()).flags,
@@ -147,6 +149,18 @@ def loaded_module(trial: Trial, host: Host, instruments: Callable[[], Instrument
         )
     finally:
         process.close()
+
+
+def eager_again(trial: Trial, host: Host) -> ModuleProcess:
+    """The task's own program in a process like a candidate's.
+
+    Raises:
+        OutcomeReached: this host cannot confine it as strictly as the policy wants.
+        as `CandidateProcess.run`.
+    """
+    text = f"{trial.task.source.source}\n\nclass ModelNew(Model):\n    pass\n"
+    own = Trial(trial.task, lambda: trial.session, Candidate(language="python", source=text), trial.policy)
+    return _process(own, host)[0]
 
 
 def _process(trial: Trial, host: Host, private: bool = False) -> tuple[ModuleProcess, ModelLoaded]:

@@ -1,0 +1,89 @@
+"""How far apart processes of one program are, where that lasts as long as they live: what no block of one pair shows.
+
+On a virtual machine of two cores two processes of one program differed by a tenth for life, and contests of a program with
+itself called it faster or slower in nine of twelve (docs/log.md, 2026-11-24). So before a CPU's verdict tells a small
+difference, eager is begun a few times more, once for a task: what these processes differ by, a verdict must exceed.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from math import exp, log
+from statistics import median
+
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.session.trial import FAILURES
+from kernelwright.evaluate.timing.clock import ROUNDS, SAMPLE_NS
+from kernelwright.records.measure import Ratio
+
+TWINS = 3
+"""Further processes of eager's program."""
+RANGE_TO_PAIR = 1.77
+"""From the range of four processes' log times to what two of them differ by in 99 of 100 cases, if these are normal: 2.576 √2
+standard deviations over the 2.059 that a range of four has on average (Tippett, 1925)."""
+LARGE = 1.5
+"""A ratio beyond this is told without a look: no two processes of one program have been seen as far apart."""
+MOST_BLOCKS, LEAST_BLOCKS, LIMIT_S = 8, 3, 3.0
+"""Blocks in which all of them are timed, and seconds after which no further one begins."""
+Begin = Callable[[], CandidateProcess]
+
+
+def is_small(speedup: Ratio) -> bool:
+    """Whether processes of one program may be as far apart."""
+    return 1 / LARGE < speedup.median < LARGE
+
+
+def process_spread(session: Session, begin: Begin) -> float:
+    """The relative difference that two processes of the task's own program may show; 0 where none could be begun.
+
+    Looked at once for a session. `begin` starts one more of them.
+    """
+    if session.process_spread is None:
+        session.process_spread = _looked_at(session, begin)
+    return session.process_spread
+
+
+def _looked_at(session: Session, begin: Begin) -> float:
+    twins: list[CandidateProcess] = []
+    try:
+        twins.extend(begin() for _ in range(TWINS))
+        return spread_of(_times(session, [session.reference, *twins]))
+    except FAILURES:
+        # What runs as a reference need not run as a candidate: nothing is known then.
+        return 0.0
+    finally:
+        for twin in twins:
+            twin.close()
+
+
+def spread_of(times: Sequence[Sequence[float]]) -> float:
+    """From the times of each of four processes, block by block, to what two of them may differ by for life."""
+    middles = [log(median(one)) for one in times]
+    return exp(RANGE_TO_PAIR * (max(middles) - min(middles))) - 1
+
+
+def _times(session: Session, processes: Sequence[CandidateProcess]) -> list[list[float]]:
+    """Each process's blocks, on a case that all of them know: nobody here has an interest in its time."""
+    calls = _sample(session, processes)
+    found: list[list[float]] = [[] for _ in processes]
+    start = time.perf_counter()
+    while len(found[0]) < LEAST_BLOCKS or (len(found[0]) < MOST_BLOCKS and time.perf_counter() - start < LIMIT_S):
+        order = secrets.SystemRandom().sample(range(len(processes)), len(processes))
+        best = [min(_run(processes[i], calls) for _ in range(ROUNDS)) for i in order]
+        for i, value in zip(order, best, strict=True):
+            found[i].append(value)
+    return found
+
+
+def _sample(session: Session, processes: Sequence[CandidateProcess]) -> list[tuple[int, ...]]:
+    """As many calls as a sample of a benchmark holds, and all processes warm."""
+    one = [session.cases[0].offsets]
+    longest = max(_run(process, one) for process in processes for _ in range(2))
+    most = min([session.most_calls(), *(p.calls_at_once for p in processes if p.calls_at_once)])
+    return one * max(1, min(most, round(SAMPLE_NS / longest)))
+
+
+def _run(process: CandidateProcess, calls: Sequence[Sequence[int]]) -> float:
+    process.ready(len(calls))
+    return float(process.run(calls, checked=False, variant="eager").outside_ns)
