@@ -176,12 +176,10 @@ class Session:
         self.eager_s = float("inf")
         """The quickest of eager's calls so far."""
         self.prepared: dict[str, str] = {}  # baselines that were asked for: why each one cannot be made, or nothing
-        self.fit: Fit | None = None
-        """What fresh inputs this task bears, once that was tried."""
+        self.fit: Fit | None = None  # what fresh inputs this task bears, once that was tried
         self.known: dict[BaselineName, Ratio] = {}
         """How many times eager's time each other baseline takes, from the last benchmark in which it was timed."""
-        self.process_spread: float | None = None
-        """By how much two processes of eager's program may differ for life, relatively, once that was looked at."""
+        self.process_spread: float | None = None  # of eager's program, once that was looked at
         self.serial_us: dict[Effort, Ratio] = {}
         """What serial code takes on the host of a device, from the first benchmark of each effort."""
         self.refresh()
