@@ -108,6 +108,8 @@ def checkpoint(asked: argparse.Namespace) -> Path:
         from kernelwright.train.engine.network import open_network  # noqa: PLC0415
 
         tokenizer, model = open_network(str(asked.gguf or packaged()))
+        # Without it the server takes no request's temperature, and the model says one sentence over and over.
+        model.generation_config.do_sample = True
         model.to(torch.bfloat16 if torch.cuda.is_available() else torch.float32).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     return folder
