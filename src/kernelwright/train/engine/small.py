@@ -51,6 +51,8 @@ def make_small(folder: Path, texts: Iterable[str], size: str = "24M", vocabulary
     model = transformers.AutoModelForCausalLM.from_config(config)
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.pad_token_id
+    # Without it `transformers serve` takes no request's temperature.
+    model.generation_config.do_sample = True
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
