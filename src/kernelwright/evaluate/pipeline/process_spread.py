@@ -8,8 +8,8 @@ difference, eager is begun a few times more, once for a task: what these process
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from math import exp, log
-from statistics import median
+
+import numpy as np
 
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.session.session import Session
@@ -17,16 +17,19 @@ from kernelwright.evaluate.session.trial import FAILURES
 from kernelwright.evaluate.timing.clock import ROUNDS, SAMPLE_NS
 from kernelwright.records.measure import Ratio
 
-TWINS = 5
-"""Further processes of eager's program."""
+TWINS = 6
+"""Further processes of eager's program, all of a candidate's kind: the reference's own does other things between two calls."""
 RANGE_TO_PAIR = 1.82
 """Times the range of six processes' log times: so far from the first of them, at most, lies a seventh in 99 of 100 cases, if
 they are normal. By simulation, which a unit test repeats: few processes say little of how far apart others are, and for a
 range of four the factor would be 3.03."""
 LARGE = 1.5
 """A ratio beyond this is told without a look: no two processes of one program have been seen as far apart."""
-MOST_BLOCKS, LEAST_BLOCKS, LIMIT_S = 8, 3, 3.0
-"""Blocks in which all of them are timed, and seconds after which no further one begins."""
+MOST_BLOCKS, LEAST_BLOCKS, LIMIT_S = 24, 3, 3.0
+"""Blocks in which all of them are timed, and seconds after which no further one begins. Of eight blocks the noise within a
+process looked like a difference between them."""
+WARMING, WARMING_S = 16, 0.25
+"""Questions to each of them before, and seconds after which no further one is put."""
 Begin = Callable[[], CandidateProcess]
 
 
@@ -49,7 +52,7 @@ def _looked_at(session: Session, begin: Begin) -> float:
     twins: list[CandidateProcess] = []
     try:
         twins.extend(begin() for _ in range(TWINS))
-        return spread_of(_times(session, [session.reference, *twins]))
+        return spread_of(_times(session, twins))
     except FAILURES:
         # What runs as a reference need not run as a candidate: nothing is known then.
         return 0.0
@@ -59,9 +62,14 @@ def _looked_at(session: Session, begin: Begin) -> float:
 
 
 def spread_of(times: Sequence[Sequence[float]]) -> float:
-    """From the times of each of six processes, block by block, to what one more may differ by from the first, for life."""
-    middles = [log(median(one)) for one in times]
-    return exp(RANGE_TO_PAIR * (max(middles) - min(middles))) - 1
+    """From the times of each of six processes, block by block, to what one more may differ by from the first, for life.
+
+    A process counts by the median of its blocks, each beside what was usual in that block: what the machine drifts through
+    is common to all.
+    """
+    logs = np.log(np.asarray(times))
+    own = np.median(logs - np.median(logs, axis=0), axis=1)
+    return float(np.exp(RANGE_TO_PAIR * np.ptp(own))) - 1
 
 
 def _times(session: Session, processes: Sequence[CandidateProcess]) -> list[list[float]]:
@@ -80,11 +88,19 @@ def _times(session: Session, processes: Sequence[CandidateProcess]) -> list[list
 def _sample(session: Session, processes: Sequence[CandidateProcess]) -> list[tuple[int, ...]]:
     """As many calls as a sample of a benchmark holds, and all processes warm."""
     one = [session.cases[0].offsets]
-    longest = max(_run(process, one) for process in processes for _ in range(2))
+    quickest = min(_warm(process, one) for process in processes)
     most = min([session.most_calls(), *(p.calls_at_once for p in processes if p.calls_at_once)])
-    return one * max(1, min(most, round(SAMPLE_NS / longest)))
+    return one * max(1, min(most, round(SAMPLE_NS / quickest)))
+
+
+def _warm(process: CandidateProcess, calls: Sequence[Sequence[int]]) -> float:
+    """The quickest of its first questions, in nanoseconds; a process still finds new pages in a dozen of them."""
+    times, start = [_run(process, calls)], time.perf_counter()
+    while len(times) < WARMING and time.perf_counter() - start < WARMING_S:
+        times.append(_run(process, calls))
+    return min(times)
 
 
 def _run(process: CandidateProcess, calls: Sequence[Sequence[int]]) -> float:
     process.ready(len(calls))
-    return float(process.run(calls, checked=False, variant="eager").outside_ns)
+    return float(process.run(calls, checked=False).outside_ns)
