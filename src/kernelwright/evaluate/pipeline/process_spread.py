@@ -24,12 +24,14 @@ RANGE_TO_PAIR = 1.82
 they are normal. By simulation, which a unit test repeats: few processes say little of how far apart others are, and for a
 range of four the factor would be 3.03."""
 LARGE = 1.5
-"""A ratio beyond this is told without a look: no two processes of one program have been seen as far apart."""
+"""A ratio beyond this is told in any case: no two processes of one program have been seen as far apart."""
 MOST_BLOCKS, LEAST_BLOCKS, LIMIT_S = 24, 3, 3.0
 """Blocks in which all of them are timed, and seconds after which no further one begins. Of eight blocks the noise within a
 process looked like a difference between them."""
 WARMING, WARMING_S = 16, 0.25
 """Questions to each of them before, and seconds after which no further one is put."""
+MOST_BYTES = 256 << 20
+"""Inputs and results of a call beyond which nobody looks: so many processes would fill the memory."""
 Begin = Callable[[], CandidateProcess]
 
 
@@ -39,7 +41,7 @@ def is_small(speedup: Ratio) -> bool:
 
 
 def process_spread(session: Session, begin: Begin) -> float:
-    """The relative difference that two processes of the task's own program may show; 0 where none could be begun.
+    """The relative difference that two processes of the task's own program may show; 0 where nobody could look.
 
     Looked at once for a session. `begin` starts one more of them.
     """
@@ -49,6 +51,8 @@ def process_spread(session: Session, begin: Begin) -> float:
 
 
 def _looked_at(session: Session, begin: Begin) -> float:
+    if session.task.workload.compulsory_bytes > MOST_BYTES:
+        return 0.0
     twins: list[CandidateProcess] = []
     try:
         twins.extend(begin() for _ in range(TWINS))
@@ -69,7 +73,7 @@ def spread_of(times: Sequence[Sequence[float]]) -> float:
     """
     logs = np.log(np.asarray(times))
     own = np.median(logs - np.median(logs, axis=0), axis=1)
-    return float(np.exp(RANGE_TO_PAIR * np.ptp(own))) - 1
+    return min(LARGE, float(np.exp(RANGE_TO_PAIR * np.ptp(own)))) - 1
 
 
 def _times(session: Session, processes: Sequence[CandidateProcess]) -> list[list[float]]:

@@ -9,7 +9,7 @@ import torch
 
 from kernelwright.evaluate.backends.cpu.module import eager_again
 from kernelwright.evaluate.pipeline import admit, timing
-from kernelwright.evaluate.pipeline.process_spread import RANGE_TO_PAIR, TWINS, process_spread, spread_of
+from kernelwright.evaluate.pipeline.process_spread import LARGE, RANGE_TO_PAIR, TWINS, process_spread, spread_of
 from kernelwright.evaluate.pipeline.timing import Benchmarked
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError
 from kernelwright.evaluate.session.trial import Trial
@@ -54,13 +54,18 @@ class Side:
         self.closed = True
 
 
-def session_of():
+def session_of(size=4096):
     case = SimpleNamespace(offsets=(0,))
-    return SimpleNamespace(process_spread=None, cases=[case], most_calls=lambda: 8)
+    task = SimpleNamespace(workload=SimpleNamespace(compulsory_bytes=size))
+    return SimpleNamespace(process_spread=None, task=task, cases=[case], most_calls=lambda: 8)
 
 
 def test_processes_that_take_as_long_do_not_differ():
     assert spread_of([[2.0, 2.0, 9.0]] * 6) == 0
+
+
+def test_what_is_large_is_told_in_any_case():
+    assert spread_of([[1.0] * 3, [2.0] * 3] * 3) == LARGE - 1
 
 
 def test_one_more_process_is_within_it_of_the_first_in_99_of_100_cases():
@@ -81,6 +86,10 @@ def test_it_is_looked_at_once_for_a_session_and_every_process_is_ended():
     assert first == process_spread(session, begin) == pytest.approx(FARTHEST**RANGE_TO_PAIR - 1)
     assert len(begun) == TWINS
     assert all(side.closed for side in begun)
+
+
+def test_seven_processes_of_a_large_task_are_not_begun():
+    assert process_spread(session_of(1 << 30), pytest.fail) == 0
 
 
 def test_nothing_is_known_where_the_task_s_program_cannot_be_a_candidate():
