@@ -67,7 +67,13 @@ def main() -> int:
                 continue
             status = play(strategy, asked, (name, url), end - time.monotonic())
             rows[strategy] = {**counted(asked.folder / slug(strategy)), "status": status}
-            told = {**head, "model": Path(name).name, "proposals": asked.proposals, "max_tokens": asked.tokens, "rows": rows}
+            told = {
+                **head,
+                "model": Path(name).name,
+                "proposals": asked.proposals,
+                "max_tokens": asked.tokens,
+                "rows": rows,
+            }
             asked.out.write_text(json.dumps(told, indent=1) + "\n")
             shown = {k: rows[strategy].get(k) for k in ("replies", "cut", "attempts", "parsable", "compiling", "right")}
             sys.stdout.write(f"{strategy:28} {shown}\n")

@@ -22,7 +22,7 @@ from kernelwright.records.task import Target
 from kernelwright.tasks.kernelbench import parse_kernelbench
 
 CPU = Target(kind="cpu", arch="native", present=True)
-FARTHEST = 1 + 0.05 * (TWINS - 1)
+FARTHEST = 1 + 0.03 * (TWINS - 1)
 """Of the sides that a test begins, each of which takes longer than the one before."""
 TASK = """
 import torch
@@ -78,7 +78,7 @@ def test_it_is_looked_at_once_for_a_session_and_every_process_is_ended():
     begun = []
 
     def begin():
-        begun.append(Side(1_000_000 + 50_000 * len(begun)))
+        begun.append(Side(1_000_000 + 30_000 * len(begun)))
         return begun[-1]
 
     session = session_of()
@@ -128,7 +128,7 @@ def test_processes_are_looked_at_where_a_small_difference_would_be_told(median, 
     begun = []
 
     def begin():
-        begun.append(Side(1_000_000 + 50_000 * len(begun)))
+        begun.append(Side(1_000_000 + 30_000 * len(begun)))
         return begun[-1]
 
     trial = SimpleNamespace(session=session_of())
