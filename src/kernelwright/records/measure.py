@@ -139,7 +139,7 @@ class Timing(Record):
     """What else the machine did meanwhile; None where it was not looked at."""
     process_spread: float = 0.0
     """By how much processes of eager's program were seen to differ for life, relatively: no verdict tells less. 0: nobody
-    looked, since no small difference was to be told, or since there the processes do not differ."""
+    looked, since no small difference was to be told, or nobody could, or there the processes do not differ."""
     missing: tuple[str, ...] = ()
     """Baselines that were asked for and could not be made, each with the reason."""
     final: bool = False

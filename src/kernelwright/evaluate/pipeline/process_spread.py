@@ -1,7 +1,7 @@
 """How far apart processes of one program are, where that lasts as long as they live: what no block of one pair shows.
 
-On a virtual machine of two cores two processes of one program differed by a tenth for life, and contests of a program with
-itself called it faster or slower in nine of twelve (docs/log.md, 2026-11-24). So before a CPU's verdict tells a small
+On a virtual machine of two cores two processes of one program differed by a tenth for life, and the interval of a program
+against itself excluded one in nine of twelve contests (docs/log.md, 2026-11-24). So before a CPU's verdict tells a small
 difference, eager is begun a few times more, once for a task: what these processes differ by, a verdict must exceed.
 """
 
@@ -24,7 +24,7 @@ RANGE_TO_PAIR = 1.82
 they are normal. By simulation, which a unit test repeats: few processes say little of how far apart others are, and for a
 range of four the factor would be 3.03."""
 LARGE = 1.5
-"""A ratio beyond this is told in any case: no two processes of one program have been seen as far apart."""
+"""A ratio beyond this is told in any case: contests of a program with itself, under the whole referee, stayed within 1.25."""
 MOST_BLOCKS, LEAST_BLOCKS, LIMIT_S = 24, 3, 3.0
 """Blocks in which all of them are timed, and seconds after which no further one begins. Of eight blocks the noise within a
 process looked like a difference between them."""

@@ -88,7 +88,7 @@ def test_it_is_looked_at_once_for_a_session_and_every_process_is_ended():
     assert all(side.closed for side in begun)
 
 
-def test_seven_processes_of_a_large_task_are_not_begun():
+def test_processes_of_a_large_task_are_not_begun():
     assert process_spread(session_of(1 << 30), pytest.fail) == 0
 
 
