@@ -98,6 +98,9 @@ def options() -> argparse.Namespace:
     found.add_argument("--policy", type=Path, help="a checkpoint of the frontend instead, such as the packaged model's")
     found.add_argument("--restore", type=Path, help="what train_small.py, or an earlier call, left in its OUT")
     found.add_argument("--only", nargs="*", help="no other stages than these, also after failures")
+    found.add_argument(
+        "--gpus", nargs="*", default=[], help="of the referee's worker, so that it times alone; none: the trainer's"
+    )
     found.add_argument("--target", default=None)
     found.add_argument("--data", type=Path, default=PAIRS)
     found.add_argument("--cache", choices=("dynamic", "static"), default="dynamic")
@@ -107,7 +110,8 @@ def options() -> argparse.Namespace:
         "seconds": 560.0, "grpo-seconds": 300.0, "measure-seconds": 120.0, "ablation-seconds": 120.0, "parents-seconds": 240.0,
         "rate": 3e-4, "grpo-rate": 1e-5, "rows": 4096, "columns": 2048, "modules": 16, "heldout": 6, "variants": 4,
         "sft-steps": 150, "sft-batch": 16, "samples": 6, "groups": 4, "trajectories": 8, "waves": 2, "grpo-steps": 60,
-        "max-new-tokens": 1024, "max-tokens": 4096, "seed": 0, "workers": 1, "lora-rank": 0, "pairs": 25_000,
+        "updates": 1, "ahead": 0, "max-new-tokens": 1024, "max-tokens": 4096, "seed": 0, "workers": 1, "lora-rank": 0,
+        "pairs": 25_000,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)

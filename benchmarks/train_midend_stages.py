@@ -179,7 +179,8 @@ class Midend(Bench):
             model=str(self.work / "midend_sft" / MODEL), data=str(self.work / "data-midend"), role="midend", reward=reward,
             effort="search", target=self.o.target, steps=self.o.grpo_steps, seconds=max(30.0, room),
             learning_rate=self.o.grpo_rate, warmup=1, decay=False, seed=self.o.seed, groups=self.o.groups,
-            trajectories=self.o.trajectories, workers=1, waves=self.o.waves, cache=self.o.cache, save_every=2, policy=POLICY,
+            trajectories=self.o.trajectories, workers=1, gpus=self.o.gpus, waves=self.o.waves,
+            updates=self.o.updates, ahead=self.o.ahead, cache=self.o.cache, save_every=2, policy=POLICY,
             max_new_tokens=self.o.max_new_tokens, micro_batch=self.o.groups * self.o.trajectories, scale="group",
         )  # fmt: skip
         since, folder = time.monotonic(), self.work / f"midend_{name}"

@@ -13,7 +13,7 @@ without it: they run in a process of their own, which is started again.
 | grpo | 12 min | the referee's verdicts as reward, on other held-out families; the share of time that the trainer waits |
 | after | 2 min | the same tasks as before, other random numbers |
 | cheats | 1 min | kernels that hack the reward, under the full referee, and without its poison and hack filters |
-| mse | 1 min | the poster's MSE loss and a small one, written by the trained policy, verified and timed |
+| mse | 2 min | the poster's MSE loss, the same in the form of training modules, and a small one, by the policy, timed |
 | pairs | 1 min | the author's kernels of --revalidate training pairs: what share of the pairs is right here |
 | without_sft | 2 min | GRPO from the untrained model, for --ablation-seconds |
 
@@ -78,6 +78,7 @@ def options() -> argparse.Namespace:
     )
     found.add_argument("--restore", type=Path, help="go on from what an earlier lease left in its OUT")
     found.add_argument("--only", nargs="*", help="no other stages than these, also after failures")
+    found.add_argument("--gpus", nargs="*", default=[], help="of the referee's workers; none: the trainer's")
     found.add_argument("--target", default=None)
     found.add_argument("--size", default="24M")
     found.add_argument("--scale", default="group")

@@ -63,12 +63,14 @@ STEPS = (
     "reward", "right", "parsed", "hacks", "timed out", "length", "cut off", "waiting", "waited seconds", "step seconds",
     "unjudged",
 )  # fmt: skip
-SMALL_MSE = TEMPLATE.format(
-    arguments="predictions, targets",
-    body="        v0 = torch.square(predictions - targets)\n        return torch.mean(v0)",
-    inputs="torch.randn(64, 512), torch.randn(64, 512)",
-)
-"""The poster's loss in the form that training modules have."""
+
+
+def mse(size: str) -> TaskSource:
+    """The poster's loss in the form that training modules have, on tensors of this size."""
+    body = "        v0 = torch.square(predictions - targets)\n        return torch.mean(v0)"
+    inputs = f"torch.randn({size}), torch.randn({size})"
+    source = TEMPLATE.format(arguments="predictions, targets", body=body, inputs=inputs)
+    return TaskSource(name="mse_" + size.replace(", ", "_"), format="kernelbench", source=source)
 
 
 class Stage(NamedTuple):
@@ -206,7 +208,7 @@ class Bench:
 
     def judges(self, policy: Policy = POLICY, workers: int = 0) -> Judges:
         """Workers of our own."""
-        return open_judges(Suppliers(), policy, workers or self.o.workers)
+        return open_judges(Suppliers(), policy, workers or self.o.workers, self.o.gpus)
 
     # Training.
 
@@ -311,7 +313,7 @@ class Bench:
             groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
             workers_of_task=max(1, min(OPEN_TASKS // len(tasks), self.o.workers)), ahead=self.o.ahead, updates=self.o.updates,
             max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
-            micro_batch=min(64, self.o.groups * self.o.trajectories), scale=self.o.scale,
+            micro_batch=min(64, self.o.groups * self.o.trajectories), scale=self.o.scale, gpus=self.o.gpus,
         )  # fmt: skip
 
     def without_sft(self) -> bool:
@@ -402,7 +404,7 @@ class Bench:
         """MSE loss by the trained policy: how many are right, and how fast the right ones are."""
         folder = "grpo" if (self.work / "grpo" / MODEL).exists() else "sft"
         poster = read_task(Path(__file__).parents[1] / "examples" / "mse_loss.py")
-        sources = {"poster": poster, "small": TaskSource(name="small_mse", format="kernelbench", source=SMALL_MSE)}
+        sources = {"poster": poster, "plain": mse("4096, 4096"), "small": mse("64, 512")}
         judges = self.judges(workers=1)  # times are taken
         try:
             told = {name: self.loop.run(self.timed(folder, source, judges)) for name, source in sources.items()}
