@@ -135,7 +135,7 @@ def open_judges(
 async def admitted(
     samples: Iterable[Sample], target: Target, judges: Judges, role: str = "frontend", forms: int = 1
 ) -> list[Assignment]:
-    """An assignment for each task that can be judged for the target; those of samples made for it are admitted already.
+    """An assignment for each task, and kernel to start from, that can be judged for the target; those of samples made for it are admitted already.
 
     All are asked for at once. A task that this device cannot judge is left out. With several forms, tasks take them in
     turn, as samples do in supervised fine-tuning.
@@ -153,7 +153,7 @@ async def admitted(
 
     asked = [one(sample, number % forms) for number, sample in enumerate(samples)]
     found = [made for made in await asyncio.gather(*asked) if made is not None]
-    return list({f"{a.task.id} {a.parent.number if a.parent else ''}": a for a in found}.values())
+    return list({f"{a.task.id} {a.parent.proposal.candidate.id if a.parent else ''}": a for a in found}.values())
 
 
 def steps(folder: Path) -> tuple[Progress, ...]:
