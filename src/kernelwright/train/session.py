@@ -135,7 +135,7 @@ def open_judges(
 async def admitted(
     samples: Iterable[Sample], target: Target, judges: Judges, role: str = "frontend", forms: int = 1
 ) -> list[Assignment]:
-    """An assignment for each task, and kernel to start from, that the target can judge; samples made for it are admitted already.
+    """An assignment for each task, and kernel to start from, that the target can judge. Samples made for it are admitted.
 
     All are asked for at once. A task that this device cannot judge is left out. With several forms, tasks take them in
     turn, as samples do in supervised fine-tuning.
