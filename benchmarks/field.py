@@ -3,12 +3,15 @@
 Every task is admitted by one referee process, one after another, and a program equal to the task's own is judged
 (`class ModelNew(Model)`); `--steps compile` judges torch.compile's kernels. A line is written as soon as it is known, and the
 same command goes on where the last one ended, within `--seconds`. Beside the time stands the peak of the device's memory and
-what eager alone needs, measured here. The table says what is left. Exit code 0: nothing is left, and all is well.
+what eager alone needs, measured here. The table says what is left. With several GPUs each takes a part, with a file of its
+own: `CUDA_VISIBLE_DEVICES=1 python benchmarks/field.py --part 2/2 …`; put together, the files are a whole pass's. Exit code 0:
+nothing is left, and all is well.
 """
 
 import argparse
 import asyncio
 import json
+import random
 import sys
 import threading
 import time
@@ -109,7 +112,11 @@ class Pass:
         self.steps = arguments.steps.split(",")
         self.target = resolve_target(arguments.target)
         self.out, self.end = Path(arguments.out), time.monotonic() + arguments.seconds
+        part, parts = (int(n) for n in arguments.part.split("/"))
         files = sorted(p for p in FIELD.rglob("*.py") if arguments.only in str(p))
+        # In an order by chance, so that a pass that was cut short has met a bit of everything.
+        random.Random(0).shuffle(files)
+        files = files[part - 1 :: parts]
         self.sources = [(p.parent.name, read_kernelbench(with_size(p, arguments.size))) for p in files]
         self.memory, self.referee = Memory(self.target), Referee(POLICY)
         self.lines: dict[str, Line] = {}
@@ -262,6 +269,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--size", default="full", choices=("full", "small"))
     parser.add_argument("--steps", default="admit,copy", help=f"of {', '.join(STEPS)}")
     parser.add_argument("--only", default="", help="tasks whose path contains this")
+    parser.add_argument("--part", default="1/1", help="K/N: the K-th of N parts, one for each GPU of a host")
     parser.add_argument("--seconds", type=float, default=540.0)
     return parser.parse_args()
 

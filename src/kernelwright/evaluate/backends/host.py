@@ -90,6 +90,8 @@ class Host:
 
     warm: Warm
     device: Device
+    unit: str = ""
+    """Which of several devices of one kind it is; each has a lock of its own."""
     device_lock: DeviceLock = field(init=False)
     """Held by whoever uses the device: nothing else may run beside a clock."""
     in_use: object = None
@@ -97,7 +99,7 @@ class Host:
 
     def __post_init__(self) -> None:
         shared = os.environ.get(SHARED, "")
-        self.device_lock = DeviceLock(f"{shared}.{self.device.kind}" if shared else "")
+        self.device_lock = DeviceLock(".".join(filter(None, (shared, self.device.kind, self.unit))) if shared else "")
 
     def close(self) -> None:
         """End the warm parent and with it every child."""

@@ -33,6 +33,8 @@ ITS_THREADS = 256 + 8 * (os.cpu_count() or 1)
 MOST_THREADS = 1024 + 64 * (os.cpu_count() or 1)
 """Threads of all children that share a user: every open task's reference has one for each core and some of torch's and the
 driver's, and waits for ever for one that it cannot start."""
+SEEN = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+"""Kept of the referee's environment: a child on another GPU than the grader's could not map what is handed to it."""
 LOST = {
     "namespaces": "the candidate shares the network, IPC and process namespaces of the referee",
     "tmpfs": "its private directory lives on the host's disk and is limited by file size only",
@@ -172,10 +174,12 @@ def _settle(jail: Jail) -> None:
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
     os.chdir(jail.directory)
+    seen = {name: os.environ[name] for name in SEEN if name in os.environ}
     os.environ.clear()
     home = jail.directory
     # Triton has looked up HOME when the warm parent imported it, so its cache is named here again.
     os.environ.update({"HOME": home, "TMPDIR": home, "TRITON_CACHE_DIR": f"{home}/triton", "PATH": "/usr/bin:/bin"})
+    os.environ.update(seen)
     os.environ.update(jail.environment)
     # Whatever the warm parent imported may have looked up its own folder for temporary files.
     tempfile.tempdir = home

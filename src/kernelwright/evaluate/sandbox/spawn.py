@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.sandbox import wire
 from kernelwright.evaluate.sandbox.child import Child
-from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
+from kernelwright.evaluate.sandbox.jail import NOBODY, SEEN, Jail
 from kernelwright.evaluate.sandbox.messages.calls import Open
 from kernelwright.evaluate.sandbox.messages.entrypoints import Birth, Born, Confined, Warmed
 from kernelwright.execution import job
@@ -143,7 +143,7 @@ class Warm:
 
     def _cleared(self) -> dict[str, str]:
         """No key, token or setting of the user's reaches untrusted code."""
-        kept = {k: os.environ[k] for k in ("PYTHONPATH", "LD_LIBRARY_PATH", "LANG") if k in os.environ}
+        kept = {k: os.environ[k] for k in ("PYTHONPATH", "LD_LIBRARY_PATH", "LANG", *SEEN) if k in os.environ}
         return {
             "PATH": "/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self._base),

@@ -2,12 +2,15 @@
 
 import os
 import socket
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from kernelwright.evaluate.sandbox.jail import LOST
+from kernelwright.evaluate.sandbox.jail import LOST, SEEN, Jail
+from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
 from kernelwright.evaluate.sandbox.messages.tools import Execute
+from kernelwright.evaluate.sandbox.spawn import Warm
 
 TRIED = """
 import mmap, os, socket, subprocess, threading
@@ -44,9 +47,17 @@ except OSError:
 found = {"names": sorted(os.environ), "home": os.environ["HOME"], "here": os.getcwd(), "born": born_with}
 """)
     )
-    assert set(found["names"]) <= {"HOME", "TMPDIR", "PATH", "TRITON_CACHE_DIR"}
+    assert set(found["names"]) <= {"HOME", "TMPDIR", "PATH", "TRITON_CACHE_DIR", *SEEN}
     assert found["home"] == found["here"]
     assert "hunter2" not in found["born"]
+
+
+def test_a_child_has_the_referees_gpu(monkeypatch):
+    """On another one it could map nothing of what the grader hands to it."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    with Warm() as warm, closing(warm.spawn("reference", Jail(directory="/"))) as child:
+        code = as_python("raise RuntimeError('sees ' + os.environ['CUDA_VISIBLE_DEVICES'])")
+        assert "sees 1" in child.ask(LoadTask(source=code, threads=1), 20.0).answer.raised.log
 
 
 def test_what_a_jail_sets_is_there(inside):

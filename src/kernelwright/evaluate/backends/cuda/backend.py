@@ -77,7 +77,7 @@ class CudaBackend:
         device = Device(
             kind="cuda", name=found.name, cores=found.multi_processor_count, cache_bytes=found.L2_cache_size
         )
-        self.host = Host(warm, device)
+        self.host = Host(warm, device, unit=str(found.uuid))
         self.machine, self.clock = CudaMachine(self.host), CudaClock(self.host)
         self._profiler = Profiler(self.host, self.clock.ceiling_gbps, lambda: {**common_versions(), **self.versions()})
         self._active: Session | None = None
