@@ -6,6 +6,7 @@ answer (zeros, ones, a constant, a slice of an input, the input itself, its mean
 
 import os
 from collections.abc import Collection
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import product
 
@@ -17,12 +18,7 @@ from kernelwright.evaluate.backends.backend import Backend, CloseOldest
 from kernelwright.evaluate.backends.reference import LIMIT_S
 from kernelwright.evaluate.pipeline import reference_fault
 from kernelwright.evaluate.pipeline.rules import comparators
-from kernelwright.evaluate.sandbox.candidate_process import (
-    CandidateProcess,
-    ChildRaisedError,
-    DeviceFullError,
-    TamperedError,
-)
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.messages.calls import ExportGraph
 from kernelwright.evaluate.sandbox.messages.tasks import LoadTask, TaskLoaded, Widen
@@ -56,40 +52,41 @@ def open_session(
         TaskError: it cannot be judged, with the reason and the fix.
     """
     refuse_elsewhere(source, target, backend.is_gpu)
-    reference = backend.reference(policy)
-    process = reference.process
+    process = (reference := backend.reference(policy)).process
     if backend.is_gpu and source.serial:
         process.aside = backend.host.device_lock.aside
     try:
-        reference.make_room(source.source, close_oldest)
-        original = _describe(process, source, target, policy)
-        job.note("computing the right answers in fp64, for every kind of input")
-        session = reference.open(original, close_oldest)
-        _note_tf32(session)
-        if "admission" not in policy.disabled:
-            job.note("trying answers that must not pass")
-            _refuse_independent(session)
-            _refuse_trivial(session)
-        process.trusted = f"the reference of {source.name!r}"
-        job.kept(process.child)
+        with ExitStack() as held:
+            held.callback(process.close)
+            reference.make_room(source.source, close_oldest)
+            original = _describe(process, source, target, policy)
+            job.note("computing the right answers in fp64, for every kind of input")
+            session = reference.open(original, close_oldest)
+            held.callback(session.close)
+            _must_be_fit(session)
+            held.pop_all()
     except ChildRaisedError as error:
-        process.close()
         raise reference_fault.raised(source, error, policy) from None
     except ChildGoneError as error:
-        process.close()
         raise reference_fault.gone(source, error, policy) from None
     except TamperedError as error:
-        process.close()
         raise TaskError(f"the reference of {source.name!r} tampers with its process: {error}", "dies") from None
     except ChildSlowError:
         raise TaskError(
             f"the reference of {source.name!r} took longer than {LIMIT_S:.0f} s; make its inputs smaller",
             "slow",
         ) from None
-    except (TaskError, DeviceFullError, torch.OutOfMemoryError):
-        process.close()
-        raise
+    process.trusted = f"the reference of {source.name!r}"
+    job.kept(process.child)
     return session
+
+
+def _must_be_fit(session: Session) -> None:
+    _note_tf32(session)
+    if "admission" not in session.policy.disabled:
+        job.note("trying answers that must not pass")
+        _refuse_independent(session)
+        _refuse_trivial(session)
 
 
 def _note_tf32(session: Session) -> None:

@@ -7,6 +7,7 @@ package. Usable in the grader (`CudaArena`) and in children (`CudaView`).
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -93,11 +94,15 @@ class CudaArena:
         grain = int(check(driver.cuMemGetAllocationGranularity(properties, minimum)))
         self._mappings: list[Mapping] = []
         self.descriptors: list[int] = []
-        for capacity in capacities:
-            size = -(-max(capacity, 1) // grain) * grain
-            handle = check(driver.cuMemCreate(size, properties, 0))
-            self.descriptors.append(int(check(driver.cuMemExportToShareableHandle(handle, _FILE, 0))))
-            self._mappings.append(Mapping(handle, size, writable=True))
+        with ExitStack() as held:
+            # Where the last one finds no room, those before it are nobody's.
+            held.callback(self.close)
+            for capacity in capacities:
+                size = -(-max(capacity, 1) // grain) * grain
+                handle = check(driver.cuMemCreate(size, properties, 0))
+                self._mappings.append(Mapping(handle, size, writable=True))
+                self.descriptors.append(int(check(driver.cuMemExportToShareableHandle(handle, _FILE, 0))))
+            held.pop_all()
 
     def tensor(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
         """A window of a segment in the grader's own mapping."""

@@ -1,5 +1,7 @@
 """Admission through the real sandbox: what can be judged, and what is refused for which reason."""
 
+from pathlib import Path
+
 import pytest
 
 from kernelwright.errors import TaskError
@@ -43,6 +45,24 @@ def test_exact_operations_are_asked_for_equality_on_integers_and_declared_domain
     assert not any(exact.values())
     (integers,) = (case for case in session.cases if case.distribution == "small integers")
     assert integers.expected[0].allowed == 0.0
+
+
+def held_memory():
+    """The arenas that this process has open."""
+    links = (descriptor.readlink() for descriptor in Path("/proc/self/fd").iterdir() if descriptor.exists())
+    return sum("memfd:arena" in str(link) for link in links)
+
+
+@pytest.mark.parametrize(
+    ("expression", "inputs"),
+    [("x.sum() * 0 + y", ORDINARY), ("x * float('nan')", ORDINARY), ("x * 2", ORDINARY)],
+    ids=["refused after its inputs were placed", "refused before", "an input that plays no part"],
+)
+def test_a_refused_task_leaves_no_memory_behind(opened, backend, expression, inputs):
+    before = held_memory()
+    with pytest.raises(TaskError):
+        opened(expression, inputs)
+    assert held_memory() == before
 
 
 def test_a_copy_may_be_met_by_its_input(opened):

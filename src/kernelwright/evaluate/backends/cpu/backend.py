@@ -4,7 +4,7 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kernelwright.errors import RefereeError
@@ -89,8 +89,12 @@ class CpuBackend:
         process = reference_process(self.host, policy)
 
         def opened(original: OriginalTask, close_oldest: CloseOldest) -> Session:
-            task = original.task
-            return Session(original, task, process, policy, HostMemory(task, process, policy))
+            with ExitStack() as held:
+                memory = HostMemory(original.task, process, policy)
+                held.callback(memory.close)
+                session = Session(original, original.task, process, policy, memory)
+                held.pop_all()
+            return session
 
         return Reference(process, opened)
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import torch
@@ -92,13 +92,13 @@ class CudaBackend:
         process.is_reference = True
 
         def opened(original: OriginalTask, close_oldest: CloseOldest) -> Session:
-            memory = DeviceMemory(original, process, policy, lambda nbytes: self._make_room(nbytes, close_oldest))
-            try:
-                return Session(original, original.task, process, policy, memory)
-            except BaseException:
+            with ExitStack() as held:
+                memory = DeviceMemory(original, process, policy, lambda nbytes: self._make_room(nbytes, close_oldest))
                 # Nobody else knows of it.
-                memory.close()
-                raise
+                held.callback(memory.close)
+                session = Session(original, original.task, process, policy, memory)
+                held.pop_all()
+            return session
 
         def make_room(source: str, close_oldest: CloseOldest) -> None:
             total = torch.cuda.mem_get_info()[1]
@@ -144,6 +144,9 @@ class CudaBackend:
         self.machine.settle()
         torch.cuda.empty_cache()
         while torch.cuda.mem_get_info()[0] < nbytes and close_oldest():
+            _wait_for_memory()
+        if torch.cuda.mem_get_info()[0] < nbytes:
+            # What ended a moment ago was not closed here: a task that was refused, or that gave way to a second try.
             _wait_for_memory()
 
 

@@ -6,7 +6,7 @@ events are bounded by the clock outside.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_plan
@@ -179,7 +179,10 @@ def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanC
     """The launcher once more, with inputs that may be written to."""
     session = trial.session
     again = _launcher(trial, machine.prewarmed("launcher").take())
-    again.load(program, session.share(), len(session.inputs), session.tensors)
+    with ExitStack() as held:
+        held.callback(again.close)
+        again.load(program, session.share(), len(session.inputs), session.tensors)
+        held.pop_all()
     again.limit_s = limit_s(session)
     return again
 
@@ -187,8 +190,11 @@ def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanC
 def _private_model(trial: Trial, machine: CudaMachine, case: Case, made: Library | Dynamic) -> CudaCandidateProcess:
     """A tier-two candidate once more, with inputs that may be written to."""
     again = CudaCandidateProcess(_host_child(trial, machine), trial.policy.run_limit_s)
-    _load(trial, machine, again, made, private=True)
-    _give_parameters(trial, again, case.offsets)
+    with ExitStack() as held:
+        held.callback(again.close)
+        _load(trial, machine, again, made, private=True)
+        _give_parameters(trial, again, case.offsets)
+        held.pop_all()
     return again
 
 

@@ -5,6 +5,7 @@ input distributions share one place for their inputs, where each is made anew wh
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import torch
@@ -58,12 +59,20 @@ class DeviceMemory:
         layout = self.layout
         capacities = [*map(layout.input_bytes, self._inputs), *map(layout.parameter_bytes, self._parameters)]
         self._arena = CudaArena(capacities)
-        is_wide = wide(task.workload.outputs)
-        reference.narrow = not is_wide
-        box = max(self.box(8 if is_wide else 4), watched_bytes(task))
-        outbox = reference.open_outbox(box)
+        with ExitStack() as held:
+            held.callback(self._arena.close)
+            self._hand_over()
+            held.pop_all()
+
+    def _hand_over(self) -> None:
+        """Have the reference map the inputs, and an outbox for its results."""
+        is_wide = wide(self._task.workload.outputs)
+        self._reference.narrow = not is_wide
+        box = max(self.box(8 if is_wide else 4), watched_bytes(self._task))
+        outbox = self._reference.open_outbox(box)
         sizes, descriptors = self.share()
-        reference.ask(MapDeviceArena(sizes=sizes, outbox=reference.outbox_bytes, files=(*descriptors, outbox)))
+        arena = MapDeviceArena(sizes=sizes, outbox=self._reference.outbox_bytes, files=(*descriptors, outbox))
+        self._reference.ask(arena)
 
     def share(self) -> Shared:
         """See `Memory.share`: sizes of the segments."""

@@ -14,7 +14,6 @@ from typing import Literal
 
 import torch
 
-from kernelwright.errors import MachineError
 from kernelwright.evaluate.backends.cuda.footprint import OUTBOX
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.sandbox.candidate_process import (
@@ -69,11 +68,11 @@ class CudaCandidateProcess(CandidateProcess):
         """Allocate it, if need be in place of other tasks' memory; returns the descriptor for the child.
 
         Raises:
-            MachineError: the device has no room for it.
+            torch.OutOfMemoryError: the device has no room for it.
         """
         try:
             self.outbox = CudaArena([size])
-        except MachineError:
+        except torch.OutOfMemoryError:
             if self.relieve is None:
                 raise
             self.relieve()
