@@ -11,7 +11,7 @@ and without confinement: what comes of it is called `interpreted`, and a sample 
 Everything follows from the seeds: the same command makes the same pairs with the same versions, and goes on where it was cut.
 A line of OUT is a `Sample`; the last command packs it: `--pack benchmarks/results/train-pairs.jsonl.xz`. `--unpack` the same
 file begins with what it holds. Losses end in a sum or mean of everything, which chance alone makes rare and whose two kernels
-are long: `--totals` takes such modules only.
+are long: `--totals` takes such modules only. `--least-lines 5` takes long modules only, in which a small model errs most.
 """
 
 import argparse
@@ -49,6 +49,7 @@ DRAWS = (1.0, -3.0)
 K = 4.0
 """Times the reference's own error that a kernel may err, as in the referee."""
 TOTAL = re.compile(r"return torch\.(mean|sum)\(\w+\)$", re.MULTILINE)
+LINE = re.compile(r"^ {8}v\d+ = ", re.MULTILINE)
 CONSTANT = 1e-3
 """Difference of both draws' results below which a module's result is constant, as the sum of a layer norm is."""
 A_PROCESS = 150
@@ -180,18 +181,18 @@ class Pairs:
         return ""
 
 
-def seeds(pairs: Pairs, first: int, count: int, totals: bool) -> Iterator[int]:
+def seeds(pairs: Pairs, asked: argparse.Namespace) -> Iterator[int]:
     """From where it was cut until there are enough."""
-    seed = max(first, pairs.next)
-    while pairs.count < count:
-        if not totals or ends_in_total(random_module(seed)):
+    seed = max(asked.first, pairs.next)
+    while pairs.count < asked.count:
+        if is_wanted(random_module(seed).source, asked):
             yield seed
         seed += 1
 
 
-def ends_in_total(source: TaskSource) -> bool:
-    """Whether the module's result is one number."""
-    return TOTAL.search(source.source) is not None
+def is_wanted(module: str, asked: argparse.Namespace) -> bool:
+    """Whether the module ends in one number, where only such are wanted, and has lines enough before its result."""
+    return (not asked.totals or TOTAL.search(module) is not None) and len(LINE.findall(module)) >= asked.least_lines
 
 
 def collect(asked: argparse.Namespace) -> None:
@@ -201,7 +202,7 @@ def collect(asked: argparse.Namespace) -> None:
     began, before = time.monotonic(), pairs.count
     context = multiprocessing.get_context("spawn")
     with context.Pool(asked.workers, begin, maxtasksperchild=A_PROCESS) as pool:
-        waiting = iter(seeds(pairs, asked.first, asked.count, asked.totals))
+        waiting = iter(seeds(pairs, asked))
         while batch := [seed for _, seed in zip(range(32 * asked.workers), waiting, strict=False)]:
             for made in pool.imap(make, batch, chunksize=4):
                 pairs.take(made)
@@ -265,6 +266,7 @@ def options() -> argparse.Namespace:
         "first": 0,
         "count": 4000,
         "most-characters": 2600,
+        "least-lines": 0,
         "of-structure": 2,
         "workers": 1,
         "referee": 0,
