@@ -17,10 +17,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+from provenance import provenance
 from pydantic import JsonValue
 
 from kernelwright.engine.target import resolve_target
@@ -121,11 +121,13 @@ class Pass:
         self.memory, self.referee = Memory(self.target), Referee(POLICY)
         self.lines: dict[str, Line] = {}
         self.machine: Line = {}
+        self.provenance: Line = {}
 
     async def run(self) -> None:
         """Do what is not known yet."""
         try:
             environment = await self.referee.environment(self.target)
+            self.provenance = provenance(environment)
             self.machine = {"device": environment.device.name, "versions": dict(environment.versions)}
             self.lines = self._known()
             for family, source in self.sources:
@@ -166,7 +168,7 @@ class Pass:
             try:
                 line = told(await self.referee.evaluate(task, candidate, "search"))
             except KernelwrightError as error:
-                line = {"outcome": "broken", "right": False, "why": str(error)[-600:]}
+                line = {"outcome": "broken", "right": False, "why": str(error)[:2000]}
         self._write(family, task.source, step, {**line, "peak_gb": peak(), "seconds": time.monotonic() - start})
 
     def key(self, source: TaskSource, step: str) -> str:
@@ -223,7 +225,7 @@ class Pass:
                 "median_memory_by_eager": median(shares),
                 "wrong": [f"{x['task']}: {_why(x)}"[:200] for x in found if not _well(x)],
             }
-        return {**self.machine, "steps": steps}
+        return {**self.provenance, "steps": steps}
 
 
 def told(found: Evaluation) -> Line:
@@ -280,8 +282,7 @@ def main() -> int:
     one = Pass(arguments)
     asyncio.run(one.run())
     if arguments.summary:
-        environment = {"date": datetime.now(UTC).isoformat(timespec="seconds")}
-        Path(arguments.summary).write_text(json.dumps({**environment, **one.summary()}, indent=1) + "\n")
+        Path(arguments.summary).write_text(json.dumps(one.summary(), indent=1) + "\n")
     table, well = one.table()
     sys.stdout.write(table)
     return int(not well)
