@@ -187,7 +187,8 @@ class TimedResults:
                 [got]
             )[1]
         picked, _ = expectations.picked_values(self._session, rule, offsets, (expectations.PLAIN,) * 2)
-        return exact.Tied(wanted, picked, rule, 0.0, self._allowed(output) + session.base_error[output]).judge([got])[1]
+        allowed = self._allowed(output) + session.base_error[output]
+        return exact.Tied(wanted, lambda: picked, rule, 0.0, allowed).judge([got])[1]
 
     def _allowed(self, output: int) -> float:
         return max((case.expected[output].allowed for case in self._session.cases), default=0.0)

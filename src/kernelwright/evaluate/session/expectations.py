@@ -7,6 +7,7 @@ positions, several draws for random outputs. Expected results never leave the gr
 
 import random
 from dataclasses import dataclass
+from functools import partial
 from math import log2
 from typing import Protocol
 
@@ -18,6 +19,7 @@ from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.seeds import Seeds
 from kernelwright.evaluate.verify import compare, exact, finer, places, statistical
 from kernelwright.evaluate.verify.compare import Expectation, Expected
+from kernelwright.evaluate.verify.exact import Picked
 from kernelwright.evaluate.verify.finer import Finer, Lines
 from kernelwright.evaluate.verify.places import Parts
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
@@ -104,8 +106,8 @@ class Seen:
     scale: float = 1.0
     finer: Finer = finer.NONE
     """What eager shows of stretches, lines and averages."""
-    picked: torch.Tensor | None = None
-    """The values that positions pick from."""
+    picked: Picked | None = None
+    """The values that positions pick from, while the inputs of its case are in place."""
     sample: statistical.Draws | None = None
     alike: bool = False
     """Inputs have values that were not drawn: few different ones, or one far above the others."""
@@ -124,7 +126,8 @@ def observe(session: CaseContext, output: int, offsets: Offsets, wanted: torch.T
             return Seen(wanted, compare.largest_error(exact.in_order(eager, dim), ordered, scale), scale)
         case Ties() as rule:
             picked, error = picked_values(session, rule, offsets)
-            return Seen(wanted, error, picked=picked)
+            again = partial(_picked_again, session, rule, offsets)
+            return Seen(wanted, error, picked=(lambda: picked) if session.affords_copies else again)
     if steps(session, output):
         return Seen(eager, max(exact.share_off(eager, wanted), _on_an_edge(session, output, offsets, eager)))
     scale = compare.scale_of(wanted)
@@ -170,12 +173,20 @@ def picked_values(
     session: CaseContext, rule: Ties, offsets: Offsets, variants: tuple[str, str] = (PRECISE, PLAIN)
 ) -> tuple[torch.Tensor, float]:
     """The values that positions pick from, and the error that eager shows on them: none where they are an input."""
+    if rule.of in _names(session):
+        values = _picked_again(session, rule, offsets)
+        return values.clone() if session.affords_copies else values, 0.0
+    wanted, eager = (_watched(session, rule.of, variant, offsets) for variant in variants)
+    return wanted, compare.largest_error(eager, wanted, compare.scale_of(wanted))
+
+
+def _picked_again(session: CaseContext, rule: Ties, offsets: Offsets) -> torch.Tensor:
+    """The values that positions pick from: an input where it lies, anything else computed once more."""
     names = _names(session)
     if rule.of in names:
         index = names.index(rule.of)
-        return session.view(index, offsets[index]).clone(), 0.0
-    wanted, eager = (_watched(session, rule.of, variant, offsets) for variant in variants)
-    return wanted, compare.largest_error(eager, wanted, compare.scale_of(wanted))
+        return session.view(index, offsets[index])
+    return _watched(session, rule.of, PRECISE, offsets)
 
 
 def watched(task: Task) -> list[str]:

@@ -10,7 +10,7 @@ Positions (argmax, topk, sort) are judged by what they pick: gathered from the f
 be what the reference's own positions pick, within tolerance. Values in no promised order are compared sorted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,6 +22,7 @@ from kernelwright.records.comparator import Ties
 from kernelwright.records.graph import OpGraph, OpNode
 from kernelwright.records.tensor import TensorSpec
 
+Picked = Callable[[], torch.Tensor]
 FREE = 2
 """Elements on an edge that any output may have."""
 MOST_OF_RARER = 0.25
@@ -133,10 +134,11 @@ def _bits(values: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Tied:
-    """Positions into `picked`, which holds the fp64 values; `value` holds the reference's own positions."""
+    """Positions into `picked`, which gives the fp64 values; `value` holds the reference's own positions."""
 
     value: torch.Tensor
-    picked: torch.Tensor
+    picked: Picked
+    """To be called while the inputs of its case are in place."""
     rule: Ties
     reference_error: float
     allowed: float
@@ -144,33 +146,20 @@ class Tied:
 
     def judge(self, got: Sequence[torch.Tensor]) -> tuple[float, Wrong | None]:
         """In range, distinct where that is asked for, and picking the expected values."""
-        index = got[0].to(self.picked.device).long()
+        picked = self.picked()
+        index = got[0].to(picked.device).long()
         if not index.numel():
             return 0.0, None
-        wrong = self._out_of_range(index) or self._twice(index)
+        size = int(picked.numel() if self.rule.dim is None else picked.shape[self.rule.dim])
+        wrong = _out_of_range(index, size) or self._twice(index)
         if wrong is not None:
             return float("inf"), wrong
-        mine, wanted = self._values(index), self._values(self.value.to(index.device).long())
+        mine, wanted = self._values(picked, index), self._values(picked, self.value.to(index.device).long())
         expected = Expected(wanted, scale_of(wanted), self.reference_error, self.allowed)
         error, found = judge(mine, expected)
         if found is None:
             return error, None
         return error, Wrong("value", f"its positions pick other values: {found.evidence}", error)
-
-    def _size(self) -> int:
-        return int(self.picked.numel() if self.rule.dim is None else self.picked.shape[self.rule.dim])
-
-    def _out_of_range(self, index: torch.Tensor) -> Wrong | None:
-        outside = (index < 0) | (index >= self._size())
-        if not bool(outside.any()):
-            return None
-        off = pattern.collected([outside])
-        first = int(off.indices[0])
-        evidence = (
-            f"{off.count} of {index.numel()} positions lie outside 0 to {self._size() - 1}{pattern.where(off, index.shape)}; "
-            f"first at {pattern.at(first, index.shape)}: {int(index.flatten()[first])}"
-        )
-        return Wrong("value", evidence, float("inf"))
 
     def _twice(self, index: torch.Tensor) -> Wrong | None:
         if not self.rule.distinct:
@@ -182,16 +171,16 @@ class Tied:
             return None
         return Wrong("value", f"{int(again.sum())} of {index.numel()} positions come twice", float("inf"))
 
-    def _values(self, index: torch.Tensor) -> torch.Tensor:
+    def _values(self, picked: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
         """What positions pick, sorted where no order was promised."""
         dim = self.rule.dim
         if dim is None:
-            found = self.picked.flatten()[index]
+            found = picked.flatten()[index]
             return found if self.rule.ordered else found.flatten().sort().values
-        if index.dim() < self.picked.dim():
-            found = self.picked.gather(dim, index.unsqueeze(dim)).squeeze(dim)
+        if index.dim() < picked.dim():
+            found = picked.gather(dim, index.unsqueeze(dim)).squeeze(dim)
         else:
-            found = self.picked.gather(dim, index)
+            found = picked.gather(dim, index)
         return found if self.rule.ordered else found.sort(dim=dim).values
 
 
@@ -217,3 +206,16 @@ def in_order(values: torch.Tensor, dim: int | None) -> torch.Tensor:
     if not values.dim():
         return values
     return values.flatten().sort().values if dim is None else values.sort(dim=dim).values
+
+
+def _out_of_range(index: torch.Tensor, size: int) -> Wrong | None:
+    outside = (index < 0) | (index >= size)
+    if not bool(outside.any()):
+        return None
+    off = pattern.collected([outside])
+    first = int(off.indices[0])
+    evidence = (
+        f"{off.count} of {index.numel()} positions lie outside 0 to {size - 1}{pattern.where(off, index.shape)}; "
+        f"first at {pattern.at(first, index.shape)}: {int(index.flatten()[first])}"
+    )
+    return Wrong("value", evidence, float("inf"))

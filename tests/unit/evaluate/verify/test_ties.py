@@ -9,7 +9,7 @@ PICKED = torch.tensor([[1.0, 5.0, 5.0, 2.0], [3.0, 3.0, 0.0, 3.0]], dtype=torch.
 
 
 def tied(value, rule, picked=PICKED, allowed=0.0):
-    return Tied(torch.tensor(value), picked, rule, 0.0, allowed)
+    return Tied(torch.tensor(value), lambda: picked, rule, 0.0, allowed)
 
 
 def right(expected, got):
