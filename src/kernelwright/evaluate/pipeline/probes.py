@@ -16,8 +16,10 @@ import torch
 from kernelwright.evaluate import float8
 from kernelwright.evaluate.backends.instruments import NotRunError, Offsets
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, TamperedError
+from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.verify import compare
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.distributions import REPLACED, InputDistribution
 from kernelwright.records.tensor import Domain, TensorSpec
@@ -161,7 +163,7 @@ def new_values(scene: Scene) -> str:
     scene.must_have_outputs()
     here, there = _two_places(scene)
     scene.subject.compute([here])
-    with _contents(scene.session, here, there):
+    with _replaced(scene.session, here, there):
         case = scene.case_with(here, "other values in the same storage")
         found = scene.wrong(case, scene.subject.compute([here])[0])
     if found is not None:
@@ -176,7 +178,7 @@ def new_storage(scene: Scene) -> str:
     inputs = len(scene.session.inputs)
     moved = (*there[:inputs], *here[inputs:])
     first = scene.subject.compute([here])[0]
-    with _contents(scene.session, there, here, exchanged=True):
+    with _exchanged(scene.session, there, here):
         second = scene.subject.compute([moved])[0]
     found = scene.wrong(scene.session.cases[0], second)
     if found is not None:
@@ -229,22 +231,40 @@ def _two_places(scene: Scene) -> tuple[Offsets, Offsets]:
 
 
 @contextmanager
-def _contents(session: Session, at: Offsets, of: Offsets, exchanged: bool = False) -> Iterator[None]:
-    """Put the inputs that lie at `of` where those at `at` lie, for a while; `exchanged`: and those there."""
-    places = [(session.view(i, at[i]), session.view(i, of[i])) for i in range(len(session.inputs))]
-    kept = [(place.clone(), source.clone()) for place, source in places]
-    for (place, source), (old, new) in zip(places, kept, strict=True):
-        place.copy_(new)
-        if exchanged:
-            source.copy_(old)
+def _replaced(session: Session, at: Offsets, of: Offsets) -> Iterator[None]:
+    """Put the inputs that lie at `of` where those at `at` lie, for a while; both have them then."""
+    inputs = range(len(session.inputs))
+    kept = [nudge.aside(session.view(i, at[i])) for i in inputs]
+    for i in inputs:
+        session.view(i, at[i]).copy_(session.view(i, of[i]))
     session.memory.settle()
     try:
         yield
     finally:
-        for (place, source), (old, new) in zip(places, kept, strict=True):
-            source.copy_(new)
-            place.copy_(old)
+        for i, before in enumerate(kept):
+            session.view(i, at[i]).copy_(before)
         session.memory.settle()
+
+
+@contextmanager
+def _exchanged(session: Session, some: Offsets, others: Offsets) -> Iterator[None]:
+    """Inputs that lie in two places change them, for a while."""
+    _exchange(session, some, others)
+    try:
+        yield
+    finally:
+        _exchange(session, some, others)
+
+
+def _exchange(session: Session, some: Offsets, others: Offsets) -> None:
+    """Piece by piece: a copy of all could be too large."""
+    for i in range(len(session.inputs)):
+        both = (session.view(i, places[i]).view(-1).split(compare.CHUNK) for places in (some, others))
+        for one, other in zip(*both, strict=True):
+            before = one.clone()
+            one.copy_(other)
+            other.copy_(before)
+    session.memory.settle()
 
 
 def _changeable(spec: TensorSpec) -> bool:

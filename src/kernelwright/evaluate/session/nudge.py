@@ -22,6 +22,8 @@ SERIAL = 0.2
 """The same for the root of the elements that one accumulator takes one after the other."""
 FEW = 1024
 """Elements of an output whose terms may cancel so that all of it is small."""
+ON_DEVICE = 1 << 30
+"""Bytes of a tensor beyond which what it was is kept on the host: its task may have filled the device."""
 TRIES = 8
 """Moves that room is taken from: two products that cancel move by the same amount in three cases of eight."""
 
@@ -97,9 +99,10 @@ def _nudged(session: Nudgeable, offsets: Offsets, epsilon: float | None) -> Iter
     for index, (spec, offset) in enumerate(zip(session.tensors, offsets, strict=True)):
         if spec.floating and not spec.stepped and spec.numel:
             window = session.view(index, offset)
-            kept[index] = window.clone()
-            signs = torch.randint(0, 2, window.shape, device=window.device, dtype=torch.int8).mul_(2).sub_(1)
-            window += window * signs.to(window.dtype) * (epsilon or EPSILON[spec.dtype])
+            kept[index] = aside(window)
+            for piece in window.view(-1).split(compare.CHUNK):
+                signs = torch.randint(0, 2, piece.shape, device=piece.device, dtype=torch.int8).mul_(2).sub_(1)
+                piece += piece * signs.to(piece.dtype) * (epsilon or EPSILON[spec.dtype])
     _told(session)
     try:
         yield
@@ -107,6 +110,11 @@ def _nudged(session: Nudgeable, offsets: Offsets, epsilon: float | None) -> Iter
         for index, before in kept.items():
             session.view(index, offsets[index]).copy_(before)
         _told(session)
+
+
+def aside(values: torch.Tensor) -> torch.Tensor:
+    """A copy, on the host where it is large."""
+    return torch.empty_like(values, device="cpu" if values.nbytes > ON_DEVICE else None).copy_(values)
 
 
 def _told(session: Nudgeable) -> None:
