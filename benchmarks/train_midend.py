@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kernelwright.records.evaluation import Evaluation
 
 CONSTANT = re.compile(r"^(WARPS|ROWS|BLOCK|TILE) = (\d+)$", re.MULTILINE)
-PAIRS = Path(__file__).parent / "results" / "train-pairs.jsonl.xz"
+PAIRS = [Path(__file__).parent / "results" / f"train-pairs{kind}.jsonl.xz" for kind in ("", "-long")]
 """Whose modules are taken, so that families are held out as they were from the frontend."""
 
 
@@ -102,7 +102,7 @@ def options() -> argparse.Namespace:
         "--gpus", nargs="*", default=[], help="of the referee's worker, so that it times alone; none: the trainer's"
     )
     found.add_argument("--target", default=None)
-    found.add_argument("--data", type=Path, default=PAIRS)
+    found.add_argument("--data", type=Path, nargs="+", default=PAIRS)
     found.add_argument("--cache", choices=("dynamic", "static"), default="dynamic")
     for flag in ("export", "child", "shortest"):
         found.add_argument(f"--{flag}", action="store_true")
@@ -111,7 +111,7 @@ def options() -> argparse.Namespace:
         "rate": 3e-4, "grpo-rate": 1e-5, "rows": 4096, "columns": 2048, "modules": 16, "heldout": 6, "variants": 4,
         "sft-steps": 150, "sft-batch": 16, "samples": 6, "groups": 4, "trajectories": 8, "waves": 2, "grpo-steps": 60,
         "updates": 1, "ahead": 0, "max-new-tokens": 1024, "max-tokens": 4096, "seed": 0, "workers": 1, "lora-rank": 0,
-        "pairs": 25_000,
+        "pairs": 40_000,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)

@@ -6,7 +6,7 @@ without it: they run in a process of their own, which is started again.
 
 | stage | about, on one H200 | |
 |---|---|---|
-| data | | results/train-pairs.jsonl.xz (made without a GPU by train_pairs.py), as many as --pairs |
+| data | | results/train-pairs.jsonl.xz and -long.jsonl.xz (made without a GPU by train_pairs.py), as many as --pairs |
 | sft | 8 min | tokenizer and model from scratch (--size), or --base, then --sft-steps, or as many as --sft-seconds allow |
 | before | 2 min | pass@1 and pass@8 on --heldout of the held-out families, and the author's kernels for the same tasks |
 | forms | 2 min | the same with modules in other forms: docstrings, nested calls, methods, other names |
@@ -45,7 +45,7 @@ from pathlib import Path
 
 from train_small_kit import supervise
 
-PAIRS = Path(__file__).parent / "results" / "train-pairs.jsonl.xz"
+PAIRS = [Path(__file__).parent / "results" / f"train-pairs{kind}.jsonl.xz" for kind in ("", "-long")]
 DRY = {
     "target": "sm_90", "size": "1M", "vocabulary": 2048, "pairs": 40, "revalidate": 1, "sft_steps": 2,
     "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "groups": 1,
@@ -71,7 +71,7 @@ def options() -> argparse.Namespace:
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("out", type=Path)
     found.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "kernelwright-train-small")
-    found.add_argument("--data", type=Path, default=PAIRS)
+    found.add_argument("--data", type=Path, nargs="+", default=PAIRS)
     found.add_argument("--base", type=Path, help="a checkpoint or a .gguf file instead of a model from scratch")
     found.add_argument(
         "--policy", type=Path, help="a checkpoint that is fine-tuned already, such as the packaged model's"
@@ -88,7 +88,7 @@ def options() -> argparse.Namespace:
     found.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     numbers = {
         "seconds": 560.0, "grpo-seconds": 720.0, "measure-seconds": 120.0, "ablation-seconds": 90.0, "sft-seconds": 380.0,
-        "sft-rate": 1e-3, "grpo-rate": 1e-5, "workers": 14, "pairs": 25_000, "revalidate": 24, "vocabulary": 4096,
+        "sft-rate": 1e-3, "grpo-rate": 1e-5, "workers": 14, "pairs": 40_000, "revalidate": 24, "vocabulary": 4096,
         "lora-rank": 0, "seed": 0, "sft-steps": 3600, "forms": 4, "sft-batch": 32, "heldout": 32, "samples": 8,
         "grpo-steps": 200, "grpo-tasks": 84, "groups": 8, "trajectories": 8, "waves": 1, "ahead": 1, "updates": 1,
         "max-new-tokens": 1056, "save-every": 4, "mse-samples": 32,

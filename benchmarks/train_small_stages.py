@@ -103,6 +103,8 @@ class Bench:
         told = {k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
         self.book.put(**provenance(self.machine), options=told, **({"brought": brought} if brought else {}))
         self.samples: list[Sample] = []
+        self.later: set[str] = set()
+        """Those of other files than the first."""
         self.loop = Loop()
 
     @property
@@ -169,12 +171,14 @@ class Bench:
         """The pairs at hand, in the folder that recipes read."""
         folder = self.work / "data"
         folder.mkdir(exist_ok=True)
+        files = [lzma.decompress(file.read_bytes()).decode().splitlines() for file in self.o.data]
         if not (folder / FILE).exists():
-            lines = lzma.decompress(self.o.data.read_bytes()).decode().splitlines()
+            lines = [line for lines in files for line in lines]
             if self.o.shortest:
                 lines = sorted(lines, key=len)
             (folder / FILE).write_text("\n".join(lines[: self.o.pairs]) + "\n")
         self.samples = read_samples(folder)
+        self.later = {one.id for one in self.samples[len(files[0]) :]}
         splits = dict(Counter(one.split for one in self.samples))
         self.book.put(data={"samples": len(self.samples), **splits, "families": len({s.family for s in self.samples})})
         self.say(f"{len(self.samples)} samples, {splits}")
@@ -189,9 +193,9 @@ class Bench:
         return [one.model_copy(update={"task": in_form(one.task, form)}) for one in chosen]
 
     def unseen(self) -> list[Sample]:
-        """One sample for each held-out family, in an order by chance."""
+        """One sample for each held-out family, by chance; the first file's come first, so that the same are measured."""
         seen: dict[str, Sample] = {}
-        for one in sorted(self.of_split("heldout"), key=lambda s: s.id):
+        for one in sorted(self.of_split("heldout"), key=lambda s: (s.id in self.later, s.id)):
             seen.setdefault(one.family, one)
         return list(seen.values())
 

@@ -32,6 +32,8 @@ WARMING, WARMING_S = 16, 0.25
 """Questions to each of them before, and seconds after which no further one is put."""
 MOST_BYTES = 256 << 20
 """Inputs and results of a call beyond which nobody looks: so many processes would fill the memory."""
+LONGEST_S = 0.1
+"""Seconds of eager's call beyond which nobody looks: six processes would take a minute of three blocks."""
 Begin = Callable[[], CandidateProcess]
 
 
@@ -51,7 +53,7 @@ def process_spread(session: Session, begin: Begin) -> float:
 
 
 def _looked_at(session: Session, begin: Begin) -> float:
-    if session.task.workload.compulsory_bytes > MOST_BYTES:
+    if session.task.workload.compulsory_bytes > MOST_BYTES or session.eager_s > LONGEST_S:
         return 0.0
     twins: list[CandidateProcess] = []
     try:

@@ -54,10 +54,10 @@ class Side:
         self.closed = True
 
 
-def session_of(size=4096):
+def session_of(size=4096, eager_s=0.001):
     case = SimpleNamespace(offsets=(0,))
     task = SimpleNamespace(workload=SimpleNamespace(compulsory_bytes=size))
-    return SimpleNamespace(process_spread=None, task=task, cases=[case], most_calls=lambda: 8)
+    return SimpleNamespace(process_spread=None, task=task, cases=[case], eager_s=eager_s, most_calls=lambda: 8)
 
 
 def test_processes_that_take_as_long_do_not_differ():
@@ -88,8 +88,9 @@ def test_it_is_looked_at_once_for_a_session_and_every_process_is_ended():
     assert all(side.closed for side in begun)
 
 
-def test_processes_of_a_large_task_are_not_begun():
-    assert process_spread(session_of(1 << 30), pytest.fail) == 0
+@pytest.mark.parametrize("session", [session_of(1 << 30), session_of(eager_s=1.0)], ids=["large", "long"])
+def test_processes_of_a_large_or_long_task_are_not_begun(session):
+    assert process_spread(session, pytest.fail) == 0
 
 
 def test_nothing_is_known_where_the_task_s_program_cannot_be_a_candidate():
