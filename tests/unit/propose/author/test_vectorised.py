@@ -30,11 +30,12 @@ JUSTIFIED: dict[str, str] = {}
 
 
 WITHOUT_MASKED_GATHER = {"convolution": ["for (int lane = 0; lane < fast::WIDE; ++lane) {"]}
-"""GCC 12 has no masked gather for AVX-512, though it has one for AVX2: packing what lies beyond an edge stays scalar there."""
+"""GCC 12 has no masked gather for AVX-512, though it has one for AVX2: packing what lies beyond an edge stays scalar there, but
+for a Zen 4, whose vectors it takes for AVX2's."""
 
 
 def scalar_here():
-    """Loops of programs that this machine's compiler leaves as they are, by program."""
+    """Loops of programs that this machine's compiler may leave as they are, by program."""
     asked = ["g++", "-march=native", "-dM", "-E", "-x", "c++", "/dev/null"]
     known = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     old = int(re.search(r"__GNUC__ (\d+)", known)[1]) <= 12
@@ -91,4 +92,4 @@ def test_every_loop_of_a_program_is_vector_code(name, tmp_path):
     forward, arguments, inputs = PROGRAMS[name]
     design = cpp_design(case(model(forward, inputs, arguments=arguments), name.replace(" ", "_")).task)
     found = [line.strip() for line in missed(design.write(design.default), tmp_path)]
-    assert found == scalar_here().get(name, [])
+    assert set(found) <= set(scalar_here().get(name, []))
