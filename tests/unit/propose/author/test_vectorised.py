@@ -30,8 +30,8 @@ JUSTIFIED: dict[str, str] = {}
 
 
 WITHOUT_MASKED_GATHER = {"convolution": ["for (int lane = 0; lane < fast::WIDE; ++lane) {"]}
-"""GCC 12 has no masked gather for AVX-512, though it has one for AVX2: packing what lies beyond an edge stays scalar there, but
-for a Zen 4, whose vectors it takes for AVX2's."""
+"""GCC 12 has no masked gather for AVX-512, though it has one for AVX2: packing what lies beyond an edge stays scalar there,
+but for a Zen 4, whose vectors it takes for AVX2's."""
 
 
 def scalar_here():
