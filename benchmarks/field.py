@@ -3,8 +3,8 @@
 Every task is admitted by one referee process, one after another, and a program equal to the task's own is judged
 (`class ModelNew(Model)`); `--steps compile` judges torch.compile's kernels, `copy2` to `copy4` the same program again. A line
 is written as soon as it is known, and the same command goes on where the last one ended, within `--seconds`. Beside the time
-stands the peak of the device's memory and what eager alone needs, measured here; tasks that are still open are in the peak, but
-for `KERNELWRIGHT_OPEN_TASKS=1`. The table says what is left.
+stands the peak of the device's memory and what eager alone needs, measured here; tasks that are still open are in the peak,
+but for `KERNELWRIGHT_OPEN_TASKS=1`. The table says what is left.
 
 With several GPUs each takes a part, with a file of its own: `CUDA_VISIBLE_DEVICES=1 python benchmarks/field.py --part 2/2 …`;
 put together, the files are a whole pass's. Exit code 0: nothing is left, and all is well.
