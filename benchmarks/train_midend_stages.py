@@ -126,7 +126,8 @@ class Midend(Bench):
         try:
             task = await judges.admit(source, self.target)
             kernel = await by_author(task)
-        except KernelwrightError:
+        except KernelwrightError as error:
+            self.say(f"{source.name} is left out: {error}"[:300])
             return []
         drawn = random.Random(source.name)
         texts = list(dict.fromkeys(train_midend.retuned(kernel.source, drawn) for _ in range(3 * self.o.variants)))

@@ -106,9 +106,11 @@ def prepared(recipe: Grpo, samples: Sequence[Sample], judges: Judges, loop: Loop
     target = resolve_target(recipe.target)
     usable = [one for one in samples if recipe.depth is None or one.depth <= recipe.depth]
     begun = [one for one in usable if recipe.role != "midend" or one.parent is not None]
-    assignments = loop.run(admitted(begun, target, judges, recipe.role, recipe.forms))
+    refused: list[str] = []
+    assignments = loop.run(admitted(begun, target, judges, recipe.role, recipe.forms, refused.append))
     if not assignments:
-        raise UsageError(f"{recipe.data!r} holds no task for the role {recipe.role!r} on {target.name}")
+        why = f": all {len(refused)} were refused, the first since {refused[0]}" if refused else ""
+        raise UsageError(f"{recipe.data!r} holds no task for the role {recipe.role!r} on {target.name}{why}")
     settings = Settings(
         role=recipe.role,
         reward=recipe.reward,
@@ -133,12 +135,17 @@ def open_judges(
 
 
 async def admitted(
-    samples: Iterable[Sample], target: Target, judges: Judges, role: str = "frontend", forms: int = 1
+    samples: Iterable[Sample],
+    target: Target,
+    judges: Judges,
+    role: str = "frontend",
+    forms: int = 1,
+    refused: Callable[[str], None] = lambda why: None,
 ) -> list[Assignment]:
     """An assignment for each task, and kernel to start from, that the target can judge. Samples made for it are admitted.
 
-    All are asked for at once. A task that this device cannot judge is left out. With several forms, tasks take them in
-    turn, as samples do in supervised fine-tuning.
+    All are asked for at once. A task that this device cannot judge is left out, and `refused` is told why. With several
+    forms, tasks take them in turn, as samples do in supervised fine-tuning.
     """
 
     async def one(sample: Sample, form: int) -> Assignment | None:
@@ -146,7 +153,8 @@ async def admitted(
         if form or task.target != target or sample.judged.outcome == INTERPRETED:
             try:
                 task = await judges.admit(task.source, target)
-            except (TaskError, RefereeError):
+            except (TaskError, RefereeError) as error:
+                refused(str(error))
                 return None
         parent = sample.parent if role == "midend" else None
         return Assignment(task=task, parent=parent, split=sample.split)
