@@ -44,8 +44,8 @@ POLICY = Policy(compile_limit_s=40.0, seeds=3)
 START_S = 45.0
 """What loading, admitting and saving take beside GRPO's steps."""
 OPEN_TASKS = 48
-"""Of all workers: each holds a reference with 650 MB of the device, and the trainer of 84 found no room on an 80 GB card. A task is
-dealt out to more than one worker only if all of them find room: one that was closed must be opened anew."""
+"""Of all workers: each holds a reference with 650 MB of the device, and the trainer of 84 found no room on an 80 GB card. A
+task is dealt out to more than one worker only if all of them find room: one that was closed must be opened anew."""
 MEASURED = 64
 """Held-out families that are kept for measures, the first ones; GRPO may practise on the others, which fine-tuning has not
 seen either: what it has seen is solved already, and a group whose rewards do not differ teaches nothing."""
