@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,15 +116,18 @@ class Pass:
         self.end = time.monotonic() + arguments.seconds
         lines = self.out.read_text().splitlines() if self.out.exists() else []
         self.rows: list[Row] = [row for row in map(_row, lines) if row]
+        self.device: JsonValue = ""
 
     async def run(self) -> dict[str, JsonValue]:
         """Judge; what a measurement comes from."""
         referee = Referee(POLICY)
         try:
+            where = provenance(await referee.environment(self.target))
+            self.device = where["device"]
             for one in sorted(self.chosen, key=lambda kernel: kernel.task.name):
                 while self.left(one) and time.monotonic() < self.end:
                     self._add(one, await self._judged(referee, one))
-            return provenance(await referee.environment(self.target))
+            return where
         finally:
             await referee.close()
 
@@ -171,7 +175,14 @@ class Pass:
         return {**row, "gain": round(gain, 3), "as_it_must": gain <= NOISE}
 
     def _add(self, one: Kernel, row: Row) -> None:
-        whole = {"kernel": one.name, "cheat": one.cheat, "beside": self.beside, **row, "key": one.key}
+        whole = {
+            "kernel": one.name,
+            "cheat": one.cheat,
+            "beside": self.beside,
+            "device": self.device,
+            **row,
+            "key": one.key,
+        }
         self.rows.append(whole)
         self.out.parent.mkdir(parents=True, exist_ok=True)
         with self.out.open("a") as lines:
@@ -203,7 +214,8 @@ def _busy(kind: str, wanted: bool) -> Iterator[None]:
 
 def summary(one: Pass) -> dict[str, JsonValue]:
     """Counts over all kernels, and each that was not always what it must be."""
-    found: dict[str, JsonValue] = {"times": one.times, "beside_busy": one.beside}
+    devices = Counter(str(row.get("device", "not kept")) for kernel in one.chosen for row in one.of(kernel))
+    found: dict[str, JsonValue] = {"times": one.times, "beside_busy": one.beside, "devices": dict(devices)}
     for word, cheat in (("cheats", True), ("honest", False)):
         kernels = [kernel for kernel in one.chosen if kernel.cheat == cheat]
         rows = [row for kernel in kernels for row in one.of(kernel)]
