@@ -35,7 +35,7 @@ from kernelwright.train.session import steps, train
 from kernelwright.train.structure import family, split_of
 
 POLICY = Policy(
-    compile_limit_s=40.0, seeds=3, search_seconds=1.0, search_blocks=12, baselines=("eager",), counters=False
+    compile_limit_s=40.0, seeds=3, search_seconds=0.5, search_blocks=12, baselines=("eager",), counters=False
 )
 VARIANTS = "variants.jsonl"
 START_S = 60.0

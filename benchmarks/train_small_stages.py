@@ -43,7 +43,7 @@ from kernelwright.train.session import admitted, open_judges, steps, train
 POLICY = Policy(compile_limit_s=40.0, seeds=3)
 START_S = 45.0
 """What loading, admitting and saving take beside GRPO's steps."""
-OPEN_TASKS = 48
+OPEN_TASKS = 56
 """Of all workers: each holds a reference with 650 MB of the device, and the trainer of 84 found no room on an 80 GB card. A
 task is dealt out to more than one worker only if all of them find room: one that was closed must be opened anew."""
 MEASURED = 64
