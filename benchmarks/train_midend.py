@@ -6,6 +6,7 @@ is timed on this device, one kernel at a time. `--policy` takes the packaged mod
 | stage | about, on one H200 | |
 |---|---|---|
 | parents | 4 min | modules of the pairs, --rows by --columns, and --variants of the author's kernel of each, timed |
+| warm | 3 min | from a kernel of the frontend's pairs to the same under other settings, both by chance: nothing is timed |
 | sft | 1 min | from a kernel with its measured profile to a faster one of the same task; held-out families are kept apart |
 | before | 2 min | --samples edits of each held-out module's slowest kernel: the gain over it, of all and of the best |
 | grpo | 5 min | reward `midend`: the gain over the parent, at most 3, nothing for a wrong kernel |
@@ -108,10 +109,10 @@ def options() -> argparse.Namespace:
         found.add_argument(f"--{flag}", action="store_true")
     numbers = {
         "seconds": 560.0, "grpo-seconds": 300.0, "measure-seconds": 120.0, "ablation-seconds": 120.0, "parents-seconds": 240.0,
-        "rate": 3e-4, "grpo-rate": 1e-5, "rows": 4096, "columns": 2048, "modules": 16, "heldout": 6, "variants": 4,
-        "sft-steps": 150, "sft-batch": 16, "samples": 6, "groups": 4, "trajectories": 8, "waves": 2, "grpo-steps": 60,
-        "updates": 1, "ahead": 0, "max-new-tokens": 1024, "max-tokens": 4096, "seed": 0, "workers": 1, "lora-rank": 0,
-        "pairs": 40_000,
+        "rate": 1e-4, "warm-rate": 5e-4, "warm-steps": 500, "warm-pairs": 6000, "grpo-rate": 3e-5, "rows": 4096,
+        "columns": 2048, "modules": 16, "heldout": 6, "variants": 4, "sft-steps": 40, "sft-batch": 16, "samples": 6,
+        "groups": 4, "trajectories": 8, "waves": 2, "grpo-steps": 60, "updates": 1, "ahead": 0, "max-new-tokens": 1024,
+        "max-tokens": 4096, "seed": 0, "workers": 1, "lora-rank": 0, "pairs": 40_000,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 import train_midend
-from train_small_kit import columns, waited
+from train_small_kit import Every, columns, waited
 from train_small_stages import STEPS, Bench, Stage
 
 from kernelwright.engine.suppliers import Suppliers
@@ -18,14 +18,15 @@ from kernelwright.errors import KernelwrightError, UsageError
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, speedup
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Measured
+from kernelwright.records.evaluation import Measured, Verified
+from kernelwright.records.measure import Accuracy, BuildFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task, TaskSource
 from kernelwright.reward.table import REWARDS
 from kernelwright.store.files import open_lines, read_lines
 from kernelwright.train.data.collect import by_author
 from kernelwright.train.data.modules import random_module
-from kernelwright.train.data.sample import FILE, Sample, judged, sample
+from kernelwright.train.data.sample import FILE, Sample, judged, read_samples, sample
 from kernelwright.train.engine.network import open_network
 from kernelwright.train.engine.sampling import Sampling, draw, judge_all
 from kernelwright.train.environment import Assignment, Environment, Settings
@@ -63,6 +64,7 @@ class Midend(Bench):
         measure, ablation = self.o.measure_seconds, self.o.ablation_seconds + START_S
         return {
             "parents": Stage(self.parents, "", 90),
+            "warm": Stage(self.warm, "", 90),
             "sft": Stage(self.sft, "parents", 60),
             "before": Stage(lambda: self.edits("before", "midend_sft"), "sft", measure),
             "grpo": Stage(lambda: self.reinforced("grpo", "midend", self.o.grpo_seconds), "sft", START_S + 100),
@@ -98,7 +100,7 @@ class Midend(Bench):
 
     def parents(self) -> bool:
         """Modules, and kernels of each with settings by chance, until there are enough or the time is over."""
-        file, judges = self.work / VARIANTS, self.judges(POLICY, 1)
+        file, judges = self.work / VARIANTS, self.judges(POLICY)
         end = time.monotonic() + min(self.o.parents_seconds, self.left - 40)
         try:
             with open_lines(Variant, file) as lines:
@@ -159,17 +161,37 @@ class Midend(Bench):
 
     # Training.
 
+    def warm(self) -> bool:
+        """From a kernel to the same with other settings, both by chance: what a mid-end is asked, and no word of what is fast.
+
+        Nothing here is timed, so that it costs no device time to make: the pairs are the frontend's.
+        """
+        data = self.kept("data-warm", lambda: self.neutral(self.o.warm_pairs))
+        return self.tuned("warm", self.frontend(), data, self.o.warm_steps, self.o.warm_rate)
+
+    def neutral(self, count: int) -> list[Sample]:
+        """The author's kernels of training modules, under settings by chance, each from one under others."""
+        return [found for one in self.drawn(count) if (found := renewed(one)) is not None]
+
     def sft(self) -> bool:
-        """From a measured kernel to a faster one."""
+        """From a measured kernel to a faster one, among as many changes of which nothing is known: less is learnt by heart."""
+        measured = read_samples(self.work / "data-midend")
+        data = self.kept("data-sft", lambda: [*measured, *self.neutral(len(measured))])
+        warm = self.work / "midend_warm" / MODEL
+        model = warm if self.done("warm") else self.frontend()
+        return self.tuned("sft", model, data, self.o.sft_steps, self.o.rate)
+
+    def tuned(self, name: str, model: Path, data: Path, count: int, rate: float) -> bool:
+        """Supervised fine-tuning as the mid-end."""
         recipe = Sft(
-            model=str(self.frontend()), data=str(self.work / "data-midend"), role="midend", seed=self.o.seed,
-            steps=self.o.sft_steps, learning_rate=self.o.rate, warmup=min(10, self.o.sft_steps // 4), batch=self.o.sft_batch,
-            micro_batch=self.o.sft_batch, save_every=max(1, self.o.sft_steps // 3), max_tokens=self.o.max_tokens,
-            seconds=max(20.0, self.left - 30),
+            model=str(model), data=str(data), role="midend", seed=self.o.seed, steps=count, learning_rate=rate,
+            warmup=min(10, count // 4), batch=self.o.sft_batch, micro_batch=self.o.sft_batch, save_every=max(1, count // 3),
+            max_tokens=self.o.max_tokens, seconds=max(20.0, self.left - 30),
         )  # fmt: skip
-        train(recipe, self.work / "midend_sft", Suppliers(), self.told("sft"))
-        last = steps(self.work / "midend_sft")[-1]
-        self.book.put(sft={"steps": last.step, **last.figures})
+        folder = self.work / f"midend_{name}"
+        train(recipe, folder, Suppliers(), Every(10.0, self.told(name)))
+        last = steps(folder)[-1]
+        self.book.put(**{name: {"steps": last.step, "samples": len(read_samples(data)), **last.figures}})
         return bool(last.step >= recipe.steps)
 
     def reinforced(self, name: str, reward: str, seconds: float) -> bool:
@@ -180,9 +202,9 @@ class Midend(Bench):
             model=str(self.work / "midend_sft" / MODEL), data=str(self.work / "data-midend"), role="midend", reward=reward,
             effort="search", target=self.o.target, steps=self.o.grpo_steps, seconds=max(30.0, room),
             learning_rate=self.o.grpo_rate, warmup=1, decay=False, seed=self.o.seed, groups=self.o.groups,
-            trajectories=self.o.trajectories, workers=1, gpus=self.o.gpus, waves=self.o.waves,
+            trajectories=self.o.trajectories, workers=self.o.workers, gpus=self.o.gpus, waves=self.o.waves,
             updates=self.o.updates, ahead=self.o.ahead, cache=self.o.cache, save_every=2, policy=POLICY,
-            max_new_tokens=self.o.max_new_tokens, micro_batch=self.o.groups * self.o.trajectories, scale="group",
+            max_new_tokens=self.o.max_new_tokens, micro_batch=min(16, self.o.groups * self.o.trajectories), scale="group",
         )  # fmt: skip
         since, folder = time.monotonic(), self.work / f"midend_{name}"
         train(recipe, folder, Suppliers(), self.told(name))
@@ -202,7 +224,7 @@ class Midend(Bench):
 
     def edits(self, name: str, folder: str) -> bool:
         """Edits of each held-out module's slowest kernel: what they gain over it."""
-        tasks, judges = self.slowest(), self.judges(POLICY, 1)
+        tasks, judges = self.slowest(), self.judges(POLICY)
         environment = Environment(tasks, judges, Settings(role="midend", reward="midend"))
         network = open_network(str(self.work / folder / MODEL))
         network.model.to("cuda" if torch.cuda.is_available() else "cpu")
@@ -238,8 +260,20 @@ def gain(assignment: Assignment, info: dict[str, Any]) -> float | None:
     return info["speedup"] / before if before and info.get("right") and info.get("speedup") else None
 
 
-def attempt(kernel: Candidate, found: Measured) -> Attempt:
-    """A measured kernel as an attempt that others begin from."""
+def renewed(one: Sample) -> Sample | None:
+    """A frontend's sample as one of the mid-end's that is neutral; None: its kernel has no settings."""
+    draw = random.Random(one.id)
+    texts = dict.fromkeys(train_midend.retuned(one.candidate.source, draw) for _ in range(6))
+    if len(texts) < 2:
+        return None
+    before, after = (one.candidate.model_copy(update={"source": text, "tunables": ()}) for text in list(texts)[:2])
+    known = Verified(build=BuildFacts(compiler="", seconds=0.0), accuracy=Accuracy(cases=()), how=one.judged.how)
+    parent = attempt(before, known)
+    return one.model_copy(update={"candidate": after, "parent": parent})
+
+
+def attempt(kernel: Candidate, found: Measured | Verified) -> Attempt:
+    """A kernel that was judged as an attempt that others begin from."""
     request = ProposalRequest(number=0, intent="seed", role="frontend")
     return Attempt(
         number=0, proposal_request=request, proposal=Proposal(candidate=kernel), evaluation=found, cost=Cost()

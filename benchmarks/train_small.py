@@ -48,7 +48,7 @@ from train_small_kit import supervise
 PAIRS = [Path(__file__).parent / "results" / f"train-pairs{kind}.jsonl.xz" for kind in ("", "-long")]
 DRY = {
     "target": "sm_90", "size": "1M", "vocabulary": 2048, "pairs": 40, "revalidate": 1, "sft_steps": 2,
-    "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "groups": 1,
+    "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "candidates": 2, "groups": 1,
     "trajectories": 2, "max_new_tokens": 12, "grpo_seconds": 300.0, "sft_seconds": 0.0, "save_every": 1,
     "shortest": True, "forms": 2, "measure_seconds": 40.0,
     "mse_samples": 2, "ablation_seconds": 30.0,
@@ -83,15 +83,15 @@ def options() -> argparse.Namespace:
     found.add_argument("--size", default="24M")
     found.add_argument("--scale", default="group")
     found.add_argument("--cache", choices=("auto", "dynamic", "static"), default="auto")
-    for flag in ("export", "dry-run", "shortest"):
+    for flag in ("export", "dry-run", "shortest", "any-file"):
         found.add_argument(f"--{flag}", action="store_true")
     found.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     numbers = {
         "seconds": 560.0, "grpo-seconds": 720.0, "measure-seconds": 120.0, "ablation-seconds": 90.0, "sft-seconds": 380.0,
         "sft-rate": 1e-3, "grpo-rate": 1e-5, "workers": 14, "pairs": 40_000, "revalidate": 24, "vocabulary": 4096,
         "lora-rank": 0, "seed": 0, "sft-steps": 3600, "forms": 4, "sft-batch": 32, "heldout": 32, "samples": 8,
-        "grpo-steps": 200, "grpo-tasks": 48, "groups": 8, "trajectories": 8, "waves": 1, "ahead": 1, "updates": 1,
-        "max-new-tokens": 1056, "save-every": 4, "mse-samples": 32,
+        "grpo-steps": 200, "grpo-tasks": 48, "candidates": 600, "groups": 8, "trajectories": 8, "waves": 1, "ahead": 1,
+        "updates": 1, "max-new-tokens": 1056, "save-every": 4, "mse-samples": 32,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)

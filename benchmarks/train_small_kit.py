@@ -18,10 +18,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from kernelwright.records.evaluation import Evaluation, Measured, speedup_over_eager
+from kernelwright.records.task import TaskSource
+from kernelwright.train.data.modules import TEMPLATE
 from kernelwright.train.passes import pass_rate
 from kernelwright.train.recipe import MODEL, PROGRESS, RECIPE, ROLLOUTS
 
 if TYPE_CHECKING:
+    from kernelwright.train.data.sample import Sample
     from kernelwright.train.engine.sampling import Drawn
 
 PART = 15 << 20
@@ -229,6 +233,44 @@ def waited(made: Sequence[Any]) -> float | None:
     figures = [one.figures for one in made]
     spent = sum(one.get("step seconds", 0.0) for one in figures)
     return sum(one.get("waited seconds", 0.0) for one in figures) / spent if spent else None
+
+
+def likelihoods(model: Path, samples: "Sequence[Sample]") -> list[float]:
+    """Log-probability that a model gives to each sample's whole kernel as the frontend's reply."""
+    import torch  # noqa: PLC0415
+
+    from kernelwright.train.data.prompts import rows  # noqa: PLC0415
+    from kernelwright.train.engine.network import open_network  # noqa: PLC0415
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    network = open_network(str(model))
+    network.model.to(device).eval()
+    found = []
+    for prompt, reply in rows(samples, "frontend"):
+        asked = network.prompt_ids(prompt)
+        written = [*network.tokenizer(reply, add_special_tokens=False)["input_ids"], network.end]
+        ids = torch.tensor([[*asked, *written]], device=device)
+        with torch.no_grad(), torch.autocast(device, torch.bfloat16):
+            told = network.model(ids).logits[0, len(asked) - 1 : -1].float().log_softmax(-1)
+        found.append(float(told.gather(1, ids[0, len(asked) :, None]).sum()))
+    return found
+
+
+def told(found: Evaluation | None) -> Any:  # noqa: ANN401
+    """Low, median and high of the speedup over eager; the outcome where there is none."""
+    ratio = speedup_over_eager(found) if isinstance(found, Measured) else None
+    return [ratio.low, ratio.median, ratio.high] if ratio else found.outcome if found else None
+
+
+# Tasks.
+
+
+def mse(size: str) -> TaskSource:
+    """The poster's loss in the form that training modules have, on tensors of this size."""
+    body = "        v0 = torch.square(predictions - targets)\n        return torch.mean(v0)"
+    inputs = f"torch.randn({size}), torch.randn({size})"
+    source = TEMPLATE.format(arguments="predictions, targets", body=body, inputs=inputs)
+    return TaskSource(name="mse_" + size.replace(", ", "_"), format="kernelbench", source=source)
 
 
 # Hacks.

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import json
 import lzma
+import math
 import os
 import random
 import shutil
@@ -13,22 +14,22 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import torch
+import train_small_kit as kit
 from provenance import provenance
-from train_small_kit import Book, Every, columns, export, figures_of, gained, hacks, keep_pages, restore, say, waited
 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import MachineError
-from kernelwright.records.evaluation import Evaluation, Measured, is_right, speedup_over_eager
+from kernelwright.records.evaluation import is_right
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment as Machine
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.tasks.table import read_task
 from kernelwright.train.data.collect import by_author
-from kernelwright.train.data.modules import TEMPLATE
 from kernelwright.train.data.prompts import fenced, in_form, rows
 from kernelwright.train.data.sample import FILE, Sample, read_samples
 from kernelwright.train.engine.network import open_network
@@ -51,6 +52,8 @@ MEASURED = 64
 seen either: what it has seen is solved already, and a group whose rewards do not differ teaches nothing."""
 DEEP = 4
 """Operations of a module that GRPO practises on, at least: fewer are nearly always right."""
+UNSURE = (0.01, 0.7)
+"""Between which the probability of the author's whole kernel lies, of modules that GRPO practises on."""
 OTHER_FORM = 1000
 """A form of each held-out module that no training sample has."""
 TRIED, WARMING = 40, 8
@@ -63,14 +66,6 @@ STEPS = (
     "reward", "right", "parsed", "hacks", "timed out", "length", "cut off", "waiting", "waited seconds", "step seconds",
     "unjudged",
 )  # fmt: skip
-
-
-def mse(size: str) -> TaskSource:
-    """The poster's loss in the form that training modules have, on tensors of this size."""
-    body = "        v0 = torch.square(predictions - targets)\n        return torch.mean(v0)"
-    inputs = f"torch.randn({size}), torch.randn({size})"
-    source = TEMPLATE.format(arguments="predictions, targets", body=body, inputs=inputs)
-    return TaskSource(name="mse_" + size.replace(", ", "_"), format="kernelbench", source=source)
 
 
 class Stage(NamedTuple):
@@ -93,13 +88,15 @@ class Bench:
         self.o, self.began = options, time.monotonic()
         self.out, self.work = options.out, options.work
         self.work.mkdir(parents=True, exist_ok=True)
-        brought = restore(options.restore, self.work) if options.restore and not (self.work / "sft").exists() else ""
+        brought = (
+            kit.restore(options.restore, self.work) if options.restore and not (self.work / "sft").exists() else ""
+        )
         if options.policy and not (self.work / "sft" / MODEL).exists():
             shutil.copytree(options.policy, self.work / "sft" / MODEL)
             brought = "sft"
         self.target = resolve_target(options.target)
         self.machine = asyncio.run(_machine(self.target))
-        self.book = Book(self.out, self.work, Book.file(self.NAME, self.machine.device.name, options.seed))
+        self.book = kit.Book(self.out, self.work, kit.Book.file(self.NAME, self.machine.device.name, options.seed))
         told = {k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
         self.book.put(**provenance(self.machine), options=told, **({"brought": brought} if brought else {}))
         self.samples: list[Sample] = []
@@ -133,7 +130,7 @@ class Bench:
         for name, stage in self.stages().items():
             if self.o.only is None or name in self.o.only:
                 self.stage(name, stage)
-        keep_pages(self.work, self.out)
+        kit.keep_pages(self.work, self.out)
         left = [name for name in self.stages() if not self.done(name)]
         self.say(f"left: {', '.join(left) or 'nothing'}")
         shown = {k: v for k, v in self.book.document.items() if k not in ("versions", "options", "grpo", "without_sft")}
@@ -155,7 +152,7 @@ class Bench:
         if stage.run():
             self.book.put(done=[*self.book.document.get("done", []), name])
         self.book.put(running="", seconds={**self.book.document.get("seconds", {}), name: time.monotonic() - since})
-        keep_pages(self.work, self.out)
+        kit.keep_pages(self.work, self.out)
 
     def began_here(self) -> bool:
         """Whether what GRPO began with is here; of one that was cut in another lease there are later weights alone."""
@@ -189,21 +186,29 @@ class Bench:
 
     def heldout(self, form: int = 0) -> list[Sample]:
         """One sample for each held-out family that is measured, with its module in this form."""
-        chosen = self.unseen()[: min(MEASURED, self.o.heldout)]
+        chosen = self.unseen(self.o.any_file)[: min(MEASURED, self.o.heldout)]
         return [one.model_copy(update={"task": in_form(one.task, form)}) for one in chosen]
 
-    def unseen(self) -> list[Sample]:
-        """One sample for each held-out family, by chance; the first file's come first, so that the same are measured."""
+    def unseen(self, any_file: bool) -> list[Sample]:
+        """One sample for each held-out family, by chance; or the first file's first, which have been measured longest."""
         seen: dict[str, Sample] = {}
-        for one in sorted(self.of_split("heldout"), key=lambda s: (s.id in self.later, s.id)):
+        for one in sorted(self.of_split("heldout"), key=lambda s: (s.id in self.later and not any_file, s.id)):
             seen.setdefault(one.family, one)
         return list(seen.values())
 
-    def practice(self, count: int) -> list[Sample]:
-        """Modules for GRPO by chance, of families that neither fine-tuning nor a measure has; of a tiny data set, any."""
-        deep = [one for one in self.unseen()[MEASURED:] if one.depth >= DEEP]
-        chosen = random.Random(self.o.seed).sample(deep, min(count, len(deep)))
-        return chosen or self.drawn(count)
+    def practice(self, model: Path) -> list[Sample]:
+        """Modules for GRPO, of families that neither fine-tuning nor a measure has; of a tiny data set, any.
+
+        Of as many by chance as there is time to look at, those of whose known kernel the model is neither sure nor ignorant:
+        where all replies are right, or none is, a group teaches nothing.
+        """
+        measured = {one.family for any_file in (False, True) for one in self.unseen(any_file)[:MEASURED]}
+        deep = [one for one in self.unseen(any_file=True) if one.depth >= DEEP and one.family not in measured]
+        drawn = random.Random(self.o.seed).sample(deep, min(self.o.candidates, len(deep)))
+        sure = [math.exp(found) for found in kit.likelihoods(model, drawn)]
+        unsure = [one for one, found in zip(drawn, sure, strict=True) if UNSURE[0] < found < UNSURE[1]]
+        self.book.put(practice={"looked_at": len(drawn), "likelihood": fmean(sure or [0.0]), "unsure": len(unsure)})
+        return (unsure or drawn or self.drawn(self.o.grpo_tasks))[: self.o.grpo_tasks]
 
     def drawn(self, count: int) -> list[Sample]:
         """Training samples by chance; the seed's, and the same in every call."""
@@ -254,7 +259,7 @@ class Bench:
         if "sft_of" not in self.book.document:
             self.book.put(sft_of=self.affordable())
         recipe = self.tuning(self.work / "data", self.book.document["sft_of"])
-        train(recipe, self.work / "sft", Suppliers(), Every(10.0, self.told("sft")))
+        train(recipe, self.work / "sft", Suppliers(), kit.Every(10.0, self.told("sft")))
         last = steps(self.work / "sft")[-1]
         self.book.put(
             sft={"steps": last.step, "of": recipe.steps, "samples": len(self.of_split("train")), **last.figures}
@@ -275,7 +280,7 @@ class Bench:
         """Steps for which there is time, by the pace of a few on little data: the learning rate's fall needs their number."""
         if not self.o.sft_seconds:
             return int(self.o.sft_steps)
-        recipe = self.tuning(self.kept("data-pace", self.drawn(TRIED * self.o.sft_batch)), TRIED)
+        recipe = self.tuning(self.kept("data-pace", lambda: self.drawn(TRIED * self.o.sft_batch)), TRIED)
         train(recipe, self.work / "pace", Suppliers(), lambda _: None)
         made = steps(self.work / "pace")
         step_s = (made[-1].seconds - made[WARMING].seconds) / (made[-1].step - made[WARMING].step)
@@ -299,8 +304,8 @@ class Bench:
         self.book.put(
             grpo={
                 "steps": made[-1].step, "trained_s": spent, "cache": recipe.cache, "waves": recipe.waves,
-                "rollouts_a_step": recipe.groups * recipe.trajectories, "waited_share": waited(made),
-                "hack_rate": max(one.figures.get("hacks", 0.0) for one in made), **columns(made, STEPS),
+                "rollouts_a_step": recipe.groups * recipe.trajectories, "waited_share": kit.waited(made),
+                "hack_rate": max(one.figures.get("hacks", 0.0) for one in made), **kit.columns(made, STEPS),
             }
         )  # fmt: skip
         self.export("grpo")
@@ -308,16 +313,17 @@ class Bench:
 
     def recipe(self, model: Path, seconds: float) -> Grpo:
         """The recipe of reinforcement learning, from this model."""
-        tasks = self.practice(self.o.grpo_tasks)
+        data = self.kept("data-grpo", lambda: self.practice(model))
+        tasks = read_samples(data)
         return Grpo(
-            model=str(model), data=str(self.kept("data-grpo", tasks)), split=tasks[0].split,
+            model=str(model), data=str(data), split=tasks[0].split,
             steps=self.o.grpo_steps, seconds=seconds,
             learning_rate=self.o.grpo_rate, forms=self.o.forms, warmup=1, decay=False, reward="frontend", effort="verify",
             target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.cache(),
             groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
             workers_of_task=max(1, min(OPEN_TASKS // len(tasks), self.o.workers)), ahead=self.o.ahead, updates=self.o.updates,
             max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
-            micro_batch=min(64, self.o.groups * self.o.trajectories), scale=self.o.scale, gpus=self.o.gpus,
+            micro_batch=min(32, self.o.groups * self.o.trajectories), scale=self.o.scale, gpus=self.o.gpus,
         )  # fmt: skip
 
     def without_sft(self) -> bool:
@@ -325,15 +331,15 @@ class Bench:
         folder = self.work / "without_sft"
         train(self.recipe(self.base(), self.o.ablation_seconds), folder, Suppliers(), self.told("without_sft"))
         made = steps(folder)
-        self.book.put(without_sft={"steps": made[-1].step, **columns(made, STEPS)})
+        self.book.put(without_sft={"steps": made[-1].step, **kit.columns(made, STEPS)})
         return True
 
-    def kept(self, name: str, samples: Sequence[Sample]) -> Path:
+    def kept(self, name: str, samples: Callable[[], Sequence[Sample]]) -> Path:
         """A data set of these samples; the one that an earlier call made, if it did."""
         folder = self.work / name
         if not (folder / FILE).exists():
             folder.mkdir(exist_ok=True)
-            (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in samples))
+            (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in samples()))
         return folder
 
     # Measuring.
@@ -352,10 +358,10 @@ class Bench:
             drawn_s = time.monotonic() - since
             tasks = admitting.result()
             found = self.loop.run(self.judged(tasks, [written[a.task.source.source] for a in tasks], judges))
-            figures = {**figures_of(found), "not_admitted": len(asked) - len(tasks), "drawn_s": drawn_s}
+            figures = {**kit.figures_of(found), "not_admitted": len(asked) - len(tasks), "drawn_s": drawn_s}
             self.book.put(**{name: {**figures, "judged_s": time.monotonic() - since - drawn_s}})
             if name == "after":
-                self.book.put(gained=gained(self.book.document.get("before", {}), figures))
+                self.book.put(gained=kit.gained(self.book.document.get("before", {}), figures))
             if "author" not in self.book.document:
                 kernels = [one.candidate for one in chosen]
                 self.book.put(
@@ -408,7 +414,7 @@ class Bench:
         """MSE loss by the trained policy: how many are right, and how fast the right ones are."""
         folder = "grpo" if (self.work / "grpo" / MODEL).exists() else "sft"
         poster = read_task(Path(__file__).parents[1] / "examples" / "mse_loss.py")
-        sources = {"poster": poster, "plain": mse("4096, 4096"), "small": mse("64, 512")}
+        sources = {"poster": poster, "plain": kit.mse("4096, 4096"), "small": kit.mse("64, 512")}
         judges = self.judges(workers=1)  # times are taken
         try:
             told = {name: self.loop.run(self.timed(folder, source, judges)) for name, source in sources.items()}
@@ -430,8 +436,8 @@ class Bench:
             "samples": len(replies), "right": sum(bool(one.step.info.get("right")) for one in found),
             "distinct_right": len(right),
             "outcomes": Counter(one.step.info["outcome"] for one in found),
-            "over_eager": [_told(await judges.judge(task, one, "search")) for one in kernels],
-            "author_over_eager": _told(await judges.judge(task, await by_author(task), "search")),
+            "over_eager": [kit.told(await judges.judge(task, one, "search")) for one in kernels],
+            "author_over_eager": kit.told(await judges.judge(task, await by_author(task), "search")),
             "kernel": kernels[0].source if kernels else None,
         }  # fmt: skip
 
@@ -452,7 +458,7 @@ class Bench:
         try:
             tasks = await admitted(chosen, self.target, judges)
             environment = Environment(tasks, judges, Settings(reward="frontend", effort="verify", filters=filters))
-            episodes = [(environment.begin(a), text) for a in tasks for text in hacks(a.task.source.source)]
+            episodes = [(environment.begin(a), text) for a in tasks for text in kit.hacks(a.task.source.source)]
             found = await asyncio.gather(*(episode.step(fenced(text, "python")) for episode, text in episodes))
             return [is_right(one.info["attempt"].evaluation) for one in found if one.reward is not None]
         finally:
@@ -462,9 +468,9 @@ class Bench:
 
     def export(self, name: str) -> None:
         """The weights of a training run, where they are asked for."""
-        keep_pages(self.work, self.out)
+        kit.keep_pages(self.work, self.out)
         if self.o.export:
-            self.say(f"exported {name}: {export(self.work / name / MODEL, self.out, name) / 1e6:.0f} MB")
+            self.say(f"exported {name}: {kit.export(self.work / name / MODEL, self.out, name) / 1e6:.0f} MB")
 
     def told(self, name: str) -> Callable[[Progress], None]:
         """A line for each step."""
@@ -477,13 +483,7 @@ class Bench:
 
     def say(self, words: str) -> None:
         """A line with the time."""
-        say(self.began, words)
-
-
-def _told(found: Evaluation | None) -> Any:  # noqa: ANN401
-    """Low, median and high of the speedup over eager; the outcome where there is none."""
-    ratio = speedup_over_eager(found) if isinstance(found, Measured) else None
-    return [ratio.low, ratio.median, ratio.high] if ratio else found.outcome if found else None
+        kit.say(self.began, words)
 
 
 async def _machine(target: Target) -> Machine:

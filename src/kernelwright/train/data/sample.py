@@ -59,8 +59,9 @@ class Sample(Record):
 
     @property
     def id(self) -> str:
-        """Hash of task and kernel: a pair that is met again is the same sample."""
-        return identity("sample", {"task": self.task.id, "candidate": self.candidate.id})
+        """Hash of task, kernel, and the kernel that it was made from: a pair that is met again is the same sample."""
+        parent = {"parent": self.parent.proposal.candidate.id} if self.parent else {}
+        return identity("sample", {"task": self.task.id, "candidate": self.candidate.id, **parent})
 
     @property
     def split(self) -> Split:
