@@ -1,6 +1,7 @@
 """The stages of train_midend.py."""
 
 import asyncio
+import lzma
 import random
 import time
 from collections import Counter
@@ -101,6 +102,8 @@ class Midend(Bench):
     def parents(self) -> bool:
         """Modules, and kernels of each with settings by chance, until there are enough or the time is over."""
         file, judges = self.work / VARIANTS, self.judges(POLICY)
+        if self.o.variants and not file.exists():
+            file.write_bytes(lzma.decompress(self.o.variants.read_bytes()))
         end = time.monotonic() + min(self.o.parents_seconds, self.left - 40)
         try:
             with open_lines(Variant, file) as lines:
@@ -228,7 +231,7 @@ class Midend(Bench):
         environment = Environment(tasks, judges, Settings(role="midend", reward="midend"))
         network = open_network(str(self.work / folder / MODEL))
         network.model.to("cuda" if torch.cuda.is_available() else "cpu")
-        how = Sampling(self.o.samples, 1.0, self.o.max_new_tokens, batch=64, seed=len(name))
+        how = Sampling(self.o.samples, 1.0, self.o.max_new_tokens, 64, len(name), self.o.cache)
         try:
             found = self.loop.run(judge_all(environment, tasks, draw(network, environment, tasks, how)))
         finally:

@@ -21,8 +21,8 @@ OUT gets at most eight files: train-small-DEVICE.json with all figures, pages.ta
 --export model.part-*, the weights in bfloat16 (`cat model.part-* | tar xz`). With `--restore FOLDER`, a later lease goes on
 from such an OUT: what was measured stays, and GRPO that was cut goes on from its weights. `--policy FOLDER` takes weights that
 are fine-tuned already, such as src/kernelwright/models/kernelwright-small, and leaves `sft` out. A verdict that the referee
-could not reach is left out and counted; it is never a wrong one. Beside the first measure, train_caches.py tries which cache
-of keys and values writes faster. The mid-end and ablations of its reward are train_midend.py.
+could not reach is left out and counted; it is never a wrong one. train_caches.py tells which --cache writes faster.
+The mid-end and ablations of its reward are train_midend.py.
 
 On one H200, in three calls (the third takes what the others left; with --restore they need not be of the same lease):
 
@@ -82,7 +82,7 @@ def options() -> argparse.Namespace:
     found.add_argument("--target", default=None)
     found.add_argument("--size", default="24M")
     found.add_argument("--scale", default="group")
-    found.add_argument("--cache", choices=("auto", "dynamic", "static"), default="auto")
+    found.add_argument("--cache", choices=("dynamic", "static"), default="dynamic")
     for flag in ("export", "dry-run", "shortest", "any-file"):
         found.add_argument(f"--{flag}", action="store_true")
     found.add_argument("--child", action="store_true", help=argparse.SUPPRESS)

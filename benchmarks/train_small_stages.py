@@ -8,7 +8,6 @@ import math
 import os
 import random
 import shutil
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -232,26 +231,6 @@ class Bench:
             make_small(base, texts, self.o.size, self.o.vocabulary, self.o.seed)
         return base
 
-    def probe(self) -> None:
-        """Begin to try both caches, in a process beside the first measure, whose verdicts leave the GPU pauses."""
-        if self.o.cache == "auto" and torch.cuda.is_available() and not (self.work / "cache.json").exists():
-            with (self.work / "cache.log").open("w") as log:
-                program = str(Path(__file__).with_name("train_caches.py"))
-                paths = [str(self.work / "sft" / MODEL), str(self.work / "data"), str(self.work / "cache.json")]
-                batch = str(self.o.groups * self.o.trajectories // self.o.waves)
-                subprocess.Popen([sys.executable, program, *paths, batch], stdout=log, stderr=log)
-
-    def cache(self) -> str:
-        """The cache that writes faster; the dynamic one where nothing is known, or after a failure with the other."""
-        if self.o.cache != "auto":
-            return str(self.o.cache)
-        file = self.work / "cache.json"
-        found = json.loads(file.read_text()) if file.exists() else {}
-        self.book.put(caches=found)
-        failed = self.book.document.get("failures", {}).get("grpo", 0)
-        faster = found.get("static", 1e9) < 0.8 * found.get("dynamic", 0.0)
-        return "static" if faster and found.get("alike", 0.0) > 0.5 and not failed else "dynamic"
-
     def sft(self) -> bool:
         """A model from scratch, and supervised fine-tuning; nothing where `--policy` has brought its weights."""
         if self.o.policy:
@@ -319,7 +298,7 @@ class Bench:
             model=str(model), data=str(data), split=tasks[0].split,
             steps=self.o.grpo_steps, seconds=seconds,
             learning_rate=self.o.grpo_rate, forms=self.o.forms, warmup=1, decay=False, reward="frontend", effort="verify",
-            target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.cache(),
+            target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.o.cache,
             groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
             workers_of_task=max(1, min(OPEN_TASKS // len(tasks), self.o.workers)), ahead=self.o.ahead, updates=self.o.updates,
             max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
@@ -347,8 +326,6 @@ class Bench:
     def measure(self, name: str, folder: str, form: int = 0) -> bool:
         """pass@k of a model on held-out families; the first time the author's kernels of the same tasks too."""
         since, judges, chosen = time.monotonic(), self.judges(), self.heldout(form)
-        if name == "before":
-            self.probe()
         try:
             admitting = self.loop.begin(admitted(chosen, self.target, judges))
             asked = [Assignment(task=one.task, split=one.split) for one in chosen]
@@ -378,7 +355,7 @@ class Bench:
         network = open_network(str(self.work / folder / MODEL))
         network.model.to("cuda" if torch.cuda.is_available() else "cpu")
         environment = Environment(tasks, self.judges(), Settings())
-        how = Sampling(samples or self.o.samples, 1.0, self.o.max_new_tokens, batch=256, seed=seed)
+        how = Sampling(samples or self.o.samples, 1.0, self.o.max_new_tokens, batch=256, seed=seed, cache=self.o.cache)
         return draw(network, environment, tasks, how)
 
     async def judged(

@@ -117,7 +117,7 @@ class Grpo(Training):
     that have not learnt from them."""
     cache: Literal["dynamic", "static"] = "dynamic"
     """Keys and values while replies are written; `static` has room for the longest at once, so that a GPU replays one
-    compiled step for every token. Worth its compilation for small models, whose steps take longer to start than to run."""
+    recorded step for every token: for small models, whose steps take longer to launch than to run."""
     loss: Literal["dapo", "dr_grpo", "grpo", "cispo"] = "dapo"
     scale: Literal["none", "group", "batch"] = "none"
     workers: int = Field(default=1, ge=1)

@@ -27,8 +27,9 @@ def written(network, tasks, **how):
     return draw(network, Openings(), tasks, Sampling(samples=1, temperature=0.0, max_new_tokens=8, **how))
 
 
-def test_a_static_cache_writes_what_a_dynamic_one_does(network):
+def test_a_recorded_step_writes_what_transformers_does(network):
     assert written(network, ASKED) == written(network, ASKED, cache="static")
+    assert written(network, ASKED[:1]) == written(network, ASKED[:1], cache="static")
 
 
 def test_a_reply_does_not_depend_on_its_neighbours(network):

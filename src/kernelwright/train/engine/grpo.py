@@ -26,7 +26,8 @@ from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatMessage
 from kernelwright.train.credit import CREDITS, flat
-from kernelwright.train.engine.network import STATIC_MULTIPLE, Network, lora, open_network
+from kernelwright.train.engine.decoding import Decoding
+from kernelwright.train.engine.network import Network, lora, open_network
 from kernelwright.train.engine.sft import save
 from kernelwright.train.engine.watch import (
     OURS,
@@ -144,12 +145,22 @@ class Rollouts:
         turn = _Turn([_Row(prompt, [], "", None) for prompt in asked], [])
         for first in range(min(self._recipe.waves, len(asked))):
             wave = slice(first, None, self._recipe.waves)
-            replies = generate(trainer, asked[wave])
+            replies = self._replies(asked[wave], trainer)
             texts = [self._network.tokenizer.decode(ids, skip_special_tokens=True) for ids in replies]
             cut = [ids[-1] != self._network.end for ids in replies]
             turn.judged.append((wave, self._loop.begin(_judged(episodes[wave], texts, cut))))
             turn.rows[wave] = [_Row(*row, None) for row in zip(asked[wave], replies, texts, strict=True)]
         return turn
+
+    def _replies(self, prompts: list[list[int]], trainer: Any) -> list[list[int]]:  # noqa: ANN401
+        if self._recipe.cache == "dynamic":
+            return generate(trainer, prompts)
+        model, recipe = trainer.accelerator.unwrap_model(trainer.model), self._recipe
+        end, pad = self._network.end, self._network.tokenizer.pad_token_id
+        decoding = Decoding(
+            model, prompts, longest=recipe.max_new_tokens, temperature=recipe.temperature, end=end, pad=pad
+        )
+        return decoding.replies()
 
     def _known(self, turn: _Turn) -> list[_Row]:
         """A turn's rows with their verdicts, which are waited for."""
@@ -230,8 +241,6 @@ def _trainer(
         loss_type=recipe.loss,
         scale_rewards="none" if recipe.credit == "trloo" else recipe.scale,
         mask_truncated_completions=True,
-        cache_implementation=None if recipe.cache == "dynamic" else recipe.cache,
-        pad_to_multiple_of=STATIC_MULTIPLE if recipe.cache == "static" else None,
     )
     openings = [as_dicts(environment.opening(one)) for one in environment.assignments if one.split == recipe.split]
     return trl.GRPOTrainer(

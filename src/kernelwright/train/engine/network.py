@@ -9,9 +9,6 @@ from kernelwright.errors import UsageError
 from kernelwright.models.huggingface import is_checkpoint, load_checkpoint, prompt_text
 from kernelwright.records.chat import ChatMessage
 
-STATIC_MULTIPLE = 128
-"""With a static cache, prompts are padded to a multiple of so many tokens: a step is compiled anew for each width."""
-
 
 class Network(NamedTuple):
     """A model and its tokenizer."""

@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 import torch
 import transformers
 
-from kernelwright.train.engine.network import STATIC_MULTIPLE, Network
+from kernelwright.train.engine.decoding import Decoding
+from kernelwright.train.engine.network import Network
 from kernelwright.train.environment import Assignment, Environment, Step
 
 
@@ -60,10 +61,22 @@ async def judge_all(
 
 
 def _replies(network: Network, prompts: list[list[int]], how: Sampling) -> list[str]:
-    model, tokenizer = network.model, network.tokenizer
-    multiple = STATIC_MULTIPLE if how.cache == "static" else 1
-    width = -(-max(map(len, prompts)) // multiple) * multiple
-    ids = torch.tensor([[tokenizer.pad_token_id] * (width - len(p)) + p for p in prompts], device=model.device)
+    made = _recorded(network, prompts, how) if how.cache == "static" else _generated(network, prompts, how)
+    return [network.tokenizer.decode(row, skip_special_tokens=True) for row in made]
+
+
+def _recorded(network: Network, prompts: list[list[int]], how: Sampling) -> list[list[int]]:
+    pad = network.tokenizer.pad_token_id
+    decoding = Decoding(
+        network.model, prompts, longest=how.max_new_tokens, temperature=how.temperature, end=network.end, pad=pad
+    )
+    return decoding.replies()
+
+
+def _generated(network: Network, prompts: list[list[int]], how: Sampling) -> list[list[int]]:
+    model, pad = network.model, network.tokenizer.pad_token_id
+    width = max(map(len, prompts))
+    ids = torch.tensor([[pad] * (width - len(p)) + p for p in prompts], device=model.device)
     mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=model.device)
     settings = transformers.GenerationConfig(
         max_new_tokens=how.max_new_tokens,
@@ -71,10 +84,9 @@ def _replies(network: Network, prompts: list[list[int]], how: Sampling) -> list[
         temperature=how.temperature or None,
         top_k=0,
         eos_token_id=network.end,
-        pad_token_id=tokenizer.pad_token_id,
-        cache_implementation=None if how.cache == "dynamic" else how.cache,
+        pad_token_id=pad,
     )
     model.eval()
     with torch.no_grad():
         made = model.generate(input_ids=ids, attention_mask=mask, generation_config=settings)
-    return [tokenizer.decode(row, skip_special_tokens=True) for row in made[:, width:].tolist()]
+    return list(made[:, width:].tolist())

@@ -1,0 +1,134 @@
+"""Replies of a small model, whose step for one token takes longer to launch than to compute.
+
+The step is recorded once a batch as a CUDA graph, over a cache of keys and values with room for the longest reply, and then
+replayed: no Python runs between two tokens. transformers' own way to that end compiles the step, which takes a minute of each
+process and of each new shape. Without a GPU the same step runs as it is.
+"""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+import transformers
+
+LOOK = 16
+"""Tokens between two looks at whether all rows have ended: a look waits for the device."""
+SHOWN = 2
+"""Steps that run before one is recorded: libraries make what they need in the first."""
+
+
+class _Cache(transformers.StaticCache):  # type: ignore[misc]
+    """Keys in the precision of the values: a norm of keys with float32 weights makes them wider than what attention reads."""
+
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *rest: Any, **named: Any) -> Any:  # noqa: ANN401
+        """See `Cache.update`."""
+        return super().update(key_states.to(value_states.dtype), value_states, *rest, **named)
+
+
+class Decoding:
+    """One batch of prompts, and what is written to each."""
+
+    def __init__(
+        self,
+        model: Any,  # noqa: ANN401
+        prompts: Sequence[Sequence[int]],
+        *,
+        longest: int,
+        temperature: float,
+        end: int,
+        pad: int,
+    ) -> None:
+        """Lay the prompts out, padding before them.
+
+        Args:
+            model: A causal model of transformers.
+            prompts: Token ids.
+            longest: Tokens of a reply at most.
+            temperature: 0 is greedy.
+            end: The token that ends a reply.
+            pad: The token that is no token.
+        """
+        self._model, self._temperature, self._end, self._pad = model, temperature, end, pad
+        rows, width, device = len(prompts), max(map(len, prompts)), model.device
+        self._ids = torch.tensor([[pad] * (width - len(p)) + list(p) for p in prompts], device=device)
+        padded = [[0] * (width - len(p)) + [1] * len(p) + [0] * longest for p in prompts]
+        self._mask = torch.tensor(padded, device=device)
+        self._cache = _Cache(config=model.config, max_cache_len=width + longest)
+        self._position = torch.tensor([[len(p)] for p in prompts], device=device)
+        self._token = torch.full((rows, 1), pad, device=device)
+        self._written = torch.full((rows, longest), pad, device=device)
+        self._place = torch.zeros(1, dtype=torch.long, device=device)
+        """Of the next token among those that are written."""
+        self._ended = torch.zeros(rows, dtype=torch.bool, device=device)
+
+    def replies(self) -> list[list[int]]:
+        """Every reply, with the token that ends it unless it was cut off."""
+        was = self._model.training
+        self._model.eval()
+        try:
+            with torch.no_grad(), self._precision():
+                self._read()
+                count = self._write()
+        finally:
+            self._model.train(was)
+        return [self._cut(row) for row in self._written[:, :count].tolist()]
+
+    def _precision(self) -> Any:  # noqa: ANN401
+        """What trainers compute with on a GPU. Casts are not kept: a graph would go on with weights of an earlier step."""
+        on = self._ids.is_cuda
+        return torch.autocast("cuda", torch.bfloat16, cache_enabled=False) if on else nullcontext()
+
+    def _read(self) -> None:
+        """The prompts, and the first token behind each."""
+        positions = (self._mask[:, : self._ids.shape[1]].cumsum(1) - 1).clamp(min=0)
+        made = self._model(
+            input_ids=self._ids, attention_mask=self._mask, position_ids=positions, past_key_values=self._cache,
+            use_cache=True, logits_to_keep=1,
+        )  # fmt: skip
+        self._choose(made.logits)
+
+    def _write(self) -> int:
+        """All further tokens; returns how many there are."""
+        longest = int(self._written.shape[1])
+        again = self._step
+        for count in range(1, longest):
+            if count == SHOWN and self._ids.is_cuda:
+                again = self._recorded()
+            if count % LOOK == 0 and bool(self._ended.all()):
+                return count
+            again()
+        return longest
+
+    def _recorded(self) -> Any:  # noqa: ANN401
+        """What runs the step again, and no Python."""
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._step()
+        return graph.replay
+
+    def _step(self) -> None:
+        """One more token of each row. All that it changes, it changes in place."""
+        self._mask.index_fill_(1, self._place + (self._ids.shape[1] - 1), 1)
+        made = self._model(
+            input_ids=self._token, attention_mask=self._mask, position_ids=self._position, past_key_values=self._cache,
+            use_cache=True,
+        )  # fmt: skip
+        self._position.add_(1)
+        self._choose(made.logits)
+
+    def _choose(self, logits: torch.Tensor) -> None:
+        """Draw a token from each row's last logits, float[rows, tokens, vocabulary], and put it in its place."""
+        last = logits[:, -1].float()
+        if self._temperature:
+            # The largest of p / e with e exponential is a draw from p; unlike multinomial it asks the device nothing.
+            chances = (last / self._temperature).softmax(-1)
+            last = chances / torch.empty_like(chances).exponential_()
+        chosen = torch.where(self._ended, self._pad, last.argmax(-1))
+        self._ended.logical_or_(chosen == self._end)
+        self._token.copy_(chosen[:, None])
+        self._written.index_copy_(1, self._place, chosen[:, None])
+        self._place.add_(1)
+
+    def _cut(self, row: list[int]) -> list[int]:
+        return row[: row.index(self._end) + 1] if self._end in row else row
