@@ -124,7 +124,10 @@ class Judges:
         return found
 
     async def close(self) -> None:
-        """End every worker."""
+        """End every worker. Verdicts that nobody can wait for any more are given up: one would begin a new worker."""
+        for verdict in self._known.values():
+            verdict.cancel()
+        await asyncio.gather(*self._known.values(), return_exceptions=True)
         for place in (*self._places.values(), *self._left):
             await place.evaluator.close()
         self._places.clear()

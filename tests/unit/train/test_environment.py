@@ -123,6 +123,26 @@ def test_the_same_kernel_is_judged_once():
     assert evaluator.closed
 
 
+def test_verdicts_under_way_are_given_up_when_judges_close():
+    opened = []
+
+    def made(number):
+        opened.append(ScriptedEvaluator(delay_s=60.0))
+        return opened[-1]
+
+    async def closed_early():
+        judges = Judges(made)
+        asked = asyncio.ensure_future(judges.judge(TASK, sample_attempt(0).proposal.candidate))
+        await asyncio.sleep(0.01)
+        await judges.close()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(closed_early()) == set()
+    assert [one.closed for one in opened] == [True]
+
+
 @pytest.mark.parametrize("of_task", [1, 2, 5])
 def test_the_kernels_of_one_task_are_dealt_out_to_its_workers(of_task):
     evaluators = [ScriptedEvaluator(delay_s=0.01) for _ in range(3)]
