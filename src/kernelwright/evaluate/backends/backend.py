@@ -67,7 +67,9 @@ class Loaded:
     """Loads it into one more process, with inputs that it may write to and the parameters of a case; None: nobody can."""
     eager_again: Callable[[], CandidateProcess] | None = None
     """Begins one more process of the task's own program, as a candidate's, where processes of one program may differ for
-    as long as they live; None: they do not, or nobody can."""
+    as long as they live, and several find room beside each other; None: they do not, or nobody can."""
+    twin: "Callable[[], AbstractContextManager[tuple[Trial, Loaded]]] | None" = None
+    """The same, loaded as a candidate is and ended again, with its trial: where only one finds room."""
     instruments: Callable[[], Instruments] = Instruments
     guarded: bool = True
     """There is memory around its results that it may not touch."""

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import log
 
 import torch
 
@@ -10,7 +11,13 @@ from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
-from kernelwright.evaluate.pipeline.process_spread import is_small, process_spread
+from kernelwright.evaluate.pipeline.process_spread import (
+    LARGE,
+    LARGE_ON_DEVICE,
+    is_small,
+    process_spread,
+    spread_in_turn,
+)
 from kernelwright.evaluate.pipeline.suitable import affordable, fit_of
 from kernelwright.evaluate.pipeline.timed_output_check import (
     TimedOutputCheck,
@@ -22,7 +29,7 @@ from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session.cases import Fit
 from kernelwright.evaluate.session.session import Session
-from kernelwright.evaluate.session.trial import Trial, wrong
+from kernelwright.evaluate.session.trial import FAILURES, Trial, wrong
 from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
 from kernelwright.evaluate.timing.conditions import Watch
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
@@ -34,6 +41,8 @@ from kernelwright.records.policy import Policy
 
 AGAIN = 2
 """Further benchmarks that a suspicion must survive."""
+UNHELD = (TimedOutputWrongError, UnfitInputsError, ReferenceRaisedError, DeviceFullError, torch.OutOfMemoryError)
+"""Why a contest comes to nothing that is no fault of a candidate's."""
 DECOYS = 3
 """Inputs that lie there for each call of those that are handed over one by one: it cannot be told which is next."""
 
@@ -68,7 +77,7 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
             trial.session.fit = Fit(drawn=True, challenge=False)
             held = _hold_what_fits(trial, clock, loaded.process)
         loaded.process.rest()
-        held = _beyond_processes(trial, loaded, held)
+        held = _beyond_processes(trial, clock, loaded, held)
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
     except UnfitInputsError as error:
@@ -84,15 +93,39 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
     return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
 
 
-def _beyond_processes(trial: Trial, loaded: Loaded, held: Benchmarked) -> Benchmarked:
+def _beyond_processes(trial: Trial, clock: Clock, loaded: Loaded, held: Benchmarked) -> Benchmarked:
     """The benchmark, of which small differences are told only beyond what processes of one program differ by."""
-    if loaded.eager_again is None:
+    if loaded.eager_again is None and loaded.twin is None:
         return held
-    told = [held.rule.versus(held.samples.us, name, held.watch.effect_times) for name in held.names]
-    if all(v.verdict == "inconclusive" or not is_small(v.speedup) for v in told):
+    large = LARGE if loaded.eager_again else LARGE_ON_DEVICE
+    told = [
+        held.rule.versus(held.samples.us, name, held.watch.effect_times)
+        for name in held.names
+        if name in held.samples.us
+    ]
+    if all(v.verdict == "inconclusive" or not is_small(v.speedup, large) for v in told):
         return held
-    spread = process_spread(trial.session, loaded.eager_again)
+    if loaded.eager_again:
+        spread = process_spread(trial.session, loaded.eager_again)
+    else:
+        spread = spread_in_turn(trial.session, lambda: _contest(trial, clock, loaded))
     return replace(held, rule=replace(held.rule, least_effect=spread))
+
+
+def _contest(trial: Trial, clock: Clock, loaded: Loaded) -> list[float] | None:
+    """One more process of the task's own program against eager: logs of its time over eager's, by block; None: neither."""
+    assert loaded.twin is not None
+    reference = trial.session.reference
+    watched = reference.watched
+    try:
+        with loaded.twin() as (own, twin), twin.timed():
+            us = _hold(own, clock, twin.process).samples.us
+    except (*FAILURES, *UNHELD):
+        # What runs as a reference need not run as a candidate, nor find room beside one.
+        return None
+    finally:
+        reference.watched = watched
+    return [log(mine / theirs) for mine, theirs in zip(us["candidate"], us["eager"], strict=True)]
 
 
 def _beside_what(found: Suspect, load: Load | None) -> Suspect:

@@ -52,6 +52,8 @@ class OutcomeReached(Exception):  # noqa: N818 (a result, not an error)
         self.outcome = outcome
 
 
+ITSELF = "\n\nclass ModelNew(Model):\n    pass\n"
+"""Behind a task's text: its own program as a candidate."""
 FAILURES = (OutcomeReached, ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError)
 """How untrusted code ends a trial."""
 
@@ -96,6 +98,14 @@ class Trial:
         self.numerics = self.task.numerics
         self.weights: Weights = self.policy.weights
         """Which parameters it is judged with."""
+
+    def of_eager(self, language: str, policy: Policy) -> "Trial":
+        """A trial of the task's own program, as a candidate in this language."""
+        source = self.task.source.source + ITSELF
+        candidate = Candidate.model_validate({"language": language, "source": source})
+        own = Trial(self.task, lambda: self.session, candidate, policy)
+        own.weights = self.weights
+        return own
 
     def weaker(self) -> None:
         """Begin anew with the parameters under which models are built."""

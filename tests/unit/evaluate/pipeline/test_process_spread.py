@@ -1,5 +1,6 @@
 """What processes of one program differ by is no merit of a kernel's: looked at where it matters, and told."""
 
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,7 +10,16 @@ import torch
 
 from kernelwright.evaluate.backends.cpu.module import eager_again
 from kernelwright.evaluate.pipeline import admit, timing
-from kernelwright.evaluate.pipeline.process_spread import LARGE, RANGE_TO_PAIR, TWINS, process_spread, spread_of
+from kernelwright.evaluate.pipeline.process_spread import (
+    LARGE,
+    ONE_BY_ONE,
+    RANGE_OF_FOUR,
+    RANGE_TO_PAIR,
+    TWINS,
+    process_spread,
+    spread_in_turn,
+    spread_of,
+)
 from kernelwright.evaluate.pipeline.timing import Benchmarked
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError
 from kernelwright.evaluate.session.trial import Trial
@@ -133,14 +143,68 @@ def test_processes_are_looked_at_where_a_small_difference_would_be_told(median, 
         return begun[-1]
 
     trial = SimpleNamespace(session=session_of())
-    found = timing._beyond_processes(trial, SimpleNamespace(eager_again=begin), held(median))
+    found = timing._beyond_processes(trial, None, SimpleNamespace(eager_again=begin, twin=None), held(median))
     assert bool(begun) is begins
     assert found.rule.least_effect == (pytest.approx(FARTHEST**RANGE_TO_PAIR - 1) if begins else 0)
 
 
-def test_nobody_looks_on_a_device():
+def test_one_more_process_is_within_what_contests_in_turn_show_in_99_of_100_cases():
+    drawn = np.random.default_rng(0).normal(0, 0.005, (20_000, ONE_BY_ONE + 2))
+    told = [1 + in_turn(*(one[1:-1] - one[0])) for one in drawn]
+    beyond = [np.exp(abs(one[-1] - one[0])) > most for one, most in zip(drawn, told, strict=True)]
+    assert np.mean(beyond) == pytest.approx(0.01, abs=0.003)
+
+
+def in_turn(*logs):
+    """What contests with these results show."""
+    results = iter(logs)
+    return spread_in_turn(session_of(), lambda: [next(results)] * 3)
+
+
+def test_contests_in_turn_are_held_once_for_a_session():
+    session, asked = session_of(), []
+
+    def contest():
+        asked.append(None)
+        return [0.01 * len(asked), 0.0, 0.5]
+
+    assert spread_in_turn(session, contest) == spread_in_turn(session, contest)
+    assert session.process_spread == pytest.approx(np.exp(0.03 * RANGE_OF_FOUR) - 1)
+    assert len(asked) == ONE_BY_ONE
+
+
+@pytest.mark.parametrize("session", [session_of(eager_s=1.0), session_of()], ids=["long", "none was held"])
+def test_nothing_is_known_without_contests(session):
+    assert spread_in_turn(session, lambda: None) == 0
+
+
+@pytest.mark.parametrize(("median", "held_in_turn"), [(1.1, 3), (0.93, 3), (1.0, 0), (1.4, 0), (0.7, 0)])
+def test_on_a_device_they_are_held_where_a_small_difference_would_be_told(monkeypatch, median, held_in_turn):
+    reference, began = SimpleNamespace(watched=True), []
+    session = SimpleNamespace(**vars(session_of()), reference=reference)
+
+    @contextmanager
+    def twin():
+        began.append(None)
+        yield None, SimpleNamespace(process=None, timed=unwatched)
+
+    @contextmanager
+    def unwatched():
+        yield
+        reference.watched = False
+
+    monkeypatch.setattr(timing, "_hold", lambda *_: held(1.05))
+    loaded = SimpleNamespace(eager_again=None, twin=twin)
+    found = timing._beyond_processes(SimpleNamespace(session=session), None, loaded, held(median))
+    assert len(began) == held_in_turn
+    assert reference.watched
+    assert (found.rule.least_effect > 0) == bool(held_in_turn)
+
+
+def test_nobody_looks_where_nobody_can():
     one = held(1.1)
-    assert timing._beyond_processes(SimpleNamespace(), SimpleNamespace(eager_again=None), one) is one
+    loaded = SimpleNamespace(eager_again=None, twin=None)
+    assert timing._beyond_processes(SimpleNamespace(), None, loaded, one) is one
 
 
 def test_the_task_s_own_program_is_begun_as_a_candidate_is(backend):

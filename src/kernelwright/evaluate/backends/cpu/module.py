@@ -29,7 +29,6 @@ from kernelwright.evaluate.sandbox.messages.calls import (
 from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.languages import language
-from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.task import Workload
@@ -158,9 +157,7 @@ def eager_again(trial: Trial, host: Host) -> ModuleProcess:
         OutcomeReached: this host cannot confine it as strictly as the policy wants.
         as `CandidateProcess.run`.
     """
-    text = f"{trial.task.source.source}\n\nclass ModelNew(Model):\n    pass\n"
-    own = Trial(trial.task, lambda: trial.session, Candidate(language="python", source=text), trial.policy)
-    return _process(own, host)[0]
+    return _process(trial.of_eager("python", trial.policy), host)[0]
 
 
 def _process(trial: Trial, host: Host, private: bool = False) -> tuple[ModuleProcess, ModelLoaded]:

@@ -47,6 +47,8 @@ FIRST = FirstCall(
         }
     ),
 )
+TWIN = {"baselines": ("eager",), "final_baselines": (), "search_blocks": 12, "search_seconds": 1.0}
+"""How a process of the task's own program is held against eager."""
 
 
 @contextmanager
@@ -120,12 +122,20 @@ def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) ->
             whole=False,
             give=lambda offsets: _give_parameters(trial, process, offsets),
             timed=lambda: _timed_model(trial, machine, process),
+            twin=lambda: _twin(trial, machine),
             flags=lambda: process.ask(TellPrecision()).flags,
             library_share=lambda: _library_share(trial, process),
         )
     finally:
         process.leave()
         machine.prewarmed("cuda").retire(process.child)
+
+
+@contextmanager
+def _twin(trial: Trial, machine: CudaMachine) -> Iterator[tuple[Trial, Loaded]]:
+    own = trial.of_eager("triton", trial.policy.model_copy(update=TWIN))
+    with loaded_model(own, machine, Dynamic(reason="the task's own program")) as loaded:
+        yield own, loaded
 
 
 @contextmanager
