@@ -10,7 +10,8 @@ Several referees work on one device, each on a task of its own. What needs no cl
 torch.compile's own compiling, whether the kernels are right. Then nothing runs but one comparison after the other, in each of
 which eager, `torch.compile` and the kernel take turns. A row is written as soon as it is known, `--seconds` ends the pass, and
 the same command goes on where it ended; `--only WORD` takes tasks with the word in their name, anew. `--steps second` asks of
-each task that has a best how near that schedule comes to the best of another size.
+each task that has a best how near that schedule comes to the best of another size. With several GPUs each takes a part:
+`CUDA_VISIBLE_DEVICES=1 python benchmarks/author.py --part 2/2 …`; `--out FILE --join PART…` puts their files together.
 """
 
 import argparse
@@ -43,6 +44,8 @@ WORKERS = {"cpu": 1, "cuda": 4}
 """Referees by kind of device: the tasks of so many fit its memory together."""
 LONGEST_S = 100.0
 """What a task may take in one stage of a step before it is given up."""
+SAME = ("device", "versions", "target", "size")
+"""What rows of one file have in common."""
 CUT_S, LEAST_S = 45.0, 10.0
 """How much later than the pass a stage may end, and what it gets in any case."""
 
@@ -53,7 +56,8 @@ class Pass:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments, self.target = arguments, resolve_target(arguments.target)
         self.out, self.end = Path(arguments.out), time.monotonic() + arguments.seconds
-        self.tasks = by_turns([t for t in tasks_of(arguments.folder) if arguments.only in t.name])
+        part, parts = (int(n) for n in arguments.part.split("/"))
+        self.tasks = by_turns([t for t in tasks_of(arguments.folder) if arguments.only in t.name])[part - 1 :: parts]
         self.policy = QUICK if arguments.quick else Policy(search_seconds=1.0, final_seconds=5.0)
         self.crew = [Referee(self.policy) for _ in range(arguments.workers or WORKERS.get(self.target.kind, 1))]
         self.head: Row = {}
@@ -174,8 +178,22 @@ def halved(source: TaskSource) -> TaskSource:
 def known(out: Path, head: Row) -> dict[str, Row]:
     """Rows of an earlier pass on the same device, at the same size, with the same versions."""
     document = json.loads(out.read_text()) if out.exists() else {"rows": []}
-    same = all(document.get(name) == head[name] for name in ("device", "versions", "target", "size"))
+    same = all(document.get(name) == head[name] for name in SAME)
     return {row["task"]: row for row in document["rows"]} if same else {}
+
+
+def joined(parts: Sequence[Path], out: Path) -> list[Row]:
+    """The rows of several parts, written as one file with the first one's head.
+
+    Raises:
+        SystemExit: they are of different devices, versions or sizes.
+    """
+    first, *others = (json.loads(file.read_text()) for file in parts)
+    if any(one[name] != first[name] for one in others for name in SAME):
+        raise SystemExit(f"these files differ in {', '.join(SAME)}: they are no parts of one pass")
+    rows = [row for one in (first, *others) for row in one["rows"]]
+    out.write_text(json.dumps({**first, "rows": rows}, indent=1) + "\n")
+    return rows
 
 
 def parsed() -> argparse.Namespace:
@@ -197,6 +215,10 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--tries", type=int, default=3, help="schedules besides the default")
     parser.add_argument("--workers", type=int, default=0, help="referees; four on a GPU")
     parser.add_argument("--seconds", type=float, default=540.0)
+    parser.add_argument("--part", default="1/1", help="K/N: the K-th of N parts, one for each GPU of a host")
+    parser.add_argument(
+        "--join", type=Path, nargs="+", help="files of parts, put together into --out; nothing is measured"
+    )
     found = parser.parse_args()
     found.steps = found.steps or (STEPS[:3] if found.quick else STEPS)
     return found
@@ -206,7 +228,12 @@ def main() -> None:
     """One pass, and the table."""
     # Each referee keeps one task's memory: the next one in its place is another task.
     os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", "1")
-    one = Pass(parsed())
+    arguments = parsed()
+    if arguments.join:
+        rows = joined(arguments.join, Path(arguments.out))
+        sys.stdout.write(table(rows, len(rows)))
+        return
+    one = Pass(arguments)
     asyncio.run(one.run())
     sys.stdout.write(table(list(one.rows.values()), len(one.tasks)))
 
