@@ -103,7 +103,8 @@ class Decoding:
     def _recorded(self) -> Any:  # noqa: ANN401
         """What runs the step again, and no Python."""
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        # A trainer's other threads pin memory meanwhile, which is none of the graph's business.
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             self._step()
         return graph.replay
 
