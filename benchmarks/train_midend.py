@@ -105,7 +105,7 @@ def options() -> argparse.Namespace:
     found.add_argument("--target", default=None)
     found.add_argument("--data", type=Path, nargs="+", default=PAIRS)
     found.add_argument(
-        "--variants",
+        "--timed",
         type=Path,
         help="kernels that were timed before on such a device, packed: results/midend-variants-…",
     )

@@ -102,8 +102,8 @@ class Midend(Bench):
     def parents(self) -> bool:
         """Modules, and kernels of each with settings by chance, until there are enough or the time is over."""
         file, judges = self.work / VARIANTS, self.judges(POLICY)
-        if self.o.variants and not file.exists():
-            file.write_bytes(lzma.decompress(self.o.variants.read_bytes()))
+        if self.o.timed and not file.exists():
+            file.write_bytes(lzma.decompress(self.o.timed.read_bytes()))
         end = time.monotonic() + min(self.o.parents_seconds, self.left - 40)
         try:
             with open_lines(Variant, file) as lines:
