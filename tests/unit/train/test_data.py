@@ -135,6 +135,15 @@ def test_a_plain_kernel_keeps_kernels_and_launch_and_declares_its_tunables():
     assert "One pass" not in made
 
 
+def test_a_plain_kernel_of_several_tiles_a_program_keeps_how_many_programs_there_are():
+    several = DROP_IN.replace("    return tiles\n", "    most = 8\n    return min(tiles, most)\n")
+    made = plain(sample_task(), Candidate(language="triton", source=several)).source
+    names = [n.name for n in ast.parse(made).body if isinstance(n, ast.ClassDef | ast.FunctionDef)]
+    assert names == ["_kernel", "_programs", "ModelNew"]
+    assert "programs = _programs(triton.cdiv(x.numel(), BLOCK), x.device)" in made
+    assert "How many" not in made
+
+
 def test_what_cannot_be_made_plain_stays_as_it_is():
     candidate = Candidate(language="cpp", source="// c++", entry="kernel")
     assert plain(sample_task(), candidate) is candidate

@@ -10,6 +10,8 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Task
 
 _GONE = {"Model", "ModelNew", "get_init_inputs", "get_inputs", "_fits", "_programs", "_run"}
+_A_TILE_EACH = 2
+"""Statements of a `_programs` that gives each tile a program: a docstring and the number of tiles. Others look at the device."""
 _HEAD = "import torch\nimport triton\nimport triton.language as tl\nfrom torch import nn"
 
 
@@ -20,20 +22,21 @@ def plain(task: Task, candidate: Candidate) -> Candidate:
     tree = ast.parse(candidate.source)
     run = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "_run"), None)
     programs = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "_programs"), None)
-    if run is None or (programs is not None and len(programs.body) != 2):
+    if run is None:
         return candidate
+    own = programs is not None and len(programs.body) != _A_TILE_EACH
     tunables = [f"# tunable {t.name}: {' '.join(map(str, t.values))}" for t in candidate.tunables]
-    parts = ["\n".join([*tunables, _HEAD]), *_kept(tree, candidate.source), _module(run)]
+    parts = ["\n".join([*tunables, _HEAD]), *_kept(tree, candidate.source, own), _module(run, own)]
     return candidate.model_copy(update={"source": "\n\n\n".join(parts) + "\n"})
 
 
-def _kept(tree: ast.Module, source: str) -> list[str]:
-    """Constants together, and the kernels with their helpers."""
+def _kept(tree: ast.Module, source: str, own: bool) -> list[str]:
+    """Constants together, and the kernels with their helpers; with its `own` number of programs, that of these too."""
     constants, kernels = [], []
     for node in tree.body:
         if isinstance(node, ast.Assign) and "INTERPRETED" not in ast.unparse(node):
             constants.append(ast.unparse(node))
-        elif isinstance(node, ast.FunctionDef) and node.name not in _GONE:
+        elif isinstance(node, ast.FunctionDef) and (node.name not in _GONE or (own and node.name == "_programs")):
             kernels.append(_without_docstring(node, source))
     return ["\n".join(constants), *kernels] if constants else kernels
 
@@ -54,9 +57,9 @@ class _Flat(ast.NodeTransformer):
         return node.args[0] if isinstance(node.func, ast.Name) and node.func.id == "_programs" else node
 
 
-def _module(run: ast.FunctionDef) -> str:
+def _module(run: ast.FunctionDef, own: bool) -> str:
     body = run.body[1:] if ast.get_docstring(run) else run.body
-    statements = [ast.unparse(_Flat().visit(one)) for one in _without_guard(body)]
+    statements = [ast.unparse(one if own else _Flat().visit(one)) for one in _without_guard(body)]
     lines = [line for text in statements for line in text.splitlines()]
     names = ", ".join(["self", *(a.arg for a in run.args.args)])
     text = "\n".join(f"        {line}" for line in lines)
