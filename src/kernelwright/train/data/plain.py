@@ -11,7 +11,7 @@ from kernelwright.records.task import Task
 
 _GONE = {"Model", "ModelNew", "get_init_inputs", "get_inputs", "_fits", "_programs", "_run"}
 _A_TILE_EACH = 2
-"""Statements of a `_programs` that gives each tile a program: a docstring and the number of tiles. Others look at the device."""
+"""Statements of a `_programs` that gives each tile a program: a docstring and how many tiles. Others look at the device."""
 _HEAD = "import torch\nimport triton\nimport triton.language as tl\nfrom torch import nn"
 
 
