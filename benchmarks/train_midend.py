@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kernelwright.records.evaluation import Evaluation
 
 CONSTANT = re.compile(r"^(WARPS|ROWS|BLOCK|TILE) = (\d+)$", re.MULTILINE)
-PAIRS = [Path(__file__).parent / "results" / f"train-pairs{kind}.jsonl.xz" for kind in ("", "-long")]
+PAIRS = [Path(__file__).parent / "results" / f"train-pairs{kind}.jsonl.xz" for kind in ("", "-long", "-totals")]
 """Whose modules are taken, so that families are held out as they were from the frontend."""
 
 

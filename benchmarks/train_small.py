@@ -6,7 +6,7 @@ without it: they run in a process of their own, which is started again.
 
 | stage | about, on one H200 | |
 |---|---|---|
-| data | | results/train-pairs.jsonl.xz and -long.jsonl.xz (made without a GPU by train_pairs.py), as many as --pairs |
+| data | | results/train-pairs*.jsonl.xz (made without a GPU by train_pairs.py), as many as --pairs |
 | sft | 8 min | tokenizer and model from scratch (--size), or --base, then --sft-steps, or as many as --sft-seconds allow |
 | before | 2 min | pass@1 and pass@8 on --heldout of the held-out families, and the author's kernels for the same tasks |
 | forms | 2 min | the same with modules in other forms: docstrings, nested calls, methods, other names |
@@ -45,7 +45,7 @@ from pathlib import Path
 
 from train_small_kit import supervise
 
-PAIRS = [Path(__file__).parent / "results" / f"train-pairs{kind}.jsonl.xz" for kind in ("", "-long")]
+PAIRS = [Path(__file__).parent / "results" / f"train-pairs{kind}.jsonl.xz" for kind in ("", "-long", "-totals")]
 DRY = {
     "target": "sm_90", "size": "1M", "vocabulary": 2048, "pairs": 40, "revalidate": 1, "sft_steps": 2,
     "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "candidates": 2, "groups": 1,
