@@ -97,6 +97,7 @@ class Bench:
         self.machine = asyncio.run(_machine(self.target))
         self.book = kit.Book(self.out, self.work, kit.Book.file(self.NAME, self.machine.device.name, options.seed))
         told = {k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
+        told["data"] = " ".join(file.name for file in options.data)  # no word of where this machine keeps them
         self.book.put(**provenance(self.machine), options=told, **({"brought": brought} if brought else {}))
         self.samples: list[Sample] = []
         self.later: set[str] = set()
