@@ -12,6 +12,7 @@ with eager of its own.
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -81,8 +82,9 @@ def spread_in_turn(session: Session, contest: Callable[[], Sequence[float] | Non
     `contest` returns the logs of the process's time over eager's, by block; None: it came to none.
     """
     if session.process_spread is None:
-        found = [contest() for _ in range(ONE_BY_ONE)] if session.eager_s <= LONGEST_S else []
-        own = [float(np.median(logs)) for logs in found if logs]
+        contests = (contest() for _ in range(ONE_BY_ONE if session.eager_s <= LONGEST_S else 0))
+        # The first that comes to nothing ends it: so would the others.
+        own = [float(np.median(logs)) for logs in takewhile(bool, contests) if logs]
         session.process_spread = beyond_range([0.0, *own], RANGE_OF_FOUR) if len(own) == ONE_BY_ONE else 0.0
     return session.process_spread
 

@@ -1,8 +1,8 @@
 """Replies of a small model, whose step for one token takes longer to launch than to compute.
 
 The step is recorded once a batch as a CUDA graph, over a cache of keys and values with room for the longest reply, and then
-replayed: no Python runs between two tokens. transformers' own way to that end compiles the step, which takes a minute of each
-process and of each new shape. Without a GPU the same step runs as it is.
+replayed: no Python runs between two tokens. transformers' own way to that end compiles the step anew for each shape; which is
+faster, benchmarks/train_caches.py tells. Without a GPU the same step runs as it is.
 """
 
 from collections.abc import Sequence
