@@ -11,6 +11,7 @@ from kernelwright.evaluate.session.cases import Fit
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.verify import compare
+from kernelwright.records.graph import ASSERTING
 
 TRIES = 2
 ROUND_S = 0.1
@@ -18,9 +19,14 @@ ROUND_S = 0.1
 
 
 def fit_of(session: Session, fresh: FreshInputs) -> Fit:
-    """What fresh inputs leave every result of the reference finite: mixed ones, else drawn ones; challenges or none."""
+    """What fresh inputs leave every result of the reference finite: mixed ones, else drawn ones; challenges or none.
+
+    What traps a GPU beyond what was drawn is not tried: no process that trapped can be asked again.
+    """
     if not fresh.enabled or not session.layout.spare:
         return Fit(drawn=False, challenge=False)
+    if not ASSERTING.isdisjoint(node.op for node in session.task.graph.nodes):
+        return Fit(drawn=True, challenge=False)
     fresh.drawn = not _finite(session, fresh, challenge=False)
     return Fit(drawn=fresh.drawn, challenge=_finite(session, fresh, challenge=True))
 

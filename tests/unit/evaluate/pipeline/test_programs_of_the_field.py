@@ -7,6 +7,8 @@ import torch
 
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline.timing import fresh_inputs
+from kernelwright.evaluate.session.cases import Fit
 from kernelwright.evaluate.session.trial import Trial, verify_case
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.comparator import Calibrated, Statistical
@@ -198,6 +200,17 @@ DRAWN = "[torch.rand(8, 16), torch.rand(8, 16)]"
 def test_what_was_drawn_is_evidence_of_a_domain_and_no_limit(opened, forward, domains):
     session = opened(written(forward, arguments=", x, y", inputs=DRAWN))
     assert tuple(t.domain for t in session.inputs) == domains
+
+
+def test_what_traps_a_gpu_beyond_what_was_drawn_is_timed_on_the_task_s_own_inputs_alone(opened, monkeypatch):
+    """A process that trapped answers nothing any more: the loss was no longer judged once scaled inputs had been tried."""
+    forward = "return torch.nn.functional.binary_cross_entropy(x, y)"
+    session = opened(written(forward, arguments=", x, y", inputs=DRAWN))
+    tried = []
+    monkeypatch.setattr(session, "results", lambda *asked: tried.append(asked))
+    assert fresh_inputs(session, session.policy).draws
+    assert session.fit == Fit(drawn=True, challenge=False)
+    assert not tried
 
 
 @pytest.mark.parametrize("operator", ["relu()", "clamp(0, 1)"])
