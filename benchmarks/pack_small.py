@@ -29,8 +29,8 @@ pipeline_tag: text-generation
 
 A small causal language model that writes Triton kernels for chains of pointwise operations, row operations and reductions. It
 knows nothing else: no convolutions, no matrix products, no conversation. Trained from scratch with a tokenizer of its own, on
-pairs of random modules and the built-in author's kernels (`benchmarks/results/train-pairs.md`, `train-pairs-long.md`), with
-the prompts of the role `frontend`; it understands no other prompt.
+pairs of random modules and the built-in author's kernels (`benchmarks/results/train-pairs.md`, `train-pairs-long.md` and
+`train-pairs-totals.md`), with the prompts of the role `frontend`; it understands no other prompt.
 
 | | |
 |---|---|

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from kernelwright.records.evaluation import Evaluation, Measured, speedup_over_eager
 from kernelwright.records.task import TaskSource
 from kernelwright.train.data.modules import TEMPLATE
-from kernelwright.train.passes import pass_rate
+from kernelwright.train.passes import interval, pass_rate
 from kernelwright.train.recipe import MODEL, PROGRESS, RECIPE, ROLLOUTS
 
 if TYPE_CHECKING:
@@ -218,9 +218,15 @@ def stage_seconds(steps: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return {stage: fmean(taken) for stage, taken in spent.items()}
 
 
-def gained(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, float]:
-    """Differences of the rates that both have, pass@k by its name."""
-    return {k: v["rate"] - before[k]["rate"] for k, v in after.items() if k.startswith("pass@") and k in before}
+def gained(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Differences of the rates that both have, by their names; of pass@1 the 95 % interval too, task by task."""
+    found: dict[str, Any] = {
+        k: v["rate"] - before[k]["rate"] for k, v in after.items() if k.startswith("pass@") and k in before
+    }
+    if "pass@1" in found:
+        now, then = ({t: n / one["pass@1"]["samples"] for t, n in one["tasks"].items()} for one in (after, before))
+        found["pass@1 interval"] = interval([now[t] - then[t] for t in sorted(now.keys() & then.keys())])
+    return found
 
 
 def columns(made: Iterable[Any], names: Sequence[str]) -> dict[str, list[float | None]]:

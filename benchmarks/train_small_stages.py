@@ -43,9 +43,10 @@ from kernelwright.train.session import admitted, open_judges, steps, train
 POLICY = Policy(compile_limit_s=40.0, seeds=3)
 START_S = 45.0
 """What loading, admitting and saving take beside GRPO's steps."""
-OPEN_TASKS = 56
-"""Of all workers: each holds a reference with 650 MB of the device, and the trainer of 84 found no room on an 80 GB card. A
-task is dealt out to more than one worker only if all of them find room: one that was closed must be opened anew."""
+OPEN_TASKS = 40
+"""Of all workers: each holds a reference with 650 MB of the device, and beside 84, and 56 of 14 workers, the trainer found no
+room on an 80 GB card. A task is dealt out to more than one worker only if all of them find room: one that was closed must be
+opened anew."""
 MEASURED = 64
 """Held-out families that are kept for measures, the first ones; GRPO may practise on the others, which fine-tuning has not
 seen either: what it has seen is solved already, and a group whose rewards do not differ teaches nothing."""
@@ -302,7 +303,7 @@ class Bench:
             target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.o.cache,
             groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
             workers_of_task=max(1, min(OPEN_TASKS // len(tasks), self.o.workers)), ahead=self.o.ahead, updates=self.o.updates,
-            max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
+            beta=self.o.beta, max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
             micro_batch=min(32, self.o.groups * self.o.trajectories), scale=self.o.scale, gpus=self.o.gpus,
         )  # fmt: skip
 

@@ -32,9 +32,13 @@ def pass_rate(right: Sequence[Sequence[bool]], k: int, seed: int = 0) -> PassRat
         seed: Of the resampling.
     """
     each = [1.0 - comb(len(row) - sum(row), k) / comb(len(row), k) for row in right]
+    low, high = interval(each, seed)
+    return PassRate(k=k, rate=fmean(each), low=low, high=high, tasks=len(each), samples=len(right[0]))
+
+
+def interval(each: Sequence[float], seed: int = 0) -> tuple[float, float]:
+    """The 95 % interval of a mean over tasks, by resampling them. Of differences task by task it is a paired one."""
     draw = random.Random(seed)
     means = sorted(fmean(draw.choices(each, k=len(each))) for _ in range(RESAMPLES))
     tail = int(RESAMPLES * (1.0 - CONFIDENCE) / 2)
-    return PassRate(
-        k=k, rate=fmean(each), low=means[tail], high=means[-1 - tail], tasks=len(each), samples=len(right[0])
-    )
+    return means[tail], means[-1 - tail]

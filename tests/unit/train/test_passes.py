@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.train.passes import pass_rate
+from kernelwright.train.passes import interval, pass_rate
 
 
 def test_the_estimator_is_the_chance_to_draw_a_right_sample():
@@ -18,3 +18,11 @@ def test_the_interval_holds_the_rate_and_narrows_with_more_tasks():
     assert few.low <= few.rate <= few.high
     assert many.high - many.low < few.high - few.low
     assert (many.tasks, many.samples) == (80, 2)
+
+
+def test_the_interval_of_differences_task_by_task_is_narrower_than_that_of_either_rate():
+    before = [0.0, 1.0] * 20
+    after = [min(1.0, one + 0.1) for one in before]
+    low, high = interval([b - a for a, b in zip(before, after, strict=True)])
+    assert 0.0 < low <= 0.05 <= high < 0.1
+    assert high - low < interval(before)[1] - interval(before)[0]
