@@ -110,8 +110,8 @@ def triton_design(task: Task) -> Design:
 
 
 def _long_rows(plan: Plan) -> bool:
-    """Whether a row is too much for one program, and rows too few for the device."""
-    return not plan.flat and bool(plan.passes) and plan.rows < FEW and plan.cols > TOO_LONG
+    """Whether a row is too much for one program, rows too few for the device, and no row can be several programs' work."""
+    return not plan.flat and bool(plan.passes) and plan.rows < FEW and plan.cols > TOO_LONG and not plan.meets_once
 
 
 def _program(task: Task) -> Design:

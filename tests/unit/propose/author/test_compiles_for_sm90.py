@@ -44,6 +44,8 @@ CASES = {
         {"passes": "online", "rows": 2, "block": 256, "grid": "tiles"},
     ),
     "layer_norm_blocks": ("F.layer_norm(x, (512,))", "x", X, {"passes": "online", "block": 256}),
+    "softmax_decoupled": ("x.softmax(-1)", "x", X, {"passes": "decoupled", "block": 128}),
+    "layer_norm_decoupled": ("F.layer_norm(x, (512,))", "x", X, {"passes": "decoupled", "block": 128}),
     "layer_norm_backwards": ("F.layer_norm(x, (512,))", "x", X, {"passes": "separate", "order": "alternate"}),
     "cross_entropy": (
         "F.cross_entropy(x, y)",

@@ -26,9 +26,18 @@ def test_a_row_that_fits_is_held_whole_and_short_rows_go_together(columns, rows,
     assert (schedule.rows, schedule.warps) == (rows, warps)
 
 
-def test_a_longer_row_goes_in_blocks_with_fused_passes_where_they_can_be():
-    assert triton_default(lower(found("x.softmax(-1)", 40000, rows=2))).passes == "online"
-    assert triton_default(lower(found("x / x.amax(-1, keepdim=True)", 40000, rows=2))).passes == "separate"
+@pytest.mark.parametrize(
+    ("forward", "passes"),
+    [
+        ("x.softmax(-1)", "decoupled"),
+        ("x / x.amax(-1, keepdim=True)", "decoupled"),
+        ("(x - x.amax(-1, keepdim=True)).abs().sum(-1)", "separate"),
+        ("x.logsumexp(-1)", "online"),
+        ("x.sum(-1)", "separate"),
+    ],
+)
+def test_a_longer_row_is_read_once_where_its_blocks_need_tell_each_other_one_thing_alone(forward, passes):
+    assert triton_default(lower(found(forward, 40000, rows=2))).passes == passes
 
 
 def test_only_a_total_of_everything_loops_over_its_tiles():

@@ -30,6 +30,10 @@ MOVES = {
 FUSED = {
     "online": ("softmax", {"passes": "online", "block": 256, "rows": 2}),
     "welford": ("layer_norm", {"passes": "online", "block": 256, "rows": 4, "grid": "persistent"}),
+    "a row's softmax by several programs": ("softmax", {"passes": "decoupled", "block": 128}),
+    "a row's norm by several programs": ("layer_norm", {"passes": "decoupled", "block": 64}),
+    "a masked row's softmax by several programs": ("masked", {"passes": "decoupled", "block": 128}),
+    "a row's sums by several programs": ("norms", {"passes": "decoupled", "block": 128}),
     "read once more": ("layer_norm", {"passes": "separate", "eviction": "evict-first", "block": 256}),
     "backwards": ("layer_norm", {"passes": "separate", "order": "alternate", "block": 256}),
     "labels": ("cross_entropy", {"passes": "online", "block": 128, "rows": 2, "combine": "atomic"}),
@@ -76,6 +80,10 @@ def cases():
     x = "torch.randn(9, 601)"
     texts = {
         "softmax": model("torch.softmax(x, dim=-1)", x),
+        "masked": model(
+            "torch.softmax(x, dim=-1)", f"torch.cat([torch.full((9, 300), -float('inf')), {x}[:, :301]], 1)"
+        ),
+        "norms": model("x / x.abs().sum(-1, keepdim=True) + x.amax(-1, keepdim=True)", x),
         "layer_norm": model("self.n(x)", x + " + 5", "self.n = nn.LayerNorm(n)", "[601]", signature="self, n"),
         "mse": model("F.mse_loss(x, y)", f"{x}, {x}", arguments="x, y"),
         "gelu": model("F.gelu(x + self.b) + y", f"{x}, {x}", "self.b = nn.Parameter(torch.ones(601))", "[]", "x, y"),

@@ -102,6 +102,14 @@ class Plan:
         return next((f for a, b in pairs if (f := _softmax(a, b) or _variance(a, b))), None)
 
     @property
+    def meets_once(self) -> bool:
+        """Whether what each block of a row tells of itself makes every reduction of the row, and elements come after them."""
+        second = self.fusion.second if self.fusion else None
+        waits = [r for group in self.passes[1:] for r in group if r != second]
+        elements_alone = bool(self.stored) and not self.per_row and not self.totals
+        return not self.flat and bool(self.passes) and not waits and elements_alone
+
+    @property
     def _reductions(self) -> Iterable[Reduce]:
         return (r for group in self.passes for r in group)
 

@@ -31,8 +31,8 @@ class TritonSchedule(Record):
     """One program for each tile, or as many as the device holds, each taking many tiles."""
     waves: int = 4
     """Programs for each multiprocessor in a persistent grid."""
-    passes: Literal["whole", "separate", "online"] = "whole"
-    """A row at once, or in blocks with one pass for each reduction, or with fused reductions."""
+    passes: Literal["whole", "separate", "online", "decoupled"] = "whole"
+    """A row at once, or in blocks with one pass for each reduction, or with fused reductions, or by several programs."""
     order: Literal["forward", "alternate"] = "forward"
     """Whether every other pass runs backwards, to find the last blocks still in the cache."""
     combine: Literal["two-stage", "atomic"] = "two-stage"
@@ -54,6 +54,8 @@ def triton_default(plan: Plan) -> TritonSchedule:
         return TritonSchedule(passes="separate", block=8192, warps=16, unroll=2, grid="persistent", waves=8)
     if plan.flat:
         return TritonSchedule(passes="separate", block=SMALL_TILE, warps=_warps(SMALL_TILE, 8))
+    if plan.cols > WHOLE_LIMIT and plan.meets_once:
+        return TritonSchedule(passes="decoupled", block=8192, warps=8)
     if plan.cols > WHOLE_LIMIT:
         fused = "online" if plan.fusion else "separate"
         return TritonSchedule(passes=fused, block=8192, warps=16, order="alternate")
@@ -82,7 +84,8 @@ def triton_space(plan: Plan) -> Space[TritonSchedule]:
     if not plan.flat:
         whole = ("whole",) * (plan.cols <= WHOLE_LIMIT)
         options.append(Option("rows", (1, 2, 4, 8, 16), "latency"))
-        options.append(Option("passes", (*whole, "separate", *("online",) * (plan.fusion is not None)), "memory"))
+        online, decoupled = ("online",) * (plan.fusion is not None), ("decoupled",) * plan.meets_once
+        options.append(Option("passes", (*whole, "separate", *online, *decoupled), "memory"))
     if plan.flat and plan.totals:
         options.append(Option("unroll", (1, 2, 4), "memory"))
     if plan.passes and not plan.flat:

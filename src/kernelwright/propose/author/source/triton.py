@@ -10,6 +10,7 @@ from kernelwright.export.reference import Reference, merged_imports, reference
 from kernelwright.propose.author.plan.expr import COL, ROW
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
 from kernelwright.propose.author.schedule.triton import TritonSchedule
+from kernelwright.propose.author.source.triton_decoupled import LAP, DecoupledKernel
 from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
 from kernelwright.propose.author.source.triton_kernel import START, MainKernel, finish_kernel, finish_reads
 from kernelwright.propose.author.source.writer import Writer
@@ -20,6 +21,8 @@ OURS = ("import os", "import torch", "import triton", "import triton.language as
 STAGED_BYTES = 160 * 1024
 """Shared memory that loads in flight may take."""
 MOST_WARPS = 16
+LAUNCHED = {"PARTS": "parts", "GROUP": "group", "SHARES": "triton.next_power_of_2(parts)"}
+"""Compile-time arguments that the launch works out."""
 SHARES = 4096
 """Programs' shares of a total that are added up at a time."""
 
@@ -52,7 +55,7 @@ class _Module:
         self.plan = plan
         self.schedule = schedule
         self.found: Reference = reference(task.source.source)
-        self.main = MainKernel(plan, schedule)
+        self.main = DecoupledKernel(plan, schedule) if schedule.passes == "decoupled" else MainKernel(plan, schedule)
         self.output_check = next(t for t in plan.arguments if len(t.along) == 2)
         self.writer = Writer("    ")
 
@@ -86,6 +89,8 @@ class _Module:
     def _idea(self) -> str:
         if self.plan.flat:
             return "one pass over all elements, in Triton."
+        if isinstance(self.main, DecoupledKernel):
+            return f"rows of {self.plan.cols} elements by several programs each, in Triton."
         return f"one kernel for all passes over rows of {self.plan.cols} elements, in Triton."
 
     def _settings(self) -> dict[str, int]:
@@ -121,15 +126,8 @@ class _Module:
     def _launch(self) -> None:
         w = self.writer
         names = [t.identifier for t in self.plan.arguments]
-        with w.block("def _programs(tiles, device):"):
-            w.line('"""How many programs to launch for so many tiles."""')
-            if self.schedule.grid == "tiles":
-                w.line("return tiles")
-            else:
-                w.line('known = torch.cuda.is_available() and device.type == "cuda"')
-                w.line("count = torch.cuda.get_device_properties(device).multi_processor_count if known else 1")
-                w.line("return min(tiles, WAVES * count)")
-        w.lines += ["", ""]
+        if not isinstance(self.main, DecoupledKernel):
+            self._count_programs()
         w.line("@torch.compiler.disable")
         with w.block(f"def _run({', '.join(names)}):"):
             w.line('"""Run the kernels on tensors that fit."""')
@@ -143,6 +141,18 @@ class _Module:
             results = ", ".join(o.tensor.identifier for o in self.plan.outputs)
             w.line(f"return {results}")
 
+    def _count_programs(self) -> None:
+        w = self.writer
+        with w.block("def _programs(tiles, device):"):
+            w.line('"""How many programs to launch for so many tiles."""')
+            if self.schedule.grid == "tiles":
+                w.line("return tiles")
+            else:
+                w.line('known = torch.cuda.is_available() and device.type == "cuda"')
+                w.line("count = torch.cuda.get_device_properties(device).multi_processor_count if known else 1")
+                w.line("return min(tiles, WAVES * count)")
+        w.lines += ["", ""]
+
     def _sizes(self) -> None:
         w, first = self.writer, self.output_check.identifier
         if self.plan.flat:
@@ -151,12 +161,26 @@ class _Module:
             return
         w.line(f"cols = {first}.shape[{self._leading(self.output_check)}:].numel()")
         w.line(f"rows = {first}.numel() // cols")
+        if isinstance(self.main, DecoupledKernel):
+            self._laps(self.main)
+            return
         w.line(f"programs = _programs(triton.cdiv(rows, ROWS), {first}.device)")
         if self.whole:
             w.line("block = triton.next_power_of_2(cols)")
         if self.whole and "STAGES" in self.main.constants:
             wide = sum(1 for t in self.main.reads if len(t.along) == 2)
             w.line(f"stages = max(1, min(STAGES, {STAGED_BYTES} // ({4 * wide} * ROWS * block)))")
+
+    def _laps(self, kernel: DecoupledKernel) -> None:
+        """How many rows' blocks are reduced, or stored, in a lap; and what blocks leave for each other."""
+        w, device = self.writer, f"device={self.output_check.identifier}.device"
+        w.line("parts = triton.cdiv(cols, BLOCK)")
+        w.line(f"group = max(1, min(rows, {LAP} // cols))")
+        w.line("laps = 2 * triton.cdiv(rows, group) + 1")
+        w.line("programs = laps * group * parts")
+        for name in kernel.shares.values():
+            w.line(f"{name} = torch.empty((rows, parts), dtype=torch.float32, {device})")
+        w.line(f"ready = torch.zeros(1 + (laps + 1) // 2 * group, dtype=torch.int32, {device})")
 
     def _leading(self, tensor: Tensor) -> int:
         """How many of the tensor's dimensions are rows'."""
@@ -190,7 +214,7 @@ class _Module:
             else:
                 w.line(f"{name} = torch.empty(programs, dtype=torch.float32, device={first}.device)")
         given = [p.removesuffix("_ptr") for p in self.main.pointers] + self.main.sizes
-        values = {"BLOCK": "block", "STAGES": "stages"} if self.whole else {}
+        values = {"BLOCK": "block", "STAGES": "stages"} if self.whole else LAUNCHED
         given += [f"{c}={values.get(c, c)}" for c in self.main.constants]
         with w.block(f"with torch.cuda.device_of({first}):"):
             self._call("_kernel[(programs,)]", [*given, "num_warps=WARPS"])

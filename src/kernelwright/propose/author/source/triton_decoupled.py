@@ -1,0 +1,158 @@
+"""Long rows that are read from memory once: a program takes one block of a row, and another reads it again from the L2 cache.
+
+Half of the programs reduce a block each and leave its share. The others wait until all blocks of a row have left theirs, put
+them together, and store a block each. Programs take turns in the order in which they start, and who stores waits only for
+turns before its own: for programs that have started, so that no number of multiprocessors is too small, and where programs run
+one after another nothing waits (Merrill and Garland 2016, section 4, decoupled look-back, does so for scans). Laps of a few
+megabytes alternate, so that what is read again is still in the cache, and what is waited for is mostly there.
+"""
+
+from collections.abc import Sequence
+
+from kernelwright.propose.author.plan.expr import Reduce
+from kernelwright.propose.author.plan.plan import Fusion, Plan
+from kernelwright.propose.author.schedule.triton import TritonSchedule
+from kernelwright.propose.author.source.scope import Names
+from kernelwright.propose.author.source.triton_kernel import START, MainKernel, TritonScope, along
+
+LAP = 1 << 21
+"""Elements of a lap: with the one before, and what is stored, they fit into half of a large device's L2 cache."""
+TURN = (
+    'turn = tl.atomic_add(ready_ptr, 1, sem="relaxed")',
+    "lap = turn // (GROUP * PARTS)",
+    "reduces = (lap == 0) | (lap % 2 == 1)",
+    "slot = tl.where(reduces, (lap + 1) // 2, lap // 2 - 1) * GROUP + turn % (GROUP * PARTS) // PARTS",
+    "part = turn % PARTS",
+    "row = tl.cast(slot, tl.int64) + tl.zeros([1, 1], tl.int64)",
+)
+"""Laps: the first group's blocks are reduced; then in turn the next group's are, and those of the group before are stored."""
+LEFT = ("tl.debug_barrier()", 'tl.atomic_add(ready_ptr + 1 + slot, 1, sem="release")')
+WAIT = 'while tl.atomic_add(ready_ptr + 1 + slot, 0, sem="acquire") < PARTS:'
+SOFTMAX = (
+    'x = tl.where(column < cols, {x}, -float("inf"))',
+    "block_max = tl.max(x, axis=1, keep_dims=True)",
+    'power = tl.exp(x - tl.where(block_max == -float("inf"), 0.0, block_max))',
+    "block_sum = tl.sum(power, axis=1, keep_dims=True)",
+)
+SOFTMAX_OF_ALL = (
+    "{first} = tl.max({shares}, axis=0)",
+    "{second} = tl.sum({shares2} * tl.exp({shares} - {first}), axis=0)",
+)
+"""Milakov and Gimelshein 2018, section 3: a block's sum is rescaled from its own maximum to the row's."""
+VARIANCE = (
+    "x = tl.where(column < cols, {x}, 0.0)",
+    "count = tl.minimum(cols - part * BLOCK, BLOCK) * 1.0",
+    "block_sum = tl.sum(x, axis=1, keep_dims=True)",
+    "distance = tl.where(column < cols, x - block_sum / count, 0.0)",
+    "block_spread = tl.sum(distance * distance, axis=1, keep_dims=True)",
+)
+VARIANCE_OF_ALL = (
+    "{first} = tl.sum({shares}, axis=0)",
+    "counts = tl.minimum(cols - lane * BLOCK, BLOCK) * 1.0",
+    "gap = tl.where(lane < PARTS, {shares} / counts - {first} / cols, 0.0)",
+    "{second} = tl.sum({shares2} + counts * gap * gap, axis=0)",
+)
+"""Chan, Golub and LeVeque 1983, equation 2.1, of all blocks at once."""
+
+
+class DecoupledKernel(MainKernel):
+    """The kernel of such rows."""
+
+    def __init__(self, plan: Plan, schedule: TritonSchedule) -> None:
+        super().__init__(plan, schedule)
+        self.names.taken |= {"turn", "lap", "reduces", "slot", "lane", "place", "left", "counts"}
+        self.names.taken |= {"ready", "block_max", "block_sum", "block_spread"}
+        self.shares = {r.key: self.names.fresh(f"share_{r.op}") for group in plan.passes for r in group}
+
+    @property
+    def pointers(self) -> list[str]:
+        """See `MainKernel.pointers`; shares by row and block, float[rows, parts], and who has left one."""
+        return [*super().pointers, *(f"{name}_ptr" for name in self.shares.values()), "ready_ptr"]
+
+    @property
+    def constants(self) -> list[str]:
+        """See `MainKernel.constants`."""
+        return ["cols", "BLOCK", "PARTS", "GROUP", "SHARES"]
+
+    @property
+    def over_columns(self) -> bool:
+        """No program takes more than one block."""
+        return False
+
+    def _idea(self) -> str:
+        return "A program reduces a block of a row, or waits until all of them are reduced and stores one."
+
+    def _body(self) -> None:
+        for line in TURN:
+            self.writer.line(line)
+        self._place("part * BLOCK + tl.arange(0, BLOCK)[None, :]")
+        with self.writer.block("if reduces:"):
+            self._leave()
+        with self.writer.block("else:"):
+            scope = self._scope("evict_first")
+            # Under way while others are waited for.
+            scope.fetch([o.expr for o in self.plan.stored])
+            self._gather(scope.names)
+            self._store(scope, self.plan.stored, "at", "inside")
+
+    def _scope(self, eviction: str) -> TritonScope:
+        hint = f', eviction_policy="{eviction}"'
+        return TritonScope(self.plan, self.writer, self.names.inner(), mask="inside", hint=hint)
+
+    def _leave(self) -> None:
+        """Reduce the block, and leave its share."""
+        scope, fusion = self._scope("evict_last"), self.plan.fusion
+        alone = self._alone()
+        scope.fetch([r.arg for r in self.plan.passes[0]])
+        for r, text in zip(alone, scope.write([r.arg for r in alone]), strict=True):
+            self.writer.line(f"lanes = tl.where(column < cols, {text}, {START[r.op]})")
+            name = scope.names.fresh(f"block_{r.op}")
+            self.writer.line(f"{name} = {along(r.op, 'lanes', 1)}")
+            self._share(r, name)
+        if fusion is not None:
+            (text,) = scope.write([fusion.element])
+            softmax = fusion.kind == "softmax"
+            self._lines(SOFTMAX if softmax else VARIANCE, x=text)
+            self._share(fusion.first, "block_max" if softmax else "block_sum")
+            self._share(fusion.second, "block_sum" if softmax else "block_spread")
+        self._lines(LEFT)
+
+    def _alone(self) -> list[Reduce]:
+        """Reductions that are no part of a fusion."""
+        fusion = self.plan.fusion
+        return [r for r in self.plan.passes[0] if fusion is None or r != fusion.first]
+
+    def _share(self, r: Reduce, text: str) -> None:
+        self.writer.line(f"tl.store({self.shares[r.key]}_ptr + row * PARTS + part, {text}, mask=row < rows)")
+
+    def _gather(self, names: Names) -> None:
+        """What all blocks of the row have left, put together."""
+        with self.writer.block(WAIT):
+            self.writer.line("pass")
+        self.writer.line("lane = tl.arange(0, SHARES)")
+        self.writer.line("place = tl.cast(slot, tl.int64) * PARTS + lane")
+        self.writer.line("left = (slot < rows) & (lane < PARTS)")
+        fusion = self.plan.fusion
+        for r in self._alone():
+            names.values[r.key] = name = names.fresh(f"row_{r.op}")
+            self.writer.line(f"{name} = {along(r.op, self._shares(r, names), 0, keep=False)}")
+        if fusion is not None:
+            self._fuse(fusion, names)
+
+    def _fuse(self, fusion: Fusion, names: Names) -> None:
+        first, second = names.fresh(f"row_{fusion.first.op}"), names.fresh("row_sum")
+        shares, shares2 = self._shares(fusion.first, names), self._shares(fusion.second, names)
+        lines = SOFTMAX_OF_ALL if fusion.kind == "softmax" else VARIANCE_OF_ALL
+        self._lines(lines, first=first, second=second, shares=shares, shares2=shares2)
+        names.values |= {fusion.first.key: first, fusion.second.key: second}
+
+    def _shares(self, r: Reduce, names: Names) -> str:
+        """Loaded past the L1 cache, which may hold what was there before."""
+        name, start = names.fresh(f"shares_{r.op}"), START[r.op]
+        pointer = f"{self.shares[r.key]}_ptr + place"
+        self.writer.line(f"{name} = tl.load({pointer}, mask=left, other={start}, volatile=True)")
+        return name
+
+    def _lines(self, lines: Sequence[str], **names: str) -> None:
+        for line in lines:
+            self.writer.line(line.format(**names))
