@@ -6,7 +6,9 @@ import random
 import time
 from collections import Counter
 from collections.abc import Sequence
+from math import exp, log
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -32,6 +34,7 @@ from kernelwright.train.engine.network import open_network
 from kernelwright.train.engine.sampling import Sampling, draw, judge_all
 from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.judges import Judges
+from kernelwright.train.passes import interval
 from kernelwright.train.recipe import MODEL, Grpo, Sft
 from kernelwright.train.session import steps, train
 from kernelwright.train.structure import family, split_of
@@ -41,6 +44,8 @@ POLICY = Policy(
 )
 VARIANTS = "variants.jsonl"
 START_S = 60.0
+PRACTISED = 3
+"""Kernels of a module that is practised on: a pair needs two of which one is faster."""
 
 
 class Variant(Record):
@@ -74,17 +79,28 @@ class Midend(Bench):
             "ungated": Stage(lambda: self.ablation("ungated"), "sft", ablation + measure),
         }
 
-    def sources(self) -> list[TaskSource]:
-        """Modules of the pairs in another size, so many of each split, in an order that is cut well anywhere."""
-        draw, sizes = random.Random(self.o.seed), {"rows": self.o.rows, "columns": self.o.columns}
+    def sources(self) -> list[tuple[TaskSource, int]]:
+        """Modules of the pairs in another size, and how many kernels of each are timed; it may be cut anywhere."""
+        sizes = {"rows": self.o.rows, "columns": self.o.columns}
+        wanted = [(name, self.o.variants) for name in self.names()] + [(name, PRACTISED) for name in self.practice()]
+        return [(random_module(int(name.rpartition("_")[2]), **sizes), count) for name, count in wanted]
+
+    def practice(self) -> list[str]:
+        """Modules that GRPO practises on: of families that neither fine-tuning nor a measure has."""
+        taken = set(self.names())
+        free = sorted({one.task.source.name for one in self.of_split("heldout")} - taken)
+        return random.Random(self.o.seed).sample(free, min(self.o.practice, len(free)))
+
+    def names(self) -> list[str]:
+        """Modules of both splits: for fine-tuning, and for measures."""
+        draw = random.Random(self.o.seed)
         most = {"train": self.o.modules, "heldout": self.o.heldout}
         chosen = [
             (place / count, split, one)
             for split, count in most.items()
             for place, one in enumerate(draw.sample(self.of_split(split), min(2 * count, len(self.of_split(split)))))
         ]
-        names = [one.task.source.name for *_, one in sorted(chosen, key=lambda c: c[:2])]
-        return [random_module(int(name.rpartition("_")[2]), **sizes) for name in names]
+        return [one.task.source.name for *_, one in sorted(chosen, key=lambda c: c[:2])]
 
     def frontend(self) -> Path:
         """The model that the mid-end begins with.
@@ -108,25 +124,31 @@ class Midend(Bench):
         try:
             with open_lines(Variant, file) as lines:
                 known = Counter(one.task.source.name for one in lines.read())
-                for source in self.sources():
-                    if len(known) >= self.o.modules + self.o.heldout or time.monotonic() > end:
+                names, most = set(self.names()), self.o.modules + self.o.heldout
+                for source, count in self.sources():
+                    if time.monotonic() > end:
                         break
-                    if source.name not in known:
-                        for task, made in self.loop.run(self.variants(source, judges)):
+                    enough = source.name in names and len(names & known.keys()) >= most
+                    if source.name not in known and not enough:
+                        for task, made in self.loop.run(self.variants(source, count, judges)):
                             lines.append(Variant(task=task, attempt=made))
                             known[source.name] += 1
         finally:
             self.loop.run(judges.close())
         found = read_lines(Variant, file)
-        pairs = self.pairs_of(found)
-        folder = self.work / "data-midend"
-        folder.mkdir(exist_ok=True)
-        (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in pairs))
-        self.book.put(parents={"modules": len(known), "variants": len(found), "pairs": len(pairs)})
+        practice = set(self.practice())
+        pairs = self.pairs_of([one for one in found if not one.heldout])
+        practised = self.pairs_of([one for one in found if one.task.source.name in practice])
+        for name, made in (("data-midend", pairs), ("data-practice", practised)):
+            folder = self.work / name
+            folder.mkdir(exist_ok=True)
+            (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in made))
+        counts = {"modules": len(known), "variants": len(found), "pairs": len(pairs), "practised": len(practised)}
+        self.book.put(parents=counts)
         self.say(f"parents: {self.book.document['parents']}")
         return bool(pairs)
 
-    async def variants(self, source: Any, judges: Judges) -> list[tuple[Task, Attempt]]:  # noqa: ANN401
+    async def variants(self, source: Any, count: int, judges: Judges) -> list[tuple[Task, Attempt]]:  # noqa: ANN401
         """The author's kernel under settings by chance, each timed; those that are wrong or refused are left out."""
         try:
             task = await judges.admit(source, self.target)
@@ -135,30 +157,31 @@ class Midend(Bench):
             self.say(f"{source.name} is left out: {error}"[:300])
             return []
         drawn = random.Random(source.name)
-        texts = list(dict.fromkeys(train_midend.retuned(kernel.source, drawn) for _ in range(3 * self.o.variants)))
+        texts = list(dict.fromkeys(train_midend.retuned(kernel.source, drawn) for _ in range(3 * count)))
         kernels = [kernel.model_copy(update={"source": text, "tunables": ()}) for text in texts]
-        kernels = (kernels if len(kernels) > 1 else list(kernel.points()))[: self.o.variants]
+        kernels = (kernels if len(kernels) > 1 else list(kernel.points()))[:count]
         found = await asyncio.gather(*(judges.judge(task, one, "search") for one in kernels))
         return [(task, attempt(k, f)) for k, f in zip(kernels, found, strict=True) if isinstance(f, Measured)]
 
     def pairs_of(self, found: Sequence[Variant]) -> list[Sample]:
-        """From each training module's kernels to every faster one of them."""
-        mine = [one for one in found if not one.heldout]
+        """From each module's kernels to every faster one of them."""
         versions = dict(self.machine.versions)
         return [
             sample(
                 "author", a.task, b.attempt.proposal.candidate, judged(b.attempt.evaluation, versions), parent=a.attempt
             )
-            for a in mine
-            for b in mine
+            for a in found
+            for b in found
             if a.task.id == b.task.id and speedup(b.attempt) > speedup(a.attempt)
         ]
 
     def slowest(self) -> list[Assignment]:
-        """Each held-out module with its slowest kernel."""
+        """Each held-out module with its slowest kernel; none that is practised on."""
         found: dict[str, Variant] = {}
+        practice = set(self.practice())
         for one in read_lines(Variant, self.work / VARIANTS):
-            if one.heldout and (one.task.id not in found or speedup(one.attempt) < speedup(found[one.task.id].attempt)):
+            measured = one.heldout and one.task.source.name not in practice
+            if measured and (one.task.id not in found or speedup(one.attempt) < speedup(found[one.task.id].attempt)):
                 found[one.task.id] = one
         return [Assignment(task=one.task, parent=one.attempt, split="heldout") for one in found.values()]
 
@@ -201,8 +224,10 @@ class Midend(Bench):
         """GRPO with this reward for so long, over as many calls as it takes."""
         spent = self.book.document.get(name, {}).get("trained_s", 0.0)
         room = min(seconds - spent, self.left - START_S)
+        data = self.work / ("data-practice" if self.o.practice else "data-midend")
         recipe = Grpo(
-            model=str(self.work / "midend_sft" / MODEL), data=str(self.work / "data-midend"), role="midend", reward=reward,
+            model=str(self.work / "midend_sft" / MODEL), data=str(data), role="midend", reward=reward,
+            split="heldout" if self.o.practice else "train",
             effort="search", target=self.o.target, steps=self.o.grpo_steps, seconds=max(30.0, room),
             learning_rate=self.o.grpo_rate, warmup=1, decay=False, seed=self.o.seed, groups=self.o.groups,
             trajectories=self.o.trajectories, workers=self.o.workers, gpus=self.o.gpus, waves=self.o.waves,
@@ -240,6 +265,10 @@ class Midend(Bench):
             [gain(one.assignment, one.step.info) for one in group if one.step.reward is not None] for group in found
         ]
         known = [one.step.info for group in found for one in group if one.step.reward is not None]
+        logs = {
+            group[0].assignment.task.name: fmean(log(one or 1.0) for one in mine)
+            for group, mine in zip(found, gains, strict=True) if mine
+        }  # fmt: skip
         self.book.put(
             **{
                 name: {
@@ -250,11 +279,21 @@ class Midend(Bench):
                     "of_right": train_midend.spread([one for group in gains for one in group if one]),
                     "best_of_each": train_midend.spread([max((one or 1.0 for one in group), default=1.0) for group in gains]),
                     "parents_over_eager": train_midend.spread([speedup(one.parent) for one in tasks if one.parent]),
+                    "log_gain": logs, "over_before": self.over_before(logs),
                 }
             }
         )  # fmt: skip
         self.say(f"{name}: {self.book.document[name]}")
         return True
+
+    def over_before(self, logs: dict[str, float]) -> dict[str, float] | None:
+        """How many times the gain of the policy before GRPO these gains are, with the 95 % interval, task by task."""
+        before = self.book.document.get("before", {}).get("log_gain", {})
+        differences = [logs[task] - before[task] for task in sorted(logs.keys() & before.keys())]
+        if not differences:
+            return None
+        low, high = interval(differences)
+        return {"low": exp(low), "times": exp(fmean(differences)), "high": exp(high)}
 
 
 def gain(assignment: Assignment, info: dict[str, Any]) -> float | None:
