@@ -77,3 +77,18 @@ def test_a_cpu_passes_over_whole_rows_where_they_are_enough_for_its_cores():
 def test_few_long_sums_are_shared_out_on_either():
     assert kernels("x.amax((0, 2))", "64, 4, 4096", "cpu") == ["loops", "loops"]
     assert kernels("x.amax((0, 2))", "64, 4, 4096", "cuda") == ["strided", "strided"]
+
+
+def test_a_part_of_rows_that_lie_apart_is_held_where_it_is_needed_twice():
+    design = triton_design(case(model("x.std(0)", "torch.randn(8192, 512)"), "t", "cuda").task)
+    assert [kernel.family for kernel in design.program.kernels] == ["strided", "strided"]
+    assert (design.default.k0_passes, design.default.k1_passes) == ("whole", "whole")
+    assert design.write(design.default).source.count("tl.load(x_ptr") == 1
+    blocks = design.default.model_copy(update={"k0_passes": "blocks", "k0_block": 32})
+    assert design.write(blocks).source.count("tl.load(x_ptr") == 2
+    assert design.cost(design.default) < design.cost(blocks)
+    assert triton_default_of("x.sum(0)", "8192, 512").k0_passes == "blocks"
+
+
+def triton_default_of(forward, shape):
+    return triton_design(case(model(forward, f"torch.randn({shape})"), "t", "cuda").task).default

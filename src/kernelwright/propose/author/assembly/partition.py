@@ -18,6 +18,7 @@ from kernelwright.propose.author.assembly.shares import (
     shares_of_product,
     shares_of_rows,
 )
+from kernelwright.propose.author.assembly.together import together
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.strided.plan import stride
 from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
@@ -105,7 +106,7 @@ class _Partition:
                 self._emit(root)
         if not any(isinstance(step, Kernel) for step in self.steps):
             raise ProposeError(f"{self.task.name!r}: {_nothing(self.steps)}")
-        name, steps = identifiers([self.task.name])[0], tuple(_together(self.steps, self.families))
+        name, steps = identifiers([self.task.name])[0], tuple(together(self.steps, self.families))
         state = tuple(self.tensors[name] for name in workload.state)
         return Program(name, arguments, outputs, tuple(self.buffers), steps, state, tuple(self.rules))
 
@@ -453,41 +454,6 @@ def _every_axis(root: Root) -> set[int]:
             case Order():
                 from_nodes |= {node.axis, node.place}
     return from_nodes
-
-
-def _together(steps: Sequence[Step], families: Families) -> list[Step]:
-    """Neighbouring kernels of one family that it can make at once, as one."""
-    out: list[Step] = []
-    for step in steps:
-        last = out[-1] if out else None
-        if isinstance(step, Kernel) and isinstance(last, Kernel) and last.family == step.family:
-            both = _united(last, step, families)
-            if both is not None:
-                out[-1] = both
-                continue
-        out.append(step)
-    return out
-
-
-def _scatters(kernel: Kernel) -> bool:
-    return any(root.scatter is not None for root in kernel.part.roots)
-
-
-def _united(first: Kernel, second: Kernel, families: Families) -> Kernel | None:
-    """One kernel for both, where neither needs the other and the family takes them so."""
-    wrote = {t.name for t in first.part.writes}
-    if _scatters(first) or _scatters(second):
-        return None
-    if any(t.name in wrote for t in second.part.reads):
-        return None
-    tensors = {**second.part.tensors, **first.part.tensors}
-    roots = (*first.part.roots, *second.part.roots)
-    if not {h.key for h in first.part.heavies} & {h.key for h in second.part.heavies}:
-        return None
-    family = next(f for f in families if f.name == second.family)
-    part = Part(roots, {**first.part.sizes, **second.part.sizes}, tensors)
-    match = family.match(part)
-    return Kernel(family.name, part, match.plan) if match is not None and match.plan is not None else None
 
 
 def _nothing(steps: Sequence[Step]) -> str:

@@ -12,7 +12,7 @@ from math import prod
 from kernelwright.propose.author.families.family import Match
 from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index, Reduce, filled, transform, walk
 from kernelwright.propose.author.plan.plan import HEAVY
-from kernelwright.propose.author.plan.positions import evaluated, flattened
+from kernelwright.propose.author.plan.positions import evaluated, flattened, plus, times
 from kernelwright.propose.author.plan.program import Part, Root
 
 LONG = 4096
@@ -21,6 +21,8 @@ FEW, FEW_ON_CPU = 256, 16
 """Rows that are too few for a GPU, and for the cores of a CPU."""
 LEAST_HIGH, MOST_AHEAD = 16, 5
 """Rows along an axis that are worth being taken several at a time, and steps of a window that they may lie apart."""
+CUT = 64
+"""Elements from which on windows that follow one another are a long row that was cut, and not windows."""
 TOO_LONG = 1 << 17
 """Elements of a row that is read once for each pass, by many kernels rather than one."""
 
@@ -119,8 +121,14 @@ class Strided:
     @cached_property
     def slides(self) -> bool:
         """Whether a position hangs on rows and on columns, as in a window."""
-        rows, columns = set(self.rows), set(self.columns)
-        return any(index.axes & rows and index.axes & columns for e in self.part.elements for index in e.index)
+        return any(self._slides(index) for e in self.part.elements for index in e.index)
+
+    def _slides(self, position: Expr) -> bool:
+        rows, columns = ([a for a in axes if a in position.axes] for axes in (self.rows, self.columns))
+        if len(rows) == len(self.columns) == 1 and self.column_count >= CUT:
+            whole = plus(times(Index(rows[0]), self.column_count), Index(self.columns[0]))
+            return bool(columns) and position != whole
+        return bool(rows and columns)
 
     @cached_property
     def overlap(self) -> Overlap | None:

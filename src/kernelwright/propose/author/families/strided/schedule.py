@@ -14,6 +14,8 @@ UNROLLED = 16
 """Steps that are written out."""
 TILE = 1024
 """Elements of a tile that keeps enough loads under way."""
+HELD, APART = 512, 8192
+"""Longest row of elements that lie apart which a program holds, and elements of it and the rows beside it."""
 LANES = 32
 MOST_WARPS, OF_LONGEST = 16, 32
 """Warps of a program, and of one whose tile would not fit its registers."""
@@ -41,12 +43,16 @@ def strided_default(plan: Strided) -> StridedSchedule:
         side = 32 if min(plan.part.sizes[plan.rows[-1]], plan.part.sizes[plan.columns[-1]]) < 64 else 64
         return StridedSchedule(rows=side, block=side, passes="whole", warps=8 if side == 64 else 4)
     columns = plan.column_count
+    block = 1 << (columns - 1).bit_length()
+    again = len(plan.passes) > 1 and not plan.slides
+    if block <= HELD and not plan.dense_columns and (plan.wide or again):
+        rows = _within(plan.row_count, max(16, APART // block))
+        return StridedSchedule(rows=rows, block=block, passes="whole", warps=_warps(rows * block))
     stepped = columns <= STEPS_LIMIT and not plan.dense_columns and not _whole_axis(plan)
     if not plan.wide and (columns <= 2 * UNROLLED or stepped):
         stacked = 4 if plan.overlap and plan.row_count >= 1 << 20 else 1
         most = 128 if plan.row_count < 1 << 16 or stacked > 1 else 256
         return StridedSchedule(rows=_within(plan.row_count, most), stacked=stacked)
-    block = 1 << (columns - 1).bit_length()
     if plan.dense_columns:
         whole = block <= WHOLE_LIMIT
         block = block if whole else 4096
@@ -54,9 +60,6 @@ def strided_default(plan: Strided) -> StridedSchedule:
         return StridedSchedule(
             rows=rows, block=block, passes="whole" if whole else "blocks", warps=_warps(rows * block)
         )
-    if plan.wide and block <= 512:
-        rows = _within(plan.row_count, max(16, 8192 // block))
-        return StridedSchedule(rows=rows, block=block, passes="whole", warps=_warps(rows * block))
     return StridedSchedule(rows=_within(plan.row_count, 64), block=min(block, 32), passes="blocks", warps=4)
 
 
