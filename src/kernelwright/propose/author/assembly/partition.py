@@ -6,12 +6,14 @@ or names parts that must be stored first; these become kernels of their own, and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf, prod
+from math import prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
+from kernelwright.propose.author.assembly import sides
 from kernelwright.propose.author.assembly.moments import of_row, of_stretch, squared_distances, stretches
 from kernelwright.propose.author.assembly.shares import (
+    STARTS,
     beside_each_other,
     innermost,
     shared_along,
@@ -306,7 +308,7 @@ class _Partition:
         for node in ready:
             axes = tuple(a for a in root.axes if a in node.axes)
             if (node.key, axes) not in self.shares and not self._moments(node, axes, root.expr):
-                self.shares[node.key, axes] = self._shared_out(node, axes)
+                self.shares[node.key, axes] = self._along_sides(node, axes) or self._shared_out(node, axes)
         changed: dict[str, Expr] = {}
         for part in walk(root.expr):
             axes = tuple(a for a in root.axes if a in part.axes)
@@ -356,6 +358,33 @@ class _Partition:
         first, second = (Element(name, shape, tuple(map(Index, axes))) for name in names)
         return first, second
 
+    def _along_sides(self, node: Reduce, axes: tuple[int, ...]) -> Expr | None:
+        """A reduction over windows as one over all sides but the last, and one over that, where two kernels take less."""
+        found = None if self.task.target.kind == "cpu" else sides.sides(node, self.settler.axes.single)
+        if found is None:
+            return None
+        order = (*axes, *sorted(found.first.axes - {*axes, found.place}), found.place)
+        room, tensor = self._room("sides", found.first, order)
+        both = self._estimated(found.first, order), self._estimated(found.second(room), axes, tensor)
+        if self._estimated(node, axes) < sides.GAIN * sum(both):
+            return None
+        stored = self._store(found.first, order)
+        return found.second(stored) if isinstance(stored, Element) else None
+
+    def _room(self, name: str, node: Expr, order: Sequence[int]) -> tuple[Element, Tensor]:
+        """A buffer for an expression's value, and how it is read."""
+        axes = (*(a for a in order if a in node.axes), *sorted(node.axes - set(order)))
+        sizes = tuple(map(self.settler.size, axes))
+        return Element(name, sizes, tuple(map(Index, axes))), Tensor(name, name, sizes, "float32", (0,) * bool(axes))
+
+    def _estimated(self, node: Reduce, order: Sequence[int], *more: Tensor) -> float:
+        """Microseconds of the kernel that stores a reduction; 0 where no kernel does so at once."""
+        element, tensor = self._room("result", node, order)
+        root = Root(tensor, tuple(a for i in element.index for a in i.axes), node)
+        tensors = self.tensors | {t.name: t for t in more}
+        family, match = self._asked(Part((root,), {a: self.settler.size(a) for a in _every_axis(root)}, tensors))
+        return 0.0 if match.plan is None else family.cost(match.plan, family.default(match.plan))
+
     def _shared_out(self, node: Reduce, axes: Sequence[int]) -> Expr:
         """A long reduction of few rows as one over the shares of many programs, which are stored first."""
         rows = prod(self.settler.size(axis) for axis in axes)
@@ -374,8 +403,7 @@ class _Partition:
         inside = within(at, length, self.settler.size)
         arg = _unsettled(node.arg, axis, at, inside)
         if inside is not None:
-            start = {"sum": 0.0, "max": -inf, "amax": -inf, "min": inf, "amin": inf}[node.op]
-            empty = Const(start if node.kind == "float" else float(2**31 - 1), node.kind)
+            empty = Const(STARTS[node.op] if node.kind == "float" else float(2**31 - 1), node.kind)
             arg = Call("where", (inside, arg, empty), node.kind)
         over = (*(a for a in node.over if a != axis), *inner)
         dense = shared_along(node, sizes)
