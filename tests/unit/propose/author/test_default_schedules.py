@@ -36,6 +36,15 @@ def test_only_a_total_of_everything_loops_over_its_tiles():
     assert triton_default(lower(found("F.silu(x) * y", 100, "x, y"))).grid == "tiles"
 
 
+def test_a_total_of_costly_elements_leaves_registers_for_more_warps():
+    costly, plain = (
+        triton_default(lower(found(f"F.{loss}(x, y)", 100, "x, y")))
+        for loss in ("binary_cross_entropy_with_logits", "mse_loss")
+    )
+    assert (costly.block * costly.unroll, plain.block * plain.unroll) == (4096, 16384)
+    assert (costly.grid, costly.warps) == (plain.grid, plain.warps)
+
+
 def test_what_memory_holds_is_asked_for_before_anything_is_worked_out():
     task = case(
         model("F.cross_entropy(x, y)", "torch.randn(4, 512), torch.randint(0, 512, (4,))", arguments="x, y"),
