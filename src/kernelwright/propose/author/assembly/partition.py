@@ -10,10 +10,8 @@ from math import prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
-from kernelwright.propose.author.assembly import sides
 from kernelwright.propose.author.assembly.moments import of_row, of_stretch, squared_distances, stretches
 from kernelwright.propose.author.assembly.shares import (
-    STARTS,
     beside_each_other,
     innermost,
     shared_along,
@@ -45,6 +43,7 @@ from kernelwright.propose.author.plan.positions import flattened, plus, times, w
 from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step
 from kernelwright.propose.author.plan.read import Held, Ordered, Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
+from kernelwright.propose.author.plan.sides import STARTS, sides
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import DType, TensorSpec
 
@@ -54,6 +53,8 @@ LONG_ROW, LONG_APART = 1 << 15, 1 << 10
 """Elements of a row from which on no program holds it, where they lie together and where they lie apart."""
 PIECE = 2048
 """Elements of a long row that are sorted at a time."""
+GAIN = 1.25
+"""How many times less two kernels must take by estimate than one."""
 SCATTERS = ("aten.scatter_add_.default", "aten.scatter_add.default")
 Families = Sequence[Family]
 
@@ -360,13 +361,13 @@ class _Partition:
 
     def _along_sides(self, node: Reduce, axes: tuple[int, ...]) -> Expr | None:
         """A reduction over windows as one over all sides but the last, and one over that, where two kernels take less."""
-        found = None if self.task.target.kind == "cpu" else sides.sides(node, self.settler.axes.single)
+        found = None if self.task.target.kind == "cpu" else sides(node, self.settler.axes.single)
         if found is None:
             return None
         order = (*axes, *sorted(found.first.axes - {*axes, found.place}), found.place)
         room, tensor = self._room("sides", found.first, order)
         both = self._estimated(found.first, order), self._estimated(found.second(room), axes, tensor)
-        if self._estimated(node, axes) < sides.GAIN * sum(both):
+        if self._estimated(node, axes) < GAIN * sum(both):
             return None
         stored = self._store(found.first, order)
         return found.second(stored) if isinstance(stored, Element) else None

@@ -1,7 +1,7 @@
 """Into how many shares a reduction is cut that would leave most of a device idle; another kernel adds the shares up."""
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf, prod
+from math import prod
 
 from kernelwright.propose.author.families.product.plan import LEAST
 from kernelwright.propose.author.families.product.schedule import PROGRAMS
@@ -21,8 +21,6 @@ AT_ONCE = 1 << 18
 """Threads that a device runs at once."""
 TILE, LEAST_DEPTH = 128, 512
 """A side of a large tile of a product, and how many products it adds up at least where the depth is cut."""
-STARTS = {"sum": 0.0, "max": -inf, "amax": -inf, "min": inf, "amin": inf}
-"""What a reduction begins with."""
 
 
 def shares_of_rows(node: Reduce, rows: int, every: int, length: int, sizes: Mapping[int, int] | None) -> int:

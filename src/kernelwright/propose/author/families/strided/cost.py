@@ -23,6 +23,8 @@ ISSUED_US = 28.0e6
 """Instructions of single threads that a large device issues in a microsecond."""
 A_LOAD, A_TERM, A_RESULT = 7, 2, 12
 """Instructions of a load in a window with its position and mask, of what joins it to a result, and of a result."""
+A_WINDOW = 8
+"""Of a place of a line for each of the line's windows."""
 A_PLACED = 45
 """Of a load where every thread works out for itself where in a window it is: 38 and 53 in two measured kernels."""
 READ_AGAIN = 0.7
@@ -38,7 +40,9 @@ def strided_cost(plan: Strided, schedule: StridedSchedule) -> float:
     resident = min(BLOCKS, THREADS // threads)
     busy = min(1.0, resident * tile * 4 / UNDER_WAY)
     spilt = 1.0 if tile <= CROWDED * threads else 2.0
-    programs = -(-plan.row_count // (schedule.rows * schedule.stacked))
+    lines = plan.lines if schedule.passes == "lines" else None
+    count = plan.part.count(lines.rows) if lines else plan.row_count
+    programs = -(-count // (schedule.rows * schedule.stacked))
     if plan.columns and not plan.reduced:
         programs *= -(-plan.column_count // schedule.block)
     filled = min(1.0, programs / MULTIPROCESSORS)
@@ -52,6 +56,10 @@ def _issued(plan: Strided, schedule: StridedSchedule) -> float:
     if not plan.reduced or not plan.slides:
         return 0.0
     block = block_of(plan, schedule)
+    if schedule.passes == "lines" and plan.lines:
+        held = plan.part.count(plan.lines.rows) * block
+        reads = plan.part.count(plan.lines.sides.first.over)
+        return held * ((A_LOAD + A_TERM) * reads + A_WINDOW * plan.part.sizes[plan.lines.window])
     loads = terms = plan.column_count if schedule.passes == "steps" else -(-plan.column_count // block) * block
     overlap, share = plan.overlap, 1.0
     if overlap is not None and schedule.stacked > 1 and schedule.passes == "steps":
@@ -91,7 +99,7 @@ def _reads(expr: Expr, element: Element) -> bool:
 
 def _waste(plan: Strided, schedule: StridedSchedule, element: Element, item: int) -> float:
     """Bytes that are handed out for one that is asked for; what a window leaves of a sector its next step takes."""
-    if plan.slides and schedule.passes == "steps":
+    if plan.slides and schedule.passes in ("steps", "lines"):
         return 1.0
     sides = [(plan.rows, schedule.rows), (plan.columns, _columns_of_tile(plan, schedule))]
     fast = [axes[-1] for axes, side in sides if axes and side * item >= SECTOR]

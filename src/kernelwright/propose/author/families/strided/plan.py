@@ -10,6 +10,7 @@ from functools import cached_property
 from math import prod
 
 from kernelwright.propose.author.families.family import Match
+from kernelwright.propose.author.families.strided.lines import Lines, lines_of
 from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index, Reduce, filled, transform, walk
 from kernelwright.propose.author.plan.plan import HEAVY
 from kernelwright.propose.author.plan.positions import evaluated, flattened, plus, times
@@ -145,6 +146,14 @@ class Strided:
         ]
         holding = [one for one in found if self._reads_along(one) and one.holds(self.part)]
         return min(holding, key=lambda one: one.ahead / sizes[one.step], default=None)
+
+    @cached_property
+    def lines(self) -> Lines | None:
+        """How windows lie along lines that a program holds; None where they are no few large ones."""
+        if not self.reduced or self.wide or [len(group) for group in self.passes] != [1]:
+            return None
+        scatters = any(root.scatter for root in self.part.roots)
+        return None if scatters else lines_of(self.part, self.rows, self.passes[0][0])
 
     def _reads_along(self, overlap: Overlap) -> bool:
         return any(overlap.row in e.axes and overlap.step in e.axes for e in self.part.elements)

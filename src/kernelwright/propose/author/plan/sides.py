@@ -6,14 +6,13 @@ the dimension that lies together in memory, neighbours read neighbours; what is 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf, prod
 
-from kernelwright.propose.author.assembly.shares import STARTS
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, transform, walk
 from kernelwright.propose.author.plan.positions import every
 
-GAIN = 1.25
-"""How many times less two kernels must take by estimate than one."""
+STARTS = {"sum": 0.0, "max": -inf, "amax": -inf, "min": inf, "amin": inf}
+"""What a reduction begins with."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,8 @@ class Sides:
     """Over all sides but the last."""
     place: int
     """The axis of the positions along the last one, in the first reduction."""
+    length: int
+    """How many there are."""
     position: Expr
     """Where along that axis a step of the last side lies."""
     inside: Expr | None
@@ -56,7 +57,7 @@ def sides(node: Reduce, new: Callable[[int], int]) -> Sides | None:
     first = Reduce(node.op, _guarded(moved, inner, node.op), rest)
     if first.axes & position.axes or (outer is not None and outer.axes & set(rest)):
         return None
-    return Sides(first, place, position, outer, steps)
+    return Sides(first, place, length, position, outer, steps)
 
 
 def _guarded(value: Expr, inside: Expr | None, op: str) -> Expr:
