@@ -75,7 +75,7 @@ CASES = {
         "F.adaptive_avg_pool2d(x, (3, 2)) + 1, F.adaptive_max_pool2d(x, (2, 5)), F.avg_pool2d(x, 9, 4, 3), F.avg_pool2d(x, 9),"
         " F.max_pool2d(x * v, (12, 8), (3, 6), 4), F.adaptive_avg_pool3d(x, (2, 3, 4)), F.max_pool2d(x.relu() * 2, 9, 2, 0),"
         " F.max_pool2d(x.where(x < 2, x / 0 - x / 0), 9, 3, 1).isnan() * 1.0, F.max_pool2d(x.half(), 9, 4, 3)",
-        "x, v", "torch.randn(3, 5, 37, 29), torch.randn(29)",
+        "x, v", "torch.randn(1, 3, 37, 29), torch.randn(29)",
     ),
     "enlarged": (
         "F.interpolate(x, scale_factor=2, mode='bilinear'), F.interpolate(x, scale_factor=2),"
