@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from author_cases import called, case, error, model
 
+from kernelwright.propose.author.assembly import partition
 from kernelwright.propose.author.designs import triton_design
 
 X = "torch.randn(3, 8, 10, 12)"
@@ -61,6 +62,20 @@ CASES = {
         " F.conv2d(x, w, v, groups=8) + v[:, None, None], F.max_pool2d(x, 5, 1, 2, 1).argmax(1) * 1.0,"
         " F.max_pool3d(x, (3, 2, 2), 1)",
         "x, w, v", "torch.randn(2, 8, 37, 19), torch.randn(8, 1, 3, 2), torch.randn(8)",
+    ),
+    "one side after the other": (
+        "F.avg_pool2d(x, 5, 3, 2), F.adaptive_avg_pool2d(x, (3, 5)), F.adaptive_max_pool2d(x, (3, 7)),"
+        " F.max_pool2d(x, (3, 4), 2, 1, 2) + 1, F.max_pool2d((x * v[:, None, None]).relu(), 4, 1), F.lp_pool2d(x, 2, (2, 3)),"
+        " F.avg_pool3d(x, (2, 3, 4)), F.max_pool3d(x, 3, 2, 1), F.avg_pool2d(x, 4).amax(1),"
+        " F.max_pool2d(x.where(x < 1, x / 0 - x / 0), 3, 2, 1).isnan() * 1.0,"
+        " F.max_pool2d(x.where(x > 0, x / 0), 3, 2, 1).clamp_min(-1.0)",
+        "x, v", "torch.randn(3, 8, 11, 13), torch.randn(8)",
+    ),
+    "lines of windows": (
+        "F.adaptive_avg_pool2d(x, (3, 2)) + 1, F.adaptive_max_pool2d(x, (2, 5)), F.avg_pool2d(x, 9, 4, 3), F.avg_pool2d(x, 9),"
+        " F.max_pool2d(x * v, (12, 8), (3, 6), 4), F.adaptive_avg_pool3d(x, (2, 3, 4)), F.max_pool2d(x.relu() * 2, 9, 2, 0),"
+        " F.max_pool2d(x.where(x < 2, x / 0 - x / 0), 9, 3, 1).isnan() * 1.0, F.max_pool2d(x.half(), 9, 4, 3)",
+        "x, v", "torch.randn(1, 3, 37, 29), torch.randn(29)",
     ),
     "enlarged": (
         "F.interpolate(x, scale_factor=2, mode='bilinear'), F.interpolate(x, scale_factor=2),"
@@ -194,6 +209,23 @@ CHANGED = ("taken apart", "rounded", "above one another")
 """Cases whose schedule is no default on such shapes, by parts of their names."""
 
 
+GAIN = partition.GAIN
+
+
+def sided_source(design):
+    """With windows taken one side after the other, however small they are."""
+    source = design.write(design.default).source
+    assert source.count("@triton.jit") >= 2 * len(design.program.outputs) - 1
+    return source
+
+
+def lines_source(design):
+    """With windows of whole lines, as they are large."""
+    source = design.write(design.default).source
+    assert source.count("the windows of ROWS lines") == len(design.program.outputs)
+    return source
+
+
 def stacked_source(design):
     """With four results above one another wherever windows overlap."""
     names = [option.name for option in design.space.options if option.name.endswith("stacked")]
@@ -217,6 +249,10 @@ def packed_source(design, name):
 
 def source_of(design, name):
     """Of the case's schedule."""
+    if "side after" in name:
+        return sided_source(design)
+    if "lines of" in name:
+        return lines_source(design)
     if not any(word in name for word in CHANGED):
         return design.write(design.default).source
     return stacked_source(design) if "above" in name else packed_source(design, name)
@@ -225,6 +261,7 @@ def source_of(design, name):
 def main(folder):
     for name in sys.argv[2:] or CASES:
         found = found_case(name, "cuda")
+        partition.GAIN = 0.0 if "side after" in name else GAIN
         design = triton_design(found.task)
         path = folder / f"{found.task.name}.py"
         path.write_text(source_of(design, name))

@@ -29,6 +29,11 @@ PROGRAMS = {
         "torch.randint(0, 100, (9000,), dtype=torch.int32)",
     ),
     "pooled": ("F.max_pool2d(x, 3, 2, 1), F.adaptive_avg_pool2d(x, (5, 3))", "torch.randn(4, 8, 20, 20)"),
+    "held_apart": ("x.std(0), F.batch_norm(x, None, None, training=True)", "torch.randn(4096, 64)"),
+    "one_side_after_the_other": (
+        "F.adaptive_avg_pool2d(x, 7), F.max_pool2d(x, 13, 1, 6)",
+        "torch.zeros(8, 64, 128, 128)",
+    ),
     "enlarged": ("F.interpolate(x, scale_factor=2, mode='bilinear')", "torch.randn(4, 8, 20, 20)"),
 }
 """Programs of other families."""

@@ -45,6 +45,15 @@ def test_only_a_total_of_everything_loops_over_its_tiles():
     assert triton_default(lower(found("F.silu(x) * y", 100, "x, y"))).grid == "tiles"
 
 
+def test_a_total_of_costly_elements_leaves_registers_for_more_warps():
+    costly, plain = (
+        triton_default(lower(found(f"F.{loss}(x, y)", 100, "x, y")))
+        for loss in ("binary_cross_entropy_with_logits", "mse_loss")
+    )
+    assert (costly.block * costly.unroll, plain.block * plain.unroll) == (4096, 16384)
+    assert (costly.grid, costly.warps) == (plain.grid, plain.warps)
+
+
 def test_what_memory_holds_is_asked_for_before_anything_is_worked_out():
     task = case(
         model("F.cross_entropy(x, y)", "torch.randn(4, 512), torch.randint(0, 512, (4,))", arguments="x, y"),
@@ -86,3 +95,18 @@ def test_a_cpu_passes_over_whole_rows_where_they_are_enough_for_its_cores():
 def test_few_long_sums_are_shared_out_on_either():
     assert kernels("x.amax((0, 2))", "64, 4, 4096", "cpu") == ["loops", "loops"]
     assert kernels("x.amax((0, 2))", "64, 4, 4096", "cuda") == ["strided", "strided"]
+
+
+def test_a_part_of_rows_that_lie_apart_is_held_where_it_is_needed_twice():
+    design = triton_design(case(model("x.std(0)", "torch.randn(8192, 512)"), "t", "cuda").task)
+    assert [kernel.family for kernel in design.program.kernels] == ["strided", "strided"]
+    assert (design.default.k0_passes, design.default.k1_passes) == ("whole", "whole")
+    assert design.write(design.default).source.count("tl.load(x_ptr") == 1
+    blocks = design.default.model_copy(update={"k0_passes": "blocks", "k0_block": 32})
+    assert design.write(blocks).source.count("tl.load(x_ptr") == 2
+    assert design.cost(design.default) < design.cost(blocks)
+    assert triton_default_of("x.sum(0)", "8192, 512").k0_passes == "blocks"
+
+
+def triton_default_of(forward, shape):
+    return triton_design(case(model(forward, f"torch.randn({shape})"), "t", "cuda").task).default

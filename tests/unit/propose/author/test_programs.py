@@ -105,3 +105,25 @@ def test_the_cheapest_by_estimate_come_first_and_differ():
     assert tries[0] == design.default
     assert len({design.write(s).id for s in tries}) == 6
     assert [design.cost(s) for s in tries[1:]] == sorted(design.cost(s) for s in tries[1:])
+
+
+def norm(train):
+    source = model("self.a(x)", "torch.randn(8192, 64)", "self.a = nn.BatchNorm1d(64)")
+    return triton_design(case(source, "norm", "cuda", train=train).task)
+
+
+def test_what_reduces_the_same_rows_is_one_kernel_with_several_results():
+    kernels = norm(train=True).program.kernels
+    assert [len(kernel.part.roots) for kernel in kernels] == [2, 4, 1, 1]
+    parts, statistics = (kernel.part for kernel in kernels[:2])
+    assert {t.name for t in parts.writes} < {t.name for t in statistics.reads}
+
+
+def test_what_reads_what_another_kernel_makes_stays_behind_it():
+    source = model("x.softmax(0), (x.softmax(0) @ w).sum(1) + x.softmax(0).sum(1)",
+                   "torch.randn(64, 64), torch.randn(64, 64)", arguments="x, w")  # fmt: skip
+    program = triton_design(case(source, "ordered", "cuda").task).program
+    made = {t.name for t in program.arguments}
+    for kernel in program.kernels:
+        assert {t.name for t in kernel.part.reads} <= made
+        made |= {t.name for t in kernel.part.writes}

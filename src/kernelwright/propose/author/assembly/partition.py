@@ -6,7 +6,7 @@ or names parts that must be stored first; these become kernels of their own, and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf, prod
+from math import prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
@@ -18,6 +18,7 @@ from kernelwright.propose.author.assembly.shares import (
     shares_of_product,
     shares_of_rows,
 )
+from kernelwright.propose.author.assembly.together import together
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.strided.plan import stride
 from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
@@ -42,6 +43,7 @@ from kernelwright.propose.author.plan.positions import flattened, plus, times, w
 from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step
 from kernelwright.propose.author.plan.read import Held, Ordered, Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
+from kernelwright.propose.author.plan.sides import STARTS, sides
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import DType, TensorSpec
 
@@ -51,6 +53,8 @@ LONG_ROW, LONG_APART = 1 << 15, 1 << 10
 """Elements of a row from which on no program holds it, where they lie together and where they lie apart."""
 PIECE = 2048
 """Elements of a long row that are sorted at a time."""
+GAIN = 1.25
+"""How many times less two kernels must take by estimate than one."""
 SCATTERS = ("aten.scatter_add_.default", "aten.scatter_add.default")
 Families = Sequence[Family]
 
@@ -105,7 +109,7 @@ class _Partition:
                 self._emit(root)
         if not any(isinstance(step, Kernel) for step in self.steps):
             raise ProposeError(f"{self.task.name!r}: {_nothing(self.steps)}")
-        name, steps = identifiers([self.task.name])[0], tuple(_together(self.steps, self.families))
+        name, steps = identifiers([self.task.name])[0], tuple(together(self.steps, self.families))
         state = tuple(self.tensors[name] for name in workload.state)
         return Program(name, arguments, outputs, tuple(self.buffers), steps, state, tuple(self.rules))
 
@@ -305,7 +309,7 @@ class _Partition:
         for node in ready:
             axes = tuple(a for a in root.axes if a in node.axes)
             if (node.key, axes) not in self.shares and not self._moments(node, axes, root.expr):
-                self.shares[node.key, axes] = self._shared_out(node, axes)
+                self.shares[node.key, axes] = self._along_sides(node, axes) or self._shared_out(node, axes)
         changed: dict[str, Expr] = {}
         for part in walk(root.expr):
             axes = tuple(a for a in root.axes if a in part.axes)
@@ -355,6 +359,33 @@ class _Partition:
         first, second = (Element(name, shape, tuple(map(Index, axes))) for name in names)
         return first, second
 
+    def _along_sides(self, node: Reduce, axes: tuple[int, ...]) -> Expr | None:
+        """A reduction over windows as one over all sides but the last, and one over that, where two kernels take less."""
+        found = None if self.task.target.kind == "cpu" else sides(node, self.settler.axes.single)
+        if found is None:
+            return None
+        order = (*axes, *sorted(found.first.axes - {*axes, found.place}), found.place)
+        room, tensor = self._room("sides", found.first, order)
+        both = self._estimated(found.first, order), self._estimated(found.second(room), axes, tensor)
+        if self._estimated(node, axes) < GAIN * sum(both):
+            return None
+        stored = self._store(found.first, order)
+        return found.second(stored) if isinstance(stored, Element) else None
+
+    def _room(self, name: str, node: Expr, order: Sequence[int]) -> tuple[Element, Tensor]:
+        """A buffer for an expression's value, and how it is read."""
+        axes = (*(a for a in order if a in node.axes), *sorted(node.axes - set(order)))
+        sizes = tuple(map(self.settler.size, axes))
+        return Element(name, sizes, tuple(map(Index, axes))), Tensor(name, name, sizes, "float32", (0,) * bool(axes))
+
+    def _estimated(self, node: Reduce, order: Sequence[int], *more: Tensor) -> float:
+        """Microseconds of the kernel that stores a reduction; 0 where no kernel does so at once."""
+        element, tensor = self._room("result", node, order)
+        root = Root(tensor, tuple(a for i in element.index for a in i.axes), node)
+        tensors = self.tensors | {t.name: t for t in more}
+        family, match = self._asked(Part((root,), {a: self.settler.size(a) for a in _every_axis(root)}, tensors))
+        return 0.0 if match.plan is None else family.cost(match.plan, family.default(match.plan))
+
     def _shared_out(self, node: Reduce, axes: Sequence[int]) -> Expr:
         """A long reduction of few rows as one over the shares of many programs, which are stored first."""
         rows = prod(self.settler.size(axis) for axis in axes)
@@ -373,8 +404,7 @@ class _Partition:
         inside = within(at, length, self.settler.size)
         arg = _unsettled(node.arg, axis, at, inside)
         if inside is not None:
-            start = {"sum": 0.0, "max": -inf, "amax": -inf, "min": inf, "amin": inf}[node.op]
-            empty = Const(start if node.kind == "float" else float(2**31 - 1), node.kind)
+            empty = Const(STARTS[node.op] if node.kind == "float" else float(2**31 - 1), node.kind)
             arg = Call("where", (inside, arg, empty), node.kind)
         over = (*(a for a in node.over if a != axis), *inner)
         dense = shared_along(node, sizes)
@@ -453,41 +483,6 @@ def _every_axis(root: Root) -> set[int]:
             case Order():
                 from_nodes |= {node.axis, node.place}
     return from_nodes
-
-
-def _together(steps: Sequence[Step], families: Families) -> list[Step]:
-    """Neighbouring kernels of one family that it can make at once, as one."""
-    out: list[Step] = []
-    for step in steps:
-        last = out[-1] if out else None
-        if isinstance(step, Kernel) and isinstance(last, Kernel) and last.family == step.family:
-            both = _united(last, step, families)
-            if both is not None:
-                out[-1] = both
-                continue
-        out.append(step)
-    return out
-
-
-def _scatters(kernel: Kernel) -> bool:
-    return any(root.scatter is not None for root in kernel.part.roots)
-
-
-def _united(first: Kernel, second: Kernel, families: Families) -> Kernel | None:
-    """One kernel for both, where neither needs the other and the family takes them so."""
-    wrote = {t.name for t in first.part.writes}
-    if _scatters(first) or _scatters(second):
-        return None
-    if any(t.name in wrote for t in second.part.reads):
-        return None
-    tensors = {**second.part.tensors, **first.part.tensors}
-    roots = (*first.part.roots, *second.part.roots)
-    if not {h.key for h in first.part.heavies} & {h.key for h in second.part.heavies}:
-        return None
-    family = next(f for f in families if f.name == second.family)
-    part = Part(roots, {**first.part.sizes, **second.part.sizes}, tensors)
-    match = family.match(part)
-    return Kernel(family.name, part, match.plan) if match is not None and match.plan is not None else None
 
 
 def _nothing(steps: Sequence[Step]) -> str:

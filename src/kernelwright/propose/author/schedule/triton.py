@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from kernelwright.propose.author.plan.plan import Plan
+from kernelwright.propose.author.plan.plan import HEAVY, Plan
 from kernelwright.propose.author.schedule.space import Option, Space
 from kernelwright.records.base import Record
 
@@ -51,7 +51,7 @@ def triton_default(plan: Plan) -> TritonSchedule:
     even where everything is read once and every call had other inputs.
     """
     if plan.flat and plan.totals:
-        return TritonSchedule(passes="separate", block=8192, warps=16, unroll=2, grid="persistent", waves=8)
+        return _of_everything(heavy=bool(plan.calls & HEAVY))
     if plan.flat:
         return TritonSchedule(passes="separate", block=SMALL_TILE, warps=_warps(SMALL_TILE, 8))
     if plan.cols > WHOLE_LIMIT and plan.meets_once:
@@ -63,6 +63,16 @@ def triton_default(plan: Plan) -> TritonSchedule:
     rows = max(1, SMALL_TILE // block)
     each = 16 if plan.passes else 8
     return TritonSchedule(rows=rows, warps=_warps(rows * block, each))
+
+
+def _of_everything(*, heavy: bool) -> TritonSchedule:
+    """Of a total: many loads under way, or many warps where an element takes dozens of instructions to work out.
+
+    Sixteen elements of two operands, read two blocks ahead, leave registers for one program on a multiprocessor: four warps on
+    each scheduler, too few to work on some while others wait. Eight elements leave room for three.
+    """
+    block, unroll = (4096, 1) if heavy else (8192, 2)
+    return TritonSchedule(passes="separate", block=block, warps=16, unroll=unroll, grid="persistent", waves=8)
 
 
 def _warps(tile: int, each: int) -> int:

@@ -10,9 +10,10 @@ from functools import cached_property
 from math import prod
 
 from kernelwright.propose.author.families.family import Match
+from kernelwright.propose.author.families.strided.lines import Lines, lines_of
 from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index, Reduce, filled, transform, walk
 from kernelwright.propose.author.plan.plan import HEAVY
-from kernelwright.propose.author.plan.positions import evaluated, flattened
+from kernelwright.propose.author.plan.positions import evaluated, flattened, plus, times
 from kernelwright.propose.author.plan.program import Part, Root
 
 LONG = 4096
@@ -21,6 +22,8 @@ FEW, FEW_ON_CPU = 256, 16
 """Rows that are too few for a GPU, and for the cores of a CPU."""
 LEAST_HIGH, MOST_AHEAD = 16, 5
 """Rows along an axis that are worth being taken several at a time, and steps of a window that they may lie apart."""
+CUT = 64
+"""Elements from which on windows that follow one another are a long row that was cut, and not windows."""
 TOO_LONG = 1 << 17
 """Elements of a row that is read once for each pass, by many kernels rather than one."""
 
@@ -119,8 +122,14 @@ class Strided:
     @cached_property
     def slides(self) -> bool:
         """Whether a position hangs on rows and on columns, as in a window."""
-        rows, columns = set(self.rows), set(self.columns)
-        return any(index.axes & rows and index.axes & columns for e in self.part.elements for index in e.index)
+        return any(self._slides(index) for e in self.part.elements for index in e.index)
+
+    def _slides(self, position: Expr) -> bool:
+        rows, columns = ([a for a in axes if a in position.axes] for axes in (self.rows, self.columns))
+        if len(rows) == len(self.columns) == 1 and self.column_count >= CUT:
+            whole = plus(times(Index(rows[0]), self.column_count), Index(self.columns[0]))
+            return bool(columns) and position != whole
+        return bool(rows and columns)
 
     @cached_property
     def overlap(self) -> Overlap | None:
@@ -137,6 +146,14 @@ class Strided:
         ]
         holding = [one for one in found if self._reads_along(one) and one.holds(self.part)]
         return min(holding, key=lambda one: one.ahead / sizes[one.step], default=None)
+
+    @cached_property
+    def lines(self) -> Lines | None:
+        """How windows lie along lines that a program holds; None where they are no few large ones."""
+        if not self.reduced or self.wide or [len(group) for group in self.passes] != [1]:
+            return None
+        scatters = any(root.scatter for root in self.part.roots)
+        return None if scatters else lines_of(self.part, self.rows, self.passes[0][0])
 
     def _reads_along(self, overlap: Overlap) -> bool:
         return any(overlap.row in e.axes and overlap.step in e.axes for e in self.part.elements)

@@ -14,6 +14,8 @@ UNROLLED = 16
 """Steps that are written out."""
 TILE = 1024
 """Elements of a tile that keeps enough loads under way."""
+HELD, APART = 512, 8192
+"""Longest row of elements that lie apart which a program holds, and elements of it and the rows beside it."""
 LANES = 32
 MOST_WARPS, OF_LONGEST = 16, 32
 """Warps of a program, and of one whose tile would not fit its registers."""
@@ -27,8 +29,8 @@ class StridedSchedule(Record):
     block: int = 1
     """Columns of a tile. A power of two."""
     warps: int = 4
-    passes: Literal["whole", "blocks", "steps"] = "steps"
-    """A row at once, or in blocks, or one column after the other, every thread at rows of its own."""
+    passes: Literal["whole", "blocks", "steps", "lines"] = "steps"
+    """A row at once, or in blocks, or one column after the other, every thread at rows of its own; or lines of windows."""
     stacked: int = 1
     """Results above one another that a thread makes in steps, where their windows overlap."""
 
@@ -40,13 +42,21 @@ def strided_default(plan: Strided) -> StridedSchedule:
     if not plan.reduced:
         side = 32 if min(plan.part.sizes[plan.rows[-1]], plan.part.sizes[plan.columns[-1]]) < 64 else 64
         return StridedSchedule(rows=side, block=side, passes="whole", warps=8 if side == 64 else 4)
+    if plan.lines:
+        block = 1 << (plan.lines.length - 1).bit_length()
+        rows = _within(plan.part.count(plan.lines.rows), max(1, TILE // block))
+        return StridedSchedule(rows=rows, block=block, passes="lines", warps=_warps(rows * block))
     columns = plan.column_count
+    block = 1 << (columns - 1).bit_length()
+    again = len(plan.passes) > 1 and not plan.slides
+    if block <= HELD and not plan.dense_columns and (plan.wide or again):
+        rows = _within(plan.row_count, max(16, APART // block))
+        return StridedSchedule(rows=rows, block=block, passes="whole", warps=_warps(rows * block))
     stepped = columns <= STEPS_LIMIT and not plan.dense_columns and not _whole_axis(plan)
     if not plan.wide and (columns <= 2 * UNROLLED or stepped):
         stacked = 4 if plan.overlap and plan.row_count >= 1 << 20 else 1
         most = 128 if plan.row_count < 1 << 16 or stacked > 1 else 256
         return StridedSchedule(rows=_within(plan.row_count, most), stacked=stacked)
-    block = 1 << (columns - 1).bit_length()
     if plan.dense_columns:
         whole = block <= WHOLE_LIMIT
         block = block if whole else 4096
@@ -54,9 +64,6 @@ def strided_default(plan: Strided) -> StridedSchedule:
         return StridedSchedule(
             rows=rows, block=block, passes="whole" if whole else "blocks", warps=_warps(rows * block)
         )
-    if plan.wide and block <= 512:
-        rows = _within(plan.row_count, max(16, 8192 // block))
-        return StridedSchedule(rows=rows, block=block, passes="whole", warps=_warps(rows * block))
     return StridedSchedule(rows=_within(plan.row_count, 64), block=min(block, 32), passes="blocks", warps=4)
 
 
@@ -64,6 +71,8 @@ def block_of(plan: Strided, schedule: StridedSchedule) -> int:
     """Columns of a tile: all of them where a row is taken at once, and never more than that."""
     if not plan.reduced or not plan.columns:
         return schedule.block
+    if schedule.passes == "lines" and plan.lines:
+        return 1 << (plan.lines.length - 1).bit_length()
     every = 1 << (plan.column_count - 1).bit_length()
     return every if schedule.passes == "whole" else min(schedule.block, every)
 
@@ -92,10 +101,11 @@ def strided_space(plan: Strided) -> list[Option]:
         return [Option("rows", sides, "memory"), Option("block", sides, "memory"), *options]
     whole = ("whole",) * (plan.column_count <= WHOLE_LIMIT)
     steps = ("steps",) * (not plan.wide and plan.column_count <= STEPS_LIMIT)
+    lines = ("lines",) * (plan.lines is not None)
     rows = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
     options.append(Option("rows", rows, "latency"))
     options.append(Option("block", (8, 16, 32, 64, 256, 1024, 2048, 4096, 8192), "memory"))
-    options.append(Option("passes", (*whole, "blocks", *steps), "memory"))
+    options.append(Option("passes", (*whole, "blocks", *steps, *lines), "memory"))
     if steps and plan.overlap:
         options.append(Option("stacked", (1, 2, 4, 8), "compute"))
     return options

@@ -7,6 +7,7 @@ from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule, block_of
+from kernelwright.propose.author.families.strided.triton_lines import LinesOfWindows
 from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, Reduce, walk
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
@@ -19,7 +20,9 @@ JOIN = {"sum": "{0} += {1}", "max": "{0} = tl.maximum({0}, {1})", "min": "{0} = 
 STARTS = START | {"prod": "1.0"}
 WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod": "1"}
 """Of integers."""
-WORDS = frozenset({"row", "column", "tile", "start", "lanes", "inside", "exists", "share", "line", "top", *HELPERS})
+WORDS = frozenset(
+    {"row", "column", "tile", "start", "lanes", "inside", "exists", "share", "line", "top", "held", "window", *HELPERS}
+)
 
 
 def write_triton(plan: Strided, schedule: StridedSchedule, name: str, prefix: str) -> Text:
@@ -36,6 +39,7 @@ class _Kernel:
     schedule: StridedSchedule
 
     def __post_init__(self) -> None:
+        lines = self.plan.lines if self.schedule.passes == "lines" else None
         self.plan = self.plan.filled()
         part = self.plan.part
         self.part = part
@@ -44,7 +48,9 @@ class _Kernel:
         self.steps = self.plan.reduced and self.schedule.passes == "steps"
         self.blocked = bool(self.plan.columns) and not self.steps
         self.stacked = self._stacked()
-        self.count = self.stacked.count if self.stacked else self.plan.row_count
+        self.lines = LinesOfWindows(self.plan, lines, self.writer, self.names) if lines else None
+        apart = self.stacked or self.lines
+        self.count = apart.count if apart else self.plan.row_count
         self.rows = Group(self.plan.rows, "row", "inside" if self.count % self.schedule.rows else "")
         self.block = block_of(self.plan, self.schedule)
         exact = self.steps or not self.plan.columns or self.plan.column_count % self.block == 0
@@ -79,10 +85,12 @@ class _Kernel:
                 w.line("BLOCK: tl.constexpr,")
         with w.block('    """' + self._idea() + '"""'):
             self._place()
+            reductions = self.plan.passes[0] if self.stacked or self.lines else ()
+            joined, starts = {r.key: JOIN[r.op] for r in reductions}, {r.key: _start(r) for r in reductions}
             if self.stacked:
-                reductions = self.plan.passes[0]
-                joined, starts = {r.key: JOIN[r.op] for r in reductions}, {r.key: _start(r) for r in reductions}
                 self.stacked.write(self.rows.mask, joined, starts)
+            elif self.lines:
+                self.lines.write(self.rows.mask, *joined.values(), *starts.values())
             elif not self.plan.reduced:
                 self._store(self._scope())
             elif self.steps or self.schedule.passes == "blocks":
@@ -96,6 +104,8 @@ class _Kernel:
             return "One program makes ROWS elements."
         if not self.plan.reduced:
             return "One program moves a tile of ROWS by BLOCK elements."
+        if self.lines:
+            return f"One program makes the windows of ROWS lines, each of {self.plan.column_count} elements."
         if self.stacked:
             height, count = self.schedule.stacked, self.plan.column_count
             return f"One program makes ROWS times {height} results above one another, each of {count} elements."
@@ -125,7 +135,7 @@ class _Kernel:
         w.line(f"row = {program} * ROWS + tl.arange(0, ROWS)[:, None]")
         if self.rows.mask:
             w.line(f"inside = row < {self.count}")
-        if self.stacked:
+        if self.stacked or self.lines:
             return
         split_position(w, self.names, self.rows, self.part.sizes, self.wanted)
         if self.blocked and (not self.plan.reduced or self.schedule.passes == "whole"):
