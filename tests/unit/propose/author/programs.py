@@ -129,8 +129,15 @@ CASES = {
         "q, k, v", "torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16)",
     ),
     "attended over many blocks": (
-        "F.scaled_dot_product_attention(q, k, v, is_causal=True), F.scaled_dot_product_attention(q, k, v) * 2",
-        "q, k, v", "torch.randn(1, 2, 300, 16).half(), torch.randn(1, 2, 300, 16).half(), torch.randn(1, 2, 300, 16).half()",
+        "F.scaled_dot_product_attention(q, k, v, is_causal=True), F.scaled_dot_product_attention(q, k, v) * 2,"
+        " F.scaled_dot_product_attention(w, w, w, is_causal=True)",
+        "q, k, v, w",
+        "*[torch.randn(1, 2, 300, 16).half() for _ in range(3)], torch.randn(1, 1, 200, 80).half()",
+    ),
+    "attended in turns": (
+        "F.scaled_dot_product_attention(q, k, k, is_causal=True), F.scaled_dot_product_attention(k, q, q, is_causal=True),"
+        " F.scaled_dot_product_attention(q, k, k, m), F.scaled_dot_product_attention(q, k, k, m > 0, scale=-0.3)",
+        "q, k, m", "torch.randn(3, 3, 150, 16), torch.randn(3, 3, 50, 16), torch.randn(150, 50)",
     ),
     "scanned": (
         "x.cumsum(1), x.cumprod(2), x.flip(1).cumsum(1).flip(1), x.cummax(1)[0], x.cummin(0)[1], (x * 2).cumsum(0) + 1,"

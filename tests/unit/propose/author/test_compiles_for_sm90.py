@@ -29,6 +29,7 @@ PROGRAMS = {
         "torch.randint(0, 100, (9000,), dtype=torch.int32)",
     ),
     "pooled": ("F.max_pool2d(x, 3, 2, 1), F.adaptive_avg_pool2d(x, (5, 3))", "torch.randn(4, 8, 20, 20)"),
+    "attended": ("F.scaled_dot_product_attention(x, x, x, is_causal=True)", "torch.randn(2, 2, 512, 128).half()"),
     "enlarged": ("F.interpolate(x, scale_factor=2, mode='bilinear')", "torch.randn(4, 8, 20, 20)"),
 }
 """Programs of other families."""

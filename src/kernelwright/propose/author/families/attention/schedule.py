@@ -1,9 +1,12 @@
 """The schedule of attention, and its space."""
 
 from kernelwright.propose.author.families.attention.plan import Attention
-from kernelwright.propose.author.families.product.schedule import Precision
+from kernelwright.propose.author.families.product.schedule import SHARED_BYTES, Precision
 from kernelwright.propose.author.schedule.space import Option
 from kernelwright.records.base import Record
+
+HALF_BYTES = 2
+"""Of a number in half precision."""
 
 
 class AttentionSchedule(Record):
@@ -20,14 +23,24 @@ class AttentionSchedule(Record):
 
 
 def attention_default(plan: Attention) -> AttentionSchedule:
-    """Blocks whose factors and sums fit into registers and shared memory."""
+    """Blocks whose factors and sums fit into registers and shared memory.
+
+    Half precision takes 128 queries, so that keys and values are read half as often as with 64. Four warps do up to 64
+    features, so that two programs share a multiprocessor; wider heads need eight, which 128 keys a step keep busy.
+    """
     wide = max(plan.part.count(plan.features), plan.part.count(plan.columns))
-    precise = plan.number == "float32"
-    m = 128 if 64 < wide <= 128 and not precise else 64  # of 64 features, four warps and 64 queries led on an H200
-    n = 32 if precise or wide > 128 else 64
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())
-    stages = 2 if precise or wide > 128 else 3
-    return AttentionSchedule(block_m=min(m, longest), block_n=n, stages=stages, warps=8 if m * wide >= 128 * 64 else 4)
+    if plan.number == "float32" or wide > 128:
+        return AttentionSchedule(block_m=min(64, longest), block_n=32, stages=2, warps=8 if wide >= 128 else 4)
+    m = min(128, longest)
+    n, warps = (128, 8) if wide > 64 and m == 128 else (64, 4)
+    return AttentionSchedule(block_m=m, block_n=n, stages=_stages_that_fit(plan, n), warps=warps)
+
+
+def _stages_that_fit(plan: Attention, keys: int) -> int:
+    """Three, or as many as shared memory has room for."""
+    each = keys * (plan.part.count(plan.features) + plan.part.count(plan.columns)) * HALF_BYTES
+    return max(1, min(3, SHARED_BYTES // each))
 
 
 def attention_space(plan: Attention) -> list[Option]:
