@@ -107,6 +107,20 @@ CASES = {
         " F.conv_transpose2d(x, w, stride=2, padding=1)",
         "x, w, v", "torch.randn(2, 32, 9, 16), torch.randn(32, 32, 4, 4), torch.randn(32)",
     ),
+    "windows in line": (
+        "F.conv1d(x, w, v, padding=1), F.conv2d(y, u, padding=1), F.conv1d(x, g, groups=2, padding=1),"
+        " F.conv_transpose1d(x[:, :, :63], w.transpose(0, 1), v, stride=2, padding=1, dilation=2)",
+        "x, w, v, y, u, g",
+        "torch.randn(3, 16, 127), torch.randn(24, 16, 3), torch.randn(24), torch.randn(2, 16, 9, 7),"
+        " torch.randn(24, 16, 3, 3), torch.randn(24, 8, 3)",
+    ),
+    "windows in line taken apart": (
+        "F.conv1d(x, w, v, padding=1), F.conv2d(y, u, padding=1), F.conv1d(x, g, groups=2, padding=1),"
+        " F.conv_transpose1d(x[:, :, :63], w.transpose(0, 1), v, stride=2, padding=1, dilation=2)",
+        "x, w, v, y, u, g",
+        "torch.randn(3, 16, 127), torch.randn(24, 16, 3), torch.randn(24), torch.randn(2, 16, 9, 7),"
+        " torch.randn(24, 16, 3, 3), torch.randn(24, 8, 3)",
+    ),
     "groups taken apart": (
         "F.conv2d(x, w, v, groups=2, padding=1)", "x, w, v",
         "torch.randn(2, 32, 9, 16), torch.randn(24, 16, 3, 3), torch.randn(24)",

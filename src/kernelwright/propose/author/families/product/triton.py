@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.product.packing import PARTS, Packed, Packing
-from kernelwright.propose.author.families.product.plan import Product, bare
+from kernelwright.propose.author.families.product.plan import Product, bare, lined_up
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
 from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, transform, walk
 from kernelwright.propose.author.plan.plan import Tensor
@@ -24,7 +24,7 @@ SIZES = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP", "STAGES")
 
 def write_triton(plan: Product, schedule: ProductSchedule, name: str, prefix: str) -> Text:
     """The kernel under a name."""
-    kernel = _Kernel(plan, schedule)
+    kernel = _Kernel(lined_up(plan, schedule.block_n), schedule)
     text = kernel.text(name)
     values = (schedule.block_m, schedule.block_n, schedule.block_k, schedule.group, stages_that_fit(plan, schedule))
     constants = {prefix + size: value for size, value in zip(SIZES, values, strict=True)}
@@ -99,7 +99,7 @@ class _Kernel:
         return w.text()
 
     def _scope(self, names: Names, *groups: Group) -> TileScope:
-        return TileScope(self.part, self.writer, names, groups=(*groups, self.batch))
+        return TileScope(self.part, self.writer, names, groups=(*groups, self.batch), joined=True)
 
     def _place(self) -> None:
         """Which tile this is: neighbours in a group of rows share the factors' tiles in the cache."""
