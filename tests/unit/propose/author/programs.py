@@ -121,6 +121,14 @@ CASES = {
         "torch.randn(3, 16, 127), torch.randn(24, 16, 3), torch.randn(24), torch.randn(2, 16, 9, 7),"
         " torch.randn(24, 16, 3, 3), torch.randn(24, 8, 3)",
     ),
+    "tiles turned and taken apart": (
+        "F.conv2d(x, w, v, padding=1), F.relu(a.t() @ a) + 1",
+        "x, w, v, a", "torch.randn(2, 16, 9, 7), torch.randn(40, 16, 3, 3), torch.randn(40), torch.randn(48, 70)",
+    ),
+    "tiles turned and factors rounded": (
+        "F.conv2d(x, w, v), b @ a + a[:40]", "x, w, v, a, b",
+        "torch.rand(2, 16, 9, 7), torch.rand(40, 16, 1, 1), torch.randn(40), torch.rand(48, 70), torch.rand(40, 48)",
+    ),
     "groups taken apart": (
         "F.conv2d(x, w, v, groups=2, padding=1)", "x, w, v",
         "torch.randn(2, 32, 9, 16), torch.randn(24, 16, 3, 3), torch.randn(24)",
@@ -227,12 +235,15 @@ def packed_source(design, name):
     """With the factors of every product taken apart first, or rounded; into float16, as the interpreter has no bfloat16."""
     apart, precision = "taken apart" in name, "tf32" if "rounded" in name else "bf16x3"
     changed = {"packed": apart, "precision": precision, "block_k": 16}
+    if "turned" in name:
+        changed |= {"block_m": 32, "block_n": 64}
     names = type(design.default).model_fields
     update = {name: value for name in names for word, value in changed.items() if name.endswith(word)}
     source = design.write(design.default.model_copy(update=update)).source
     products = sum(kernel.family == "product" for kernel in design.program.kernels)
     packs = source.count("_pack[")
     assert not apart or packs >= products > 0, "products whose factors lie as they did are no test of this"
+    assert "turned" not in name or source.count("tl.dot(right") >= products > 0
     return source.replace("bfloat16", "float16")
 
 

@@ -56,7 +56,10 @@ class TileScope(TritonScope):
         return f"tl.load({tensor.identifier}_ptr + {_summand(place)}{mask})" + ("" if self.narrow else widened(tensor))
 
     def _flattened(self, index: Sequence[Expr], sizes: Sequence[int]) -> Expr:
-        """The position in memory, with what is `joined` as one dimension."""
+        return flattened(*self.shortened(index, sizes))
+
+    def shortened(self, index: Sequence[Expr], sizes: Sequence[int]) -> tuple[list[Expr], list[int]]:
+        """A position in a tensor, with what is `joined` as one dimension."""
         index, sizes = list(index), list(sizes)
         for number, group in enumerate(self.groups if self.joined else ()):
             along, extents = list(map(Index, group.axes)), [self.plan.sizes[a] for a in group.axes]
@@ -67,7 +70,7 @@ class TileScope(TritonScope):
                     self.names.values[marker.key] = group.position
                     index[at : at + length], sizes[at : at + length] = [marker], [prod(extents)]
                     break
-        return flattened(index, sizes)
+        return index, sizes
 
     def _dense(self, node: Element) -> str | None:
         """The position along a dimension of the tile that the tensor lies along as a whole."""
