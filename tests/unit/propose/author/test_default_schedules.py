@@ -98,6 +98,14 @@ def test_attention_begins_with_blocks_that_registers_and_shared_memory_hold(widt
     assert (start.block_m, start.block_n, start.stages, start.warps) == expected
 
 
+@pytest.mark.parametrize(("dtype", "expected"), [("half", (128, 2)), ("float", (64, 3))])
+def test_attention_leaves_room_for_what_meets_its_scores(dtype, expected):
+    given = f"*[torch.randn(2, 2, 128, 128).half()] * 2, torch.randn(128, 128).{dtype}()"
+    source = model("F.scaled_dot_product_attention(q, k, k, m.half() + 1)", given, arguments="q, k, m")
+    start = triton_design(case(source, "t", "cuda").task).default
+    assert (start.block_n, start.stages) == expected
+
+
 def test_only_the_last_steps_of_attention_look_at_what_is_hidden():
     written = {how: attention(64, how) for how in ("", ", is_causal=True")}
     whole, causal = (design.write(design.default).source for design in written.values())

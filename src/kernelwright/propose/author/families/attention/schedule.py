@@ -1,12 +1,16 @@
 """The schedule of attention, and its space."""
 
 from kernelwright.propose.author.families.attention.plan import Attention
-from kernelwright.propose.author.families.product.schedule import SHARED_BYTES, Precision
+from kernelwright.propose.author.families.product.schedule import Precision
+from kernelwright.propose.author.plan.expr import Const, Element, transform, walk
 from kernelwright.propose.author.schedule.space import Option
 from kernelwright.records.base import Record
+from kernelwright.records.tensor import ITEM_BYTES
 
 HALF_BYTES = 2
 """Of a number in half precision."""
+MOST_BYTES = 224 * 1024
+"""Shared memory that a program may take on Hopper, but for a little."""
 
 
 class AttentionSchedule(Record):
@@ -33,14 +37,23 @@ def attention_default(plan: Attention) -> AttentionSchedule:
     if plan.number == "float32" or wide > 128:
         return AttentionSchedule(block_m=min(64, longest), block_n=32, stages=2, warps=8 if wide >= 128 else 4)
     m = min(128, longest)
-    n, warps = (128, 8) if wide > 64 and m == 128 else (64, 4)
-    return AttentionSchedule(block_m=m, block_n=n, stages=_stages_that_fit(plan, n), warps=warps)
+    found = AttentionSchedule(block_m=m, block_n=64, stages=_stages_that_fit(plan, m, 64), warps=4)
+    if wide <= 64 or m < 128:
+        return found
+    stages = _stages_that_fit(plan, m, 128)
+    update = {"block_n": 128, "stages": stages, "warps": 8} if stages > 1 else {"warps": 8}
+    return found.model_copy(update=update)
 
 
-def _stages_that_fit(plan: Attention, keys: int) -> int:
-    """Three, or as many as shared memory has room for."""
-    each = keys * (plan.part.count(plan.features) + plan.part.count(plan.columns)) * HALF_BYTES
-    return max(1, min(3, SHARED_BYTES // each))
+def _stages_that_fit(plan: Attention, m: int, n: int) -> int:
+    """Three, or as many as shared memory has room for beside the queries: of keys, values, and what meets the scores."""
+    count = plan.part.count
+    deep, wide = (1 << (count(axes) - 1).bit_length() for axes in (plan.features, plan.columns))
+    beside = transform(plan.scores, lambda e: Const(0.0) if e == plan.product else e)
+    reads = [e for e in walk(beside) if isinstance(e, Element) and not e.axes.isdisjoint(plan.span)]
+    each = n * (deep + wide) * HALF_BYTES
+    each += sum((n if e.axes.isdisjoint(plan.rows) else m * n) * ITEM_BYTES[plan.part.argument(e).dtype] for e in reads)
+    return max(1, min(3, (MOST_BYTES - m * deep * HALF_BYTES) // each))
 
 
 def attention_space(plan: Attention) -> list[Option]:
