@@ -98,7 +98,7 @@ def test_a_product_is_one_kernel_with_all_that_becomes_of_it():
     assert [kernel.family for kernel in design.program.kernels] == ["product"]
 
 
-@pytest.mark.parametrize(("places", "alone"), [(127, True), (70, False)])
+@pytest.mark.parametrize(("places", "alone"), [(127, True), (70, False), (53, True), (54, False)])
 def test_a_tile_has_results_of_one_row_of_windows_where_that_wastes_little(places, alone):
     given = f"torch.randn(3, 16, {places}), torch.randn(24, 16, 3)"
     design = triton_design(case(model("F.conv1d(x, w, padding=1)", given, arguments="x, w"), "windows", "cuda").task)

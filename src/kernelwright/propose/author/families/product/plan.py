@@ -17,6 +17,8 @@ WORTH = 1 << 15
 """Multiplications of one."""
 WASTED = 1 / 32
 """Share of the tiles' columns that may lie outside, for the others to lie one after another."""
+WASTED_ODD = 1 / 4
+"""The same where the last length is odd: what divisions leave then has no two neighbours that a compiler can see."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,10 @@ def lined_up(plan: Product, block: int) -> Product:
     """
     first, others = plan.columns[:1], plan.columns[1:]
     extent = plan.part.count(others)
-    if not others or -(-extent // block) * block > extent * (1 + WASTED):
+    if not others:
+        return plan
+    wasted = WASTED_ODD if plan.part.sizes[others[-1]] % 2 else WASTED
+    if -(-extent // block) * block > extent * (1 + wasted):
         return plan
     return replace(plan, batch=first + plan.batch, columns=others)
 
