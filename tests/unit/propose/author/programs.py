@@ -122,6 +122,28 @@ CASES = {
         " F.conv_transpose2d(x, w, stride=2, padding=1)",
         "x, w, v", "torch.randn(2, 32, 9, 16), torch.randn(32, 32, 4, 4), torch.randn(32)",
     ),
+    "windows in line": (
+        "F.conv1d(x, w, v, padding=1), F.conv2d(y, u, padding=1), F.conv1d(x, g, groups=2, padding=1),"
+        " F.conv_transpose1d(x[:, :, :63], w.transpose(0, 1), v, stride=2, padding=1, dilation=2)",
+        "x, w, v, y, u, g",
+        "torch.randn(3, 16, 127), torch.randn(24, 16, 3), torch.randn(24), torch.randn(2, 16, 9, 7),"
+        " torch.randn(24, 16, 3, 3), torch.randn(24, 8, 3)",
+    ),
+    "windows in line taken apart": (
+        "F.conv1d(x, w, v, padding=1), F.conv2d(y, u, padding=1), F.conv1d(x, g, groups=2, padding=1),"
+        " F.conv_transpose1d(x[:, :, :63], w.transpose(0, 1), v, stride=2, padding=1, dilation=2)",
+        "x, w, v, y, u, g",
+        "torch.randn(3, 16, 127), torch.randn(24, 16, 3), torch.randn(24), torch.randn(2, 16, 9, 7),"
+        " torch.randn(24, 16, 3, 3), torch.randn(24, 8, 3)",
+    ),
+    "tiles turned and taken apart": (
+        "F.conv2d(x, w, v, padding=1), F.relu(a.t() @ a) + 1",
+        "x, w, v, a", "torch.randn(2, 16, 9, 7), torch.randn(40, 16, 3, 3), torch.randn(40), torch.randn(48, 70)",
+    ),
+    "tiles turned and factors rounded": (
+        "F.conv2d(x, w, v), b @ a + a[:40]", "x, w, v, a, b",
+        "torch.rand(2, 16, 9, 7), torch.rand(40, 16, 1, 1), torch.randn(40), torch.rand(48, 70), torch.rand(40, 48)",
+    ),
     "groups taken apart": (
         "F.conv2d(x, w, v, groups=2, padding=1)", "x, w, v",
         "torch.randn(2, 32, 9, 16), torch.randn(24, 16, 3, 3), torch.randn(24)",
@@ -144,8 +166,15 @@ CASES = {
         "q, k, v", "torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16), torch.randn(2, 2, 33, 16)",
     ),
     "attended over many blocks": (
-        "F.scaled_dot_product_attention(q, k, v, is_causal=True), F.scaled_dot_product_attention(q, k, v) * 2",
-        "q, k, v", "torch.randn(1, 2, 300, 16).half(), torch.randn(1, 2, 300, 16).half(), torch.randn(1, 2, 300, 16).half()",
+        "F.scaled_dot_product_attention(q, k, v, is_causal=True), F.scaled_dot_product_attention(q, k, v) * 2,"
+        " F.scaled_dot_product_attention(w, w, w, is_causal=True)",
+        "q, k, v, w",
+        "*[torch.randn(1, 2, 300, 16).half() for _ in range(3)], torch.randn(1, 1, 200, 80).half()",
+    ),
+    "attended in turns": (
+        "F.scaled_dot_product_attention(q, k, k, is_causal=True), F.scaled_dot_product_attention(k, q, q, is_causal=True),"
+        " F.scaled_dot_product_attention(q, k, k, m), F.scaled_dot_product_attention(q, k, k, m > 0, scale=-0.3)",
+        "q, k, m", "torch.randn(3, 3, 150, 16), torch.randn(3, 3, 50, 16), torch.randn(150, 50)",
     ),
     "scanned": (
         "x.cumsum(1), x.cumprod(2), x.flip(1).cumsum(1).flip(1), x.cummax(1)[0], x.cummin(0)[1], (x * 2).cumsum(0) + 1,"
@@ -238,12 +267,15 @@ def packed_source(design, name):
     """With the factors of every product taken apart first, or rounded; into float16, as the interpreter has no bfloat16."""
     apart, precision = "taken apart" in name, "tf32" if "rounded" in name else "bf16x3"
     changed = {"packed": apart, "precision": precision, "block_k": 16}
+    if "turned" in name:
+        changed |= {"block_m": 32, "block_n": 64}
     names = type(design.default).model_fields
     update = {name: value for name in names for word, value in changed.items() if name.endswith(word)}
     source = design.write(design.default.model_copy(update=update)).source
     products = sum(kernel.family == "product" for kernel in design.program.kernels)
     packs = source.count("_pack[")
     assert not apart or packs >= products > 0, "products whose factors lie as they did are no test of this"
+    assert "turned" not in name or source.count("tl.dot(right") >= products > 0
     return source.replace("bfloat16", "float16")
 
 

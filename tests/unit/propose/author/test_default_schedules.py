@@ -110,3 +110,50 @@ def test_a_part_of_rows_that_lie_apart_is_held_where_it_is_needed_twice():
 
 def triton_default_of(forward, shape):
     return triton_design(case(model(forward, f"torch.randn({shape})"), "t", "cuda").task).default
+
+
+def attention(width, how="", dtype="half", queries=300):
+    inputs = f"torch.randn(2, 2, {queries}, {width}).{dtype}(), torch.randn(2, 2, 256, {width}).{dtype}()"
+    return triton_design(
+        case(model(f"F.scaled_dot_product_attention(q, k, k{how})", inputs, arguments="q, k"), "t", "cuda").task
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "dtype", "queries", "expected"),
+    [
+        (64, "half", 300, (128, 64, 3, 4)), (128, "half", 300, (128, 128, 3, 8)), (128, "half", 60, (64, 64, 3, 4)),
+        (256, "half", 300, (64, 32, 2, 8)), (64, "float", 300, (64, 32, 2, 4)),
+    ],
+)  # fmt: skip
+def test_attention_begins_with_blocks_that_registers_and_shared_memory_hold(width, dtype, queries, expected):
+    start = attention(width, dtype=dtype, queries=queries).default
+    assert (start.block_m, start.block_n, start.stages, start.warps) == expected
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("half", (128, 2)), ("float", (64, 3))])
+def test_attention_leaves_room_for_what_meets_its_scores(dtype, expected):
+    given = f"*[torch.randn(2, 2, 128, 128).half()] * 2, torch.randn(128, 128).{dtype}()"
+    source = model("F.scaled_dot_product_attention(q, k, k, m.half() + 1)", given, arguments="q, k, m")
+    start = triton_design(case(source, "t", "cuda").task).default
+    assert (start.block_n, start.stages) == expected
+
+
+def test_only_the_last_steps_of_attention_look_at_what_is_hidden():
+    written = {how: attention(64, how) for how in ("", ", is_causal=True")}
+    whole, causal = (design.write(design.default).source for design in written.values())
+    assert "tl.where" not in whole.split("def _run")[0]
+    assert causal.count("for start in") == 1
+    assert "if start + BLOCK_N > block * BLOCK_M:\n            products = tl.where(key <= row, products" in causal
+
+
+def test_a_scale_of_attention_is_taken_from_the_largest_product_alone_unless_it_turns_the_order():
+    for scale, found in ((0.5, True), (-0.5, False)):
+        design = attention(64, f", scale={scale}")
+        assert ("tl.max(products" in design.write(design.default).source) is found
+
+
+def test_attention_by_eight_warps_in_small_steps_is_thought_slower():
+    design = attention(128)
+    small = design.default.model_copy(update={"block_n": 64})
+    assert design.cost(small) > design.cost(design.default)

@@ -98,6 +98,15 @@ def test_a_product_is_one_kernel_with_all_that_becomes_of_it():
     assert [kernel.family for kernel in design.program.kernels] == ["product"]
 
 
+@pytest.mark.parametrize(("places", "alone"), [(127, True), (70, False), (53, True), (54, False)])
+def test_a_tile_has_results_of_one_row_of_windows_where_that_wastes_little(places, alone):
+    given = f"torch.randn(3, 16, {places}), torch.randn(24, 16, 3)"
+    design = triton_design(case(model("F.conv1d(x, w, padding=1)", given, arguments="x, w"), "windows", "cuda").task)
+    source = design.write(design.default).source
+    assert (f"+ row * {places} + column, total" in source) is alone
+    assert (f"column % {places}" not in source) is alone
+
+
 def test_the_cheapest_by_estimate_come_first_and_differ():
     source = model("x @ w", "torch.randn(512, 512), torch.randn(512, 512)", arguments="x, w")
     design = triton_design(case(source, "ordered", "cuda").task)

@@ -39,6 +39,8 @@ class TileScope(TritonScope):
     """What a load gives where its masks do not hold; empty where nobody looks."""
     narrow: bool = False
     """Whether elements stay in the type that they have in memory."""
+    joined: bool = False
+    """Whether dimensions that all axes of a group lie along in turn are one dimension: the group's position."""
 
     def element(self, node: Element) -> str:
         """A load under the masks of the groups that it runs along."""
@@ -46,11 +48,29 @@ class TileScope(TritonScope):
         offset = flattened(node.index, node.sizes)
         inside = [self._wrapped("and", 0, node.inside, self._text(node.inside))] if node.inside is not None else []
         masks = [*self.masks(offset.axes), *inside]
-        place = (self._dense(node) or self._text(offset)) + self._spread(node, offset.axes)
+        place = self._dense(node) or self._text(self._flattened(node.index, node.sizes))
+        place += self._spread(node, offset.axes)
         mask = f", mask={' & '.join(masks)}" if masks else ""
         other = self.literal(Const(node.other)) if node.other is not None else self.other
         mask += f", other={other}" if masks and other else ""
         return f"tl.load({tensor.identifier}_ptr + {_summand(place)}{mask})" + ("" if self.narrow else widened(tensor))
+
+    def _flattened(self, index: Sequence[Expr], sizes: Sequence[int]) -> Expr:
+        return flattened(*self.shortened(index, sizes))
+
+    def shortened(self, index: Sequence[Expr], sizes: Sequence[int]) -> tuple[list[Expr], list[int]]:
+        """A position in a tensor, with what is `joined` as one dimension."""
+        index, sizes = list(index), list(sizes)
+        for number, group in enumerate(self.groups if self.joined else ()):
+            along, extents = list(map(Index, group.axes)), [self.plan.sizes[a] for a in group.axes]
+            length = len(along)
+            for at in range(len(index) - length + 1 if length > 1 else 0):
+                if index[at : at + length] == along and sizes[at : at + length] == extents:
+                    marker = Index(-2 - number)
+                    self.names.values[marker.key] = group.position
+                    index[at : at + length], sizes[at : at + length] = [marker], [prod(extents)]
+                    break
+        return index, sizes
 
     def _dense(self, node: Element) -> str | None:
         """The position along a dimension of the tile that the tensor lies along as a whole."""
@@ -100,7 +120,7 @@ class TileScope(TritonScope):
             self._add(root, root.scatter)
             return
         (text,) = self.write([root.expr])
-        offset = flattened([Index(a) for a in root.axes], [sizes[a] for a in root.axes])
+        offset = self._flattened([Index(a) for a in root.axes], [sizes[a] for a in root.axes])
         masks = self.masks(frozenset(root.axes))
         mask = f", mask={' & '.join(masks)}" if masks else ""
         dense = next((g.position for g in self.groups if g.axes == root.axes), None)

@@ -128,9 +128,9 @@ def in_powers_of_two(scores: Expr) -> Expr:
     return Call("mul", (scores, Const(LOG2_E)))
 
 
-def always_finite(scores: Expr, product: Expr) -> bool:
-    """Whether the scores are the product, scaled: nothing hides one."""
+def scale_of(scores: Expr, product: Expr) -> float | None:
+    """What the scores are the product times, where that is above zero and nothing else is done to it."""
     match scores:
-        case Call(op="mul", args=(x, Const())):
-            return x == product
-    return scores == product
+        case Call(op="mul", args=(x, Const(value=scale))) if x == product and scale > 0:
+            return float(scale)
+    return None

@@ -2,8 +2,15 @@
 
 from kernelwright.propose.author.families.attention.plan import Attention
 from kernelwright.propose.author.families.product.schedule import Precision
+from kernelwright.propose.author.plan.expr import Const, Element, transform, walk
 from kernelwright.propose.author.schedule.space import Option
 from kernelwright.records.base import Record
+from kernelwright.records.tensor import ITEM_BYTES
+
+HALF_BYTES = 2
+"""Of a number in half precision."""
+MOST_BYTES = 224 * 1024
+"""Shared memory that a program may take on Hopper, but for a little."""
 
 
 class AttentionSchedule(Record):
@@ -20,14 +27,33 @@ class AttentionSchedule(Record):
 
 
 def attention_default(plan: Attention) -> AttentionSchedule:
-    """Blocks whose factors and sums fit into registers and shared memory."""
+    """Blocks whose factors and sums fit into registers and shared memory.
+
+    Half precision takes 128 queries, so that keys and values are read half as often as with 64. Four warps do up to 64
+    features, so that two programs share a multiprocessor; wider heads need eight, which 128 keys a step keep busy.
+    """
     wide = max(plan.part.count(plan.features), plan.part.count(plan.columns))
-    precise = plan.number == "float32"
-    m = 128 if 64 < wide <= 128 and not precise else 64  # of 64 features, four warps and 64 queries led on an H200
-    n = 32 if precise or wide > 128 else 64
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())
-    stages = 2 if precise or wide > 128 else 3
-    return AttentionSchedule(block_m=min(m, longest), block_n=n, stages=stages, warps=8 if m * wide >= 128 * 64 else 4)
+    if plan.number == "float32" or wide > 128:
+        return AttentionSchedule(block_m=min(64, longest), block_n=32, stages=2, warps=8 if wide >= 128 else 4)
+    m = min(128, longest)
+    found = AttentionSchedule(block_m=m, block_n=64, stages=_stages_that_fit(plan, m, 64), warps=4)
+    if wide <= 64 or m < 128:
+        return found
+    stages = _stages_that_fit(plan, m, 128)
+    update = {"block_n": 128, "stages": stages, "warps": 8} if stages > 1 else {"warps": 8}
+    return found.model_copy(update=update)
+
+
+def _stages_that_fit(plan: Attention, m: int, n: int) -> int:
+    """Three, or as many as shared memory has room for beside the queries: of keys, values, and what meets the scores."""
+    count = plan.part.count
+    deep, wide = (1 << (count(axes) - 1).bit_length() for axes in (plan.features, plan.columns))
+    beside = transform(plan.scores, lambda e: Const(0.0) if e == plan.product else e)
+    reads = [e for e in walk(beside) if isinstance(e, Element) and not e.axes.isdisjoint(plan.span)]
+    each = n * (deep + wide) * HALF_BYTES
+    each += sum((n if e.axes.isdisjoint(plan.rows) else m * n) * ITEM_BYTES[plan.part.argument(e).dtype] for e in reads)
+    return max(1, min(3, (MOST_BYTES - m * deep * HALF_BYTES) // each))
 
 
 def attention_space(plan: Attention) -> list[Option]:

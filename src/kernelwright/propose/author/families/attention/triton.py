@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kernelwright.propose.author.families.attention.plan import Attention, always_finite, in_powers_of_two
+from kernelwright.propose.author.families.attention.plan import Attention, in_powers_of_two, scale_of
 from kernelwright.propose.author.families.attention.schedule import AttentionSchedule
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.plan.expr import Element, Expr, Index
@@ -14,8 +14,11 @@ from kernelwright.propose.author.source.writer import Writer
 WORDS = frozenset({
     "row", "blocks", "batch", "column", "start", "key", "below", "feature", "beneath", "in_rows", "in_columns",
     "in_span", "in_below", "in_features", "in_beneath", "queries", "keys", "values", "products", "scores", "top",
-    "shift", "weights", "norm", "total", "larger", "keep", "block", "seen", *HELPERS,
+    "shift", "weights", "norm", "total", "larger", "keep", "block",
+    "turn", "first", "height", *HELPERS,
 })  # fmt: skip
+TOGETHER = 8
+"""Batches whose programs run side by side."""
 
 
 def write_triton(plan: Attention, schedule: AttentionSchedule, name: str, prefix: str) -> Text:
@@ -75,7 +78,7 @@ class _Kernel:
             w.line("norm = tl.zeros([BLOCK_M, 1], tl.float32)")
             w.line(f"total = tl.zeros([BLOCK_M, {self.wide}], tl.float32)")
             self._walk()
-            w.line("total = total / norm")
+            w.line("total = total * (1.0 / norm)")
             self.names.values[self.plan.node.key] = "total"
             scope = self._scope(self.names, self.rows, self.columns)
             scope.fetch([self.plan.root.expr])
@@ -83,17 +86,15 @@ class _Kernel:
         return w.text()
 
     def _walk(self) -> None:
-        """Over the keys; behind its queries a program sees none, and only beside them it must look which it sees."""
-        w, plan = self.writer, self.plan
-        if plan.causal is None:
-            with w.block(f"for start in tl.range(0, {self.span}, BLOCK_N, num_stages=STAGES):"):
-                self._step(plan.scores)
-            return
-        w.line(f"seen = tl.minimum(block * BLOCK_M, {self.span}) // BLOCK_N * BLOCK_N")
-        with w.block("for start in tl.range(0, seen, BLOCK_N, num_stages=STAGES):"):
-            self._step(plan.causal)
-        with w.block(f"for start in tl.range(seen, tl.minimum((block + 1) * BLOCK_M, {self.span}), BLOCK_N):"):
-            self._step(plan.scores)
+        """Over the keys; behind its queries a program sees none, and only in the last steps it must look which it sees.
+
+        One loop for all of them: a second one would begin with loads that nothing overlaps.
+        """
+        plan, end = self.plan, str(self.span)
+        if plan.causal is not None:
+            end = f"tl.minimum((block + 1) * BLOCK_M, {end})"
+        with self.writer.block(f"for start in tl.range(0, {end}, BLOCK_N, num_stages=STAGES):"):
+            self._step(plan.scores if plan.causal is None else plan.causal)
 
     def _scope(self, names: Names, *groups: Group) -> TileScope:
         return TileScope(self.part, self.writer, names, groups=(*groups, self.batch))
@@ -102,11 +103,13 @@ class _Kernel:
         w = self.writer
         program = "tl.cast(tl.program_id(0), tl.int64)" if large(self.part) else "tl.program_id(0)"
         w.line("blocks = tl.cdiv(" + f"{self.row_count}, BLOCK_M)")
-        if self.batches > 1:
+        if self.plan.causal is not None:
+            self._longest_first(program)
+        elif self.batches > 1:
             w.line(f"batch = {program} // blocks")
-        # The longest walks begin first, so that none is left alone at the end.
-        turn = f"blocks - 1 - {program} % blocks" if self.plan.causal is not None else f"{program} % blocks"
-        w.line(f"block = {turn}")
+            w.line(f"block = {program} % blocks")
+        else:
+            w.line(f"block = {program}")
         w.line("row = block * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]")
         self._line(self.columns, f"tl.arange(0, {self.wide})[None, :]", self.column_count)
         self._line(self.feature, f"tl.arange(0, {self.deep})[None, :]", self.feature_count)
@@ -116,6 +119,22 @@ class _Kernel:
         for group in (self.batch, self.rows, self.columns):
             if group.axes:
                 split_position(w, self.names, group, self.part.sizes, wanted)
+
+    def _longest_first(self, program: str) -> None:
+        """Which block this is of which batch: the longest walks of a few batches begin first, so that none is left at the end.
+
+        Only of a few, so that what they read stays in the cache.
+        """
+        w, most = self.writer, min(self.batches, TOGETHER)
+        if self.batches == 1:
+            w.line(f"block = blocks - 1 - {program}")
+            return
+        w.line(f"turn = {program} % ({most} * blocks)")
+        w.line(f"first = {program} // ({most} * blocks) * {most}")
+        height = f"tl.minimum({self.batches} - first, {most})" if self.batches % most else str(most)
+        w.line(f"height = {height}")
+        w.line("batch = first + turn % height")
+        w.line("block = blocks - 1 - turn // height")
 
     def _line(self, group: Group, text: str, count: int) -> None:
         self.writer.line(f"{group.position} = {text}")
@@ -128,34 +147,57 @@ class _Kernel:
     def _step(self, scores: Expr) -> None:
         """One block of keys and values; the scores count powers of two."""
         w, plan = self.writer, self.plan
-        finite, scores = always_finite(scores, plan.product), in_powers_of_two(scores)
         self._line(self.across, "start + tl.arange(0, BLOCK_N)[None, :]", self.span)
         self._line(self.down, "start + tl.arange(0, BLOCK_N)[:, None]", self.span)
         self._line(self.beneath, f"tl.arange(0, {self.deep})[:, None]", self.feature_count)
         inner = self.names.inner()
         split_position(w, inner, self.across, self.part.sizes, [scores])
         self._read("keys", plan.keys, inner.inner(), (self.across, self.beneath))
-        how = f', input_precision="{self.schedule.precision}"' if plan.number == "float32" else ""
-        w.line(f"products = tl.dot(queries, keys{how})")
-        inner.values[plan.product.key] = "products"
-        scope = self._scope(inner, self.rows, self.across)
-        scope.fetch([scores])
-        (text,) = scope.write([scores])
-        masked = f'tl.where({self.across.mask}, {text}, -float("inf"))' if self.across.mask else text
-        w.line(f"scores = {masked}")
-        w.line("larger = tl.maximum(top, tl.max(scores, axis=1, keep_dims=True))")
-        if not finite:  # a row of which nothing is seen yet has no maximum to take away
-            w.line('shift = tl.where(larger == -float("inf"), 0.0, larger)')
-        shift = "larger" if finite else "shift"
-        w.line(f"weights = tl.exp2(scores - {shift})")
-        w.line(f"keep = tl.exp2(top - {shift})")
+        w.line(f"products = tl.dot(queries, keys{self._how()})")
+        self._weights(scores, inner)
         w.line("norm = norm * keep + tl.sum(weights, axis=1, keep_dims=True)")
         down = self.names.inner()
         split_position(w, down, self.down, self.part.sizes, [plan.values])
         self._read("values", plan.values, down, (self.down, self.columns))
         cast = f".to(tl.{plan.number})" if plan.number != "float32" else ""
-        w.line(f"total = tl.dot(weights{cast}, values, total * keep{how})")
+        w.line(f"total = tl.dot(weights{cast}, values, total * keep{self._how()})")
         w.line("top = larger")
+
+    def _how(self) -> str:
+        return f', input_precision="{self.schedule.precision}"' if self.plan.number == "float32" else ""
+
+    def _weights(self, scores: Expr, names: Names) -> None:
+        """What each key weighs, and what is kept of the sums so far."""
+        w, scale = self.writer, scale_of(in_powers_of_two(scores), self.plan.product)
+        if (
+            scale is not None
+        ):  # the largest product has the largest score: only that one is scaled before the subtraction
+            self._hide("products")
+            w.line(f"larger = tl.maximum(top, tl.max(products, axis=1, keep_dims=True) * {scale!r})")
+            w.line(f"weights = tl.exp2(products * {scale!r} - larger)")
+            w.line("keep = tl.exp2(top - larger)")
+            return
+        names.values[self.plan.product.key] = "products"
+        scope, scores = self._scope(names, self.rows, self.across), in_powers_of_two(scores)
+        scope.fetch([scores])
+        w.line(f"scores = {scope.write([scores])[0]}")
+        self._hide("scores")
+        w.line("larger = tl.maximum(top, tl.max(scores, axis=1, keep_dims=True))")
+        # A row of which nothing is seen yet has no maximum to take away.
+        w.line('shift = tl.where(larger == -float("inf"), 0.0, larger)')
+        w.line("weights = tl.exp2(scores - shift)")
+        w.line("keep = tl.exp2(top - shift)")
+
+    def _hide(self, name: str) -> None:
+        """Take away what no query of the program, or not every one, may see: only the last steps have any."""
+        causal, ragged = self.plan.causal is not None, self.across.mask
+        if not causal and not ragged:
+            return
+        edge = f"tl.minimum(block * BLOCK_M, {self.span})" if causal and ragged else str(self.span)
+        edge = "block * BLOCK_M" if causal and not ragged else edge
+        seen = " & ".join(["(key <= row)" if ragged else "key <= row"] * causal + [ragged] * bool(ragged))
+        with self.writer.block(f"if start + BLOCK_N > {edge}:"):
+            self.writer.line(f'{name} = tl.where({seen}, {name}, -float("inf"))')
 
     def _read(self, name: str, factor: Expr, names: Names, groups: tuple[Group, Group]) -> None:
         """A factor's tile; zero where it does not exist."""

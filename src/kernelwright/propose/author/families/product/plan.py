@@ -4,7 +4,7 @@ Convolutions are such products too: their windows are a matrix whose elements ar
 Reductions inside a factor, and costly functions in it, are stored first; everything else of it is computed as it is read.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.families.family import Match
 from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, filled, transform, walk
@@ -15,6 +15,10 @@ LEAST = 8
 """Extent of a product's side that a tile is worth."""
 WORTH = 1 << 15
 """Multiplications of one."""
+WASTED = 1 / 32
+"""Share of the tiles' columns that may lie outside, for the others to lie one after another."""
+WASTED_ODD = 1 / 4
+"""The same where the last length is odd: what divisions leave then has no two neighbours that a compiler can see."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,22 @@ def _plan(part: Part, root: Root, node: Reduce, left: Expr, right: Expr) -> Prod
     batch = along((left.axes & right.axes) - set(node.over))
     rows, columns = along(left.axes - right.axes), along(right.axes - left.axes)
     return Product(part, node, left, right, batch, rows, columns, node.over)
+
+
+def lined_up(plan: Product, block: int) -> Product:
+    """The product with the first axis of its columns as one of the batch, where tiles of the others waste little.
+
+    The columns of a tile are then neighbours in memory, as a compiler can see, and not what divisions leave of a position. So
+    it has a warp store whole lines, even where a length is odd.
+    """
+    first, others = plan.columns[:1], plan.columns[1:]
+    extent = plan.part.count(others)
+    if not others:
+        return plan
+    wasted = WASTED_ODD if plan.part.sizes[others[-1]] % 2 else WASTED
+    if -(-extent // block) * block > extent * (1 + wasted):
+        return plan
+    return replace(plan, batch=first + plan.batch, columns=others)
 
 
 def bare(factor: Expr) -> Expr:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.product.packing import PARTS, Packed, Packing
-from kernelwright.propose.author.families.product.plan import Product, bare
+from kernelwright.propose.author.families.product.plan import Product, bare, lined_up
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
 from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, transform, walk
 from kernelwright.propose.author.plan.plan import Tensor
@@ -19,12 +19,14 @@ WORDS = frozenset({
     "turns", "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total", *HELPERS,
     "slice", *(f"{side}_{number}" for side in ("left", "right") for number in range(3)),
 })  # fmt: skip
+TALL = 64
+"""Rows that Hopper's tensor cores multiply at once."""
 SIZES = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP", "STAGES")
 
 
 def write_triton(plan: Product, schedule: ProductSchedule, name: str, prefix: str) -> Text:
     """The kernel under a name."""
-    kernel = _Kernel(plan, schedule)
+    kernel = _Kernel(lined_up(plan, schedule.block_n), schedule)
     text = kernel.text(name)
     values = (schedule.block_m, schedule.block_n, schedule.block_k, schedule.group, stages_that_fit(plan, schedule))
     constants = {prefix + size: value for size, value in zip(SIZES, values, strict=True)}
@@ -54,6 +56,7 @@ class _Kernel:
         self.deep = Group(along, "deep", "in_depth" if ragged else "")
         self.below = Group(along, "below", "in_below" if ragged else "")
         self.batch = Group(plan.batch, "batch", number=True)
+        self.turned = _turned(plan, s, self.packing is not None)
 
     def _part(self) -> Part:
         """The plan's, with the packed tensors among those that may be read, and the zeros at the end of the depth."""
@@ -89,7 +92,8 @@ class _Kernel:
                 w.line(f"{size}: tl.constexpr,")
         with w.block(f'    """One program makes a tile of BLOCK_M by BLOCK_N sums of {self.depth} products."""'):
             self._place()
-            w.line("total = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)")
+            shape = "BLOCK_N, BLOCK_M" if self.turned else "BLOCK_M, BLOCK_N"
+            w.line(f"total = tl.zeros([{shape}], tl.float32)")
             with w.block(f"for start in tl.range(0, {self.depth}, BLOCK_K, num_stages=STAGES):"):
                 self._step()
             self.names.values[self.plan.node.key] = "total"
@@ -99,7 +103,7 @@ class _Kernel:
         return w.text()
 
     def _scope(self, names: Names, *groups: Group) -> TileScope:
-        return TileScope(self.part, self.writer, names, groups=(*groups, self.batch))
+        return TileScope(self.part, self.writer, names, groups=(*groups, self.batch), joined=True)
 
     def _place(self) -> None:
         """Which tile this is: neighbours in a group of rows share the factors' tiles in the cache."""
@@ -113,15 +117,36 @@ class _Kernel:
         w.line("first = tile // (GROUP * across) * GROUP")
         w.line("height = tl.minimum(down - first, GROUP)")
         w.line("turn = tile % (GROUP * across)")
-        w.line(f"row = {self._wide('(first + turn % height)')} * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]")
-        w.line(f"column = {self._wide('(turn // height)')} * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]")
+        w.line(f"row = {self._wide('(first + turn % height)')} * BLOCK_M + {self._range('BLOCK_M')}")
+        w.line(f"column = {self._wide('(turn // height)')} * BLOCK_N + {self._range('BLOCK_N', across=True)}")
         for group, count in ((self.rows, self.row_count), (self.columns, self.column_count)):
             if group.mask:
                 w.line(f"{group.mask} = {group.position} < {count}")
-        wanted: list[Expr] = [self.plan.left, self.plan.right, self.plan.root.expr, *map(Index, self.plan.root.axes)]
+        wanted = self._wanted()
         for group in (self.batch, self.rows, self.columns):
             if group.axes:
                 split_position(w, self.names, group, self.part.sizes, wanted)
+
+    def _wanted(self) -> list[Expr]:
+        """What positions are split for."""
+        scope, root, sizes = self._scope(self.names, self.rows, self.columns), self.plan.root, self.part.sizes
+
+        def short(node: Expr) -> Expr:
+            if not isinstance(node, Element):
+                return node
+            index, extents = scope.shortened(node.index, node.sizes)
+            return replace(node, index=tuple(index), sizes=tuple(extents))
+
+        stored, _ = scope.shortened([Index(a) for a in root.axes], [sizes[a] for a in root.axes])
+        return [*(transform(expr, short) for expr in (self.plan.left, self.plan.right, root.expr)), *stored]
+
+    def _range(self, size: str, *, across: bool = False) -> str:
+        """Places along the rows of a tile, or along its columns; the other way where it is turned."""
+        return f"tl.arange(0, {size}){'[None, :]' if across != self.turned else '[:, None]'}"
+
+    def _dot(self, left: str, right: str, into: str = "", how: str = "") -> str:
+        pair = f"{right}, {left}" if self.turned else f"{left}, {right}"
+        return f"tl.dot({pair}{into}{how})"
 
     def _wide(self, text: str) -> str:
         return f"tl.cast({text}, tl.int64)" if large(self.part) else text
@@ -132,9 +157,9 @@ class _Kernel:
             self._packed_step(self.packing)
             return
         w = self.writer
-        left = self._factor("left", self.plan.left, self.deep, self.rows, "tl.arange(0, BLOCK_K)[None, :]")
-        right = self._factor("right", self.plan.right, self.below, self.columns, "tl.arange(0, BLOCK_K)[:, None]")
-        w.line(f"total = tl.dot({left}, {right}, total{self._how()})")
+        left = self._factor("left", self.plan.left, self.deep, self.rows, self._range("BLOCK_K", across=True))
+        right = self._factor("right", self.plan.right, self.below, self.columns, self._range("BLOCK_K"))
+        w.line(f"total = {self._dot(left, right, ', total', self._how())}")
 
     def _how(self) -> str:
         return f', input_precision="{self.schedule.precision}"' if self.plan.precise else ""
@@ -146,7 +171,7 @@ class _Kernel:
         a slice is therefore summed by itself and added by the ordinary units, which round.
         """
         w, names = self.writer, self.names.inner()
-        ways = ("tl.arange(0, BLOCK_K)[None, :]", "tl.arange(0, BLOCK_K)[:, None]")
+        ways = (self._range("BLOCK_K", across=True), self._range("BLOCK_K"))
         inner, outer = self._along(names, packing)
         for group, steps in zip((self.deep, self.below), ways, strict=True):
             w.line(f"{group.position} = {inner} + {steps}")
@@ -162,7 +187,7 @@ class _Kernel:
         into = "slice" if count == max(PARTS.values()) else "total"
         for number, (i, j) in enumerate(sorted(pairs, key=sum, reverse=True)):
             before = "" if into == "slice" and not number else f", {into}"
-            w.line(f"{into} = tl.dot({found[0][i]}, {found[1][j]}{before}{how})")
+            w.line(f"{into} = {self._dot(found[0][i], found[1][j], before, how)}")
         if into == "slice":
             w.line("total += slice")
 
@@ -217,6 +242,23 @@ class _Kernel:
         w.line(f"{name} = {text}")
         self.names.taken |= names.taken
         return name
+
+
+def _turned(plan: Product, schedule: ProductSchedule, packed: bool) -> bool:
+    """Whether a tile has its columns above one another.
+
+    Hopper's tensor cores take 64 rows at least: of tiles that have fewer, the columns. From shared memory they take float32
+    along the depth alone, but their rows may come from registers: those of the factor that does not lie so, if it is one.
+    """
+    if schedule.block_n < TALL or (plan.precise and schedule.precision == "ieee"):
+        return False
+    along = tuple(_along_depth(plan, bare(factor)) for factor in (plan.left, plan.right))
+    loose = plan.precise and schedule.precision == "tf32" and not packed and along == (True, False)
+    return TALL // 2 <= schedule.block_m < TALL or loose
+
+
+def _along_depth(plan: Product, factor: Expr) -> bool:
+    return isinstance(factor, Element) and not factor.index[-1].axes.isdisjoint(plan.depth)
 
 
 def _pack(packed: Packed) -> list[str]:
