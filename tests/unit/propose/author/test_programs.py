@@ -85,6 +85,12 @@ def test_the_share_that_stays_with_pytorch_is_told():
     assert triton_design(alone).stays(alone) == ""
 
 
+def test_a_type_that_cpp_does_not_have_is_declined():
+    task = case(model("x.float() * 0.5", "torch.randn(8, 16).to(torch.float8_e5m2)"), "t", "cpu").task
+    with pytest.raises(ProposeError, match="float8_e5m2, which the C"):
+        cpp_design(task)
+
+
 def test_where_pytorch_would_do_everything_the_author_declines():
     found = case(model("torch.linalg.inv(x)", "torch.randn(9, 9)"), "inverse", "cuda")
     with pytest.raises(ProposeError, match=r"linalg_inv.*PyTorch would do all of it"):

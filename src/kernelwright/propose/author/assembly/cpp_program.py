@@ -28,11 +28,14 @@ def write_program(program: Program, schedules: Schedules, schedule: Record) -> C
     """The program as a candidate.
 
     Raises:
-        ProposeError: a call of PyTorch's remains, which C++ cannot make.
+        ProposeError: a call of PyTorch's remains, which C++ cannot make, or a tensor of a type that it does not have.
     """
     if program.kept:
         kept = program.kept[0]
         raise ProposeError(f"{program.name!r}: {kept.node.op}: {kept.why}")
+    for tensor in (*program.arguments, *program.outputs, *program.buffers):
+        if tensor.dtype not in MEMORY:
+            raise ProposeError(f"{program.name!r}: {tensor.identifier} is {tensor.dtype}, which the C++ author does not have")
     options = [schedules.of(schedule, number) for number in range(len(program.kernels))]
     wide = max(option.vector_bits for option in options if isinstance(option, CpuSchedule))
     return Candidate(
