@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+REFERENCE = "reference"
+"""The policy before its first step, in the run's folder."""
 KEPT = 4
 """Rollouts of one step that are kept for people to read."""
 
@@ -207,6 +209,8 @@ def train_grpo(
         UsageError: the model cannot be loaded.
     """
     network = open_network(recipe.model)
+    if recipe.beta and not recipe.lora_rank:
+        keep_reference(network, folder / REFERENCE)
     rollouts = Rollouts(recipe, environment, network, loop, keep)
     trainer = _trainer(recipe, environment, network, rollouts, folder)
     trainer.add_callback(Watch(keep, heard, recipe.seconds, recipe.updates))
@@ -216,6 +220,13 @@ def train_grpo(
     finally:
         rollouts.close()
     return save(trainer, network, folder)
+
+
+def keep_reference(network: Network, place: Path) -> None:
+    """Where TRL looks for the policy that the KL term pulls to: the model's own file may be of a kind that it cannot read."""
+    if not place.exists():
+        network.model.save_pretrained(place)
+    network.model.config.name_or_path = str(place)
 
 
 def _trainer(

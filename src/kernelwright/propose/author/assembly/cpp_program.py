@@ -35,7 +35,9 @@ def write_program(program: Program, schedules: Schedules, schedule: Record) -> C
         raise ProposeError(f"{program.name!r}: {kept.node.op}: {kept.why}")
     for tensor in (*program.arguments, *program.outputs, *program.buffers):
         if tensor.dtype not in MEMORY:
-            raise ProposeError(f"{program.name!r}: {tensor.identifier} is {tensor.dtype}, which the C++ author does not have")
+            raise ProposeError(
+                f"{program.name!r}: {tensor.identifier} is {tensor.dtype}, which the C++ author does not have"
+            )
     options = [schedules.of(schedule, number) for number in range(len(program.kernels))]
     wide = max(option.vector_bits for option in options if isinstance(option, CpuSchedule))
     return Candidate(
