@@ -28,6 +28,7 @@ from pydantic import JsonValue
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import KernelwrightError, TaskError
 from kernelwright.evaluate.referee import Referee
+from kernelwright.evaluate.session.trial import ITSELF
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, is_right, speedup_over_eager
@@ -38,7 +39,7 @@ from kernelwright.tasks.kernelbench import read_kernelbench
 
 FIELD = Path(__file__).parents[1] / "tasks" / "field"
 KERNELS = {
-    "copy": "\n\nclass ModelNew(Model):\n    pass\n",
+    "copy": ITSELF,
     "compile": "\n\nclass ModelNew(Model):\n"
     "    def __init__(self, *arguments):\n        super().__init__(*arguments)\n"
     "        self.compiled = torch.compile(super().forward)\n\n"

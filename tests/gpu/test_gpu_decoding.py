@@ -40,5 +40,5 @@ def test_greedy_replies_are_the_same(network):
 
 def test_what_is_drawn_differs_from_row_to_row(network):
     prompt = network.prompt_ids(Openings().opening(ASKED[0]))
-    made = Decoding(network.model, [prompt] * 8, longest=64, temperature=2.0, end=network.end, pad=0).replies()
+    made = Decoding(network, [prompt] * 8, longest=64, temperature=2.0).replies()
     assert len({tuple(row) for row in made}) == 8

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 import transformers
 
+from kernelwright.train.engine.network import Network
+
 LOOK = 16
 """Tokens between two looks at whether all rows have ended: a look waits for the device."""
 SHOWN = 2
@@ -29,32 +31,22 @@ class _Cache(transformers.StaticCache):  # type: ignore[misc]
 class Decoding:
     """One batch of prompts, and what is written to each."""
 
-    def __init__(
-        self,
-        model: Any,  # noqa: ANN401
-        prompts: Sequence[Sequence[int]],
-        *,
-        longest: int,
-        temperature: float,
-        end: int,
-        pad: int,
-    ) -> None:
+    def __init__(self, network: Network, prompts: Sequence[Sequence[int]], *, longest: int, temperature: float) -> None:
         """Lay the prompts out, padding before them.
 
         Args:
-            model: A causal model of transformers.
+            network: A causal model of transformers, and its tokenizer.
             prompts: Token ids.
             longest: Tokens of a reply at most.
             temperature: 0 is greedy.
-            end: The token that ends a reply.
-            pad: The token that is no token.
         """
-        self._model, self._temperature, self._end, self._pad = model, temperature, end, pad
-        rows, width, device = len(prompts), max(map(len, prompts)), model.device
+        pad = network.tokenizer.pad_token_id
+        self._model, self._temperature, self._end, self._pad = network.model, temperature, network.end, pad
+        rows, width, device = len(prompts), max(map(len, prompts)), network.model.device
         self._ids = torch.tensor([[pad] * (width - len(p)) + list(p) for p in prompts], device=device)
         padded = [[0] * (width - len(p)) + [1] * len(p) + [0] * longest for p in prompts]
         self._mask = torch.tensor(padded, device=device)
-        self._cache = _Cache(config=model.config, max_cache_len=width + longest)
+        self._cache = _Cache(config=network.model.config, max_cache_len=width + longest)
         self._position = torch.tensor([[len(p)] for p in prompts], device=device)
         self._token = torch.full((rows, 1), pad, device=device)
         self._written = torch.full((rows, longest), pad, device=device)

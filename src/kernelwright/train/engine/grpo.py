@@ -157,12 +157,9 @@ class Rollouts:
     def _replies(self, prompts: list[list[int]], trainer: Any) -> list[list[int]]:  # noqa: ANN401
         if self._recipe.cache == "dynamic":
             return generate(trainer, prompts)
-        model, recipe = trainer.accelerator.unwrap_model(trainer.model), self._recipe
-        end, pad = self._network.end, self._network.tokenizer.pad_token_id
-        decoding = Decoding(
-            model, prompts, longest=recipe.max_new_tokens, temperature=recipe.temperature, end=end, pad=pad
-        )
-        return decoding.replies()
+        network = self._network._replace(model=trainer.accelerator.unwrap_model(trainer.model))
+        longest, temperature = self._recipe.max_new_tokens, self._recipe.temperature
+        return Decoding(network, prompts, longest=longest, temperature=temperature).replies()
 
     def _known(self, turn: _Turn) -> list[_Row]:
         """A turn's rows with their verdicts, which are waited for."""

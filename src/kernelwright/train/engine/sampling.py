@@ -66,11 +66,7 @@ def _replies(network: Network, prompts: list[list[int]], how: Sampling) -> list[
 
 
 def _recorded(network: Network, prompts: list[list[int]], how: Sampling) -> list[list[int]]:
-    pad = network.tokenizer.pad_token_id
-    decoding = Decoding(
-        network.model, prompts, longest=how.max_new_tokens, temperature=how.temperature, end=network.end, pad=pad
-    )
-    return decoding.replies()
+    return Decoding(network, prompts, longest=how.max_new_tokens, temperature=how.temperature).replies()
 
 
 def _generated(network: Network, prompts: list[list[int]], how: Sampling) -> list[list[int]]:
