@@ -93,8 +93,9 @@ def test_the_share_of_waiting_is_of_the_whole_step():
 
 
 def test_what_was_gained_is_told_where_both_were_measured():
-    before = {"pass@1": {"rate": 0.25}, "pass@8": {"rate": 0.5}, "parsed": 3}
-    assert gained(before, {"pass@1": {"rate": 0.75}, "parsed": 5}) == {"pass@1": 0.5}
+    before = {"pass@1": {"rate": 0.25, "samples": 8}, "pass@8": {"rate": 0.5}, "tasks": {"a": 2, "b": 2, "c": 2}}
+    after = {"pass@1": {"rate": 0.75, "samples": 8}, "tasks": {"a": 6, "b": 6, "d": 6}}
+    assert gained(before, after) == {"pass@1": 0.5, "pass@1 interval": (0.5, 0.5)}
     assert gained({}, before) == {}
 
 
