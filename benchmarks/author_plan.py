@@ -1,8 +1,9 @@
 """What the built-in author would write of the suite, without judging: `python benchmarks/author_plan.py --out FILE`.
 
 Each task is exported at its own size on tensors without memory, read and partitioned, and its default kernel is written;
-nothing is admitted, compiled or run. Goes on where it was cut. The table counts the kernels by family and says why the rest
-was declined.
+nothing is admitted or run. Goes on where it was cut. The table counts the kernels by family and says why the rest was
+declined. `--compile` also compiles the Triton kernels, for which no GPU is needed, and writes down registers, spilled bytes,
+shared memory and occupancy: a second or two a task. What spills, or does not compile, is in the table.
 """
 
 import argparse
@@ -25,8 +26,11 @@ from kernelwright.evaluate.entrypoints import export
 from kernelwright.evaluate.entrypoints.task_file import executed, init_arguments, module_of
 from kernelwright.evaluate.triton.calltree import arguments as called
 from kernelwright.evaluate.triton.calltree import flatten as leaves_of
+from kernelwright.evaluate.triton.capture import Captured, capture
 from kernelwright.evaluate.triton.model import flatten
+from kernelwright.knowledge.hardware import hardware
 from kernelwright.propose.author.designs import DESIGNS
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, TensorSpec
@@ -38,6 +42,7 @@ TARGETS = {
     "cpu": Target(kind="cpu", arch="native", present=True), "sm_90": Target(kind="cuda", arch="sm_90", present=True)
 }  # fmt: skip
 LANGUAGES = {"cpu": "cpp", "cuda": "triton"}
+FACTS = {"name", "registers", "spill_bytes", "shared_bytes", "warps", "occupancy"}
 LONGEST = 300
 """Characters of a reason."""
 
@@ -51,7 +56,7 @@ def main(arguments: argparse.Namespace) -> None:
         for target in arguments.targets if arguments.only in listed.name else ():
             key = f"{listed.name}/{target}"
             if key not in rows:
-                rows[key] = _row(listed.name, target)
+                rows[key] = _row(listed.name, target, arguments.compile)
         if out:
             _write(out, list(rows.values()))
     for target in arguments.targets:
@@ -65,7 +70,7 @@ def _write(out: Path, rows: Sequence[Row]) -> None:
     out.write_text(json.dumps(document, indent=1) + "\n")
 
 
-def _row(name: str, target: str) -> Row:
+def _row(name: str, target: str, compiles: bool) -> Row:
     start = time.monotonic()
     row: Row = {"task": name, "target": target, "written": False}
     path = ROOT / f"{name}.py"
@@ -76,11 +81,23 @@ def _row(name: str, target: str) -> Row:
             task = planned(read_task(with_size(path, "small")), TARGETS[target], real=True)
             row["size"] = "small"
         design = DESIGNS[LANGUAGES[task.target.kind]](task)
-        design.write(design.default)
+        candidate = design.write(design.default)
         row |= {"written": True, **shape_of(design)}
+        if compiles and task.target.kind == "cuda":
+            row |= _compiled(candidate, task)
     except ProposeError as error:
         row["why"] = _short(str(error))
     return {**row, "seconds": round(time.monotonic() - start, 2)}
+
+
+def _compiled(candidate: Candidate, task: Task) -> Row:
+    """What each kernel takes of a multiprocessor; or why the launches are not known without a GPU."""
+    found = capture(candidate.at(()), task.source.source, task.workload, hardware(task.target.arch))
+    if not isinstance(found, Captured):
+        return {"trouble": [_short(found.log)]}
+    kernels = found.facts.kernels
+    spills: list[JsonValue] = [f"{k.name} spills {k.spill_bytes} bytes" for k in kernels if k.spill_bytes]
+    return {"facts": [k.model_dump(include=FACTS) for k in kernels], "trouble": spills}
 
 
 def planned(source: TaskSource, target: Target, *, real: bool = False) -> Task:
@@ -147,6 +164,8 @@ def _table(target: str, rows: Sequence[Row]) -> str:
     kept = Counter(str(op) for row in written for op in row["kept"])  # type: ignore[union-attr]
     if kept:
         lines.append(f"  PyTorch keeps: {', '.join(f'{n} {op}' for op, n in kept.most_common())}")
+    troubles = [(row["task"], one) for row in written for one in row.get("trouble", [])]  # type: ignore[union-attr]
+    lines += [f"  {task}: {trouble}" for task, trouble in troubles]
     lines += [f"  declined {row['task']}: {row['why']}" for row in rows if not row["written"]]
     return "\n".join(lines) + "\n"
 
@@ -162,6 +181,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--out", default="")
     parser.add_argument("--folder", default="", help="a folder of tasks/; all of them without it")
     parser.add_argument("--only", default="")
+    parser.add_argument("--compile", action="store_true")
     return parser.parse_args()
 
 
