@@ -55,7 +55,9 @@ def triton_default(plan: Plan) -> TritonSchedule:
     if plan.flat:
         return TritonSchedule(passes="separate", block=SMALL_TILE, warps=_warps(SMALL_TILE, 8))
     if plan.cols > WHOLE_LIMIT and plan.meets_once:
-        return TritonSchedule(passes="decoupled", block=8192, warps=8)
+        # A thread holds 32 elements of one tensor, or 16 of each.
+        alone = sum(COL in tensor.along for tensor in plan.arguments) == 1
+        return TritonSchedule(passes="decoupled", block=8192, warps=8 if alone else 16)
     if plan.cols > WHOLE_LIMIT:
         fused = "online" if plan.fusion else "separate"
         return TritonSchedule(passes=fused, block=8192, warps=16, order="alternate")
