@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from kernelwright.propose.author.plan.expr import COL
 from kernelwright.propose.author.plan.plan import HEAVY, Plan
 from kernelwright.propose.author.schedule.space import Option, Space
 from kernelwright.records.base import Record
