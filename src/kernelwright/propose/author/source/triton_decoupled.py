@@ -22,7 +22,7 @@ TURN = (
     "lap = turn // (GROUP * PARTS)",
     "reduces = (lap == 0) | (lap % 2 == 1)",
     "slot = tl.where(reduces, (lap + 1) // 2, lap // 2 - 1) * GROUP + turn % (GROUP * PARTS) // PARTS",
-    "part = turn % PARTS",
+    "part = turn % PARTS if cols < 2**30 else tl.cast(turn % PARTS, tl.int64)",
     "row = tl.cast(slot, tl.int64) + tl.zeros([1, 1], tl.int64)",
 )
 """Laps: the first group's blocks are reduced; then in turn the next group's are, and those of the group before are stored."""

@@ -78,7 +78,8 @@ class _Kernel:
             w.line("norm = tl.zeros([BLOCK_M, 1], tl.float32)")
             w.line(f"total = tl.zeros([BLOCK_M, {self.wide}], tl.float32)")
             self._walk()
-            w.line("total = total * (1.0 / norm)")
+            share = "tl.where(norm > 0.0, 1.0 / norm, norm)" if self.plan.spares else "(1.0 / norm)"
+            w.line(f"total = total * {share}")
             self.names.values[self.plan.node.key] = "total"
             scope = self._scope(self.names, self.rows, self.columns)
             scope.fetch([self.plan.root.expr])
