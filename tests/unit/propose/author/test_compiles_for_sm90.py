@@ -54,6 +54,13 @@ CASES = {
     "layer_norm_blocks": ("F.layer_norm(x, (512,))", "x", X, {"passes": "online", "block": 256}),
     "softmax_decoupled": ("x.softmax(-1)", "x", X, {"passes": "decoupled", "block": 128}),
     "layer_norm_decoupled": ("F.layer_norm(x, (512,))", "x", X, {"passes": "decoupled", "block": 128}),
+    "decoupled_names": (
+        "y * ((x + y).sum(-1, keepdim=True) + (x + y).square().amax(-1, keepdim=True)),"
+        " x * ((x + y).sum(-1, keepdim=True) + (x + y).square().amax(-1, keepdim=True))",
+        "x, y",
+        f"{X}, {X}",
+        {"passes": "decoupled", "block": 128},
+    ),
     "layer_norm_backwards": ("F.layer_norm(x, (512,))", "x", X, {"passes": "separate", "order": "alternate"}),
     "cross_entropy": (
         "F.cross_entropy(x, y)",

@@ -116,6 +116,8 @@ class DecoupledKernel(MainKernel):
             self._share(fusion.first, "block_max" if softmax else "block_sum")
             self._share(fusion.second, "block_sum" if softmax else "block_spread")
         self._lines(LEFT)
+        # Both branches may not give one name to tiles of different shapes.
+        self.names.taken |= scope.names.taken
 
     def _alone(self) -> list[Reduce]:
         """Reductions that are no part of a fusion."""
