@@ -7,7 +7,7 @@ from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.product.packing import PARTS, Packed, Packing
 from kernelwright.propose.author.families.product.plan import Product, bare, lined_up
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
-from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, transform, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, transform, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.program import Part
 from kernelwright.propose.author.source.scope import Names
@@ -236,10 +236,9 @@ class _Kernel:
         (text,) = scope.write([factor])
         if depth.mask and not isinstance(factor, Element):
             text = f"tl.where({depth.mask}, {text}, 0.0)"
-        if not self.plan.precise:
+        if not self.plan.precise or factor.kind != "float":
+            text = f"({text})" if isinstance(factor, Call) else text
             text += f".to(tl.{self.plan.number})"
-        elif factor.kind != "float":
-            text += ".to(tl.float32)"
         elif self.schedule.precision == "tf32":
             text = f"_tf32({text})"
         w.line(f"{name} = {text}")
