@@ -201,6 +201,14 @@ CASES = {
         "F.linear(x, w).sum(1), F.linear(x, w).mean(0) * 2, F.conv2d(x[None, None], v).mean((2, 3))",
         "x, w, v", "torch.randn(24, 40), torch.randn(32, 40), torch.randn(9, 1, 3, 3)",
     ),
+    "nothing seen": (
+        "F.scaled_dot_product_attention(x, x, x, y), F.scaled_dot_product_attention(x[0], x[0], x[0], is_causal=True),"
+        " F.scaled_dot_product_attention(x[0], x[0], x[0], v), F.scaled_dot_product_attention(x[..., :4], x[..., :4], x, y),"
+        " torch.logsumexp(v, 0).exp(), torch.logsumexp(v, 1, keepdim=True).exp() + y",
+        "x, y, v",
+        "torch.randn(2, 3, 40, 16), torch.rand(40, 40) < 0.03,"
+        " torch.randn(40, 40).where(torch.arange(40)[:, None] % 3 > 0, -torch.tensor(torch.inf))",
+    ),
     "kept": ("torch.linalg.solve(x.t() @ x + torch.diag(y), y) * 2", "x, y", "torch.randn(30, 9), torch.rand(9) + 1"),
 }  # fmt: skip
 

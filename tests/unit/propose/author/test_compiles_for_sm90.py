@@ -36,6 +36,7 @@ PROGRAMS = {
     ),
     "attended": ("F.scaled_dot_product_attention(x, x, x, is_causal=True)", "torch.randn(2, 2, 512, 128).half()"),
     "attended with a bias": ("F.scaled_dot_product_attention(x, x, x, x[0, 0])", "torch.randn(2, 2, 128, 128).half()"),
+    "doubled factors": ("x @ (x.mT * 2), (x * 2) @ (x.mT + 1)", "torch.randn(64, 64).half()"),
     "turned": ("F.conv2d(x, x[:, :, :3, :3], padding=1)", "torch.randn(32, 32, 24, 24)"),
     "enlarged": ("F.interpolate(x, scale_factor=2, mode='bilinear')", "torch.randn(4, 8, 20, 20)"),
 }
@@ -54,6 +55,13 @@ CASES = {
     "layer_norm_blocks": ("F.layer_norm(x, (512,))", "x", X, {"passes": "online", "block": 256}),
     "softmax_decoupled": ("x.softmax(-1)", "x", X, {"passes": "decoupled", "block": 128}),
     "layer_norm_decoupled": ("F.layer_norm(x, (512,))", "x", X, {"passes": "decoupled", "block": 128}),
+    "decoupled_names": (
+        "y * ((x + y).sum(-1, keepdim=True) + (x + y).square().amax(-1, keepdim=True)),"
+        " x * ((x + y).sum(-1, keepdim=True) + (x + y).square().amax(-1, keepdim=True))",
+        "x, y",
+        f"{X}, {X}",
+        {"passes": "decoupled", "block": 128},
+    ),
     "layer_norm_backwards": ("F.layer_norm(x, (512,))", "x", X, {"passes": "separate", "order": "alternate"}),
     "cross_entropy": (
         "F.cross_entropy(x, y)",

@@ -104,6 +104,25 @@ def test_a_product_is_one_kernel_with_all_that_becomes_of_it():
     assert [kernel.family for kernel in design.program.kernels] == ["product"]
 
 
+@pytest.mark.parametrize(
+    "forward", ["x.flip(0).sum() * 2", "x.flip(0).cumsum(0)", "x.sort(0)[0]", "x.flip(0).softmax(0)"]
+)
+def test_where_no_axis_has_rows_a_program_takes_one(forward):
+    design = triton_design(case(model(forward, "torch.randn(40)"), "alone", "cuda").task)
+    names = [name for name in type(design.default).model_fields if name.endswith("rows")]
+    source = design.write(design.default.model_copy(update=dict.fromkeys(names, 64))).source
+    assert "ROWS = 1\n" in source
+    assert "ROWS = 64" not in source
+
+
+@pytest.mark.parametrize(("samples", "wide"), [(1200, True), (900, False)])
+def test_positions_in_factors_that_zeros_made_too_long_for_32_bits_have_64(samples, wide):
+    given = f"torch.empty({samples}, 3, 512, 512, device='meta').half(), torch.empty(16, 3, 4, 4, device='meta').half()"
+    design = triton_design(case(model("F.conv2d(x, w, stride=4)", given, arguments="x, w"), "long", "cuda").task)
+    source = design.write(design.default.model_copy(update={"packed": True})).source
+    assert ("batch = tl.cast(tl.program_id(0) // (down * across), tl.int64)" in source) is wide
+
+
 @pytest.mark.parametrize(("places", "alone"), [(127, True), (70, False), (53, True), (54, False)])
 def test_a_tile_has_results_of_one_row_of_windows_where_that_wastes_little(places, alone):
     given = f"torch.randn(3, 16, {places}), torch.randn(24, 16, 3)"

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kernelwright.propose.author.plan.expr import Expr
 from kernelwright.propose.author.plan.program import Part
 from kernelwright.propose.author.schedule.space import Option
 from kernelwright.records.base import Record
 
+Schedule = TypeVar("Schedule", bound=Record)
 Plan = Any
 """A family's own record; only the family looks into it."""
 
@@ -52,3 +53,8 @@ class Family:
     `(plan, schedule, writer, taken, room)`: loops of the program's one function, beside identifiers that are taken."""
     scratch: Callable[[Plan], int] = _nothing
     """Floats of workspace that a kernel in C++ needs, under the identifier `room`."""
+
+
+def of_rows(schedule: Schedule, rows: Sequence[int]) -> Schedule:
+    """The schedule, with one row a program where no axis has rows: another would be stored behind the only one."""
+    return schedule if rows else schedule.model_copy(update={"rows": 1})

@@ -345,10 +345,11 @@ def softmax(b: Builder, x: Value, dims: Dims) -> Value:
 
 
 def logsumexp(b: Builder, x: Value, dims: Dims, keep: bool) -> Value:
-    """The maximum, plus log(sum(exp(x - max)))."""
+    """The maximum, plus log(sum(exp(x - max))); the maximum alone where it is infinite."""
     shifted = b.call("sub", x, b.reduce("max", x, dims, keep=True))
-    total = b.reduce("sum", b.call("exp", shifted), dims, keep)
-    return b.call("add", b.call("log", total), b.reduce("max", x, dims, keep))
+    total, top = b.reduce("sum", b.call("exp", shifted), dims, keep), b.reduce("max", x, dims, keep)
+    endless = b.call("eq", b.call("abs", top), float("inf"))
+    return b.call("where", endless, top, b.call("add", b.call("log", total), top))
 
 
 def log_softmax(b: Builder, x: Value, dims: Dims) -> Value:

@@ -92,10 +92,15 @@ def _attention(b: Builder, a: Arguments) -> Value:
         scores = b.call("where", mask, scores, float("-inf"))
     elif mask is not None:
         scores = b.call("add", scores, mask)
-    found = product(b, softmax(b, scores, (-1,)), value)
+    weights = softmax(b, scores, (-1,))
+    if mask is not None:
+        top = b.reduce("max", scores, (-1,), keep=True)
+        weights = b.call("where", b.call("eq", top, float("-inf")), 0.0, weights)  # of a query that may see nothing
+    found = product(b, weights, value)
     wanted = a.tensor("query").shape
-    heads = (*found.shape[: len(wanted) - 3], (*found.shape[-4], *found.shape[-3]), *found.shape[-2:])
-    return found if len(found.shape) == len(wanted) else b.reshaped(found, heads)
+    if len(found.shape) == len(wanted):
+        return found
+    return b.reshaped(found, (*found.shape[:-4], (*found.shape[-4], *found.shape[-3]), *found.shape[-2:]))
 
 
 def _grouped(b: Builder, query: Value, key: Value, value: Value) -> tuple[Value, Value, Value]:

@@ -4,6 +4,8 @@
 that the kernels do not cover: autograd, other dtypes, other ranks, other constructor arguments.
 """
 
+import re
+
 from kernelwright.errors import ProposeError
 from kernelwright.export.drop_in import as_tuple, drop_in
 from kernelwright.export.reference import Reference, merged_imports, reference
@@ -23,6 +25,8 @@ STAGED_BYTES = 160 * 1024
 MOST_WARPS = 16
 LAUNCHED = {"PARTS": "parts", "GROUP": "group", "SHARES": "triton.next_power_of_2(parts)"}
 """Compile-time arguments that the launch works out."""
+MEASURES = re.compile(r"\.(shape|size|numel)\b|\blen\(")
+"""What a task's source may take a length with, which is then a number in its kernels."""
 SHARES = 4096
 """Programs' shares of a total that are added up at a time."""
 
@@ -192,17 +196,18 @@ class _Module:
 
     def _allocation(self, output: Output) -> str:
         tensor, first = output.tensor, self.output_check.identifier
-        lead, base = self._leading(self.output_check) if not self.plan.flat else 0, self.output_check.shape
-        if tensor.shape == base:
-            shape = f"{first}.shape"
-        elif not self.plan.flat and tensor.shape == base[:lead]:
-            shape = f"{first}.shape[:{lead}]"
-        elif not self.plan.flat and tensor.shape == base[:lead] + (1,) * (len(base) - lead):
-            ones = ", 1" * (len(base) - lead)
-            shape = f"(*{first}.shape[:{lead}]{ones})"
-        else:
-            shape = repr(tensor.shape)
+        shape = self._shape(tensor) or repr(tensor.shape)
         return f"{tensor.identifier} = torch.empty({shape}, dtype=torch.{tensor.dtype}, device={first}.device)"
+
+    def _shape(self, tensor: Tensor) -> str | None:
+        """An output's shape by that of what is read; None where only the task's own is known."""
+        lead, base = self._leading(self.output_check) if not self.plan.flat else 0, self.output_check.shape
+        first, ones = self.output_check.identifier, len(base) - lead
+        if tensor.shape == base:
+            return f"{first}.shape"
+        if self.plan.flat or tensor.shape not in (base[:lead], base[:lead] + (1,) * ones):
+            return None
+        return f"{first}.shape[:{lead}]" if len(tensor.shape) == lead else f"(*{first}.shape[:{lead}]{', 1' * ones})"
 
     def _calls(self) -> None:
         w, first = self.writer, self.output_check.identifier
@@ -254,6 +259,17 @@ class _Module:
                 w.line(line)
             w.line("return here and alike and shapes and dtypes")
 
+    def _own_lengths(self, first: Tensor) -> list[str]:
+        """What must be as long as in the task: everything where its own lengths are in the results' shapes or in numbers.
+
+        Otherwise dimensions of length one, which may be a row's or none, and over which a reduction is nothing.
+        """
+        own = any(o.tensor.shape and self._shape(o.tensor) is None for o in self.plan.outputs)
+        if own or MEASURES.search(self.found.body):
+            return [f"shapes = shapes and {first.identifier}.shape == {first.shape!r}"]
+        places = [place for place, size in enumerate(first.shape) if size == 1]
+        return [f"shapes = shapes and all({first.identifier}.shape[n] == 1 for n in {places})"] if places else []
+
     def _shape_lines(self) -> list[str]:
         first = self.output_check
         dtypes = ", ".join(f"torch.{t.dtype}" for t in self.plan.arguments)
@@ -261,6 +277,7 @@ class _Module:
         ranks = ", ".join(str(len(t.shape)) for t in self.plan.arguments)
         lines.append(f"shapes = [t.dim() for t in tensors] == [{ranks}] and {first.identifier}.numel() > 0")
         lead = 0 if self.plan.flat else self._leading(first)
+        lines += self._own_lengths(first)
         read = {t.identifier for t in (*self.main.reads, *finish_reads(self.plan))}
         for tensor in self.plan.arguments:
             if tensor == first or tensor.identifier not in read:  # of tied parameters one is read

@@ -22,7 +22,7 @@ TURN = (
     "lap = turn // (GROUP * PARTS)",
     "reduces = (lap == 0) | (lap % 2 == 1)",
     "slot = tl.where(reduces, (lap + 1) // 2, lap // 2 - 1) * GROUP + turn % (GROUP * PARTS) // PARTS",
-    "part = turn % PARTS",
+    "part = turn % PARTS if cols < 2**30 else tl.cast(turn % PARTS, tl.int64)",
     "row = tl.cast(slot, tl.int64) + tl.zeros([1, 1], tl.int64)",
 )
 """Laps: the first group's blocks are reduced; then in turn the next group's are, and those of the group before are stored."""
@@ -116,6 +116,8 @@ class DecoupledKernel(MainKernel):
             self._share(fusion.first, "block_max" if softmax else "block_sum")
             self._share(fusion.second, "block_sum" if softmax else "block_spread")
         self._lines(LEFT)
+        # Both branches may not give one name to tiles of different shapes.
+        self.names.taken |= scope.names.taken
 
     def _alone(self) -> list[Reduce]:
         """Reductions that are no part of a fusion."""

@@ -57,6 +57,11 @@ class Attention:
         return None
 
     @property
+    def spares(self) -> bool:
+        """Whether the result is zero, and not what 0 / 0 is, where a query sees nothing."""
+        return any(_seen(factor) is not factor for factor in self.node.arg.children)
+
+    @property
     def number(self) -> str:
         """What the factors are multiplied as."""
         reads = [n for f in (self.queries, self.keys, self.values) for n in walk(f) if isinstance(n, Element)]
@@ -106,9 +111,19 @@ def _planned(part: Part, node: Reduce, product: Reduce, exprs: tuple[Expr, Expr,
     return Match(Attention(part, node, scores, product, queries, keys, values, batch, rows, span, features, columns))
 
 
+def _seen(weights: Expr) -> Expr:
+    """The weights without the zeros that they are where a query sees nothing."""
+    match weights:
+        case Call(
+            op="where", args=(Call(op="eq", args=(Reduce(op="max") as top, Const(value=least))), Const(value=0.0), x)
+        ):
+            return x if least == -inf and top in walk(x) else weights
+    return weights
+
+
 def _scores(weights: Expr, span: tuple[int, ...]) -> Expr | None:
     """x, where the weights are exp(x - max x) / sum exp(x - max x) over the keys."""
-    match weights:
+    match _seen(weights):
         case Call(
             op="div", args=(Call(op="exp", args=(Call(op="sub", args=(x, Reduce(op="max") as top)),)) as e, total)
         ):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kernelwright.propose.author.families.attention.plan import Attention, in_powers_of_two, scale_of
 from kernelwright.propose.author.families.attention.schedule import AttentionSchedule
 from kernelwright.propose.author.families.family import Text
-from kernelwright.propose.author.plan.expr import Element, Expr, Index
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
 from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
@@ -78,7 +78,8 @@ class _Kernel:
             w.line("norm = tl.zeros([BLOCK_M, 1], tl.float32)")
             w.line(f"total = tl.zeros([BLOCK_M, {self.wide}], tl.float32)")
             self._walk()
-            w.line("total = total * (1.0 / norm)")
+            share = "tl.where(norm > 0.0, 1.0 / norm, norm)" if self.plan.spares else "(1.0 / norm)"
+            w.line(f"total = total * {share}")
             self.names.values[self.plan.node.key] = "total"
             scope = self._scope(self.names, self.rows, self.columns)
             scope.fetch([self.plan.root.expr])
@@ -212,6 +213,7 @@ class _Kernel:
         masks = [g.mask for g in groups if g.mask]
         if masks and not isinstance(factor, Element):
             text = f"tl.where({' & '.join(masks)}, {text}, 0.0)"
+        text = f"({text})" if isinstance(factor, Call) else text
         self.writer.line(f"{name} = {text}" if scope.narrow else f"{name} = {text}.to(tl.{self.plan.number})")
         # A loop may not give a name of the lines before it to a tile of another shape.
         self.names.taken |= names.taken

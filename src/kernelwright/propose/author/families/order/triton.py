@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kernelwright.propose.author.families.family import Text
+from kernelwright.propose.author.families.family import Text, of_rows
 from kernelwright.propose.author.families.order.plan import Sorted
 from kernelwright.propose.author.families.order.schedule import OrderSchedule, block
 from kernelwright.propose.author.plan.expr import Expr, Index, Order
@@ -16,6 +16,7 @@ WORDS = frozenset({"row", "column", "inside", "exists", "wanted", "turn", "place
 
 def write_triton(plan: Sorted, schedule: OrderSchedule, name: str, prefix: str) -> Text:
     """The kernel under a name."""
+    schedule = of_rows(schedule, plan.rows)
     kernel = _Kernel(plan, schedule)
     text = kernel.text(name)
     tensors = ", ".join(t.identifier for t in kernel.tensors)

@@ -1,16 +1,17 @@
 """A product in Triton: one program makes one tile of the result, and computes its factors' elements as it reads them."""
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.product.packing import PARTS, Packed, Packing
 from kernelwright.propose.author.families.product.plan import Product, bare, lined_up
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
-from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, transform, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, transform, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.program import Part
 from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
+from kernelwright.propose.author.source.tile import SMALL, Group, TileScope, large, split_position
 from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
 from kernelwright.propose.author.source.writer import Writer
 
@@ -45,6 +46,8 @@ class _Kernel:
         self.packing = packing_of(plan, s)
         self.part = self._part()
         self.writer = Writer("    ")
+        made = self.packing.made if self.packing else []
+        self.large = large(self.part) or any(prod(t.shape) >= SMALL for t in made)
         self.tensors = (*self._reads(), *self.part.writes)
         self.names = Names({*WORDS, *(t.identifier for t in self.tensors)})
         self.batches, self.row_count, self.column_count, _ = plan.extents
@@ -112,7 +115,7 @@ class _Kernel:
         w.line("across = tl.cdiv(" + f"{self.column_count}, BLOCK_N)")
         w.line("tile = tl.program_id(0)" + (" % (down * across)" if self.batches > 1 else ""))
         if self.batches > 1:
-            cast = "tl.cast(tl.program_id(0) // (down * across), tl.int64)" if large(self.part) else ""
+            cast = "tl.cast(tl.program_id(0) // (down * across), tl.int64)" if self.large else ""
             w.line(f"batch = {cast or 'tl.program_id(0) // (down * across)'}")
         w.line("first = tile // (GROUP * across) * GROUP")
         w.line("height = tl.minimum(down - first, GROUP)")
@@ -149,7 +152,7 @@ class _Kernel:
         return f"tl.dot({pair}{into}{how})"
 
     def _wide(self, text: str) -> str:
-        return f"tl.cast({text}, tl.int64)" if large(self.part) else text
+        return f"tl.cast({text}, tl.int64)" if self.large else text
 
     def _step(self) -> None:
         """One slice of both factors."""
@@ -233,10 +236,9 @@ class _Kernel:
         (text,) = scope.write([factor])
         if depth.mask and not isinstance(factor, Element):
             text = f"tl.where({depth.mask}, {text}, 0.0)"
-        if not self.plan.precise:
+        if not self.plan.precise or factor.kind != "float":
+            text = f"({text})" if isinstance(factor, Call) else text
             text += f".to(tl.{self.plan.number})"
-        elif factor.kind != "float":
-            text += ".to(tl.float32)"
         elif self.schedule.precision == "tf32":
             text = f"_tf32({text})"
         w.line(f"{name} = {text}")

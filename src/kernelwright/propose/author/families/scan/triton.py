@@ -1,6 +1,6 @@
 """A scan in Triton: a tile is [rows, columns], and what the tiles before came to is carried from one to the next."""
 
-from kernelwright.propose.author.families.family import Text
+from kernelwright.propose.author.families.family import Text, of_rows
 from kernelwright.propose.author.families.scan.plan import Scanned
 from kernelwright.propose.author.families.scan.schedule import ScanSchedule
 from kernelwright.propose.author.plan.expr import Expr, Index
@@ -31,6 +31,7 @@ WORDS = frozenset({"row", "column", "start", "inside", "exists", "carried", "ter
 
 def write_triton(plan: Scanned, schedule: ScanSchedule, name: str, prefix: str) -> Text:
     """The kernel under a name."""
+    schedule = of_rows(schedule, plan.rows)
     text = _text(plan, schedule, name)
     tensors = ", ".join(t.identifier for t in (*plan.part.reads, *plan.part.writes))
     count = f"triton.cdiv({plan.row_count}, {prefix}ROWS)"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kernelwright.propose.author.families.family import Text
+from kernelwright.propose.author.families.family import Text, of_rows
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule, block_of
@@ -27,6 +27,7 @@ WORDS = frozenset(
 
 def write_triton(plan: Strided, schedule: StridedSchedule, name: str, prefix: str) -> Text:
     """The kernel under a name."""
+    schedule = of_rows(schedule, plan.rows)
     kernel = _Kernel(plan, schedule)
     text = kernel.text(name)
     constants = {f"{prefix}ROWS": schedule.rows} | ({f"{prefix}BLOCK": kernel.block} if kernel.blocked else {})
