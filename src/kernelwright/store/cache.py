@@ -13,6 +13,7 @@ cache directory on a network file system, where SQLite's locks may not work.
 import hashlib
 import os
 import sqlite3
+import time
 from contextlib import suppress
 from functools import cache as computed_once
 from importlib.resources import files
@@ -133,7 +134,7 @@ def _opened(file: Path) -> sqlite3.Connection:
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(file, timeout=BUSY_MS / 1000)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(_TABLE)
         connection.commit()
@@ -141,6 +142,20 @@ def _opened(file: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Wait for whoever is about to write: SQLite itself does not, where a journal of another kind is in use still."""
+    last = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                raise
+        else:
+            return
+        time.sleep(0.01)
 
 
 def _read(row: tuple[str, str]) -> Kept | None:

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from threading import Timer
 
 import pytest
 
@@ -149,6 +150,19 @@ def test_many_writers_at_once_lose_nothing(file):
     cache = EvaluationCache(file)
     assert all(cache.find(f"{number} {key}") for number in range(4) for key in range(10))
     cache.close()
+
+
+def test_it_is_opened_behind_somebody_who_is_about_to_write_to_a_new_file(file):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    other = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    later = Timer(0.3, other.rollback)
+    later.start()
+    cache = EvaluationCache(file)
+    later.join()
+    assert cache.trouble is None
+    cache.close()
+    other.close()
 
 
 KILLED = """
