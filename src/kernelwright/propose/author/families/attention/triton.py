@@ -170,9 +170,8 @@ class _Kernel:
     def _weights(self, scores: Expr, names: Names) -> None:
         """What each key weighs, and what is kept of the sums so far."""
         w, scale = self.writer, scale_of(in_powers_of_two(scores), self.plan.product)
-        if (
-            scale is not None
-        ):  # the largest product has the largest score: only that one is scaled before the subtraction
+        if scale is not None:
+            # The largest product has the largest score: only that one is scaled before the subtraction.
             self._hide("products")
             w.line(f"larger = tl.maximum(top, tl.max(products, axis=1, keep_dims=True) * {scale!r})")
             w.line(f"weights = tl.exp2(products * {scale!r} - larger)")
