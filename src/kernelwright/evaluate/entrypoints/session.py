@@ -14,8 +14,8 @@ from kernelwright.evaluate.sandbox.messages.entrypoints import AnyCommand, read_
 
 Handlers = Mapping[type[AnyCommand], Callable[[Any], Reply | Raised]]
 """What answers a command, by its type."""
-FILES = 64
-"""Most descriptors that come with a question."""
+FILES = 2048
+"""Most descriptors that come with a question: one for each input, parameter and binary; half of what a child may hold open."""
 
 
 def serve(control: socket.socket, handlers: Handlers) -> None:

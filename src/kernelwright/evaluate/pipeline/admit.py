@@ -93,7 +93,8 @@ def _note_tf32(session: Session) -> None:
     """Write into the task whether eager used TF32, where its flags allow that: cuDNN decides by the shapes."""
     task = session.original.task
     may = any(task.numerics.allows_tf32(convolution=kind) for kind in (True, False))
-    single = all(spec.dtype == "float32" for spec in task.workload.outputs)
+    # A counter among the state says nothing about the precision of the rest.
+    single = {spec.dtype for spec in task.workload.outputs if spec.floating} == {"float32"}
     multiplies = task.target.kind == "cuda" and task.graph.family in MULTIPLYING
     if may and single and multiplies and max(session.base_error) > TF32_ERROR:
         numerics = task.numerics.model_copy(update={"tf32": True})

@@ -6,6 +6,7 @@ package. Usable in the grader (`CudaArena`) and in children (`CudaView`).
 """
 
 import os
+import resource
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -86,6 +87,7 @@ class CudaArena:
     def __init__(self, capacities: Sequence[int]) -> None:
         torch.cuda.init()
         torch.zeros(1, device="cuda")
+        _allow_descriptors()
         properties = driver.CUmemAllocationProp()
         properties.type = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
         properties.location = _location()
@@ -143,6 +145,12 @@ class CudaView:
     def tensor(self, index: int, offset: int, spec: TensorSpec) -> torch.Tensor:
         """A window of a segment; a write to it is an illegal address unless it was mapped writable."""
         return self._mappings[index].tensor(offset, spec)
+
+
+def _allow_descriptors() -> None:
+    """A network has hundreds of tensors, a descriptor each, and several tasks are open: more than the usual 1024."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _location() -> Any:  # noqa: ANN401 (a type of the bindings)

@@ -193,7 +193,7 @@ def _limit(jail: Jail) -> None:
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, files),
         (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NOFILE, 512),
+        (resource.RLIMIT_NOFILE, 4096),
         (resource.RLIMIT_NPROC, MOST_THREADS if jail.user == NOBODY else ITS_THREADS),
     ):
         hard = resource.getrlimit(name)[1]

@@ -3,6 +3,7 @@
 A packet is whole or absent, and may bring descriptors. What it may say stands in `sandbox.messages`.
 """
 
+import errno
 import socket
 import threading
 from array import array
@@ -13,6 +14,10 @@ from kernelwright.records.base import Record
 
 LIMIT = 1 << 20
 """Largest packet in bytes."""
+AT_ONCE = 253
+"""Most descriptors that Linux lets one packet bring (SCM_MAX_FD)."""
+MORE = b"+"
+"""A packet that only brings descriptors, ahead of the message that they belong to."""
 M = TypeVar("M", bound=Record)
 _kept = threading.local()
 
@@ -26,27 +31,41 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 
 def send(end: socket.socket, message: Record, descriptors: Sequence[int] = ()) -> None:
-    """Send one message."""
+    """Send one message; descriptors that are too many for its packet go ahead of it."""
     data = message.model_dump_json().encode()
+    ahead = max(0, len(descriptors) - 1) // AT_ONCE * AT_ONCE
+    for first in range(0, ahead, AT_ONCE):
+        socket.send_fds(end, [MORE], descriptors[first : first + AT_ONCE])
     if descriptors:
-        socket.send_fds(end, [data], list(descriptors))
+        socket.send_fds(end, [data], descriptors[ahead:])
     else:
         end.send(data)
 
 
 def packet(end: socket.socket, descriptors: int = 0) -> tuple[bytes, list[int]]:
-    """Wait for one packet and up to `descriptors` file descriptors.
+    """Wait for one message's packet and up to `descriptors` file descriptors, those ahead of it included.
 
     Raises:
         EOFError: the other end is gone.
+        OSError: more descriptors came than are taken.
         TimeoutError: the socket's time-out passed.
     """
+    data, received = _one(end, descriptors)
+    while data == MORE and descriptors:
+        data, others = _one(end, descriptors - len(received))
+        received += others
+    return data, received
+
+
+def _one(end: socket.socket, descriptors: int) -> tuple[bytes, list[int]]:
     room, received = _room(), array("i")
     if descriptors:
-        size, beside, _, _ = end.recvmsg_into([room], socket.CMSG_SPACE(descriptors * received.itemsize))
+        size, beside, flags, _ = end.recvmsg_into([room], socket.CMSG_SPACE(descriptors * received.itemsize))
         for level, kind, data in beside:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 received.frombytes(data[: len(data) - len(data) % received.itemsize])
+        if flags & socket.MSG_CTRUNC:
+            raise OSError(errno.EMFILE, f"a packet brought more than the {descriptors} descriptors that are taken")
     else:
         size = end.recv_into(room)
     if not size:

@@ -65,3 +65,26 @@ def test_what_is_no_such_message_is_refused(ends, data):
 
 def test_it_is_one_packet_and_not_a_stream(ends):
     assert ends[0].type == socket.SOCK_SEQPACKET
+
+
+def test_descriptors_beyond_one_packets_share_go_ahead_of_it(ends, tmp_path):
+    file = tmp_path / "shared"
+    file.write_text("one of many")
+    with file.open() as opened:
+        wire.send(ends[0], Status(code=1), [opened.fileno()] * 2 * wire.AT_ONCE)
+        wire.send(ends[0], Status(code=2), [opened.fileno()])
+    data, descriptors = wire.packet(ends[1], 2 * wire.AT_ONCE)
+    assert data == b'{"code":1}'
+    assert len(descriptors) == 2 * wire.AT_ONCE
+    assert {os.pread(descriptor, 100, 0) for descriptor in descriptors} == {b"one of many"}
+    second, (last,) = wire.packet(ends[1], 3)
+    assert second == b'{"code":2}'
+    for descriptor in (*descriptors, last):
+        os.close(descriptor)
+
+
+def test_descriptors_that_are_not_taken_are_told(ends, tmp_path):
+    with (tmp_path / "shared").open("w") as opened:
+        wire.send(ends[0], Status(code=1), [opened.fileno()] * 3)
+    with pytest.raises(OSError, match="more than the 1 descriptors"):
+        wire.packet(ends[1], 1)

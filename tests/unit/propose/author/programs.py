@@ -35,6 +35,15 @@ CASES = {
         "F.batch_norm(x, None, None, w, w, True), (x * x).sum().sqrt()",
         "x, w", "torch.randn(32, 4, 32, 128) + 3, torch.rand(4) + 0.5",
     ),
+    "long rows of odd lengths": (
+        "F.batch_norm(x, None, None, w, w, True), F.batch_norm(F.silu(F.conv2d(x, k)), None, None, training=True)",
+        "x, w, k", "torch.randn(16, 4, 62, 127) + 3, torch.rand(4) + 0.5, torch.randn(8, 4, 3, 3)",
+    ),
+    "side by side": (
+        "F.conv2d(F.relu(torch.cat([x, F.conv2d(x, k, padding=1)], 1) * w), m), torch.cat([x @ a, x.tanh() @ a], -1)",
+        "x, w, k, m, a",
+        f"{X}, torch.randn(40, 1, 1), torch.randn(32, 8, 3, 3), torch.randn(16, 40, 3, 3), torch.randn(12, 12)",
+    ),
     "long rows that lie apart": (
         "x.std(0), F.batch_norm(x, None, None, w, w, True), x.sum(0), x.reshape(2, 2048, 16).var(1), x.amax(0)",
         "x, w", "torch.randn(4096, 16) + 3, torch.rand(16) + 0.5",

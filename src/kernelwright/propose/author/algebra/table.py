@@ -11,7 +11,8 @@ from kernelwright.propose.author.algebra.one_place import one_place
 from kernelwright.propose.author.algebra.regrouped import regrouped
 from kernelwright.propose.author.algebra.sum_of_products import sum_of_products
 from kernelwright.propose.author.algebra.sum_of_sums import sum_of_sums
-from kernelwright.propose.author.plan.expr import Expr, Size, transform
+from kernelwright.propose.author.plan.expr import Expr, Reduce, Size, transform
+from kernelwright.propose.author.plan.program import heavies
 
 Rule = Callable[[Expr, Size], Expr | None]
 RULES: dict[str, Rule] = {
@@ -30,11 +31,16 @@ class Rewritten(NamedTuple):
     rules: tuple[str, ...]
 
 
-def rewritten(expr: Expr, size: Size) -> Rewritten:
-    """The expression with every rule applied wherever it can be, from the inside out."""
+def rewritten(expr: Expr, size: Size, stored: frozenset[str] = frozenset()) -> Rewritten:
+    """The expression with every rule applied wherever it can be, from the inside out.
+
+    What reduces a value that is `stored` anyway stays: to make it of something else would be more work, not less.
+    """
     used: dict[str, None] = {}
 
     def changed(node: Expr) -> Expr:
+        if isinstance(node, Reduce) and stored and any(inner.key in stored for inner in heavies(node.arg)):
+            return node
         for name, rule in RULES.items():
             found = rule(node, size)
             if found is not None:

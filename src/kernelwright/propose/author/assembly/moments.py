@@ -4,16 +4,17 @@ A row is cut into stretches that one program holds. Each leaves its sum and its 
 those of the row are made: Chan, Golub and LeVeque 1983, "Algorithms for computing the sample variance", section 2.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from kernelwright.propose.author.assembly.shares import at_position
 from kernelwright.propose.author.families.strided.plan import FEW
-from kernelwright.propose.author.plan.expr import Call, Const, Expr, Index, Reduce, transform, walk
-from kernelwright.propose.author.plan.positions import plus, times
+from kernelwright.propose.author.plan.expr import Call, Const, Expr, Index, Reduce, walk
+from kernelwright.propose.author.plan.positions import plus, times, whole, within
 
 LEAST, HELD = 2048, 16384
-"""Elements of a stretch, at least and at most: a program of sixteen warps has 32 of them in each thread's registers."""
+"""Elements of a stretch, about at least (half of it where no length suits) and at most: a program of sixteen warps has 32 of them in each thread's registers."""
 LEAST_APART, HELD_APART = 64, 128
 """The same where a stretch's elements lie apart, and a program holds those of many rows beside each other."""
 PROGRAMS = 1024
@@ -28,22 +29,26 @@ class Stretches:
     """Axes of a stretch."""
     across: tuple[int, ...]
     """Axes over the stretches of a row."""
-    count: int
-    """Elements of a stretch."""
-    moved: Mapping[int, Expr]
-    """Positions along axes that are cut."""
+    count: Expr
+    """Elements of a stretch: the last one along an axis may be shorter."""
+    cut: tuple[int, Expr] | None = None
+    """The axis that is cut, and the position along it."""
+    holds: Expr | None = None
+    """Where that position exists; None: everywhere."""
 
 
 def stretches(
     over: Sequence[int], rows: int, dense: bool, size_of: Callable[[int], int], new: Callable[[int], int]
 ) -> Stretches | None:
-    """Stretches of equal length of so many rows over these axes, slowest first; None where none are long enough.
+    """Stretches of so many rows over these axes, slowest first; None where none are long enough.
+
+    They are of equal length where the axis that is cut has such a divisor; else the last one is shorter.
 
     `dense` says whether neighbours in a row lie together. `new` makes an axis of a length.
     """
     every = prod(map(size_of, over))
-    least, held = (LEAST, HELD) if dense else (LEAST_APART, HELD_APART)
-    most = min(held, max(least, rows * every // PROGRAMS))
+    enough, held = (LEAST, HELD) if dense else (LEAST_APART, HELD_APART)
+    least, most = enough // 2, min(held, max(enough, rows * every // PROGRAMS))
     rest, inside, count = list(over), list[int](), 1
     while rest and count * size_of(rest[-1]) <= most:
         count *= size_of(rest[-1])
@@ -51,14 +56,23 @@ def stretches(
     if not rest:
         return None
     length = size_of(rest[-1])
-    part = max(n for n in range(1, most // count + 1) if length % n == 0)
+    part = _part(length, most // count, -(-least // count))
     if count * part < least or rows * every < FEW * count * part:
         return None
     if part == 1:
-        return Stretches(tuple(inside), tuple(rest), count, {})
-    outer, inner = new(length // part), new(part)
-    moved = {rest[-1]: plus(times(Index(outer), part), Index(inner))}
-    return Stretches((inner, *inside), (*rest[:-1], outer), count * part, moved)
+        return Stretches(tuple(inside), tuple(rest), Const(float(count)))
+    outer, inner = new(-(-length // part)), new(part)
+    at = plus(times(Index(outer), part), Index(inner))
+    holds = within(at, length, size_of)
+    left = Call("min", (whole(part), plus(whole(length), times(Index(outer), -part))), "int")
+    elements = Const(float(count * part)) if holds is None else Call("float", (times(left, count),))
+    return Stretches((inner, *inside), (*rest[:-1], outer), elements, (rest[-1], at), holds)
+
+
+def _part(length: int, most: int, least: int) -> int:
+    """Into what an axis is cut: its largest divisor, if that is long enough, else as many parts as must be."""
+    divisor = max(n for n in range(1, most + 1) if length % n == 0)
+    return divisor if divisor >= least or most < least else -(-length // -(-length // most))
 
 
 def squared_distances(total: Reduce, expr: Expr) -> Reduce | None:
@@ -74,18 +88,25 @@ def squared_distances(total: Reduce, expr: Expr) -> Reduce | None:
 
 def of_stretch(arg: Expr, cut: Stretches) -> tuple[Reduce, Reduce]:
     """Sum and squared distances of each stretch."""
+    term = at_position(arg, *cut.cut, cut.holds) if cut.cut else arg
+    total = Reduce("sum", _where(cut.holds, term), cut.inside)
+    gap = Call("sub", (term, _mean(total, cut)))
+    return total, Reduce("sum", _where(cut.holds, Call("mul", (gap, gap))), cut.inside)
 
-    def change(node: Expr) -> Expr:
-        return cut.moved.get(node.axis, node) if isinstance(node, Index) else node
 
-    term = transform(arg, change)
-    total = Reduce("sum", term, cut.inside)
-    gap = Call("sub", (term, Call("mul", (total, Const(1.0 / cut.count)))))
-    return total, Reduce("sum", Call("mul", (gap, gap)), cut.inside)
+def _where(holds: Expr | None, term: Expr) -> Expr:
+    return term if holds is None else Call("where", (holds, term, Const(0.0)))
+
+
+def _mean(total: Expr, cut: Stretches) -> Expr:
+    match cut.count:
+        case Const(value=count):
+            return Call("mul", (total, Const(1.0 / count)))
+    return Call("div", (total, cut.count))
 
 
 def of_row(totals: Expr, squares: Expr, centre: Expr, cut: Stretches) -> Reduce:
     """Squared distances of a row from `centre`, of those of its stretches."""
-    gap = Call("sub", (Call("mul", (totals, Const(1.0 / cut.count))), centre))
-    between = Call("mul", (Const(float(cut.count)), Call("mul", (gap, gap))))
+    gap = Call("sub", (_mean(totals, cut), centre))
+    between = Call("mul", (cut.count, Call("mul", (gap, gap))))
     return Reduce("sum", Call("add", (squares, between)), cut.across)

@@ -12,7 +12,9 @@ from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
 from kernelwright.propose.author.assembly.moments import of_row, of_stretch, squared_distances, stretches
 from kernelwright.propose.author.assembly.shares import (
+    at_position,
     beside_each_other,
+    cut_axis,
     innermost,
     shared_along,
     shares_of_product,
@@ -34,7 +36,6 @@ from kernelwright.propose.author.plan.expr import (
     Reduce,
     Scan,
     rebuild,
-    transform,
     walk,
 )
 from kernelwright.propose.author.plan.lower import identifiers
@@ -81,6 +82,8 @@ class _Partition:
     shares: dict[tuple[str, tuple[int, ...]], Expr] = field(default_factory=dict)
     """Long reductions as reductions over stored shares."""
     rules: dict[str, None] = field(default_factory=dict)
+    several: frozenset[str] = frozenset()
+    """Reductions that more than one operation reads."""
 
     def program(self) -> Program:
         workload = self.task.workload
@@ -92,6 +95,7 @@ class _Partition:
         self.taken = {t.identifier for t in arguments} | {"out"}
         many = len(workload.outputs) > 1
         outputs = tuple(_tensor(s, f"out{n}" if many else "out") for n, s in enumerate(workload.outputs))
+        self.several = self._read_in_several_ways()
         for step in self.reading.stored:
             if isinstance(step, Held):
                 self._held(step)
@@ -113,6 +117,18 @@ class _Partition:
         state = tuple(self.tensors[name] for name in workload.state)
         return Program(name, arguments, outputs, tuple(self.buffers), steps, state, tuple(self.rules))
 
+    def _read_in_several_ways(self) -> frozenset[str]:
+        """Reductions that more than one operation reads: a GPU's kernels store those of products in any case."""
+        if self.task.target.kind == "cpu":
+            return frozenset()
+        values = [step.value for step in self.reading.stored if isinstance(step, Held)]
+        readers: dict[str, set[str]] = {}
+        for node in walk(*(self.settler.settle(value.expr) for value in (*values, *self.reading.results))):
+            for child in node.children:
+                if isinstance(child, Reduce):
+                    readers.setdefault(child.key, set()).add(node.key)
+        return frozenset(key for key, by in readers.items() if len(by) > 1)
+
     def _kept_whole(self, root: Root) -> Tensor | None:
         """The result of a step that is this very output."""
         given = {t.name for t in self.task.workload.tensors} | {p.name for p in self.task.workload.parameters}
@@ -124,7 +140,7 @@ class _Partition:
         return None
 
     def _root(self, value: Value, tensor: Tensor) -> Root:
-        expr, rules = rewritten(self.settler.settle(value.expr), self.settler.size)
+        expr, rules = rewritten(self.settler.settle(value.expr), self.settler.size, self.several)
         self.rules |= dict.fromkeys(rules)
         axes = self.reading.builder.axes.resolve(tuple(a for dim in value.shape for a in dim))
         shape = tuple(self.reading.builder.axes.size(dim) for dim in value.shape)
@@ -198,7 +214,7 @@ class _Partition:
         outer, inner, spot, together = map(self.settler.axes.single, (pieces, PIECE, count, pieces * count))
         at = plus(times(Index(outer), PIECE), Index(inner))
         inside = within(at, length, self.settler.size)
-        arg, position = _unsettled(node.arg, node.axis, at, inside), _moved(node.position, node.axis, at)
+        arg, position = at_position(node.arg, node.axis, at, inside), at_position(node.position, node.axis, at)
         part = replace(node, arg=arg, axis=inner, place=spot, position=position, inside=inside, what="key", kind="int")
         keys = self._store(part, [*(a for a in axes if a != node.place), outer, spot])
         along = (*(a for a in axes if a in node.arg.axes), together)
@@ -388,13 +404,11 @@ class _Partition:
 
     def _shared_out(self, node: Reduce, axes: Sequence[int]) -> Expr:
         """A long reduction of few rows as one over the shares of many programs, which are stored first."""
-        rows = prod(self.settler.size(axis) for axis in axes)
-        axis = max(node.over, key=self.settler.size)
-        length = self.settler.size(axis)
-        every = prod(self.settler.size(a) for a in node.over)
         sizes = {a: self.settler.size(a) for a in (*axes, *node.over)}
         cpu = self.task.target.kind == "cpu"
-        shares = max(shares_of_rows(node, rows, every, length, None if cpu else sizes), self._of_product(node, length))
+        axis = cut_axis(node, axes, sizes) if not cpu else max(node.over, key=self.settler.size)
+        length = sizes[axis]
+        shares = max(shares_of_rows(node, axes, axis, sizes, cpu), self._of_product(node, length))
         if shares < 2:
             return node
         each = -(-length // shares)
@@ -402,7 +416,7 @@ class _Partition:
         inner = self.settler.axes.fresh([each])[0]
         at = plus(times(Index(share), each), Index(inner[0])) if inner else Index(share)
         inside = within(at, length, self.settler.size)
-        arg = _unsettled(node.arg, axis, at, inside)
+        arg = at_position(node.arg, axis, at, inside)
         if inside is not None:
             empty = Const(STARTS[node.op] if node.kind == "float" else float(2**31 - 1), node.kind)
             arg = Call("where", (inside, arg, empty), node.kind)
@@ -425,26 +439,6 @@ class _Partition:
 
 def _flat(shape: Shape) -> tuple[int, ...]:
     return tuple(axis for dim in shape for axis in dim)
-
-
-def _unsettled(expr: Expr, axis: int, at: Expr, inside: Expr | None) -> Expr:
-    """A settled expression with another position along an axis; elements are read where `inside`."""
-    moved = _moved(expr, axis, at)
-    if inside is None:
-        return moved
-
-    def guard(node: Expr) -> Expr:
-        if isinstance(node, Element) and inside.axes <= node.axes:
-            both = inside if node.inside is None else Call("and", (node.inside, inside), "bool")
-            return replace(node, inside=both)
-        return node
-
-    return transform(moved, guard)
-
-
-def _moved(expr: Expr, axis: int, at: Expr) -> Expr:
-    """The expression with another position along an axis."""
-    return transform(expr, lambda node: at if isinstance(node, Index) and node.axis == axis else node)
 
 
 def _over(node: Order, shorter: Order) -> Order:

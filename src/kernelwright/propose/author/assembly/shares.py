@@ -1,12 +1,13 @@
 """Into how many shares a reduction is cut that would leave most of a device idle; another kernel adds the shares up."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from kernelwright.propose.author.families.product.plan import LEAST
 from kernelwright.propose.author.families.product.schedule import PROGRAMS
 from kernelwright.propose.author.families.strided.plan import FEW_ON_CPU, stride
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, walk
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index, Reduce, transform, walk
 from kernelwright.propose.author.plan.program import heavies
 
 SHARES = 512
@@ -23,15 +24,31 @@ TILE, LEAST_DEPTH = 128, 512
 """A side of a large tile of a product, and how many products it adds up at least where the depth is cut."""
 
 
-def shares_of_rows(node: Reduce, rows: int, every: int, length: int, sizes: Mapping[int, int] | None) -> int:
-    """For so many results of `every` elements each, of which the longest axis has `length`; less than 2: it stays whole.
+def shares_of_rows(node: Reduce, axes: Sequence[int], axis: int, sizes: Mapping[int, int], cpu: bool) -> int:
+    """For results along `axes` if what is reduced is cut along one of its axes; less than 2: it stays whole.
 
-    Without `sizes` it is for a CPU, whose threads are few and pass over whole rows.
+    A CPU's threads are few and pass over whole rows.
     """
-    if sizes is None:
-        return min(CORES // rows, every // SHARE, length) if rows < FEW_ON_CPU else 0
+    rows, every = prod(sizes[a] for a in axes), prod(sizes[a] for a in node.over)
+    if cpu:
+        return min(CORES // rows, every // SHARE, sizes[axis]) if rows < FEW_ON_CPU else 0
     most, least = (FEW_DENSE, SHARE) if shared_along(node, sizes) else (FEW_APART, SHARE // 8)
-    return min(SHARES, every // least, length, AT_ONCE // rows) if rows < most else 0
+    return min(SHARES, every // least, sizes[axis], AT_ONCE // rows) if rows < most else 0
+
+
+def cut_axis(node: Reduce, axes: Sequence[int], sizes: Mapping[int, int]) -> int:
+    """The axis to cut: the slowest in memory of those that give half as many shares as the longest one does.
+
+    What lies together then stays in one share.
+    """
+    longest = max(node.over, key=lambda a: sizes[a])
+    wanted = shares_of_rows(node, axes, longest, sizes, cpu=False)
+    reads = sorted((n for n in walk(node.arg) if isinstance(n, Element)), key=lambda e: -prod(e.sizes))
+    if not reads or not shared_along(node, sizes):
+        return longest
+    apart = {a: stride(reads[0], a, sizes) or 0 for a in node.over}
+    slow = [a for a in node.over if 2 * shares_of_rows(node, axes, a, sizes, cpu=False) >= max(wanted, 2)]
+    return max(slow, key=lambda a: (apart[a], sizes[a]), default=longest)
 
 
 def shares_of_product(node: Reduce, length: int, size_of: Callable[[int], int]) -> int:
@@ -66,7 +83,22 @@ def beside_each_other(axes: Sequence[int], shares: Sequence[int], dense: bool) -
 
 def shared_along(node: Reduce, sizes: Mapping[int, int]) -> bool:
     """Whether what is reduced lies together, so that the threads of one program share a row."""
-    reads = [n for n in walk(node.arg) if isinstance(n, Element)]
+    reads = [n for n in walk(node.arg) if isinstance(n, Element) and not n.axes.isdisjoint(node.over)]
     apart = len({n.name for n in reads}) > 1 or len(reads) > 1
     product = apart and isinstance(node.arg, Call) and node.arg.op == "mul"
     return not product and any(stride(e, a, sizes) == 1 for e in reads for a in node.over if a in e.axes)
+
+
+def at_position(expr: Expr, axis: int, position: Expr, inside: Expr | None = None) -> Expr:
+    """A settled expression at another position along an axis; its elements are read where `inside`."""
+    moved = transform(expr, lambda node: position if isinstance(node, Index) and node.axis == axis else node)
+    if inside is None:
+        return moved
+
+    def guard(node: Expr) -> Expr:
+        if isinstance(node, Element) and inside.axes <= node.axes:
+            both = inside if node.inside is None else Call("and", (node.inside, inside), "bool")
+            return replace(node, inside=both)
+        return node
+
+    return transform(moved, guard)

@@ -9,9 +9,11 @@ An operation in place gives the tensor's every name its new value. Where a view 
 task is refused, since the view would see the new values too.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Result, Value
@@ -170,6 +172,8 @@ class _Reader:
         for node in self.nodes:
             for name in dict.fromkeys(self._owner(name) for name in _inputs(node)):
                 self.users.setdefault(name, []).append(node)
+        self.shapes = {spec.name: spec.shape for spec in (*task.workload.tensors, *task.workload.parameters)}
+        self.shapes |= {node.name: node.result[0].shape for node in self.nodes if node.result}
         self.values: dict[str, Result] = {}
         self.stored: list[Stored | Held | Ordered] = []
         self.costly: set[str] = set()
@@ -269,10 +273,10 @@ class _Reader:
 
     def _hold(self, node: OpNode) -> None:
         value = self.values[node.name]
-        if not isinstance(value, Value) or not _combines(value):
-            return
         made = _as_a_function(node) in REPEATED or any(name in self.costly for name in _inputs(node))
-        if self._read_again(node, value, made):
+        if not isinstance(value, Value):
+            return
+        if ((made or _combines(value)) and self._read_again(node, value, made)) or self._multiplied(node, value):
             spec = TensorSpec(name=f"{node.name}.held", shape=node.result[0].shape, dtype=node.result[0].dtype)
             self.stored.append(Held(value, spec))
             self._put(self._owner(node.name), self.builder.tensor(spec))
@@ -287,9 +291,34 @@ class _Reader:
         if not made or not users or _are_weights(value):
             return False
         parts = any(len(user.result) > 1 and _packet(user) in ALIASES for user in users)
-        if parts or any(_as_a_function(user) in PRODUCTS for user in users):
+        if parts or any(_as_a_function(user) in {*PRODUCTS, *JOINS} for user in users):
             return True
         return len(users) > 1 and not self._rejoins(node)
+
+    def _multiplied(self, node: OpNode, value: Value) -> bool:
+        """Whether a product reads each element so often that to compute it as it is read costs more than to store it."""
+        if _combines(value) or not _computes(value):
+            return False
+        products = [user for user in self._readers(node) if _as_a_function(user) in {*PRODUCTS, *CONVOLUTIONS}]
+        return any(self._times(node.name, user) >= OFTEN for user in products)
+
+    def _times(self, name: str, product: OpNode) -> float:
+        """How often a product's tiles read each element of a factor.
+
+        A matrix of M by K is read for each of N columns, which is the root of what the sizes of the result and of the other
+        factor come to over its own; so is what a convolution's filters read, and that once for each place of their window.
+        """
+        added = {ref.ref for one in ADDED for ref in _refs(product.argument(one))}
+        if "add" in _packet(product):
+            added |= {ref.ref for ref in _refs(product.argument("self"))}
+        if name in added:
+            return 0
+        others = [self.shapes[other] for other in _inputs(product) if other not in {name, *added}]
+        columns = math.sqrt(
+            prod(product.result[0].shape) * max(map(prod, others), default=1) / max(1, prod(self.shapes[name]))
+        )
+        window = prod(others[0][2:]) if others and _as_a_function(product) in CONVOLUTIONS else 1
+        return window * math.ceil(columns / math.sqrt(window) / TILE) if columns >= NARROW else 0
 
     def _rejoins(self, node: OpNode) -> bool:
         """Whether all that is made of the value is pointwise until it is one value again: then one kernel makes both."""
@@ -321,7 +350,16 @@ FRESH = ("aten.scatter_add_.default",)
 """In-place operations that are taken where they change a tensor that the graph has just made."""
 COPIES = ("aten.clone.default", "aten.detach.default", "aten.alias.default", "aten._to_copy.default", "aten.to.dtype")
 """Operations that give the value itself."""
-REPEATED = frozenset({*PRODUCTS, *WINDOWS})
+JOINS = ("aten.cat.default", "aten.concat.default", "aten.stack.default")
+"""Operations whose results are their inputs side by side: whoever reads one looks into all of its inputs."""
+CONVOLUTIONS = tuple(op for op in WINDOWS if "conv" in op)
+ADDED = ("bias", "attn_mask")
+"""Arguments of products that are no factors."""
+TILE = 128
+"""Columns of a product that one program makes of what it reads."""
+OFTEN, NARROW = 3, 32
+"""Times that an element is read, and columns that there are, from which on its value is stored before it is multiplied."""
+REPEATED = frozenset({*PRODUCTS, *WINDOWS, *JOINS})
 """Operations that read each element many times."""
 
 
@@ -339,6 +377,11 @@ def _as_a_function(node: OpNode) -> str:
 def _combines(value: Value) -> bool:
     """Whether several elements make one of the value's."""
     return any(isinstance(n, Reduce | Scan) for n in walk(value.expr))
+
+
+def _computes(value: Value) -> bool:
+    """Whether the value is more than elements of tensors, of which some may be filled in or converted."""
+    return any(isinstance(n, Call) and n.kind == "float" and n.op not in ("where", "float") for n in walk(value.expr))
 
 
 def _are_weights(value: Value) -> bool:

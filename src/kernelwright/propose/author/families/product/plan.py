@@ -94,11 +94,33 @@ def matched(part: Part) -> Match | None:
 def _first(part: Part, node: Reduce, pair: tuple[Expr, Expr]) -> list[Expr]:
     """What must be stored before the product and all that becomes of it are one kernel."""
     others = [other for other in part.heavies if other is not node]
+    whole = part.roots[0].expr
     if any(node in walk(other) for other in others):
-        return [node]
+        return [_finished(node, whole)]
     inside = [factor for factor in pair if _stored_first(factor)]
-    apart: list[Expr] = [node] if node.axes != set(part.roots[0].axes) else []
+    apart = [_finished(node, whole)] if node.axes != set(part.roots[0].axes) else []
     return others or inside or apart
+
+
+def _finished(product: Expr, whole: Expr) -> Expr:
+    """The most that becomes of a product, element for element, before it is reduced, or read with axes that it lacks."""
+    above = {node.key for node in walk(whole) if product in walk(node)}
+    readers: dict[str, set[str]] = {}
+    for node in walk(whole):
+        for child in node.children:
+            readers.setdefault(child.key, set()).add(node.key)
+
+    def closed(node: Expr) -> bool:
+        """Whether all that reads the product, or anything between it and the node, is part of the node."""
+        part = {n.key for n in walk(node)}
+        return all(readers[key] <= part for key in part & above - {node.key})
+
+    made = [node for node in walk(whole) if node.key in above and _pointwise(node, product) and node != whole]
+    return max(filter(closed, made), key=lambda node: sum(1 for _ in walk(node)), default=product)
+
+
+def _pointwise(node: Expr, product: Expr) -> bool:
+    return isinstance(node, Call) and node.kind == "float" and node.axes == product.axes and heavies(node) == [product]
 
 
 def _plan(part: Part, root: Root, node: Reduce, left: Expr, right: Expr) -> Product:

@@ -17,6 +17,8 @@ TILE = 1024
 HELD, APART = 512, 8192
 """Longest row of elements that lie apart which a program holds, and elements of it and the rows beside it."""
 LANES = 32
+EACH, APART_EACH = 16, 64
+"""Elements of a tile that are one thread's: where they lie together, and where they lie apart."""
 MOST_WARPS, OF_LONGEST = 16, 32
 """Warps of a program, and of one whose tile would not fit its registers."""
 
@@ -51,7 +53,8 @@ def strided_default(plan: Strided) -> StridedSchedule:
     again = len(plan.passes) > 1 and not plan.slides
     if block <= HELD and not plan.dense_columns and (plan.wide or again):
         rows = _within(plan.row_count, max(16, APART // block))
-        return StridedSchedule(rows=rows, block=block, passes="whole", warps=_warps(rows * block))
+        # A column's elements are some thread's own for the most part: what crosses threads costs more than what waits.
+        return StridedSchedule(rows=rows, block=block, passes="whole", warps=_warps(rows * block, APART_EACH))
     stepped = columns <= STEPS_LIMIT and not plan.dense_columns and not _whole_axis(plan)
     if not plan.wide and (columns <= 2 * UNROLLED or stepped):
         stacked = 4 if plan.overlap and plan.row_count >= 1 << 20 else 1
@@ -87,8 +90,8 @@ def _within(count: int, most: int) -> int:
     return min(most, 1 << max(0, count - 1).bit_length())
 
 
-def _warps(tile: int) -> int:
-    return max(4, min(OF_LONGEST if tile > WHOLE_LIMIT // 2 else MOST_WARPS, tile // (LANES * 16)))
+def _warps(tile: int, each: int = EACH) -> int:
+    return max(4, min(OF_LONGEST if tile > WHOLE_LIMIT // 2 else MOST_WARPS, tile // (LANES * each)))
 
 
 def strided_space(plan: Strided) -> list[Option]:
