@@ -36,8 +36,9 @@ CASES = {
         "x, w", "torch.randn(32, 4, 32, 128) + 3, torch.rand(4) + 0.5",
     ),
     "long rows of odd lengths": (
-        "F.batch_norm(x, None, None, w, w, True), F.batch_norm(F.silu(F.conv2d(x, k)), None, None, training=True)",
-        "x, w, k", "torch.randn(16, 4, 62, 127) + 3, torch.rand(4) + 0.5, torch.randn(8, 4, 3, 3)",
+        "F.batch_norm(x, None, None, w, w, True), F.batch_norm(F.silu(F.conv2d(x, k)), None, None, training=True),"
+        " torch.logsumexp(F.group_norm(x, 2), 1)",
+        "x, w, k", "torch.randn(8, 4, 130, 127) + 3, torch.rand(4) + 0.5, torch.randn(8, 4, 3, 3)",
     ),
     "side by side": (
         "F.conv2d(F.relu(torch.cat([x, F.conv2d(x, k, padding=1)], 1) * w), m), torch.cat([x @ a, x.tanh() @ a], -1)",

@@ -333,9 +333,10 @@ class _Partition:
                 changed[part.key] = self.shares[part.key, axes]
         return _replaced(root.expr, changed)
 
-    def _moments(self, node: Reduce, axes: tuple[int, ...], expr: Expr) -> bool:
+    def _moments(self, node: Reduce, of_root: tuple[int, ...], expr: Expr) -> bool:
         """Whether the sum and the squared distances from its mean are now made of those of stretches, read once."""
         spread = squared_distances(node, expr) if node.op == "sum" else None
+        axes = (*of_root, *sorted(node.axes - set(of_root)))
         sizes = {a: self.settler.size(a) for a in (*axes, *node.over)}
         reads = sorted((n for n in walk(node.arg) if isinstance(n, Element)), key=lambda e: -prod(e.sizes))
         if spread is None or not reads or self.task.target.kind == "cpu":
@@ -349,27 +350,30 @@ class _Partition:
         cut = stretches(over, prod(sizes[a] for a in axes), dense, self.settler.size, self.settler.axes.single)
         if cut is None:
             return False
-        totals, squares = self._store_both(of_stretch(node.arg, cut), beside_each_other(axes, cut.across, dense))
+        stored = self._store_both(of_stretch(node.arg, cut), beside_each_other(axes, cut.across, dense))
+        if stored is None:
+            return False
+        totals, squares = stored
         whole = Reduce("sum", totals, cut.across)
         assert isinstance(spread.arg, Call) and isinstance(spread.arg.args[0], Call)
         centre = _replaced(spread.arg.args[0].args[1], {node.key: whole})
-        self.shares[node.key, axes] = whole
-        self.shares[spread.key, axes] = of_row(totals, squares, centre, cut)
+        self.shares[node.key, of_root] = whole
+        self.shares[spread.key, of_root] = of_row(totals, squares, centre, cut)
         return True
 
-    def _store_both(self, nodes: tuple[Reduce, Reduce], axes: tuple[int, ...]) -> tuple[Element, Element]:
-        """Buffers with two reductions of the same rows, from one kernel."""
+    def _store_both(self, nodes: tuple[Reduce, Reduce], axes: tuple[int, ...]) -> tuple[Element, Element] | None:
+        """Buffers with two reductions of the same rows, from one kernel; None where no family makes both at once."""
         shape = tuple(map(self.settler.size, axes))
         names = [self._fresh("part") for _ in nodes]
         roots = tuple(
             Root(Tensor(name, name, shape, "float32", (0,) * bool(axes)), axes, node)
             for name, node in zip(names, nodes, strict=True)
         )
-        self.buffers += [root.tensor for root in roots]
         part = Part(roots, {a: self.settler.size(a) for r in roots for a in _every_axis(r)}, dict(self.tensors))
         family, match = self._asked(part)
         if match.plan is None:
-            raise ProposeError(f"{self.task.name!r}: {family.name} does not make sums and squares of stretches")
+            return None
+        self.buffers += [root.tensor for root in roots]
         self.steps.append(Kernel(family.name, part, match.plan))
         self.tensors |= {root.tensor.name: root.tensor for root in roots}
         first, second = (Element(name, shape, tuple(map(Index, axes))) for name in names)
