@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from kernelwright.errors import TaskError
+from kernelwright.propose.author.designs import triton_design
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import TaskSource
@@ -130,3 +131,10 @@ def test_a_kernel_that_allows_itself_tf32_is_named_and_held_to_the_same_toleranc
 def test_sums_in_any_order_state_and_dropout_are_judged(judged, layer):
     _, found = judged(written("self.layer(x)", layer[1], layer[0]))
     assert found.outcome == "measured", found
+
+
+def test_the_author_s_batch_norm_in_training_runs_on_the_referee_s_own_clock(gpu, judged):
+    task, _ = judged(written("self.layer(x)", "torch.rand(16, 32, 63, 65)", "nn.BatchNorm2d(32)"))
+    design = triton_design(task)
+    found = gpu.wait(gpu.referee.evaluate(task, design.write(design.default), "search"))
+    assert (found.outcome, found.tier) == ("measured", 1), found

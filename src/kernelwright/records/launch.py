@@ -93,5 +93,7 @@ class LaunchPlan(Record):
     workspaces: tuple[Workspace, ...] = ()
     zeroed_outputs: tuple[int, ...] = ()
     """Outputs that are set to zero before the first launch of every call."""
+    renewed: tuple[int, ...] = ()
+    """Outputs that are new state: copied once more behind the last launch, as the program copies them to its own."""
     label: str = ""
     """What tells this plan from its program's others, such as an autotuner's configuration."""

@@ -42,6 +42,8 @@ class Bound:
     functions: list[Any]
     workspaces: list[torch.Tensor]
     output_bytes: Sequence[int]
+    state: list[torch.Tensor]
+    """Where new state is copied to: not to the parameters, so that every call finds the same ones."""
 
     def call(self, places: Places, left_out: Sequence[int] = ()) -> Enqueue:
         """One call with these addresses; launches in `left_out` are skipped, to see whether they matter."""
@@ -56,11 +58,18 @@ class Bound:
             if i not in left_out
         ]
 
+        copies = [
+            (kept.data_ptr(), places["output"][i], kept.nbytes)
+            for kept, i in zip(self.state, self.plan.renewed, strict=True)
+        ]
+
         def enqueue(stream: int) -> None:
             for pointer, nbytes in zeroed:
                 check(driver.cuMemsetD8Async(pointer, 0, nbytes, stream))
             for launch in prepared:
                 launch(stream)
+            for target, source, nbytes in copies:
+                check(driver.cuMemcpyDtoDAsync(target, source, nbytes, stream))
 
         return enqueue
 
@@ -73,7 +82,8 @@ def bind(plan: LaunchPlan, modules: Sequence[object], output_bytes: Sequence[int
     """
     functions = [_function(launch, modules) for launch in plan.launches]
     workspaces = [torch.empty(w.nbytes, dtype=torch.uint8, device="cuda") for w in plan.workspaces]
-    return Bound(plan, functions, workspaces, output_bytes)
+    state = [torch.empty(output_bytes[i], dtype=torch.uint8, device="cuda") for i in plan.renewed]
+    return Bound(plan, functions, workspaces, output_bytes, state)
 
 
 def _function(launch: Launch, modules: Sequence[object]) -> Any:  # noqa: ANN401 (a handle of the driver's)

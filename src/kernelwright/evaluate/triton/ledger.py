@@ -1,7 +1,8 @@
 """The ledger of a capture: whose memory each tensor is, where it pretends to lie, and what host code does to it.
 
-Static host code may make tensors, fill them with zeros before a kernel uses them, view them in other ways, and ask for
-their shapes. Everything that computes a value is refused, by its name.
+Static host code may make tensors, fill them with zeros before a kernel uses them, view them in other ways, ask for their
+shapes, and copy what a kernel made to a parameter that it gives no kernel any more: that is how state is renewed. Everything
+that computes a value is refused, by its name.
 """
 
 import itertools
@@ -70,6 +71,8 @@ class TensorTracker(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.allocations: list[Allocation] = []
         self.reason = ""
+        self.renewed: dict[int, torch.Tensor] = {}
+        """What was copied to parameters, by their number."""
         self._aligned, self._named_gpu = aligned, named_gpu
         self._owners: dict[int, Pointer] = {}
         self._addresses: dict[int, int] = {}
@@ -93,7 +96,11 @@ class TensorTracker(TorchDispatchMode):  # type: ignore[misc]
         owner = self.owner(base)
         if owner is None:
             self.refuse("passes a kernel a tensor that is neither the task's nor made in this call of forward")
+        if owner.buffer == "parameter" and owner.index in self.renewed:
+            self.refuse("gives a kernel a parameter that this call has copied to")
         if owner.buffer == "workspace":
+            if owner in map(self.owner, self.renewed.values()):
+                self.refuse("gives a kernel memory that this call has copied to a parameter")
             self.allocations[owner.index].launched = True
         return owner.model_copy(update={"offset": offset_bytes(base)})
 
@@ -141,6 +148,8 @@ class TensorTracker(TorchDispatchMode):  # type: ignore[misc]
             return result
         if name in ("zero_", "fill_"):
             self._fill(args, name)
+        elif name == "copy_":
+            self._renew(*args[:2])
         elif not (func.namespace == "prim" or (func.namespace == "aten" and (func.is_view or name in METADATA))):
             self.refuse(f"{VALUE_OF.get(name, 'computes')} outside its kernels: {name}")
         return func(*args, **named)
@@ -165,6 +174,17 @@ class TensorTracker(TorchDispatchMode):  # type: ignore[misc]
         if allocation.launched or not (name == "zero_" or _is_zero(args[1])):
             self.refuse(f"fills memory between two kernels, or not with zeros: {name}")
         allocation.zeroed = True
+
+    def _renew(self, parameter: torch.Tensor, value: torch.Tensor) -> None:
+        """A copy of what a kernel made, to the whole of a parameter, once."""
+        owner, source = self.owner(parameter), self.owner(value)
+        if owner is None or source is None or (owner.buffer, source.buffer) != ("parameter", "workspace"):
+            self.refuse("computes outside its kernels: copy_")
+        whole = parameter.is_contiguous() and parameter.nbytes == parameter.untyped_storage().nbytes()
+        alike = (parameter.dtype, parameter.shape) == (value.dtype, value.shape)
+        if not (whole and alike) or owner.index in self.renewed or not self.allocations[source.index].launched:
+            self.refuse("copies to a part of a parameter, twice, in another dtype, or what no kernel made: copy_")
+        self.renewed[owner.index] = value
 
     def _key(self, tensor: torch.Tensor) -> int:
         """A storage's identity, which stays its own since the storage is kept."""

@@ -191,7 +191,8 @@ class Recording:
             TypeError: a result is no tensor.
         """
         ledger = self._ledger
-        results = self._results(flatten(result), workload)
+        state = self._state(workload)
+        results = self._results((*flatten(result), *state), workload)
         if ledger.reason or not self._launches:
             ledger.refuse("launches no kernel of Triton")
         used = [n for n, a in enumerate(ledger.allocations) if a.launched and n not in results]
@@ -204,8 +205,19 @@ class Recording:
                 Workspace(nbytes=max(allocations[n].nbytes, 1), zeroed=allocations[n].zeroed) for n in used
             ),
             zeroed_outputs=tuple(k for n, k in results.items() if allocations[n].zeroed),
+            renewed=tuple(range(len(workload.outputs) - len(state), len(workload.outputs))),
             label=label,
         )
+
+    def _state(self, workload: Workload) -> tuple[torch.Tensor, ...]:
+        """The new values of the state, in order, if the call has copied all of them to where they lie."""
+        names = [parameter.name for parameter in workload.parameters]
+        renewed = {names[index]: value for index, value in self._ledger.renewed.items()}
+        if renewed.keys() - {*workload.state}:
+            self._ledger.refuse("changes a parameter that the task leaves as it is")
+        if renewed.keys() != {*workload.state}:
+            self._ledger.refuse("does not copy all of the task's new state to where it lies")
+        return tuple(renewed[name] for name in workload.state)
 
     def _results(self, tensors: tuple[torch.Tensor, ...], workload: Workload) -> dict[int, int]:
         """Which allocation is which output."""

@@ -35,8 +35,8 @@ SHARED_KERNEL = HEAD + (
 )
 
 
-def found(source, inputs=(X, X), outputs=(X,), arch="sm_90", task=NO_TASK, parameters=(), **fields):
-    given = workload(*inputs, outputs=outputs, parameters=parameters)
+def found(source, inputs=(X, X), outputs=(X,), arch="sm_90", task=NO_TASK, parameters=(), state=(), **fields):
+    given = workload(*inputs, outputs=outputs, parameters=parameters).model_copy(update={"state": state})
     return capture(candidate(source, **fields), task, given, hardware(arch))
 
 
@@ -435,6 +435,49 @@ DYNAMIC = {
 def test_what_is_not_static_is_named(name):
     lines, words = DYNAMIC[name]
     assert words in reason(model(*lines), (X,))
+
+
+STATE = {
+    "inputs": (X,), "outputs": (X, spec("seen.after", 512, 512)),
+    "parameters": (spec("seen", 512, 512), spec("fixed", 512, 512)), "state": ("seen",),
+}  # fmt: skip
+BUFFERS = (
+    'self.register_buffer("seen", torch.zeros(512, 512))',
+    'self.register_buffer("fixed", torch.zeros(512, 512))',
+)
+NEW = "new = torch.empty_like(x)"
+RENEW = LAUNCH.replace("(x, out", "(self.seen, new")
+
+
+def test_state_is_renewed_by_a_copy_of_what_a_kernel_made():
+    both = plan(model(EMPTY, NEW, LAUNCH, RENEW, "self.seen.copy_(new)", "return out", init=BUFFERS), **STATE)
+    assert both.renewed == (1,)
+    assert [launch.arguments[:2] for launch in both.launches] == [
+        (Pointer(buffer="input", index=0), Pointer(buffer="output", index=0)),
+        (Pointer(buffer="parameter", index=0), Pointer(buffer="output", index=1)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ((LAUNCH,), "does not copy all of the task's new state"),
+        ((LAUNCH, RENEW, "self.seen.copy_(new)", "self.fixed.copy_(new)"), "changes a parameter that the task leaves"),
+        ((LAUNCH, RENEW, "self.seen.copy_(new)", RENEW), "gives a kernel a parameter that this call has copied to"),
+        (
+            (LAUNCH, RENEW, "self.seen.copy_(new)", LAUNCH.replace("(x, out", "(x, new")),
+            "memory that this call has copied",
+        ),
+        ((LAUNCH, RENEW, "self.seen.copy_(new)", "self.seen.copy_(out)"), "a part of a parameter, twice"),
+        ((LAUNCH, RENEW, "self.seen[:9].copy_(new[:9])"), "a part of a parameter"),
+        ((LAUNCH, "self.seen.copy_(new)"), "what no kernel made"),
+        ((LAUNCH, RENEW, "self.seen.copy_(x)"), "computes outside its kernels: copy_"),
+        ((LAUNCH, RENEW, "new.copy_(self.seen)"), "computes outside its kernels: copy_"),
+        ((LAUNCH, RENEW, "x.copy_(new)"), "computes outside its kernels: copy_"),
+    ],
+)
+def test_other_copies_are_not_static(lines, words):
+    assert words in reason(model(EMPTY, NEW, *lines, "return out", init=BUFFERS), **STATE)
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def _flaws(plan: LaunchPlan, modules: int, workload: Workload) -> Iterator[str]:
         "output": [t.nbytes for t in workload.outputs],
         "workspace": [w.nbytes for w in plan.workspaces],
     }
-    for number in plan.zeroed_outputs:
+    for number in (*plan.zeroed_outputs, *plan.renewed):
         if not 0 <= number < len(workload.outputs):
             yield f"there is no output {number}"
     for launch in plan.launches:
