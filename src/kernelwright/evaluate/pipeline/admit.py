@@ -92,14 +92,19 @@ def _must_be_fit(session: Session) -> None:
 def _note_tf32(session: Session) -> None:
     """Write into the task whether eager used TF32, where its flags allow that: cuDNN decides by the shapes."""
     task = session.original.task
+    if used_tf32(task, max(session.base_error, default=0.0)):
+        numerics = task.numerics.model_copy(update={"tf32": True})
+        session.original = replace(session.original, task=task.model_copy(update={"numerics": numerics}))
+        session.task = session.task.model_copy(update={"numerics": numerics})
+
+
+def used_tf32(task: Task, error: float) -> bool:
+    """Whether eager errs (its worst result, of its size) as one does who rounds factors to TF32, which its flags allow."""
     may = any(task.numerics.allows_tf32(convolution=kind) for kind in (True, False))
     # A counter among the state says nothing about the precision of the rest.
     single = {spec.dtype for spec in task.workload.outputs if spec.floating} == {"float32"}
     multiplies = task.target.kind == "cuda" and task.graph.family in MULTIPLYING
-    if may and single and multiplies and max(session.base_error) > TF32_ERROR:
-        numerics = task.numerics.model_copy(update={"tf32": True})
-        session.original = replace(session.original, task=task.model_copy(update={"numerics": numerics}))
-        session.task = session.task.model_copy(update={"numerics": numerics})
+    return may and single and multiplies and error > TF32_ERROR
 
 
 def _describe(reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy) -> OriginalTask:
