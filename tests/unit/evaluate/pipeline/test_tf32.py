@@ -16,14 +16,13 @@ def spec(name, dtype="float32", shape=(4, 4)):
 
 
 def task(op="aten.conv2d.default", outputs=("float32",), allowed=True, kind="cuda"):
+    node = OpNode(name="y", op=op, arguments=(), result=(spec("y"),), bytes=64, flops=0)
     results = tuple(spec(f"out{n}", dtype) for n, dtype in enumerate(outputs))
     return Task(
         source=TaskSource(name="task", format="kernelbench", source=""),
         target=Target(kind=kind, arch="sm_90" if kind == "cuda" else "native", present=True),
         workload=Workload(inputs=(spec("x"),), parameters=(), outputs=results),
-        graph=OpGraph(
-            nodes=(OpNode(name="y", op=op, arguments=(), result=(spec("y"),), bytes=64, flops=0),), outputs=("y",)
-        ),
+        graph=OpGraph(inputs=("x",), parameters=(), nodes=(node,), outputs=("y",)),
         numerics=Numerics(flags={"cudnn.allow_tf32": allowed}),
     )
 
