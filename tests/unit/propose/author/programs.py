@@ -13,6 +13,7 @@ from author_cases import called, case, error, model
 
 from kernelwright.propose.author.assembly import partition
 from kernelwright.propose.author.designs import triton_design
+from kernelwright.propose.author.families.product import plan as product
 
 X = "torch.randn(3, 8, 10, 12)"
 CASES = {
@@ -39,6 +40,12 @@ CASES = {
         "F.batch_norm(x, None, None, w, w, True), F.batch_norm(F.silu(F.conv2d(x, k)), None, None, training=True),"
         " torch.logsumexp(F.group_norm(x, 2), 1)",
         "x, w, k", "torch.randn(8, 4, 130, 127) + 3, torch.rand(4) + 0.5, torch.randn(8, 4, 3, 3)",
+    ),
+    "sides of a product": (
+        "(F.conv2d(x, k, b) * 2).amin(1), F.conv2d(x, k, b).tanh().softmax(1).sigmoid(), (y @ w).log_softmax(1) * 2,"
+        " F.hardswish(y @ w).sum(1), (y @ w).argmax(1), torch.logsumexp(F.conv2d(x, k[:24]), 1).sum(1), (w.t() @ y.t()).prod(0)",
+        "x, k, b, y, w",
+        "torch.randn(3, 8, 7, 20), torch.randn(40, 8, 3, 3), torch.randn(40), torch.randn(200, 30), torch.randn(30, 10)",
     ),
     "side by side": (
         "F.conv2d(F.relu(torch.cat([x, F.conv2d(x, k, padding=1)], 1) * w), m), torch.cat([x @ a, x.tanh() @ a], -1)",
@@ -256,7 +263,7 @@ CHANGED = ("taken apart", "rounded", "above one another")
 """Cases whose schedule is no default on such shapes, by parts of their names."""
 
 
-GAIN = partition.GAIN
+GAIN, BUSY = partition.GAIN, product.BUSY
 
 
 def sided_source(design):
@@ -312,6 +319,7 @@ def main(folder):
     for name in sys.argv[2:] or CASES:
         found = found_case(name, "cuda")
         partition.GAIN = 0.0 if "side after" in name else GAIN
+        product.BUSY = 2 if "sides of a product" in name else BUSY
         design = triton_design(found.task)
         path = folder / f"{found.task.name}.py"
         path.write_text(source_of(design, name))

@@ -34,6 +34,7 @@ from kernelwright.propose.author.families.product.cpp_schedule import (
     panel_space,
 )
 from kernelwright.propose.author.families.product.plan import matched as product_matched
+from kernelwright.propose.author.families.product.plan import matched_on_gpu as product_matched_on_gpu
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, product_default, product_space
 from kernelwright.propose.author.families.product.triton import write_triton as write_product
 from kernelwright.propose.author.families.scan.cost import scan_cost
@@ -68,7 +69,15 @@ TRITON: tuple[Family, ...] = (
         write_attention,
     ),
     Family("scan", scan_matched, ScanSchedule, scan_default, scan_space, scan_cost, write_scan),
-    Family("product", product_matched, ProductSchedule, product_default, product_space, product_cost, write_product),
+    Family(
+        "product",
+        product_matched_on_gpu,
+        ProductSchedule,
+        product_default,
+        product_space,
+        product_cost,
+        write_product,
+    ),
     Family(
         "histogram",
         histogram_matched,

@@ -124,7 +124,9 @@ WORDS = frozenset({
 })  # fmt: skip
 """Identifiers of the kernels' frame."""
 START = (
-    {"sum": "0.0"} | dict.fromkeys(("max", "amax"), '-float("inf")') | dict.fromkeys(("min", "amin"), 'float("inf")')
+    {"sum": "0.0", "prod": "1.0"}
+    | dict.fromkeys(("max", "amax"), '-float("inf")')
+    | dict.fromkeys(("min", "amin"), 'float("inf")')
 )
 ATOMIC = {"sum": "tl.atomic_add", "max": "tl.atomic_max", "min": "tl.atomic_min"}
 EVICT = ", eviction_policy=EVICTION"

@@ -5,12 +5,15 @@ Reductions inside a factor, and costly functions in it, are stored first; everyt
 """
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from kernelwright.propose.author.families.family import Match
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, Reduce, filled, transform, walk
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, Order, Reduce, Scan, filled, transform, walk
 from kernelwright.propose.author.plan.plan import HEAVY, Tensor
 from kernelwright.propose.author.plan.program import Part, Root, heavies
 
+TILE, BUSY = 128, 64
+"""A side of the largest tile, and tiles that keep most of a device busy."""
 LEAST = 8
 """Extent of a product's side that a tile is worth."""
 WORTH = 1 << 15
@@ -34,6 +37,15 @@ class Product:
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     depth: tuple[int, ...]
+    reductions: tuple[Reduce, ...] = ()
+    """What is reduced along all rows, or along all columns, of what becomes of the product: inner ones first."""
+
+    @property
+    def held(self) -> Literal["rows", "columns", ""]:
+        """The side that a tile holds as a whole."""
+        if not self.reductions:
+            return ""
+        return "rows" if set(self.reductions[0].over) == set(self.rows) else "columns"
 
     @property
     def root(self) -> Root:
@@ -77,36 +89,55 @@ def factors(part: Part, node: Expr) -> tuple[Expr, Expr] | None:
     return None
 
 
-def matched(part: Part) -> Match | None:
-    """The part as one product, or what must be stored for it to be one."""
-    found = part.heavies
-    products = [node for node in found if factors(part, node)]
+def matched(part: Part, held: int = 0) -> Match | None:
+    """The part as one product, or what must be stored for it to be one.
+
+    A tile may hold a whole side of a product, of `held` elements at most. Then what is reduced along that side alone, as a
+    softmax over channels is, is made in the product's own kernel.
+    """
+    products = [node for node in (part.nodes if held else part.heavies) if factors(part, node)]
     if not products or len(part.roots) > 1:
         return None
     root, node = part.roots[0], products[0]
     pair = factors(part, node)
     if pair is None or not isinstance(node, Reduce):
         return None
-    store = _first(part, node, pair)
+    store = _first(part, node, pair, held)
     return Match(None, store) if store else Match(_plan(part, root, node, *pair))
 
 
-def _first(part: Part, node: Reduce, pair: tuple[Expr, Expr]) -> list[Expr]:
+def matched_on_gpu(part: Part) -> Match | None:
+    """The same where a tile is as long as a side of the largest one."""
+    return matched(part, TILE)
+
+
+def _first(part: Part, node: Reduce, pair: tuple[Expr, Expr], held: int) -> list[Expr]:
     """What must be stored before the product and all that becomes of it are one kernel."""
-    others = [other for other in part.heavies if other is not node]
-    whole = part.roots[0].expr
-    if any(node in walk(other) for other in others):
-        return [_finished(node, whole)]
-    inside = [factor for factor in pair if _stored_first(factor)]
-    apart = [_finished(node, whole)] if node.axes != set(part.roots[0].axes) else []
-    return others or inside or apart
+    (root,) = part.roots
+    done = _finished(node, root, _held_sides(part, pair, held))
+    if done != root.expr:
+        others = [other for other in part.heavies if other is not node]
+        return others if others and not any(node in walk(other) for other in others) else [done]
+    return [factor for factor in pair if _stored_first(factor)]
 
 
-def _finished(product: Expr, whole: Expr) -> Expr:
-    """The most that becomes of a product, element for element, before it is reduced, or read with axes that it lacks."""
-    above = {node.key for node in walk(whole) if product in walk(node)}
+def _held_sides(part: Part, pair: tuple[Expr, Expr], held: int) -> set[frozenset[int]]:
+    """Axes of a side that one tile holds, where the tiles along the other one and the batch keep a device busy."""
+    left, right = pair
+    batch, found = part.count(tuple(left.axes & right.axes)), set[frozenset[int]]()
+    for one, other in ((left, right), (right, left)):
+        tiles = batch * -(-part.count(tuple(other.axes - one.axes)) // TILE)
+        if part.count(tuple(one.axes - other.axes)) <= held and tiles >= BUSY:
+            found.add(one.axes - other.axes)
+    return found
+
+
+def _finished(product: Reduce, root: Root, sides: set[frozenset[int]]) -> Expr:
+    """The most that becomes of a product in its own tile, before it is reduced otherwise, or read with axes that it lacks."""
+    nodes = walk(root.expr)
+    above = {node.key for node in nodes if product in walk(node)}
     readers: dict[str, set[str]] = {}
-    for node in walk(whole):
+    for node in nodes:
         for child in node.children:
             readers.setdefault(child.key, set()).add(node.key)
 
@@ -115,24 +146,39 @@ def _finished(product: Expr, whole: Expr) -> Expr:
         part = {n.key for n in walk(node)}
         return all(readers[key] <= part for key in part & above - {node.key})
 
-    made = [node for node in walk(whole) if node.key in above and _pointwise(node, product) and node != whole]
-    return max(filter(closed, made), key=lambda node: sum(1 for _ in walk(node)), default=product)
+    def whole(node: Expr) -> bool:
+        return node == root.expr and node.axes == set(root.axes)
+
+    made = [n for n in nodes if n.key in above and (n.kind == "float" or whole(n)) and _in_one_tile(n, product, sides)]
+    made = [node for node in made if whole(node) or node != root.expr]
+    return max(filter(closed, made), key=lambda node: len(walk(node)), default=product)
 
 
-def _pointwise(node: Expr, product: Expr) -> bool:
-    return isinstance(node, Call) and node.kind == "float" and node.axes == product.axes and heavies(node) == [product]
+def _in_one_tile(node: Expr, product: Reduce, sides: set[frozenset[int]]) -> bool:
+    """Whether nothing but one whole side of the product is reduced on the way, if anything is."""
+    inside = {n.key for n in walk(product)}
+    heavy = [n for n in walk(node) if isinstance(n, Reduce | Scan | Order) and n.key not in inside]
+    if not heavy:
+        return node.axes == product.axes
+    over = {frozenset(n.over) if isinstance(n, Reduce) and n.kind == "float" else frozenset[int]() for n in heavy}
+    return len(over) == 1 and over <= sides and node.axes in (product.axes, product.axes - next(iter(over)))
 
 
 def _plan(part: Part, root: Root, node: Reduce, left: Expr, right: Expr) -> Product:
     if root.axes and root.axes[-1] in left.axes - right.axes:
         left, right = right, left
 
-    def along(axes: frozenset[int]) -> tuple[int, ...]:
-        return tuple(a for a in root.axes if a in axes)
+    # What is reduced in the tile is no axis of what is stored.
+    order = (*root.axes, *sorted(node.axes - set(root.axes)))
 
+    def along(axes: frozenset[int]) -> tuple[int, ...]:
+        return tuple(a for a in order if a in axes)
+
+    inside = {n.key for n in walk(node)}
+    reductions = tuple(n for n in walk(root.expr) if isinstance(n, Reduce) and n.key not in inside)
     batch = along((left.axes & right.axes) - set(node.over))
     rows, columns = along(left.axes - right.axes), along(right.axes - left.axes)
-    return Product(part, node, left, right, batch, rows, columns, node.over)
+    return Product(part, node, left, right, batch, rows, columns, node.over, reductions)
 
 
 def lined_up(plan: Product, block: int) -> Product:
@@ -143,7 +189,7 @@ def lined_up(plan: Product, block: int) -> Product:
     """
     first, others = plan.columns[:1], plan.columns[1:]
     extent = plan.part.count(others)
-    if not others:
+    if not others or plan.held == "columns":
         return plan
     wasted = WASTED_ODD if plan.part.sizes[others[-1]] % 2 else WASTED
     if -(-extent // block) * block > extent * (1 + wasted):

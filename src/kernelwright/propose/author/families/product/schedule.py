@@ -33,13 +33,14 @@ class ProductSchedule(Record):
 
 
 def product_default(plan: Product) -> ProductSchedule:
-    """The largest tiles that leave no part of a device empty."""
+    """The largest tiles that leave no part of a device empty; a side that is reduced in the tile is held whole."""
     batch, rows, columns, depth = plan.extents
     m, n = _side(rows), _side(columns)
     if _wide_enough(plan):
         return ProductSchedule(block_m=128, block_n=256, block_k=64, warps=8, stages=3)
     while m * n > 1024 and batch * -(-rows // m) * -(-columns // n) < PROGRAMS:
-        m, n = (m // 2, n) if m >= n else (m, n // 2)
+        smaller = m >= n if not plan.held else plan.held == "columns"
+        m, n = (m // 2, n) if smaller else (m, n // 2)
     k = min(32 if plan.precise else 64, max(16, 1 << (depth - 1).bit_length()))
     return ProductSchedule(
         block_m=m, block_n=n, block_k=k, warps=8 if m * n >= 128 * 128 else 4, stages=3 if plan.precise else 4
@@ -49,7 +50,7 @@ def product_default(plan: Product) -> ProductSchedule:
 def _wide_enough(plan: Product) -> bool:
     """Whether half precision keeps a whole device busy in the tiles that Hopper's tensor cores like best."""
     batch, rows, columns, depth = plan.extents
-    if plan.precise or narrow(plan) or depth < 64:
+    if plan.precise or narrow(plan) or depth < 64 or plan.held:
         return False
     return batch * (rows // 128) * (columns // 256) >= PROGRAMS
 
@@ -62,9 +63,10 @@ def product_space(plan: Product) -> list[Option]:
     """The options that mean something for this plan."""
     _, rows, columns, _ = plan.extents
     sides = (16, 32, 64, 128, 256)
+    m, n = ((_side(count),) if plan.held == side else sides for side, count in (("rows", rows), ("columns", columns)))
     options = [
-        Option("block_m", tuple(s for s in sides if s <= max(16, 2 * rows)), "compute"),
-        Option("block_n", tuple(s for s in sides if s <= max(16, 2 * columns)), "compute"),
+        Option("block_m", tuple(s for s in m if s <= max(16, 2 * rows)), "compute"),
+        Option("block_n", tuple(s for s in n if s <= max(16, 2 * columns)), "compute"),
         Option("block_k", (16, 32, 64, 128), "memory"),
         Option("group", (1, 4, 8, 16), "memory"),
         Option("stages", (1, 2, 3, 4, 5), "memory"),

@@ -13,6 +13,7 @@ from kernelwright.propose.author.plan.program import Part
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.tile import SMALL, Group, TileScope, large, split_position
 from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
+from kernelwright.propose.author.source.triton_kernel import START, along
 from kernelwright.propose.author.source.writer import Writer
 
 WORDS = frozenset({
@@ -101,9 +102,23 @@ class _Kernel:
                 self._step()
             self.names.values[self.plan.node.key] = "total"
             scope = self._scope(self.names, self.rows, self.columns)
+            self._reduce(scope)
             scope.fetch([self.plan.root.expr])
             scope.store(self.plan.root, self.part.sizes)
         return w.text()
+
+    def _reduce(self, scope: TileScope) -> None:
+        """What is reduced along the side that the tile holds."""
+        side = self.rows if self.plan.held == "rows" else self.columns
+        axis = int((self.plan.held == "rows") == self.turned)
+        for node in self.plan.reductions:
+            scope.fetch([node.arg])
+            (text,) = scope.write([node.arg], later=[self.plan.root.expr])
+            if side.mask:
+                text = f"tl.where({side.mask}, {text}, {START[node.op]})"
+            name = self.names.fresh(f"side_{node.op}")
+            self.writer.line(f"{name} = {along(node.op, text, axis)}")
+            self.names.values[node.key] = name
 
     def _scope(self, names: Names, *groups: Group) -> TileScope:
         return TileScope(self.part, self.writer, names, groups=(*groups, self.batch), joined=True)

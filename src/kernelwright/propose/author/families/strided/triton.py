@@ -17,7 +17,6 @@ from kernelwright.propose.author.source.writer import Writer
 
 JOIN = {"sum": "{0} += {1}", "max": "{0} = tl.maximum({0}, {1})", "min": "{0} = tl.minimum({0}, {1})",
         "prod": "{0} *= {1}", "amax": "{0} = _larger({0}, {1})", "amin": "{0} = _smaller({0}, {1})"}  # fmt: skip
-STARTS = START | {"prod": "1.0"}
 WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod": "1"}
 """Of integers."""
 WORDS = frozenset(
@@ -238,7 +237,7 @@ class _Kernel:
 
 
 def _start(r: Reduce) -> str:
-    return WHOLE_STARTS[r.op] if r.kind == "int" else STARTS[r.op]
+    return WHOLE_STARTS[r.op] if r.kind == "int" else START[r.op]
 
 
 def reduced(r: Reduce, text: str, axis: int = 1) -> str:
