@@ -43,7 +43,8 @@ CASES = {
     ),
     "sides of a product": (
         "(F.conv2d(x, k, b) * 2).amin(1), F.conv2d(x, k, b).tanh().softmax(1).sigmoid(), (y @ w).log_softmax(1) * 2,"
-        " F.hardswish(y @ w).sum(1), (y @ w).argmax(1), torch.logsumexp(F.conv2d(x, k[:24]), 1).sum(1), (w.t() @ y.t()).prod(0)",
+        " F.hardswish(y @ w).sum(1), (y @ w).argmax(1), torch.logsumexp(F.conv2d(x, k[:24]), 1).sum(1),"
+        " (w.t() @ y.t()).prod(0)",
         "x, k, b, y, w",
         "torch.randn(3, 8, 7, 20), torch.randn(40, 8, 3, 3), torch.randn(40), torch.randn(200, 30), torch.randn(30, 10)",
     ),
