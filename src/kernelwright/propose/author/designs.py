@@ -13,7 +13,7 @@ from kernelwright.propose.author.assembly.cpp_program import write_program as wr
 from kernelwright.propose.author.assembly.module import write_program
 from kernelwright.propose.author.assembly.partition import partition
 from kernelwright.propose.author.assembly.schedules import Schedules
-from kernelwright.propose.author.families.product.plan import Product
+from kernelwright.propose.author.families.product.plan import Product, rounds_factors
 from kernelwright.propose.author.families.strided.plan import FEW, TOO_LONG
 from kernelwright.propose.author.families.table import CPP, TRITON
 from kernelwright.propose.author.plan.lower import rows_of
@@ -26,7 +26,7 @@ from kernelwright.propose.author.schedule.triton import triton_default, triton_s
 from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.graph import OpNode, Ref
+from kernelwright.records.graph import OpNode
 from kernelwright.records.task import Task
 
 DOUBLES = 4096
@@ -140,15 +140,7 @@ def _precisions(task: Task, kernel: Kernel) -> tuple[str, ...]:
         return ("tf32x3", "ieee")
     if not isinstance(kernel.plan, Product):
         return ("tf32x3", "bf16x6", "ieee")
-    return ("tf32", "bf16x3", "tf32x3") if _rounded(task, kernel.plan) else ("bf16x6", "tf32x3", "ieee")
-
-
-def _rounded(task: Task, product: Product) -> bool:
-    """Whether PyTorch rounds a product's factors to TF32: its flags allow that, and eager was seen to err so."""
-    convolutions = [node for node in task.graph.nodes if "conv" in node.op]
-    filters = {weight.ref for node in convolutions if isinstance(weight := node.argument("weight"), Ref)}
-    convolves = not filters.isdisjoint(tensor.name for tensor in product.factors)
-    return task.numerics.tf32 and task.numerics.allows_tf32(convolution=convolves)
+    return ("tf32", "bf16x3", "tf32x3") if rounds_factors(task, kernel.plan) else ("bf16x6", "tf32x3", "ieee")
 
 
 def _among(space: Space[Any], precisions: dict[str, tuple[str, ...]]) -> Space[Any]:

@@ -6,10 +6,12 @@ or names parts that must be stored first; these become kernels of their own, and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
+from kernelwright.propose.author.assembly.layouts import laid_out
 from kernelwright.propose.author.assembly.moments import of_row, of_stretch, squared_distances, stretches
 from kernelwright.propose.author.assembly.shares import (
     at_position,
@@ -22,6 +24,7 @@ from kernelwright.propose.author.assembly.shares import (
 )
 from kernelwright.propose.author.assembly.together import together
 from kernelwright.propose.author.families.family import Family, Match
+from kernelwright.propose.author.families.product.plan import rounds_factors
 from kernelwright.propose.author.families.strided.plan import stride
 from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
 from kernelwright.propose.author.plan.expr import (
@@ -113,9 +116,11 @@ class _Partition:
                 self._emit(root)
         if not any(isinstance(step, Kernel) for step in self.steps):
             raise ProposeError(f"{self.task.name!r}: {_nothing(self.steps)}")
-        name, steps = identifiers([self.task.name])[0], tuple(together(self.steps, self.families))
+        name, steps, buffers = identifiers([self.task.name])[0], together(self.steps, self.families), self.buffers
+        if self.task.target.kind != "cpu":
+            steps, buffers = laid_out(steps, buffers, self.families, partial(rounds_factors, self.task))
         state = tuple(self.tensors[name] for name in workload.state)
-        return Program(name, arguments, outputs, tuple(self.buffers), steps, state, tuple(self.rules))
+        return Program(name, arguments, outputs, tuple(buffers), tuple(steps), state, tuple(self.rules))
 
     def _read_in_several_ways(self) -> frozenset[str]:
         """Reductions that more than one operation reads: a GPU's kernels store those of products in any case."""

@@ -31,6 +31,8 @@ class Tensor:
     along: tuple[int, ...]
     """The plan's axes that it runs over."""
     domain: Domain = Domain.REAL
+    rounded: bool = False
+    """Whether its numbers have no more digits than TF32's: only of buffers between kernels."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ class Packed:
     """A factor that is read from parts of its tensor."""
 
     tensor: Tensor
+    moved: int
+    """The dimension that goes innermost."""
     deep: int
     """Extent of the dimension that goes innermost; 1: all stay as they lie."""
     inner: int
@@ -36,6 +38,11 @@ class Packed:
     parts: tuple[Tensor, ...]
     factors: tuple[Expr, ...]
     """The factor, read from each part."""
+
+    @property
+    def direct(self) -> bool:
+        """Whether it is read where it lies."""
+        return self.parts == (self.tensor,)
 
     @property
     def outer(self) -> int:
@@ -61,18 +68,21 @@ class Packing:
     @property
     def tensors(self) -> list[Packed]:
         """What must be laid out, each once."""
-        return [self.left] if self.left.parts == self.right.parts else [self.left, self.right]
+        both = [self.left] if self.left.parts == self.right.parts else [self.left, self.right]
+        return [packed for packed in both if not packed.direct]
 
     @property
     def made(self) -> list[Tensor]:
-        """All parts of it."""
-        return [part for packed in self.tensors for part in packed.parts]
+        """All that the product reads as its factors."""
+        return list(dict.fromkeys(part for packed in (self.left, self.right) for part in packed.parts))
 
 
 def packing(plan: Product, parts: int) -> Packing | None:
     """How the factors of a product can be laid out in so many parts; None where they cannot, or need not be."""
     elements = _read(plan.left), _read(plan.right)
     if elements[0] is None or elements[1] is None:
+        return None
+    if len({plan.part.argument(element).dtype for element in elements if element}) > 1:
         return None
     look = _Look(plan, WIDE_BYTES // (4 if parts == 1 and plan.precise else 2))
     innermost = look.innermost(elements[0], elements[1])
@@ -159,6 +169,8 @@ class _Look:
 def _packed(plan: Product, factor: Expr, element: Element, move: int, form: tuple[int, int], taken: set[str]) -> Packed:
     """A factor in so many parts, with so many zeros behind the dimension that goes innermost."""
     (parts, pad), tensor, stays = form, plan.part.argument(element), move == len(element.index) - 1
+    if stays and not pad and parts == 1 and (tensor.rounded or not plan.precise):
+        return Packed(tensor, move, 1, prod(element.sizes), 0, (tensor,), (factor,))
     order = [*(n for n in range(len(element.sizes)) if n != move), move]
     shape, index = tuple(element.sizes[n] for n in order), tuple(element.index[n] for n in order)
     shape = (*shape[:-1], shape[-1] + pad)
@@ -170,7 +182,7 @@ def _packed(plan: Product, factor: Expr, element: Element, move: int, form: tupl
         for word in WORDS[:parts]
     )
     factors = tuple(_reading(factor, element, replace(element, name=t.name, sizes=shape, index=index)) for t in made)
-    return Packed(tensor, deep, inner, pad, made, factors)
+    return Packed(tensor, move, deep, inner, pad, made, factors)
 
 
 def _reading(factor: Expr, old: Element, new: Element) -> Expr:

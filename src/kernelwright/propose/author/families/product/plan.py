@@ -11,6 +11,8 @@ from kernelwright.propose.author.families.family import Match
 from kernelwright.propose.author.plan.expr import Call, Element, Expr, Order, Reduce, Scan, filled, transform, walk
 from kernelwright.propose.author.plan.plan import HEAVY, Tensor
 from kernelwright.propose.author.plan.program import Part, Root, heavies
+from kernelwright.records.graph import Ref
+from kernelwright.records.task import Task
 
 TILE, BUSY = 128, 64
 """A side of the largest tile, and tiles that keep most of a device busy."""
@@ -179,6 +181,14 @@ def _plan(part: Part, root: Root, node: Reduce, left: Expr, right: Expr) -> Prod
     batch = along((left.axes & right.axes) - set(node.over))
     rows, columns = along(left.axes - right.axes), along(right.axes - left.axes)
     return Product(part, node, left, right, batch, rows, columns, node.over, reductions)
+
+
+def rounds_factors(task: Task, product: Product) -> bool:
+    """Whether PyTorch rounds a product's factors to TF32: its flags allow that, and eager was seen to err so."""
+    convolutions = [node for node in task.graph.nodes if "conv" in node.op]
+    filters = {weight.ref for node in convolutions if isinstance(weight := node.argument("weight"), Ref)}
+    convolves = not filters.isdisjoint(tensor.name for tensor in product.factors)
+    return task.numerics.tf32 and task.numerics.allows_tf32(convolution=convolves)
 
 
 def lined_up(plan: Product, block: int) -> Product:

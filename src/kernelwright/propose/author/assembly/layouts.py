@@ -1,0 +1,117 @@
+"""Buffers that only products read lie as their tensor cores want them, from the kernel on that writes them.
+
+A product lays its factors out before it multiplies (`families/product/packing.py`): with the dimension that it sums over
+innermost, and rounded to TF32 where PyTorch's own product is. Of a buffer between two kernels that pass over memory is saved:
+the first kernel stores it so.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from kernelwright.propose.author.families.family import Family
+from kernelwright.propose.author.families.product.packing import packing
+from kernelwright.propose.author.families.product.plan import Product
+from kernelwright.propose.author.families.strided.plan import Strided
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, transform, walk
+from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Root, Step
+
+Rounds = Callable[[Product], bool]
+"""Whether PyTorch rounds the factors of a product to TF32."""
+
+
+def laid_out(
+    steps: Sequence[Step], buffers: Sequence[Tensor], families: Sequence[Family], rounds: Rounds
+) -> tuple[list[Step], list[Tensor]]:
+    """The steps and the buffers, each as its readers want it where all of them want the same."""
+    found, out = list(steps), list[Tensor]()
+    for tensor in buffers:
+        layout = _layout(tensor, found, rounds)
+        changed = layout.steps(found, families) if layout else None
+        found = changed or found
+        out.append(layout.tensor if layout and changed else tensor)
+    return found, out
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """A buffer's new tensor, and its dimensions in their new order."""
+
+    tensor: Tensor
+    order: tuple[int, ...]
+    writer: int
+    readers: tuple[int, ...]
+
+    def steps(self, steps: Sequence[Step], families: Sequence[Family]) -> list[Step] | None:
+        """All steps; None where a family does not take its kernel so."""
+        found = list(steps)
+        for number in (self.writer, *self.readers):
+            step = found[number]
+            assert isinstance(step, Kernel)
+            part = self._written(step.part) if number == self.writer else self._read(step.part)
+            family = next(f for f in families if f.name == step.family)
+            match = family.match(part)
+            if match is None or match.plan is None:
+                return None
+            found[number] = Kernel(step.family, part, match.plan)
+        return found
+
+    def _written(self, part: Part) -> Part:
+        (root,) = part.roots
+        axes = tuple(root.axes[n] for n in self.order)
+        expr = Call("tf32", (root.expr,)) if self.tensor.rounded else root.expr
+        return replace(part, roots=(Root(self.tensor, axes, expr),))
+
+    def _read(self, part: Part) -> Part:
+        def turned(node: Expr) -> Expr:
+            if not isinstance(node, Element) or node.name != self.tensor.name:
+                return node
+            index = tuple(node.index[n] for n in self.order)
+            return replace(node, index=index, sizes=tuple(node.sizes[n] for n in self.order))
+
+        roots = tuple(replace(root, expr=transform(root.expr, turned)) for root in part.roots)
+        return replace(part, roots=roots, tensors={**part.tensors, self.tensor.name: self.tensor})
+
+
+def _layout(tensor: Tensor, steps: Sequence[Step], rounds: Rounds) -> _Layout | None:
+    """How all readers of a buffer want it to lie, if they are products and one kernel writes it element for element."""
+    writers = [n for n, step in enumerate(steps) if isinstance(step, Kernel) and tensor in step.part.writes]
+    readers = [n for n, step in enumerate(steps) if tensor.name in _names_read(step)]
+    dimensions = {_innermost(tensor, steps[n], rounds) for n in readers}
+    if len(writers) != 1 or len(dimensions) != 1 or not _stores_plainly(steps[writers[0]], tensor):
+        return None
+    last = dimensions.pop()
+    if last is None or last == len(tensor.shape) - 1:
+        return None
+    order = (*(n for n in range(len(tensor.shape)) if n != last), last)
+    shape = tuple(tensor.shape[n] for n in order)
+    turned = replace(tensor, shape=shape, rounded=tensor.dtype == "float32")
+    return _Layout(turned, order, writers[0], tuple(readers))
+
+
+def _names_read(step: Step) -> set[str]:
+    if isinstance(step, Kept):
+        return {tensor.name for tensor in step.inputs.values()}
+    return {tensor.name for tensor in step.part.reads}
+
+
+def _stores_plainly(step: Step, tensor: Tensor) -> bool:
+    """Whether the step stores nothing else, and its kernel may as well store it in another order."""
+    if not isinstance(step, Kernel) or len(step.part.roots) > 1:
+        return False
+    (root,) = step.part.roots
+    moves = isinstance(step.plan, Product) or (isinstance(step.plan, Strided) and not step.plan.reduced)
+    return moves and root.scatter is None and len(root.axes) == len(tensor.shape)
+
+
+def _innermost(tensor: Tensor, step: Step, rounds: Rounds) -> int | None:
+    """The dimension that a product lays innermost of a tensor that is one of its factors, and is read nowhere else."""
+    if not isinstance(step, Kernel) or not isinstance(step.plan, Product):
+        return None
+    plan, inside = step.plan, {n.key for n in walk(step.plan.node)}
+    elsewhere = any(e.name == tensor.name and e.key not in inside for e in step.part.elements)
+    found = packing(plan, 1)
+    if elsewhere or found is None or found.pad or (plan.precise and not rounds(plan)):
+        return None
+    of = [packed for packed in (found.left, found.right) if packed.tensor.name == tensor.name]
+    return of[0].moved if len(of) == 1 else None
