@@ -61,6 +61,7 @@ CASES = {
         " (x * 600).to(torch.float8_e4m3fn), x.to(torch.float8_e4m3fn).float().sum(1)",
         "x", "torch.arange(240.0).reshape(6, 40) % 13 - 6",
     ),
+    "rows that begin within a dimension": ("x.unflatten(-1, (4, 2)).softmax(-1) * 2", "x", "torch.randn(5, 8)"),
     "softmax": ("x.softmax(1), x.log_softmax(2), torch.logsumexp(x, (1, 3))", "x", X),
     "pooled": (
         "F.avg_pool2d(x, 3, 2, 1), F.max_pool2d(x, 3, 2, 1, 2), F.adaptive_avg_pool2d(x, (5, 4)),"

@@ -14,7 +14,10 @@ from kernelwright.propose.author.plan.expr import Call, Const, Expr, Index, Redu
 from kernelwright.propose.author.plan.positions import plus, times, whole, within
 
 LEAST, HELD = 2048, 16384
-"""Elements of a stretch, about at least (half of it where no length suits) and at most: a program of sixteen warps has 32 of them in each thread's registers."""
+"""Elements of a stretch, about at least (half of it where no length suits) and at most.
+
+A program of sixteen warps has 32 of them in each thread's registers.
+"""
 LEAST_APART, HELD_APART = 64, 128
 """The same where a stretch's elements lie apart, and a program holds those of many rows beside each other."""
 PROGRAMS = 1024
