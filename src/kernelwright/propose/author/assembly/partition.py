@@ -16,6 +16,7 @@ from kernelwright.propose.author.assembly.shares import (
     beside_each_other,
     cut_axis,
     innermost,
+    nothing_outside,
     shared_along,
     shares_of_product,
     shares_of_rows,
@@ -41,10 +42,10 @@ from kernelwright.propose.author.plan.expr import (
 from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import flattened, plus, times, within
-from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step
+from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step, heavies
 from kernelwright.propose.author.plan.read import Held, Ordered, Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
-from kernelwright.propose.author.plan.sides import STARTS, sides
+from kernelwright.propose.author.plan.sides import sides
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import DType, TensorSpec
 
@@ -276,6 +277,11 @@ class _Partition:
         dtypes = {t.dtype for t in (*self.task.workload.tensors, *self.task.workload.outputs) if t.floating}
         return dtypes.pop() if len(dtypes) == 1 else "float32"
 
+    def _wider(self, node: Expr) -> bool:
+        """Whether the task may have more digits of what became of a product than its own tensors have."""
+        made = any(n.result and n.result[0].dtype == "float32" for n in self.task.graph.nodes)
+        return made and any(inner.axes == node.axes for inner in heavies(node))
+
     # Kernels.
 
     def _emit(self, root: Root) -> None:
@@ -309,7 +315,7 @@ class _Partition:
         axes = (*(a for a in order if a in node.axes), *sorted(node.axes - set(order)))
         sizes = tuple(self.settler.size(a) for a in axes)
         name = self._fresh("part")
-        narrow = len(axes) > 1 and not isinstance(node, Reduce)
+        narrow = len(axes) > 1 and not isinstance(node, Reduce) and not self._wider(node)
         dtype: DType = {"float": self._float() if narrow else "float32", "int": "int64", "bool": "bool"}[node.kind]
         tensor = Tensor(name, name, sizes, dtype, (0,) * bool(axes))
         self.buffers.append(tensor)
@@ -422,8 +428,7 @@ class _Partition:
         inside = within(at, length, self.settler.size)
         arg = at_position(node.arg, axis, at, inside)
         if inside is not None:
-            empty = Const(STARTS[node.op] if node.kind == "float" else float(2**31 - 1), node.kind)
-            arg = Call("where", (inside, arg, empty), node.kind)
+            arg = nothing_outside(node, arg, inside, self.tensors)
         over = (*(a for a in node.over if a != axis), *inner)
         dense = shared_along(node, sizes)
         partial = self._store(Reduce(node.op, arg, over, node.kind), beside_each_other(axes, (share,), dense))

@@ -1,5 +1,6 @@
 """A program: kernels and calls that remain, in order, with the buffers between them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -103,6 +104,11 @@ def heavies(*roots: Expr) -> list[Expr]:
         else:
             todo += node.children
     return list(found.values())
+
+
+def reads_long(expr: Expr, tensors: Mapping[str, Tensor]) -> bool:
+    """Whether elements of 64 bits are read, which may be beyond all of 32."""
+    return any(isinstance(node, Element) and tensors[node.name].dtype == "int64" for node in walk(expr))
 
 
 @dataclass(frozen=True)
