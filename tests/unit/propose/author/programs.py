@@ -70,6 +70,16 @@ CASES = {
         " (x * 600).to(torch.float8_e4m3fn), x.to(torch.float8_e4m3fn).float().sum(1)",
         "x", "torch.arange(240.0).reshape(6, 40) % 13 - 6",
     ),
+    "rows that begin within a dimension": ("x.unflatten(-1, (4, 2)).softmax(-1) * 2", "x", "torch.randn(5, 8)"),
+    "long rows of whole numbers": (
+        "x.sum(), x.amax(), y.amin(), y.amax(0), (-y).amax(1), y.argmin(0), z.sum(1)", "x, y, z",
+        "torch.randint(-(2**31), -(2**30), (40021,), dtype=torch.int32), torch.randint(2**35, 2**40, (3, 14001)),"
+        " torch.randint(2**29, 2**31 - 1, (5, 37), dtype=torch.int32)",
+    ),
+    "made wider before it is reduced": (
+        "F.layer_norm(F.linear(x, w).float() + 1000, (48,)).half(), F.softmax(F.linear(x, w).float() * 20000, 1).half()",
+        "x, w", "torch.randn(40, 32).half(), torch.randn(48, 32).half()",
+    ),
     "softmax": ("x.softmax(1), x.log_softmax(2), torch.logsumexp(x, (1, 3))", "x", X),
     "pooled": (
         "F.avg_pool2d(x, 3, 2, 1), F.max_pool2d(x, 3, 2, 1, 2), F.adaptive_avg_pool2d(x, (5, 4)),"

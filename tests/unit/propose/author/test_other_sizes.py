@@ -18,6 +18,7 @@ SIZES = {
     "more along what was reduced": ("x.log_softmax(1)", (4, 1, 65), (4, 6, 65), False),
     "results of the task's shape": ("x.softmax(-1), x.sum(-1)", (4, 1, 65), (7, 1, 65), False),
     "flattened elements": ("x.flatten(1) + 1", (4, 3, 5), (5, 3, 5), False),
+    "rows that begin within a dimension": ("x.unflatten(-1, (8, 8)).softmax(-1)", (4, 64), (5, 64), False),
     "a length as a number": ("(x * x.shape[-1] ** -0.5).softmax(-1)", (4, 64), (4, 16), False),
 }
 

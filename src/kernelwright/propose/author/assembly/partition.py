@@ -18,6 +18,7 @@ from kernelwright.propose.author.assembly.shares import (
     beside_each_other,
     cut_axis,
     innermost,
+    nothing_outside,
     shared_along,
     shares_of_product,
     shares_of_rows,
@@ -37,17 +38,16 @@ from kernelwright.propose.author.plan.expr import (
     Load,
     Order,
     Reduce,
-    Scan,
     rebuild,
     walk,
 )
 from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import flattened, plus, times, within
-from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step
+from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step, heavies
 from kernelwright.propose.author.plan.read import Held, Ordered, Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
-from kernelwright.propose.author.plan.sides import STARTS, sides
+from kernelwright.propose.author.plan.sides import sides
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import DType, TensorSpec
 
@@ -195,7 +195,7 @@ class _Partition:
     def _sorted(self, roots: tuple[Root, ...]) -> bool:
         """Add the kernels of a sort; of long rows a part is sorted at a time, of which the first places are sorted again."""
         while True:
-            part = Part(roots, {a: self.settler.size(a) for r in roots for a in _every_axis(r)}, dict(self.tensors))
+            part = Part(roots, {a: self.settler.size(a) for r in roots for a in r.every_axis}, dict(self.tensors))
             family, match = self._asked(part)
             if match.plan is not None:
                 self.steps.append(Kernel(family.name, part, match.plan))
@@ -281,6 +281,11 @@ class _Partition:
         dtypes = {t.dtype for t in (*self.task.workload.tensors, *self.task.workload.outputs) if t.floating}
         return dtypes.pop() if len(dtypes) == 1 else "float32"
 
+    def _wider(self, node: Expr) -> bool:
+        """Whether the task may have more digits of what became of a product than its own tensors have."""
+        made = any(n.result and n.result[0].dtype == "float32" for n in self.task.graph.nodes)
+        return made and any(inner.axes == node.axes for inner in heavies(node))
+
     # Kernels.
 
     def _emit(self, root: Root) -> None:
@@ -289,7 +294,7 @@ class _Partition:
             if len(self.steps) > MOST_KERNELS:
                 break
             root = replace(root, expr=self._split(replace(root, expr=_replaced(root.expr, self.stored))))
-            part = Part((root,), {a: self.settler.size(a) for a in _every_axis(root)}, dict(self.tensors))
+            part = Part((root,), {a: self.settler.size(a) for a in root.every_axis}, dict(self.tensors))
             family, match = self._asked(part)
             if match.plan is not None:
                 self.steps.append(Kernel(family.name, part, match.plan))
@@ -314,7 +319,7 @@ class _Partition:
         axes = (*(a for a in order if a in node.axes), *sorted(node.axes - set(order)))
         sizes = tuple(self.settler.size(a) for a in axes)
         name = self._fresh("part")
-        narrow = len(axes) > 1 and not isinstance(node, Reduce)
+        narrow = len(axes) > 1 and not isinstance(node, Reduce) and not self._wider(node)
         dtype: DType = {"float": self._float() if narrow else "float32", "int": "int64", "bool": "bool"}[node.kind]
         tensor = Tensor(name, name, sizes, dtype, (0,) * bool(axes))
         self.buffers.append(tensor)
@@ -374,7 +379,7 @@ class _Partition:
             Root(Tensor(name, name, shape, "float32", (0,) * bool(axes)), axes, node)
             for name, node in zip(names, nodes, strict=True)
         )
-        part = Part(roots, {a: self.settler.size(a) for r in roots for a in _every_axis(r)}, dict(self.tensors))
+        part = Part(roots, {a: self.settler.size(a) for r in roots for a in r.every_axis}, dict(self.tensors))
         family, match = self._asked(part)
         if match.plan is None:
             return None
@@ -408,7 +413,7 @@ class _Partition:
         element, tensor = self._room("result", node, order)
         root = Root(tensor, tuple(a for i in element.index for a in i.axes), node)
         tensors = self.tensors | {t.name: t for t in more}
-        family, match = self._asked(Part((root,), {a: self.settler.size(a) for a in _every_axis(root)}, tensors))
+        family, match = self._asked(Part((root,), {a: self.settler.size(a) for a in root.every_axis}, tensors))
         return 0.0 if match.plan is None else family.cost(match.plan, family.default(match.plan))
 
     def _shared_out(self, node: Reduce, axes: Sequence[int]) -> Expr:
@@ -427,8 +432,7 @@ class _Partition:
         inside = within(at, length, self.settler.size)
         arg = at_position(node.arg, axis, at, inside)
         if inside is not None:
-            empty = Const(STARTS[node.op] if node.kind == "float" else float(2**31 - 1), node.kind)
-            arg = Call("where", (inside, arg, empty), node.kind)
+            arg = nothing_outside(node, arg, inside, self.tensors)
         over = (*(a for a in node.over if a != axis), *inner)
         dense = shared_along(node, sizes)
         partial = self._store(Reduce(node.op, arg, over, node.kind), beside_each_other(axes, (share,), dense))
@@ -471,21 +475,6 @@ def _replaced(expr: Expr, changed: Mapping[str, Expr]) -> Expr:
         return done[node.key]
 
     return visit(expr)
-
-
-def _every_axis(root: Root) -> set[int]:
-    from_nodes: set[int] = set(root.axes)
-    for node in walk(root.expr, *root.places):
-        match node:
-            case Index():
-                from_nodes.add(node.axis)
-            case Reduce():
-                from_nodes |= set(node.over)
-            case Scan():
-                from_nodes.add(node.axis)
-            case Order():
-                from_nodes |= {node.axis, node.place}
-    return from_nodes
 
 
 def _nothing(steps: Sequence[Step]) -> str:

@@ -7,8 +7,10 @@ from math import prod
 from kernelwright.propose.author.families.product.plan import LEAST
 from kernelwright.propose.author.families.product.schedule import PROGRAMS
 from kernelwright.propose.author.families.strided.plan import FEW_ON_CPU, stride
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index, Reduce, transform, walk
-from kernelwright.propose.author.plan.program import heavies
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, transform, walk
+from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.plan.program import heavies, reads_long
+from kernelwright.propose.author.plan.sides import STARTS
 
 SHARES = 512
 """Into how many parts a long reduction is cut, at most."""
@@ -102,3 +104,13 @@ def at_position(expr: Expr, axis: int, position: Expr, inside: Expr | None = Non
         return node
 
     return transform(moved, guard)
+
+
+def nothing_outside(node: Reduce, arg: Expr, inside: Expr, tensors: Mapping[str, Tensor]) -> Expr:
+    """What is reduced, with something in place of what lies outside that changes nothing."""
+    if node.kind == "float":
+        return Call("where", (inside, arg, Const(STARTS[node.op])))
+    long = reads_long(arg, tensors)
+    most = 2**62 if long else 2**31 - 1
+    empty = Const({"sum": 0, "max": -most, "min": most}[node.op], "int")
+    return Call("where", (inside, Call("int", (arg,), "int") if long else arg, empty), "int")

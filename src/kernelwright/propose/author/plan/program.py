@@ -1,10 +1,11 @@
 """A program: kernels and calls that remain, in order, with the buffers between them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
-from kernelwright.propose.author.plan.expr import Element, Expr, Load, Order, Reduce, Scan, walk
+from kernelwright.propose.author.plan.expr import Element, Expr, Index, Load, Order, Reduce, Scan, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.records.graph import OpNode
 
@@ -34,6 +35,22 @@ class Root:
             return ()
         inside = () if self.scatter.inside is None else (self.scatter.inside,)
         return (self.scatter.offset, *inside)
+
+    @property
+    def every_axis(self) -> set[int]:
+        """Axes of the result, of its positions, and those that something in it runs over."""
+        from_nodes = set(self.axes)
+        for node in walk(self.expr, *self.places):
+            match node:
+                case Index():
+                    from_nodes.add(node.axis)
+                case Reduce():
+                    from_nodes |= set(node.over)
+                case Scan():
+                    from_nodes.add(node.axis)
+                case Order():
+                    from_nodes |= {node.axis, node.place}
+        return from_nodes
 
 
 @dataclass(frozen=True)
@@ -103,6 +120,11 @@ def heavies(*roots: Expr) -> list[Expr]:
         else:
             todo += node.children
     return list(found.values())
+
+
+def reads_long(expr: Expr, tensors: Mapping[str, Tensor]) -> bool:
+    """Whether elements of 64 bits are read, which may be beyond all of 32."""
+    return any(isinstance(node, Element) and tensors[node.name].dtype == "int64" for node in walk(expr))
 
 
 @dataclass(frozen=True)

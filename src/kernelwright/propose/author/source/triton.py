@@ -163,7 +163,8 @@ class _Module:
             w.line(f"numel = {first}.numel()")
             w.line("programs = _programs(triton.cdiv(numel, BLOCK), " + first + ".device)")
             return
-        w.line(f"cols = {first}.shape[{self._leading(self.output_check)}:].numel()")
+        lead = self._leading(self.output_check)
+        w.line(f"cols = {self.plan.cols if lead is None else f'{first}.shape[{lead}:].numel()'}")
         w.line(f"rows = {first}.numel() // cols")
         if isinstance(self.main, DecoupledKernel):
             self._laps(self.main)
@@ -186,13 +187,13 @@ class _Module:
             w.line(f"{name} = torch.empty((rows, parts), dtype=torch.float32, {device})")
         w.line(f"ready = torch.zeros(1 + (laps + 1) // 2 * group, dtype=torch.int32, {device})")
 
-    def _leading(self, tensor: Tensor) -> int:
-        """How many of the tensor's dimensions are rows'."""
+    def _leading(self, tensor: Tensor) -> int | None:
+        """How many of the tensor's dimensions are rows'; None where a row begins within a dimension, as views may have it."""
         count, size = 0, 1
         while size < self.plan.rows:
             size *= tensor.shape[count]
             count += 1
-        return count
+        return count if size == self.plan.rows else None
 
     def _allocation(self, output: Output) -> str:
         tensor, first = output.tensor, self.output_check.identifier
@@ -202,10 +203,13 @@ class _Module:
     def _shape(self, tensor: Tensor) -> str | None:
         """An output's shape by that of what is read; None where only the task's own is known."""
         lead, base = self._leading(self.output_check) if not self.plan.flat else 0, self.output_check.shape
-        first, ones = self.output_check.identifier, len(base) - lead
+        first = self.output_check.identifier
         if tensor.shape == base:
             return f"{first}.shape"
-        if self.plan.flat or tensor.shape not in (base[:lead], base[:lead] + (1,) * ones):
+        if self.plan.flat or lead is None:
+            return None
+        ones = len(base) - lead
+        if tensor.shape not in (base[:lead], base[:lead] + (1,) * ones):
             return None
         return f"{first}.shape[:{lead}]" if len(tensor.shape) == lead else f"(*{first}.shape[:{lead}]{', 1' * ones})"
 
@@ -262,9 +266,11 @@ class _Module:
     def _own_lengths(self, first: Tensor) -> list[str]:
         """What must be as long as in the task: everything where its own lengths are in the results' shapes or in numbers.
 
-        Otherwise dimensions of length one, which may be a row's or none, and over which a reduction is nothing.
+        So it is where a row begins within a dimension. Otherwise dimensions of length one, which may be a row's or none, and
+        over which a reduction is nothing.
         """
-        own = any(o.tensor.shape and self._shape(o.tensor) is None for o in self.plan.outputs)
+        within = not self.plan.flat and self._leading(first) is None
+        own = within or any(o.tensor.shape and self._shape(o.tensor) is None for o in self.plan.outputs)
         if own or MEASURES.search(self.found.body):
             return [f"shapes = shapes and {first.identifier}.shape == {first.shape!r}"]
         places = [place for place, size in enumerate(first.shape) if size == 1]
@@ -284,8 +290,8 @@ class _Module:
                 continue
             size = {
                 (): "1",
-                (ROW,): f"{first.identifier}.shape[:{lead}].numel()",
-                (COL,): f"{first.identifier}.shape[{lead}:].numel()",
+                (ROW,): f"{self.plan.rows}" if lead is None else f"{first.identifier}.shape[:{lead}].numel()",
+                (COL,): f"{self.plan.cols}" if lead is None else f"{first.identifier}.shape[{lead}:].numel()",
                 (ROW, COL): f"{first.identifier}.numel()",
             }[tensor.along]
             if tensor.shape == first.shape:

@@ -9,6 +9,7 @@ from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule, block_of
 from kernelwright.propose.author.families.strided.triton_lines import LinesOfWindows
 from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, Reduce, walk
+from kernelwright.propose.author.plan.program import reads_long
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
 from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
@@ -19,6 +20,8 @@ JOIN = {"sum": "{0} += {1}", "max": "{0} = tl.maximum({0}, {1})", "min": "{0} = 
         "prod": "{0} *= {1}", "amax": "{0} = _larger({0}, {1})", "amin": "{0} = _smaller({0}, {1})"}  # fmt: skip
 WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod": "1"}
 """Of integers."""
+LONG_STARTS = WHOLE_STARTS | {"max": str(-(2**63)), "min": str(2**63 - 1)}
+"""Of those with 64 bits."""
 WORDS = frozenset(
     {"row", "column", "tile", "start", "lanes", "inside", "exists", "share", "line", "top", "held", "window", *HELPERS}
 )
@@ -86,7 +89,7 @@ class _Kernel:
         with w.block('    """' + self._idea() + '"""'):
             self._place()
             reductions = self.plan.passes[0] if self.stacked or self.lines else ()
-            joined, starts = {r.key: JOIN[r.op] for r in reductions}, {r.key: _start(r) for r in reductions}
+            joined, starts = {r.key: JOIN[r.op] for r in reductions}, {r.key: self._start(r) for r in reductions}
             if self.stacked:
                 self.stacked.write(self.rows.mask, joined, starts)
             elif self.lines:
@@ -168,18 +171,28 @@ class _Kernel:
 
     def _masked(self, r: Reduce, text: str) -> str:
         """The tile with what does not exist left out."""
+        text = f"tl.cast({text}, tl.int64)" if self._long(r) else text
         along = self.plan.along_columns(r.arg)
         if along and (not self.columns.mask or self._read_alone(r)):
             return text
         condition = self.columns.mask or "column >= 0"
-        return f"tl.where({condition}, {text}, {_start(r)})"
+        return f"tl.where({condition}, {text}, {self._start(r)})"
 
     def _read_alone(self, r: Reduce) -> bool:
         """Whether what is reduced is a load that gives the start of the reduction where its mask does not hold."""
         read = r.arg
         if not isinstance(read, Element) or read.other is None or not any(map(self.plan.along_columns, read.index)):
             return False
-        return self._scope().literal(Const(read.other)) == _start(r)
+        return self._scope().literal(Const(read.other)) == self._start(r)
+
+    def _start(self, r: Reduce) -> str:
+        if r.kind == "int":
+            return (LONG_STARTS if self._long(r) else WHOLE_STARTS)[r.op]
+        return START[r.op]
+
+    def _long(self, r: Reduce) -> bool:
+        """Whether whole numbers are reduced that may need 64 bits: PyTorch adds up and multiplies all of them so."""
+        return r.kind == "int" and (r.op in ("sum", "prod") or reads_long(r.arg, self.part.tensors))
 
     def _combined(self, r: Reduce, text: str) -> None:
         name = self.names.fresh(f"row_{r.op}")
@@ -208,7 +221,7 @@ class _Kernel:
         shape = "[ROWS, 1]" if self.steps else "[ROWS, BLOCK]"
         sums = [self.names.fresh(f"row_{r.op}" if self.steps else f"lanes_{r.op}") for r in group]
         for r, name in zip(group, sums, strict=True):
-            w.line(f"{name} = tl.full({shape}, {_start(r)}, {'tl.int64' if r.kind == 'int' else 'tl.float32'})")
+            w.line(f"{name} = tl.full({shape}, {self._start(r)}, {'tl.int64' if r.kind == 'int' else 'tl.float32'})")
         with w.block(self._loop()):
             scope = self._scope(self._block())
             scope.fetch([r.arg for r in group])
@@ -234,10 +247,6 @@ class _Kernel:
             self.writer.line("column = start + tl.arange(0, BLOCK)[None, :]")
         self._columns(names)
         return names
-
-
-def _start(r: Reduce) -> str:
-    return WHOLE_STARTS[r.op] if r.kind == "int" else START[r.op]
 
 
 def reduced(r: Reduce, text: str, axis: int = 1) -> str:
