@@ -18,11 +18,16 @@ from kernelwright.evaluate.backends.backend import Backend, CloseOldest
 from kernelwright.evaluate.backends.reference import LIMIT_S
 from kernelwright.evaluate.pipeline import reference_fault
 from kernelwright.evaluate.pipeline.rules import comparators
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
+from kernelwright.evaluate.sandbox.candidate_process import (
+    CandidateProcess,
+    ChildRaisedError,
+    DeviceFullError,
+    TamperedError,
+)
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.messages.calls import ExportGraph
 from kernelwright.evaluate.sandbox.messages.tasks import LoadTask, TaskLoaded, Widen
-from kernelwright.evaluate.session.cases import Case, OriginalTask
+from kernelwright.evaluate.session.cases import NO_ROOM, Case, OriginalTask
 from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
@@ -236,6 +241,8 @@ def _refuse_trivial(session: Session) -> None:
     whole = any(op.startswith("mean") for op in nodes) and all(op.startswith((*COPIES, "mean")) for op in nodes)
     for name in PROBES[:-1] if whole else PROBES:
         if all(_answers(session, name, c) for c in range(len(session.cases))):
+            if any(told.endswith(NO_ROOM) for told in session.dropped):  # those that are missing may tell
+                raise DeviceFullError("cases that tell it from a trivial answer", f"{name} would pass in all others")
             raise TaskError(
                 f"{session.task.name!r} cannot be judged: {name} would pass as the result in every case. Give it inputs "
                 "of both signs, or more of them.",

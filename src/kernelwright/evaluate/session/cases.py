@@ -8,6 +8,9 @@ from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.task import Task
 
+NO_ROOM = "no device memory for it"
+"""Why a case is missing."""
+
 
 @dataclass(frozen=True)
 class OriginalTask:

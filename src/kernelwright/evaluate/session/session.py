@@ -20,7 +20,7 @@ from kernelwright.evaluate.sandbox.candidate_process import (
 from kernelwright.evaluate.sandbox.messages.calls import Prepare, TakeParameters
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.session.averages import coarse_averages
-from kernelwright.evaluate.session.cases import Case, Fit, Observed, OriginalTask
+from kernelwright.evaluate.session.cases import NO_ROOM, Case, Fit, Observed, OriginalTask
 from kernelwright.evaluate.session.layout import SETS, Layout
 from kernelwright.evaluate.session.seeds import SEED_BITS, Seeds
 from kernelwright.evaluate.timing.input_synthesis import Stock
@@ -208,7 +208,7 @@ class Session:
                 self._admit_cases([self._light(self._observe(distribution, (*made, *self.timed_parameters())))])
             except (torch.OutOfMemoryError, DeviceFullError):
                 self.memory.trim()
-                self.dropped.append(f"{distribution.name}: no device memory for it")
+                self.dropped.append(f"{distribution.name}: {NO_ROOM}")
         self.memory.trim()
 
     def present(self, case: Case) -> Case:

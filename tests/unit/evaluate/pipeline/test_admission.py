@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends import reference
 from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import DeclaredDomain, Target, TaskSource
@@ -63,6 +65,18 @@ def test_a_refused_task_leaves_no_memory_behind(opened, backend, expression, inp
     with pytest.raises(TaskError):
         opened(expression, inputs)
     assert held_memory() == before
+
+
+def test_what_only_missing_cases_could_tell_is_a_full_device(opened, monkeypatch):
+    positive = "[torch.rand(8, 16)]"
+    assert not opened("torch.relu(x)", positive).dropped
+
+    def full(*_):
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr("kernelwright.evaluate.backends.cpu.memory.HostMemory.place_regime", full)
+    with pytest.raises(DeviceFullError, match="the input itself would pass in all others"):
+        opened("torch.relu(x)", positive)
 
 
 def test_a_copy_may_be_met_by_its_input(opened):
