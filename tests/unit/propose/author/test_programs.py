@@ -51,6 +51,26 @@ def test_what_is_one_value_again_is_one_kernel_with_its_product():
     assert sorted(kernels) == ["product", "product", "product", "strided"]
 
 
+def families(design, forward, inputs, arguments, kind):
+    found = case(model(forward, inputs, arguments=arguments), "t", kind)
+    return [kernel.family for kernel in design(found.task).program.kernels]
+
+
+def test_what_is_computed_before_a_convolution_is_stored_where_it_would_be_computed_again():
+    given = ("torch.randn(2, 32, 20, 20), torch.rand(32, 1, 1), torch.randn(64, 32, 3, 3)", "x, w, k")
+    assert families(triton_design, "F.conv2d(torch.relu(x * w), k)", *given, "cuda") == ["strided", "product"]
+    # A CPU's products compute each element of a factor once, as they pack it.
+    assert families(cpp_design, "F.conv2d(torch.relu(x * w), k)", *given, "cpu") == ["product"]
+    few = ("torch.randn(2, 32, 20, 20), torch.rand(32, 1, 1), torch.randn(4, 32, 1, 1)", "x, w, k")
+    assert "strided" not in families(triton_design, "F.conv2d(x * w, k.repeat(2, 1, 1, 1))", *few, "cuda")
+
+
+def test_joins_are_stored_apart_from_what_they_join():
+    given = ("torch.randn(2, 16, 20, 20), torch.randn(16, 16, 3, 3)", "x, k")
+    joined = families(triton_design, "torch.cat([x, F.conv2d(x, k, padding=1)], 1)", *given, "cuda")
+    assert joined == ["product", "strided"]
+
+
 @pytest.mark.parametrize("name", ON_CPU)
 def test_cpp_is_right(name, tmp_path):
     found = found_case(name)

@@ -296,8 +296,11 @@ class _Reader:
         return len(users) > 1 and not self._rejoins(node)
 
     def _multiplied(self, node: OpNode, value: Value) -> bool:
-        """Whether a product reads each element so often that to compute it as it is read costs more than to store it."""
-        if _combines(value) or not _computes(value):
+        """Whether a product reads each element so often that to compute it as it is read costs more than to store it.
+
+        A CPU's products pack their factors, and compute each element once as they do.
+        """
+        if self.task.target.kind == "cpu" or _combines(value) or not _computes(value):
             return False
         products = [user for user in self._readers(node) if _as_a_function(user) in {*PRODUCTS, *CONVOLUTIONS}]
         return any(self._times(node.name, user) >= OFTEN for user in products)
