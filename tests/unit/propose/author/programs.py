@@ -63,7 +63,7 @@ CASES = {
     ),
     "rows that begin within a dimension": ("x.unflatten(-1, (4, 2)).softmax(-1) * 2", "x", "torch.randn(5, 8)"),
     "long rows of whole numbers": (
-        "x.sum(), x.amax(), y.amin(), y.amax(0), (-y).amax(1), y.argmin(0), z.sum(1)", "x, y, z",
+        "x.sum(), x.amax(), y.amin(), y.amax(0), (-y).amax(1), y.argmin(0), z.sum(1), y[:, :9].cummax(1)[0]", "x, y, z",
         "torch.randint(-(2**31), -(2**30), (40021,), dtype=torch.int32), torch.randint(2**35, 2**40, (3, 14001)),"
         " torch.randint(2**29, 2**31 - 1, (5, 37), dtype=torch.int32)",
     ),
