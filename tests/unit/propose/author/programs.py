@@ -70,9 +70,13 @@ CASES = {
         " (x * 600).to(torch.float8_e4m3fn), x.to(torch.float8_e4m3fn).float().sum(1)",
         "x", "torch.arange(240.0).reshape(6, 40) % 13 - 6",
     ),
+    "minus signs first": (
+        "(-x + y) * x, (-x - y) / y.exp(), (-x.flip(0) + y) * y, (-x).sum(1) * 2, F.conv2d(v, w, stride=3, padding=1) + 1",
+        "x, y, v, w", "torch.randn(9, 31), torch.randn(9, 31), torch.randn(1, 4, 1, 1), torch.randn(7, 4, 3, 1)",
+    ),
     "rows that begin within a dimension": ("x.unflatten(-1, (4, 2)).softmax(-1) * 2", "x", "torch.randn(5, 8)"),
     "long rows of whole numbers": (
-        "x.sum(), x.amax(), y.amin(), y.amax(0), (-y).amax(1), y.argmin(0), z.sum(1)", "x, y, z",
+        "x.sum(), x.amax(), y.amin(), y.amax(0), (-y).amax(1), y.argmin(0), z.sum(1), y[:, :9].cummax(1)[0]", "x, y, z",
         "torch.randint(-(2**31), -(2**30), (40021,), dtype=torch.int32), torch.randint(2**35, 2**40, (3, 14001)),"
         " torch.randint(2**29, 2**31 - 1, (5, 37), dtype=torch.int32)",
     ),

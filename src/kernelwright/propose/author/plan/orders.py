@@ -33,7 +33,8 @@ def _running_extreme(op: Combine) -> Rule:
         dims = b.axes.resolve(x.shape[int(a.number("dim", 0))])
         if len(dims) != 1:
             raise ProposeError("a scan over a merged dimension")
-        best = Scan(op, as_float(x.expr), dims[0])
+        expr = x.expr if x.expr.kind == "int" else as_float(x.expr)
+        best = Scan(op, expr, dims[0], kind=expr.kind)
         hit = Call("or", (Call("eq", (x.expr, best), "bool"), Call("ne", (x.expr, x.expr), "bool")), "bool")
         place = Call("where", (hit, Index(dims[0]), whole(0)), "int")
         return Value(best, x.shape), Value(Scan("max", place, dims[0], kind="int"), x.shape)

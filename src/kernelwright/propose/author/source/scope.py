@@ -187,8 +187,8 @@ class Scope:
         """The operand in parentheses where the operator binds tighter than it."""
         if op not in self.GRIP or arg.key in self.names.values:
             return text
-        if text.startswith("-"):
-            return f"({text})" if op == "neg" or (at == 1 and op in ("add", "sub", "mul", "div")) else text
+        if text.startswith("-") and (op == "neg" or (at == 1 and op in ("add", "sub", "mul", "div"))):
+            return f"({text})"
         if not isinstance(arg, Call):
             return text
         inner, outer = self.BINDING.get(arg.op, 9), self.GRIP[op]
