@@ -197,6 +197,12 @@ CASES = {
         "torch.randn(2, 16, 9, 7), torch.randn(32, 16, 3, 3), torch.randn(32), torch.randn(24, 32, 3, 3),"
         " torch.randn(2, 16, 9, 7).half(), torch.randn(32, 16, 3, 3).half(), torch.randn(24, 32, 3, 3).half()",
     ),
+    "laid out from one sample and rounded": (
+        "F.conv1d(F.linear(x, w).reshape(1, 32, 64).transpose(1, 2), u), F.conv2d(F.conv2d(h, g), f)",
+        "x, w, u, h, g, f",
+        "torch.randn(4, 8, 16).half(), torch.randn(64, 16).half(), torch.randn(16, 64, 3).half(),"
+        " torch.randn(1, 16, 9, 7), torch.randn(32, 16, 3, 3), torch.randn(24, 32, 3, 3)",
+    ),
     "factors rounded": (
         "a @ b, F.conv2d(x, w, padding=1, stride=2)", "a, b, x, w",
         "torch.randn(50, 48), torch.randn(48, 64), torch.randn(2, 32, 9, 16), torch.randn(24, 32, 3, 3)",
