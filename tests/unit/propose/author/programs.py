@@ -197,8 +197,9 @@ CASES = {
         "torch.randn(2, 16, 9, 7), torch.randn(32, 16, 3, 3), torch.randn(32), torch.randn(24, 32, 3, 3),"
         " torch.randn(2, 16, 9, 7).half(), torch.randn(32, 16, 3, 3).half(), torch.randn(24, 32, 3, 3).half()",
     ),
-    "laid out from one sample and rounded": (
-        "F.conv1d(F.linear(x, w).reshape(1, 32, 64).transpose(1, 2), u), F.conv2d(F.conv2d(h, g), f)",
+    "laid out of one sample and in groups and rounded": (
+        "F.conv1d(F.linear(x, w).reshape(1, 32, 64).transpose(1, 2), u), F.conv2d(F.conv2d(h, g), f),"
+        " F.conv_transpose2d(F.conv2d(h, g), g, groups=2)",
         "x, w, u, h, g, f",
         "torch.randn(4, 8, 16).half(), torch.randn(64, 16).half(), torch.randn(16, 64, 3).half(),"
         " torch.randn(1, 16, 9, 7), torch.randn(32, 16, 3, 3), torch.randn(24, 32, 3, 3)",
