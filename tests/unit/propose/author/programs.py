@@ -49,6 +49,10 @@ CASES = {
         "x, k, b, y, w",
         "torch.randn(3, 8, 7, 20), torch.randn(40, 8, 3, 3), torch.randn(40), torch.randn(200, 30), torch.randn(30, 10)",
     ),
+    "products that are repeated": (
+        "(x @ w)[:, None].expand(-1, 3, -1), F.conv2d(v, F.conv2d(v, k)[0, :, None, :3, :3].repeat(1, 8, 1, 1))",
+        "x, w, v, k", f"torch.randn(64, 24), torch.randn(24, 32), {X}, torch.randn(32, 8, 3, 3)",
+    ),
     "side by side": (
         "F.conv2d(F.relu(torch.cat([x, F.conv2d(x, k, padding=1)], 1) * w), m), torch.cat([x @ a, x.tanh() @ a], -1)",
         "x, w, k, m, a",
