@@ -42,7 +42,7 @@ NUMBERS: dict[str, tuple[dict[str, float | str], ...]] = {
 }
 """Numbers that the operation is tried with, where the schema's own or 0.75 will not do."""
 POSITIVE = ("log", "sqrt", "rsqrt", "reciprocal", "div", "pow", "addcdiv")
-BOOLEAN = ("eq.", "ne.", "lt.", "le.", "gt.", "ge.", "logical_", "bitwise_", "isnan")
+BOOLEAN = ("eq.", "ne.", "lt.", "le.", "gt.", "ge.", "logical_", "bitwise_", "__", "isnan")
 SMALL_DTYPES: tuple[DType, ...] = ("float16", "bfloat16")
 
 
@@ -110,7 +110,7 @@ def _arguments(
     for formal in call._schema.arguments:
         value: Value
         if "Tensor" in str(formal.type):
-            truth = formal.name in ("condition", "mask") or name.startswith("bitwise_")
+            truth = formal.name in ("condition", "mask") or name.startswith(("bitwise_", "__"))
             size = () if name == "masked_fill.Tensor" and formal.name == "value" else shape
             specs.append(_spec(f"{formal.name}_in", size, "bool" if truth else dtype))
             value = Ref(ref=specs[-1].name)

@@ -49,6 +49,10 @@ CASES = {
         "x, k, b, y, w",
         "torch.randn(3, 8, 7, 20), torch.randn(40, 8, 3, 3), torch.randn(40), torch.randn(200, 30), torch.randn(30, 10)",
     ),
+    "products that are repeated": (
+        "(x @ w)[:, None].expand(-1, 3, -1), F.conv2d(v, F.conv2d(v, k)[0, :, None, :3, :3].repeat(1, 8, 1, 1))",
+        "x, w, v, k", f"torch.randn(64, 24), torch.randn(24, 32), {X}, torch.randn(32, 8, 3, 3)",
+    ),
     "side by side": (
         "F.conv2d(F.relu(torch.cat([x, F.conv2d(x, k, padding=1)], 1) * w), m), torch.cat([x @ a, x.tanh() @ a], -1)",
         "x, w, k, m, a",
@@ -197,6 +201,13 @@ CASES = {
         "torch.randn(2, 16, 9, 7), torch.randn(32, 16, 3, 3), torch.randn(32), torch.randn(24, 32, 3, 3),"
         " torch.randn(2, 16, 9, 7).half(), torch.randn(32, 16, 3, 3).half(), torch.randn(24, 32, 3, 3).half()",
     ),
+    "laid out of one sample and in groups and rounded": (
+        "F.conv1d(F.linear(x, w).reshape(1, 32, 64).transpose(1, 2), u), F.conv2d(F.conv2d(h, g), f),"
+        " F.conv_transpose2d(F.conv2d(h, g), g, groups=2)",
+        "x, w, u, h, g, f",
+        "torch.randn(4, 8, 16).half(), torch.randn(64, 16).half(), torch.randn(16, 64, 3).half(),"
+        " torch.randn(1, 16, 9, 7), torch.randn(32, 16, 3, 3), torch.randn(24, 32, 3, 3)",
+    ),
     "factors rounded": (
         "a @ b, F.conv2d(x, w, padding=1, stride=2)", "a, b, x, w",
         "torch.randn(50, 48), torch.randn(48, 64), torch.randn(2, 32, 9, 16), torch.randn(24, 32, 3, 3)",
@@ -226,6 +237,18 @@ CASES = {
         " F.cosine_similarity(x, x + 1), F.cross_entropy(x, x.softmax(1))",
         "x, y, w", "torch.randn(6, 9), torch.randint(0, 9, (6,)), torch.rand(9) + 0.5",
     ),
+    "integers that wrap around": (
+        "x.to(torch.uint8), x.to(torch.int8) * 1.0, x.to(torch.int16).sum(1), x.to(torch.int32).float() * 0.5,"
+        " y.to(torch.uint8) * 2.0, x.argmax(1).to(torch.int32), (x > 0).to(torch.uint8), x.type_as(x.int()) * 1.0,"
+        " (torch.arange(300).to(torch.uint8) - y[:, :1].tanh()), x[:, ::3].to(torch.int8).t().softmax(1, torch.float32)",
+        "x, y", "torch.randint(-(2**40), 2**40, (20, 12)), torch.randint(-999, 999, (20, 12)).float()",
+    ),
+    "truths of numbers": (
+        "x.to(torch.bool) * 1.5, torch.logical_and(x, y), torch.logical_or(x, y), torch.logical_xor(x, y),"
+        " torch.logical_not(x), (a & b) * 1.5, (a | b).float().mean(1), a ^ b, ~a & (x > 1), a.bitwise_xor(b)",
+        "x, y, a, b",
+        "torch.randint(0, 4, (20, 12)), torch.randint(0, 4, (20, 12)), torch.rand(20, 12) < 0.5, torch.rand(20, 12) < 0.5",
+    ),
     "sorted": (
         "x.sort(1), (x * 2).sort(0, descending=True)[0], x.topk(3, dim=1, largest=False)[0], x.topk(5)[1],"
         " x.argsort(dim=1, stable=True), y.sort(1)[0], y.topk(2)[0] + 1, (x.softmax(0)).topk(20)[0]",
@@ -249,7 +272,10 @@ CASES = {
         "torch.randn(2, 3, 40, 16), torch.rand(40, 40) < 0.03,"
         " torch.randn(40, 40).where(torch.arange(40)[:, None] % 3 > 0, -torch.tensor(torch.inf))",
     ),
-    "kept": ("torch.linalg.solve(x.t() @ x + torch.diag(y), y) * 2", "x, y", "torch.randn(30, 9), torch.rand(9) + 1"),
+    "kept": (
+        "torch.linalg.solve(x.t() @ x + torch.diag(y), y) * 2, (y.long() & 1) * 1.5",
+        "x, y", "torch.randn(30, 9), torch.rand(9) + 1",
+    ),
 }  # fmt: skip
 
 

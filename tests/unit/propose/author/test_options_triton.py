@@ -189,3 +189,10 @@ def test_a_window_beyond_the_edge_is_read_as_what_its_reduction_begins_with():
         source = design.write(design.default).source
         assert f", other={start})" in source
         assert "tl.where(holds" not in source
+
+
+@pytest.mark.parametrize(("passes", "rows"), [("whole", 256), ("steps", 512)])
+def test_no_tile_is_larger_than_triton_takes(passes, rows):
+    design = triton_design(case(model("x.flip(0).prod(1)", "torch.randn(2, 4096, 400)"), "wide", "cuda").task)
+    most = design.default.model_copy(update={"rows": 512, "passes": passes})
+    assert f"ROWS = {rows}\n" in design.write(most).source

@@ -77,16 +77,20 @@ def _layout(tensor: Tensor, steps: Sequence[Step], rounds: Rounds) -> _Layout | 
     """How all readers of a buffer want it to lie, if they are products and one kernel writes it element for element."""
     writers = [n for n, step in enumerate(steps) if isinstance(step, Kernel) and tensor in step.part.writes]
     readers = [n for n, step in enumerate(steps) if tensor.name in _names_read(step)]
-    dimensions = {_innermost(tensor, steps[n], rounds) for n in readers}
+    dimensions, sizes = {_innermost(tensor, steps[n], rounds) for n in readers}, _sizes(tensor)
     if len(writers) != 1 or len(dimensions) != 1 or not _stores_plainly(steps[writers[0]], tensor):
         return None
     last = dimensions.pop()
-    if last is None or last == len(tensor.shape) - 1:
+    if last is None or last == len(sizes) - 1:
         return None
-    order = (*(n for n in range(len(tensor.shape)) if n != last), last)
-    shape = tuple(tensor.shape[n] for n in order)
-    turned = replace(tensor, shape=shape, rounded=tensor.dtype == "float32")
+    order = (*(n for n in range(len(sizes)) if n != last), last)
+    turned = replace(tensor, shape=tuple(sizes[n] for n in order), rounded=tensor.dtype == "float32")
     return _Layout(turned, order, writers[0], tuple(readers))
+
+
+def _sizes(tensor: Tensor) -> tuple[int, ...]:
+    """The tensor's dimensions as they are read: those of one element are none."""
+    return tuple(size for size in tensor.shape if size > 1)
 
 
 def _names_read(step: Step) -> set[str]:
@@ -101,7 +105,8 @@ def _stores_plainly(step: Step, tensor: Tensor) -> bool:
         return False
     (root,) = step.part.roots
     moves = isinstance(step.plan, Product) or (isinstance(step.plan, Strided) and not step.plan.reduced)
-    return moves and root.scatter is None and len(root.axes) == len(tensor.shape)
+    along = tuple(step.part.sizes[axis] for axis in root.axes)
+    return moves and root.scatter is None and along == _sizes(tensor)
 
 
 def _innermost(tensor: Tensor, step: Step, rounds: Rounds) -> int | None:
@@ -109,7 +114,8 @@ def _innermost(tensor: Tensor, step: Step, rounds: Rounds) -> int | None:
     if not isinstance(step, Kernel) or not isinstance(step.plan, Product):
         return None
     plan, inside = step.plan, {n.key for n in walk(step.plan.node)}
-    elsewhere = any(e.name == tensor.name and e.key not in inside for e in step.part.elements)
+    reads = [e for e in step.part.elements if e.name == tensor.name]
+    elsewhere = any(e.key not in inside or e.sizes != _sizes(tensor) for e in reads)
     found = packing(plan, 1)
     if elsewhere or found is None or found.pad or (plan.precise and not rounds(plan)):
         return None

@@ -299,7 +299,7 @@ class _Partition:
             if match.plan is not None:
                 self.steps.append(Kernel(family.name, part, match.plan))
                 return
-            if root.expr in match.store:
+            if root.expr in match.store and root.expr.axes == set(root.axes):
                 raise ProposeError(f"{self.task.name!r}: {family.name} neither makes {root.expr!r:.200} nor says how")
             changed = {node.key: self._store(node, root.axes) for node in match.store}
             root = replace(root, expr=_replaced(root.expr, changed))

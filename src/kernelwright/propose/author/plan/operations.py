@@ -8,23 +8,25 @@ from math import inf, log
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Operand, Result, Rule, Value
+from kernelwright.propose.author.plan.casts import truth
 from kernelwright.propose.author.plan.expr import Combine, Const, Kind
 
 Dims = Sequence[int] | None
 
 UNARY = {
     "abs": "abs", "ceil": "ceil", "cos": "cos", "erf": "erf", "exp": "exp", "expm1": "expm1",
-    "floor": "floor", "log": "log", "log1p": "log1p", "logical_not": "not", "neg": "neg",
+    "floor": "floor", "log": "log", "log1p": "log1p", "neg": "neg",
     "reciprocal": "reciprocal", "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sin": "sin", "sqrt": "sqrt",
     "tanh": "tanh", "round": "round",
 }  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 BINARY = {
     "div.Tensor": "div", "div.Scalar": "div", "mul.Tensor": "mul", "mul.Scalar": "mul",
-    "maximum.default": "max", "minimum.default": "min", "logical_and.default": "and",
-    "logical_or.default": "or", "bitwise_and.Tensor": "and", "bitwise_or.Tensor": "or",
+    "maximum.default": "max", "minimum.default": "min",
     **{f"{op}.{kind}": op for op in COMPARISONS for kind in ("Tensor", "Scalar")},
 }  # fmt: skip
+LOGIC = {"and": "and", "or": "or", "xor": "ne"}
+"""Of truth values."""
 
 
 def _unary(op: str) -> Rule:
@@ -33,6 +35,22 @@ def _unary(op: str) -> Rule:
 
 def _binary(op: str) -> Rule:
     return lambda b, a: b.call(op, a.operand("self"), a.operand("other"))
+
+
+def _logical(op: str) -> Rule:
+    return lambda b, a: b.call(op, truth(b, a.tensor("self")), truth(b, a.tensor("other")))
+
+
+def _bits(op: str) -> Rule:
+    """Of truth values, which have one."""
+
+    def rule(b: Builder, a: Arguments) -> Value:
+        sides = [b.value(a.operand("self")), b.value(a.operand("other"))]
+        if any(side.expr.kind != "bool" for side in sides):
+            raise ProposeError("the bits of an integer")
+        return b.call(op, *sides)
+
+    return rule
 
 
 def _add(b: Builder, a: Arguments) -> Value:
@@ -299,7 +317,9 @@ POINTWISE: dict[str, Rule] = {
     "aten.lerp.Scalar": _lerp, "aten.lerp.Tensor": _lerp, "aten.log2.default": _of_base(1 / log(2)),
     "aten.log10.default": _of_base(1 / log(10)), "aten.pow.Scalar": _power_of, "aten.tan.default": _tangent,
     "aten.exp2.default": lambda b, a: b.call("exp", b.call("mul", a.tensor("self"), log(2))),
-    "aten.bitwise_not.default": _inverted,
+    "aten.bitwise_not.default": _inverted, "aten.logical_not.default": lambda b, a: b.call("not", truth(b, a.tensor("self"))),
+    **{f"aten.logical_{name}.default": _logical(op) for name, op in LOGIC.items()},
+    **{f"aten.{form}.Tensor": _bits(op) for name, op in LOGIC.items() for form in (f"bitwise_{name}", f"__{name}__")},
     "aten.isnan.default": lambda b, a: b.call("ne", a.tensor("self"), a.tensor("self")),
     "aten.zeros_like.default": _like(0.0), "aten.ones_like.default": _like(1.0),
 }  # fmt: skip

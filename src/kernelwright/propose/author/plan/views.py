@@ -5,7 +5,8 @@ from itertools import accumulate
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Dim, Result, Rule, Value, as_float
-from kernelwright.propose.author.plan.expr import Call, Const, Expr, Kind, Scan
+from kernelwright.propose.author.plan.casts import INTEGERS, cast, cast_like
+from kernelwright.propose.author.plan.expr import Call, Const, Expr, Kind
 from kernelwright.propose.author.plan.positions import plus, quotient, remainder, times, whole, within
 
 END = 2**62
@@ -21,35 +22,6 @@ def _dropout(b: Builder, a: Arguments) -> Value:
     if a.flag("train", default=True) and a.number("p", 0.5):
         raise ProposeError("dropout in training mode, which is random")
     return a.tensor("input")
-
-
-def _cast(b: Builder, a: Arguments) -> Value:
-    """Intermediate roundings to half precision are left out, since they only lose accuracy; those to eight bits are meant."""
-    x = a.tensor("self")
-    wanted = a.raw("dtype")
-    if wanted in (None, "float32", "float16", "bfloat16"):
-        return x if wanted is None else Value(as_float(x.expr), x.shape)
-    if wanted in INTEGERS:
-        return x if x.expr.kind in ("int", "bool") else Value(Call("int", (x.expr,), "int"), x.shape)
-    if wanted == "bool":
-        return x if x.expr.kind in ("int", "bool") else b.call("ne", x, 0.0)
-    if wanted == "float64" and isinstance(x.expr, Scan):
-        return x
-    if wanted == "float8_e4m3fn" and b.float8:
-        return b.call("float8_e4m3fn", Value(as_float(x.expr), x.shape))
-    raise ProposeError(f"a cast from {x.expr.kind} to {wanted}")
-
-
-INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
-
-
-def _type_as(b: Builder, a: Arguments) -> Value:
-    x, other = a.tensor("self"), a.tensor("other")
-    if other.expr.kind == "float":
-        return Value(as_float(x.expr), x.shape)
-    if other.expr.kind == x.expr.kind:
-        return x
-    raise ProposeError(f"a cast from {x.expr.kind} to {other.expr.kind}")
 
 
 def _view(b: Builder, a: Arguments) -> Value:
@@ -458,8 +430,8 @@ def _nearest(b: Builder, a: Arguments) -> Value:
 VIEWS: dict[str, Rule] = {
     **{f"aten.{n}.default": _same for n in ("alias", "clone", "contiguous", "detach", "lift_fresh_copy", "detach_")},
     "aten.dropout.default": _dropout,
-    "aten._to_copy.default": _cast, "aten.to.dtype": _cast, "aten.to.dtype_layout": _cast,
-    "aten.type_as.default": _type_as,
+    "aten._to_copy.default": cast, "aten.to.dtype": cast, "aten.to.dtype_layout": cast,
+    "aten.type_as.default": cast_like,
     "aten.view.default": _view, "aten.reshape.default": _view, "aten._unsafe_view.default": _view,
     "aten.flatten.using_ints": _flatten, "aten.unflatten.int": _unflatten, "aten.unsqueeze.default": _unsqueeze,
     "aten.squeeze.default": _squeeze, "aten.squeeze.dim": _squeeze, "aten.squeeze.dims": _squeeze,

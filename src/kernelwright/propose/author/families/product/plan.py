@@ -117,7 +117,8 @@ def _first(part: Part, node: Reduce, pair: tuple[Expr, Expr], held: int) -> list
     """What must be stored before the product and all that becomes of it are one kernel."""
     (root,) = part.roots
     done = _finished(node, root, _held_sides(part, pair, held))
-    if done != root.expr:
+    # A product that is repeated along further axes is stored once, and then repeated.
+    if done != root.expr or done.axes != set(root.axes):
         others = [other for other in part.heavies if other is not node]
         return others if others and not any(node in walk(other) for other in others) else [done]
     return [factor for factor in pair if _stored_first(factor)]

@@ -3,7 +3,7 @@
 from math import prod
 
 from kernelwright.propose.author.families.strided.plan import Strided, stride
-from kernelwright.propose.author.families.strided.schedule import LANES, StridedSchedule, block_of
+from kernelwright.propose.author.families.strided.schedule import LANES, StridedSchedule, block_of, that_fits
 from kernelwright.propose.author.plan.expr import Element, Expr, Reduce
 from kernelwright.records.tensor import ITEM_BYTES
 
@@ -35,6 +35,7 @@ CROWDED = 64
 
 def strided_cost(plan: Strided, schedule: StridedSchedule) -> float:
     """Estimated microseconds on a large device."""
+    schedule = that_fits(plan, schedule)
     threads = LANES * schedule.warps
     tile = schedule.rows * schedule.stacked * _columns_of_tile(plan, schedule)
     resident = min(BLOCKS, THREADS // threads)

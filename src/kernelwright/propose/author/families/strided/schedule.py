@@ -16,6 +16,8 @@ TILE = 1024
 """Elements of a tile that keeps enough loads under way."""
 HELD, APART = 512, 8192
 """Longest row of elements that lie apart which a program holds, and elements of it and the rows beside it."""
+MOST = 1 << 20
+"""Elements of a tile, beyond which Triton compiles none."""
 LANES = 32
 EACH, APART_EACH = 16, 64
 """Elements of a tile that are one thread's: where they lie together, and where they lie apart."""
@@ -68,6 +70,12 @@ def strided_default(plan: Strided) -> StridedSchedule:
             rows=rows, block=block, passes="whole" if whole else "blocks", warps=_warps(rows * block)
         )
     return StridedSchedule(rows=_within(plan.row_count, 64), block=min(block, 32), passes="blocks", warps=4)
+
+
+def that_fits(plan: Strided, schedule: StridedSchedule) -> StridedSchedule:
+    """The schedule, with no more rows a program than Triton has tiles for."""
+    most = MOST if schedule.passes == "steps" else MOST // block_of(plan, schedule)
+    return schedule.model_copy(update={"rows": max(1, min(schedule.rows, most))})
 
 
 def block_of(plan: Strided, schedule: StridedSchedule) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kernelwright.propose.author.families.family import Text, of_rows
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
-from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule, block_of
+from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule, block_of, that_fits
 from kernelwright.propose.author.families.strided.triton_lines import LinesOfWindows
 from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, Reduce, walk
 from kernelwright.propose.author.plan.program import reads_long
@@ -29,7 +29,7 @@ WORDS = frozenset(
 
 def write_triton(plan: Strided, schedule: StridedSchedule, name: str, prefix: str) -> Text:
     """The kernel under a name."""
-    schedule = of_rows(schedule, plan.rows)
+    schedule = that_fits(plan, of_rows(schedule, plan.rows))
     kernel = _Kernel(plan, schedule)
     text = kernel.text(name)
     constants = {f"{prefix}ROWS": schedule.rows} | ({f"{prefix}BLOCK": kernel.block} if kernel.blocked else {})
