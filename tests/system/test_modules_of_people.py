@@ -35,7 +35,7 @@ ANSWERS = {
     "group_norm_silu": (1, 1),
     "int8_product": (1, 1),
     "rotary_positions": (2, 2),
-    "rotary_scores": (2, 2),
+    "rotary_scores": (2, 4),
     "swiglu_mlp": (3, 3),
     "transformer_layer": (8, 8),
 }

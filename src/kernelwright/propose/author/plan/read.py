@@ -178,6 +178,8 @@ class _Reader:
         self.stored: list[Stored | Held | Ordered] = []
         self.costly: set[str] = set()
         """Results that products or windows are part of, and that are not stored."""
+        # A CPU's products look into a join once, as they pack it.
+        self.repeated = REPEATED if task.target.kind == "cpu" else {*REPEATED, *JOINS}
         self.seen_through: set[str] = set()
         """Tensors of which views have been taken."""
 
@@ -273,7 +275,7 @@ class _Reader:
 
     def _hold(self, node: OpNode) -> None:
         value = self.values[node.name]
-        made = _as_a_function(node) in REPEATED or any(name in self.costly for name in _inputs(node))
+        made = _as_a_function(node) in self.repeated or any(name in self.costly for name in _inputs(node))
         if not isinstance(value, Value):
             return
         if ((made or _combines(value)) and self._read_again(node, value, made)) or self._multiplied(node, value):
@@ -362,7 +364,7 @@ TILE = 128
 """Columns of a product that one program makes of what it reads."""
 OFTEN, NARROW = 3, 32
 """Times that an element is read, and columns that there are, from which on its value is stored before it is multiplied."""
-REPEATED = frozenset({*PRODUCTS, *WINDOWS, *JOINS})
+REPEATED = frozenset({*PRODUCTS, *WINDOWS})
 """Operations that read each element many times."""
 
 
