@@ -115,10 +115,10 @@ def options() -> argparse.Namespace:
         found.add_argument(f"--{flag}", action="store_true")
     numbers = {
         "seconds": 560.0, "grpo-seconds": 300.0, "measure-seconds": 120.0, "ablation-seconds": 120.0, "parents-seconds": 240.0,
-        "rate": 1e-4, "warm-rate": 5e-4, "warm-steps": 900, "warm-pairs": 8000, "grpo-rate": 3e-5, "rows": 4096,
-        "columns": 2048, "modules": 16, "heldout": 6, "variants": 4, "sft-steps": 40, "sft-batch": 16, "samples": 6,
-        "groups": 4, "trajectories": 8, "waves": 2, "grpo-steps": 60, "updates": 1, "ahead": 0, "max-new-tokens": 1024,
-        "max-tokens": 4096, "practice": 0, "seed": 0, "workers": 1, "lora-rank": 0, "pairs": 40_000,
+        "rate": 1e-4, "warm-rate": 5e-4, "warm-steps": 900, "warm-pairs": 8000, "grpo-rate": 3e-5, "negative": 1.0,
+        "rows": 4096, "columns": 2048, "modules": 16, "heldout": 6, "variants": 4, "sft-steps": 40, "sft-batch": 16,
+        "samples": 6, "groups": 4, "trajectories": 8, "waves": 2, "grpo-steps": 60, "updates": 1, "ahead": 0,
+        "max-new-tokens": 1024, "max-tokens": 4096, "practice": 0, "seed": 0, "workers": 1, "lora-rank": 0, "pairs": 40_000,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)

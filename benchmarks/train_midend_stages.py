@@ -231,8 +231,9 @@ class Midend(Bench):
             effort="search", target=self.o.target, steps=self.o.grpo_steps, seconds=max(30.0, room),
             learning_rate=self.o.grpo_rate, warmup=1, decay=False, seed=self.o.seed, groups=self.o.groups,
             trajectories=self.o.trajectories, workers=self.o.workers, gpus=self.o.gpus, waves=self.o.waves,
-            updates=self.o.updates, ahead=self.o.ahead, cache=self.o.cache, save_every=2, policy=POLICY,
-            max_new_tokens=self.o.max_new_tokens, micro_batch=min(16, self.o.groups * self.o.trajectories), scale="group",
+            updates=self.o.updates, ahead=self.o.ahead, negative=self.o.negative, cache=self.o.cache, save_every=2,
+            policy=POLICY, max_new_tokens=self.o.max_new_tokens,
+            micro_batch=min(16, self.o.groups * self.o.trajectories), scale="group",
         )  # fmt: skip
         since, folder = time.monotonic(), self.work / f"midend_{name}"
         train(recipe, folder, Suppliers(), self.told(name))

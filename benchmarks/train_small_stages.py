@@ -28,6 +28,7 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment as Machine
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.tasks.table import read_task
+from kernelwright.train.admission import admitted
 from kernelwright.train.data.collect import by_author
 from kernelwright.train.data.prompts import fenced, in_form, rows
 from kernelwright.train.data.sample import FILE, Sample, read_samples
@@ -38,7 +39,7 @@ from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.judges import Judges
 from kernelwright.train.loop import Loop
 from kernelwright.train.recipe import MODEL, Grpo, Progress, Sft
-from kernelwright.train.session import admitted, open_judges, steps, train
+from kernelwright.train.session import open_judges, steps, train
 
 POLICY = Policy(compile_limit_s=40.0, seeds=3)
 START_S = 45.0
@@ -300,10 +301,12 @@ class Bench:
             model=str(model), data=str(data), split=tasks[0].split,
             steps=self.o.grpo_steps, seconds=seconds,
             learning_rate=self.o.grpo_rate, forms=self.o.forms, warmup=1, decay=False, reward="frontend", effort="verify",
-            target=self.o.target, lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.o.cache,
+            target=self.o.target, interpreted=self.o.interpreted,
+            lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.o.cache,
             groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
             workers_of_task=max(1, min(OPEN_TASKS // len(tasks), self.o.workers)), ahead=self.o.ahead, updates=self.o.updates,
-            beta=self.o.beta, max_new_tokens=self.o.max_new_tokens, save_every=self.o.save_every, policy=POLICY,
+            beta=self.o.beta, negative=self.o.negative, max_new_tokens=self.o.max_new_tokens,
+            save_every=self.o.save_every, policy=POLICY,
             micro_batch=min(32, self.o.groups * self.o.trajectories), scale=self.o.scale, gpus=self.o.gpus,
         )  # fmt: skip
 

@@ -90,6 +90,9 @@ class Grpo(Training):
     """None: the GPU if there is one."""
     effort: Effort = "search"
     """`verify` takes no time; for rewards that pay for none."""
+    interpreted: bool = False
+    """Whether kernels are judged as if no GPU were here: compiled for it, and run in Triton's interpreter. For `verify`. A GPU
+    makes the contexts of workers' processes one after another, and cores interpret side by side."""
     groups: int = Field(default=8, ge=1)
     """Tasks of one step."""
     trajectories: int = Field(default=8, ge=2)
@@ -104,6 +107,9 @@ class Grpo(Training):
     updates: int = Field(default=1, ge=1)
     """Optimizer steps on the rollouts of one step, each a step of its own in the count: verdicts cost more than learning.
     Clipping bounds how far they lead (PPO, arXiv 1707.06347)."""
+    negative: float = Field(default=1.0, ge=0, le=1)
+    """Weight of advantages below zero. What pushes a wrong reply down takes right ones, which share nearly all of its text,
+    along (arXiv 2505.18830); with less of it pass@1 gains at the cost of variety (arXiv 2506.01347)."""
     temperature: float = Field(default=1.0, gt=0)
     max_new_tokens: int = Field(default=1024, ge=8)
     clip_low: float = 0.2

@@ -3,7 +3,6 @@
 The engine is imported here, when a recipe runs, and nowhere else.
 """
 
-import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
@@ -12,9 +11,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kernelwright.devices import kinds
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
-from kernelwright.errors import RefereeError, TaskError, UsageError
+from kernelwright.errors import UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.execution.executor import Place
 from kernelwright.models.table import keep_local
@@ -22,10 +22,11 @@ from kernelwright.records.base import Record
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.store.files import Lines, open_lines, read_lines, write_whole
+from kernelwright.train.admission import Admitting, shown
 from kernelwright.train.data.judging import judge_rows
-from kernelwright.train.data.prompts import Row, in_form, rows
-from kernelwright.train.data.sample import INTERPRETED, Sample, read_samples
-from kernelwright.train.environment import Assignment, Environment, Settings
+from kernelwright.train.data.prompts import Row, rows
+from kernelwright.train.data.sample import Sample, read_samples
+from kernelwright.train.environment import Environment, Settings
 from kernelwright.train.judges import Judges
 from kernelwright.train.loop import Loop
 from kernelwright.train.page import render
@@ -82,7 +83,7 @@ def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> T
             with Loop() as loop:
                 judges = open_judges(suppliers, recipe.policy, recipe.workers, recipe.gpus, recipe.workers_of_task)
                 try:
-                    environment = prepared(recipe, samples, judges, loop)
+                    environment = prepared(recipe, samples, judges)
                     engine.train_grpo(recipe, environment, folder, keep, heard, loop)
                 finally:
                     loop.run(judges.close())
@@ -97,20 +98,18 @@ def is_first() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def prepared(recipe: Grpo, samples: Sequence[Sample], judges: Judges, loop: Loop) -> Environment:
-    """The environment of a recipe: each task once, admitted for the recipe's target by those who will judge it.
+def prepared(recipe: Grpo, samples: Sequence[Sample], judges: Judges) -> Environment:
+    """The environment of a recipe: each task once, admitted for the recipe's target when its first kernel is judged.
 
     Raises:
         UsageError: no task is left; or as `Environment`.
     """
-    target = resolve_target(recipe.target)
+    target = judged_for(recipe)
     usable = [one for one in samples if recipe.depth is None or one.depth <= recipe.depth]
     begun = [one for one in usable if recipe.role != "midend" or one.parent is not None]
-    refused: list[str] = []
-    assignments = loop.run(admitted(begun, target, judges, recipe.role, recipe.forms, refused.append))
-    if not assignments:
-        why = f": all {len(refused)} were refused, the first since {refused[0]}" if refused else ""
-        raise UsageError(f"{recipe.data!r} holds no task for the role {recipe.role!r} on {target.name}{why}")
+    if not begun:
+        raise UsageError(f"{recipe.data!r} holds no task for the role {recipe.role!r}")
+    assignments = shown(begun, target, recipe.role, recipe.forms)
     settings = Settings(
         role=recipe.role,
         reward=recipe.reward,
@@ -119,7 +118,21 @@ def prepared(recipe: Grpo, samples: Sequence[Sample], judges: Judges, loop: Loop
         variant=recipe.variant,
         filters=recipe.filters,
     )
-    return Environment(assignments, judges, settings)
+    return Environment(assignments, Admitting(judges, target, len(assignments)), settings)
+
+
+def judged_for(recipe: Grpo) -> Target:
+    """The target that kernels of a recipe are judged for.
+
+    Raises:
+        UsageError: interpreted kernels take no time, and the recipe pays for it.
+    """
+    target = resolve_target(recipe.target)
+    if not recipe.interpreted:
+        return target
+    if recipe.effort != "verify" or not kinds()[target.kind].gpu:
+        raise UsageError("interpreted kernels are a GPU's, and untimed: set effort to verify, and target to a GPU")
+    return target.model_copy(update={"present": False})
 
 
 def open_judges(
@@ -132,36 +145,6 @@ def open_judges(
         return suppliers.open_evaluator(policy, Place(gpus=gpus[(first + worker) % len(gpus)] if gpus else ""))
 
     return Judges(opened, workers, of_task)
-
-
-async def admitted(
-    samples: Iterable[Sample],
-    target: Target,
-    judges: Judges,
-    role: str = "frontend",
-    forms: int = 1,
-    refused: Callable[[str], None] = lambda why: None,
-) -> list[Assignment]:
-    """An assignment for each task, and kernel to start from, that the target can judge. Samples made for it are admitted.
-
-    All are asked for at once. A task that this device cannot judge is left out, and `refused` is told why. With several
-    forms, tasks take them in turn, as samples do in supervised fine-tuning.
-    """
-
-    async def one(sample: Sample, form: int) -> Assignment | None:
-        task = in_form(sample.task, form)
-        if form or task.target != target or sample.judged.outcome == INTERPRETED:
-            try:
-                task = await judges.admit(task.source, target)
-            except (TaskError, RefereeError) as error:
-                refused(str(error))
-                return None
-        parent = sample.parent if role == "midend" else None
-        return Assignment(task=task, parent=parent, split=sample.split)
-
-    asked = [one(sample, number % forms) for number, sample in enumerate(samples)]
-    found = [made for made in await asyncio.gather(*asked) if made is not None]
-    return list({f"{a.task.id} {a.parent.proposal.candidate.id if a.parent else ''}": a for a in found}.values())
 
 
 def steps(folder: Path) -> tuple[Progress, ...]:

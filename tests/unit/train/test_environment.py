@@ -9,13 +9,9 @@ from kernelwright.records.evaluation import Suspect
 from kernelwright.records.task import Target
 from kernelwright.testing.samples import sample_attempt, sample_evaluation, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
-from kernelwright.train.data.sample import INTERPRETED, Judged, sample
 from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.filters import faked
 from kernelwright.train.judges import Judges
-from kernelwright.train.loop import Loop
-from kernelwright.train.recipe import Grpo
-from kernelwright.train.session import prepared
 
 TASK = sample_task()
 REPLY = '```cpp\nextern "C" void kernel(const float* x, float* out) {}\n```'
@@ -179,14 +175,3 @@ def test_a_task_that_is_not_admitted_again_says_nothing_about_its_kernels():
     judges = Judges(lambda _: evaluator)
     assert judge_some(judges, sample_attempt(0).proposal.candidate) == [None]
     assert (judges.rate.unjudged, dict(judges.rate.refused)) == (1, {"too_large": 1})
-
-
-def test_where_every_task_is_refused_the_reason_is_told():
-    class Refusing(ScriptedEvaluator):
-        async def admit(self, source, target):
-            raise RefereeError("the candidate's process opened another GPU")
-
-    attempt = sample_attempt(0)
-    one = sample("author", TASK, attempt.proposal.candidate, Judged(outcome=INTERPRETED, how="", versions=()))
-    with Loop() as loop, pytest.raises(UsageError, match=r"all 2 were refused, the first since .* another GPU"):
-        prepared(Grpo(data="pairs", model="m"), [one, one], Judges(lambda _: Refusing()), loop)

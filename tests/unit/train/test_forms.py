@@ -1,16 +1,14 @@
 """Other forms of a random module compute the same, are many, and follow from their seed."""
 
-import asyncio
-
 import pytest
 import torch
 
 from kernelwright.testing.samples import sample_attempt, sample_task
+from kernelwright.train.admission import shown
 from kernelwright.train.data.forms import restyled
 from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.prompts import rows
 from kernelwright.train.data.sample import Judged, Sample
-from kernelwright.train.session import admitted
 
 
 def computed(source, inputs):
@@ -44,24 +42,15 @@ def test_samples_take_forms_in_turn_and_keep_their_kernels():
     assert [prompt == plain[0][0] for prompt, _ in shown] == [True, False, True, False]
 
 
-def test_tasks_take_forms_in_turn_and_those_in_another_form_are_admitted_anew():
-    anew = []
-
-    class Admitting:
-        async def admit(self, source, target):
-            anew.append(source.source)
-            return sample_task().model_copy(update={"source": source, "target": target})
-
+def test_tasks_take_forms_in_turn():
     plain = [random_module(seed, depth=6) for seed in range(4)]
     kernel = sample_attempt().proposal.candidate
     made = [
         Sample(origin="author", task=task, candidate=kernel, judged=Judged(outcome="verified"), structure="s", depth=6)
         for task in (sample_task().model_copy(update={"source": source}) for source in plain)
     ]
-    found = asyncio.run(admitted(made, made[0].task.target, Admitting(), forms=2))
-    asked = [assignment.task.source.source for assignment in found]
+    asked = [assignment.task.source.source for assignment in shown(made, made[0].task.target, forms=2)]
     assert asked == [restyled(one.source, n % 2) if n % 2 else one.source for n, one in enumerate(plain)]
-    assert anew == asked[1::2]
 
 
 def test_forms_are_many_and_each_follows_from_its_seed():

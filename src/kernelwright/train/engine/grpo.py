@@ -7,7 +7,8 @@ whose returns do not differ are masked out of the loss.
 With `ahead` a step learns from rollouts that earlier weights wrote, and theirs are judged meanwhile (asynchronous RL off the
 policy by so many steps, arXiv 2410.18252). TRL asks for rollouts of its own prompts, but only counts the rows that it gets.
 
-TRL calls `rollout_func` experimental, and `_generate_single_turn` is its own: `generate` is the one place that uses it.
+TRL calls `rollout_func` experimental, and two methods that are used here are its own: `_generate_single_turn`, by `generate`,
+and `_generate_and_score_completions`, by `_Trainer`.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import datasets
+import torch
 import trl
 
 from kernelwright.errors import UsageError
@@ -226,6 +228,24 @@ def keep_reference(network: Network, place: Path) -> None:
     network.model.config.name_or_path = str(place)
 
 
+class _Trainer(trl.GRPOTrainer):  # type: ignore[misc]
+    """TRL's, with advantages below zero of a weight of their own."""
+
+    def __init__(self, *, negative: float, **rest: Any) -> None:  # noqa: ANN401  TRL's
+        super().__init__(**rest)
+        self._negative = negative
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:  # noqa: ANN401
+        made = super()._generate_and_score_completions(inputs)
+        made["advantages"] = weighed(made["advantages"], self._negative)
+        return made
+
+
+def weighed(advantages: torch.Tensor, negative: float) -> torch.Tensor:
+    """Advantages, float[rows], those below zero times `negative`."""
+    return torch.where(advantages < 0, negative * advantages, advantages)
+
+
 def _trainer(
     recipe: Grpo, environment: Environment, network: Network, rollouts: Rollouts, folder: Path
 ) -> trl.GRPOTrainer:
@@ -251,7 +271,8 @@ def _trainer(
         mask_truncated_completions=True,
     )
     openings = [as_dicts(environment.opening(one)) for one in environment.assignments if one.split == recipe.split]
-    return trl.GRPOTrainer(
+    return _Trainer(
+        negative=recipe.negative,
         model=network.model,
         args=settings,
         train_dataset=datasets.Dataset.from_list([{"prompt": one} for one in openings]),
