@@ -44,7 +44,7 @@ POLICY = Policy(
 )
 VARIANTS = "variants.jsonl"
 START_S = 60.0
-PRACTISED = 3
+PRACTISED = 2
 """Kernels of a module that is practised on: a pair needs two of which one is faster."""
 
 

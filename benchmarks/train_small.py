@@ -88,10 +88,10 @@ def options() -> argparse.Namespace:
     found.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     numbers = {
         "seconds": 560.0, "grpo-seconds": 720.0, "measure-seconds": 120.0, "ablation-seconds": 90.0, "sft-seconds": 380.0,
-        "sft-rate": 1e-3, "grpo-rate": 1e-5, "beta": 0.0, "negative": 1.0, "workers": 8, "pairs": 40_000,
-        "revalidate": 24, "vocabulary": 4096, "lora-rank": 0, "seed": 0, "sft-steps": 3600, "forms": 4, "sft-batch": 32,
-        "heldout": 32, "samples": 8, "grpo-steps": 200, "grpo-tasks": 48, "candidates": 600, "groups": 8, "trajectories": 8,
-        "waves": 1, "ahead": 1, "updates": 1, "max-new-tokens": 1056, "save-every": 4, "mse-samples": 32,
+        "sft-rate": 1e-3, "grpo-rate": 1e-5, "beta": 0.0, "negative": 1.0, "workers": 8, "grpo-workers": 0,
+        "pairs": 40_000, "revalidate": 24, "vocabulary": 4096, "lora-rank": 0, "seed": 0, "sft-steps": 3600, "forms": 4,
+        "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 200, "grpo-tasks": 48, "candidates": 600, "groups": 8,
+        "trajectories": 8, "waves": 1, "ahead": 1, "updates": 1, "max-new-tokens": 1056, "save-every": 4, "mse-samples": 32,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)

@@ -296,15 +296,15 @@ class Bench:
     def recipe(self, model: Path, seconds: float) -> Grpo:
         """The recipe of reinforcement learning, from this model."""
         data = self.kept("data-grpo", lambda: self.practice(model))
-        tasks = read_samples(data)
+        tasks, workers = read_samples(data), self.o.grpo_workers or self.o.workers
         return Grpo(
             model=str(model), data=str(data), split=tasks[0].split,
             steps=self.o.grpo_steps, seconds=seconds,
             learning_rate=self.o.grpo_rate, forms=self.o.forms, warmup=1, decay=False, reward="frontend", effort="verify",
             target=self.o.target, interpreted=self.o.interpreted,
             lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.o.cache,
-            groups=self.o.groups, trajectories=self.o.trajectories, workers=self.o.workers,
-            workers_of_task=max(1, min(OPEN_TASKS // len(tasks), self.o.workers)), ahead=self.o.ahead, updates=self.o.updates,
+            groups=self.o.groups, trajectories=self.o.trajectories, workers=workers,
+            workers_of_task=max(1, min(OPEN_TASKS // len(tasks), workers)), ahead=self.o.ahead, updates=self.o.updates,
             beta=self.o.beta, negative=self.o.negative, max_new_tokens=self.o.max_new_tokens,
             save_every=self.o.save_every, policy=POLICY,
             micro_batch=min(32, self.o.groups * self.o.trajectories), scale=self.o.scale, gpus=self.o.gpus,

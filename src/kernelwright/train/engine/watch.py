@@ -1,5 +1,6 @@
 """What a trainer tells while it works: a line for each step, and to whoever listens."""
 
+import logging
 import math
 import os
 from collections import deque
@@ -105,6 +106,8 @@ def silence(trainer: Any) -> None:  # noqa: ANN401  either of TRL's trainers
         trainer.remove_callback(loud)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
+    # It prints the whole prompt of each row without a reward; `unjudged` counts them.
+    logging.getLogger("trl.trainer.grpo_trainer").setLevel(logging.ERROR)
 
 
 def last_checkpoint(folder: Path) -> str | None:
