@@ -177,8 +177,10 @@ def _settle(jail: Jail) -> None:
     seen = {name: os.environ[name] for name in SEEN if name in os.environ}
     os.environ.clear()
     home = jail.directory
+    # Parts of torch ask for the user's name as they are imported, and no such user is known to the machine.
+    os.environ.update({"HOME": home, "TMPDIR": home, "LOGNAME": "candidate", "PATH": "/usr/bin:/bin"})
     # Triton has looked up HOME when the warm parent imported it, so its cache is named here again.
-    os.environ.update({"HOME": home, "TMPDIR": home, "TRITON_CACHE_DIR": f"{home}/triton", "PATH": "/usr/bin:/bin"})
+    os.environ["TRITON_CACHE_DIR"] = f"{home}/triton"
     os.environ.update(seen)
     os.environ.update(jail.environment)
     # Whatever the warm parent imported may have looked up its own folder for temporary files.

@@ -29,6 +29,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatMessage
 from kernelwright.train.credit import CREDITS, flat
 from kernelwright.train.engine.decoding import Decoding
+from kernelwright.train.engine.finite import Finite, sound_attention
 from kernelwright.train.engine.network import Network, lora, open_network
 from kernelwright.train.engine.sft import save
 from kernelwright.train.engine.watch import (
@@ -213,7 +214,9 @@ def train_grpo(
     rollouts = Rollouts(recipe, environment, network, loop, keep)
     trainer = _trainer(recipe, environment, network, rollouts, folder)
     trainer.add_callback(Watch(keep, heard, recipe.seconds, recipe.updates))
+    trainer.add_callback(Finite())
     silence(trainer)
+    sound_attention()
     try:
         trainer.train(resume_from_checkpoint=last_checkpoint(folder))
     finally:

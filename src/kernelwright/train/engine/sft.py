@@ -12,6 +12,7 @@ from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatMessage
+from kernelwright.train.engine.finite import Finite, sound_attention
 from kernelwright.train.engine.network import Network, lora, open_network
 from kernelwright.train.engine.watch import (
     Heard,
@@ -64,9 +65,10 @@ def train_sft(
         processing_class=network.tokenizer,
         data_collator=Collator(network.tokenizer.pad_token_id, pad_to_multiple_of=PAD_MULTIPLE),
         peft_config=lora(recipe.lora_rank),
-        callbacks=[Watch(keep, heard, recipe.seconds)],
+        callbacks=[Watch(keep, heard, recipe.seconds), Finite()],
     )
     silence(trainer)
+    sound_attention()
     trainer.train(resume_from_checkpoint=last_checkpoint(folder))
     return save(trainer, network, folder)
 

@@ -47,7 +47,7 @@ except OSError:
 found = {"names": sorted(os.environ), "home": os.environ["HOME"], "here": os.getcwd(), "born": born_with}
 """)
     )
-    assert set(found["names"]) <= {"HOME", "TMPDIR", "PATH", "TRITON_CACHE_DIR", *SEEN}
+    assert set(found["names"]) <= {"HOME", "TMPDIR", "LOGNAME", "PATH", "TRITON_CACHE_DIR", *SEEN}
     assert found["home"] == found["here"]
     assert "hunter2" not in found["born"]
 
@@ -58,6 +58,11 @@ def test_a_child_has_the_referees_gpu(monkeypatch):
     with Warm() as warm, closing(warm.spawn("reference", Jail(directory="/"))) as child:
         code = as_python("raise RuntimeError('sees ' + os.environ['CUDA_VISIBLE_DEVICES'])")
         assert "sees 1" in child.ask(LoadTask(source=code, threads=1), 20.0).answer.raised.log
+
+
+def test_its_user_has_a_name_though_the_machine_knows_none(inside):
+    """torch 2.11 asks for it while it is imported."""
+    assert inside(as_python("import getpass\nfound = getpass.getuser()")) == "candidate"
 
 
 def test_what_a_jail_sets_is_there(inside):
