@@ -223,12 +223,13 @@ class Midend(Bench):
     def reinforced(self, name: str, reward: str, seconds: float) -> bool:
         """GRPO with this reward for so long, over as many calls as it takes."""
         spent = self.book.document.get(name, {}).get("trained_s", 0.0)
-        room = min(seconds - spent, self.left - START_S)
+        missing = max(1.0, seconds - spent)
+        given = min(missing, max(30.0, self.left - START_S))
         data = self.work / ("data-practice" if self.o.practice else "data-midend")
         recipe = Grpo(
             model=str(self.work / "midend_sft" / MODEL), data=str(data), role="midend", reward=reward,
             split="heldout" if self.o.practice else "train",
-            effort="search", target=self.o.target, steps=self.o.grpo_steps, seconds=max(30.0, room),
+            effort="search", target=self.o.target, steps=self.o.grpo_steps, seconds=given,
             learning_rate=self.o.grpo_rate, warmup=1, decay=False, seed=self.o.seed, groups=self.o.groups,
             trajectories=self.o.trajectories, workers=self.o.workers, gpus=self.o.gpus, waves=self.o.waves,
             updates=self.o.updates, ahead=self.o.ahead, negative=self.o.negative, cache=self.o.cache, save_every=2,
@@ -241,7 +242,7 @@ class Midend(Bench):
         made = steps(folder)
         told = {"steps": made[-1].step, "trained_s": spent, "waited_share": waited(made)}
         self.book.put(**{name: {**told, **columns(made, (*STEPS, "speedup"))}})
-        return bool(made[-1].step >= recipe.steps or spent > seconds - START_S)
+        return bool(made[-1].step >= recipe.steps or given == missing)
 
     def ablation(self, name: str) -> bool:
         """GRPO with another reward, and its edits of held-out modules."""

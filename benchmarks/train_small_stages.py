@@ -275,10 +275,11 @@ class Bench:
     def grpo(self) -> bool:
         """Reinforcement learning from the referee's verdicts, over as many calls as it takes."""
         spent = self.book.document.get("grpo", {}).get("trained_s", 0.0)
-        missing = self.o.grpo_seconds - spent
+        missing = max(1.0, self.o.grpo_seconds - spent)
         room = self.left - START_S - (self.o.measure_seconds if missing < self.left else 0)
         folder = self.work / "grpo"
-        recipe = self.recipe(self.work / "sft" / MODEL, min(missing, max(30.0, room)))
+        given = min(missing, max(30.0, room))
+        recipe = self.recipe(self.work / "sft" / MODEL, given)
         since = time.monotonic()
         train(recipe, folder, Suppliers(), self.told("grpo"))
         spent += time.monotonic() - since
@@ -291,7 +292,8 @@ class Bench:
             }
         )  # fmt: skip
         self.export("grpo")
-        return bool(made[-1].step >= recipe.steps or spent > self.o.grpo_seconds - START_S)
+        # A run that was given all the time ends before the step for which there is none.
+        return bool(made[-1].step >= recipe.steps or given == missing)
 
     def recipe(self, model: Path, seconds: float) -> Grpo:
         """The recipe of reinforcement learning, from this model."""

@@ -19,10 +19,10 @@ from kernelwright.propose.author.families.table import CPP, TRITON
 from kernelwright.propose.author.plan.lower import rows_of
 from kernelwright.propose.author.plan.plan import Plan
 from kernelwright.propose.author.plan.program import Kernel, Program
-from kernelwright.propose.author.plan.read import read
+from kernelwright.propose.author.plan.read import Reading, read
 from kernelwright.propose.author.schedule.cpp import cpp_default, cpp_space
 from kernelwright.propose.author.schedule.space import Space
-from kernelwright.propose.author.schedule.triton import triton_default, triton_space
+from kernelwright.propose.author.schedule.triton import WHOLE_LIMIT, triton_default, triton_space
 from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Candidate
@@ -103,10 +103,21 @@ def triton_design(task: Task) -> Design:
     try:
         plan = rows_of(task, reading)
     except ProposeError:
-        return _program(task)
-    if not _long_rows(plan):
-        return Design(triton_space(plan), triton_default(plan), lambda s: write_triton(task, plan, s))
-    return _program(task)
+        return _with_parts(task, reading) or _program(task)
+    return _program(task) if _long_rows(plan) else _rows(task, plan)
+
+
+def _rows(task: Task, plan: Plan) -> Design:
+    return Design(triton_space(plan), triton_default(plan), lambda s: write_triton(task, plan, s))
+
+
+def _with_parts(task: Task, reading: Reading) -> Design | None:
+    """Long rows that are read once, with factors for parts of them, as group norm has for channels."""
+    try:
+        plan = rows_of(task, reading, placed=True)
+    except ProposeError:
+        return None
+    return _rows(task, plan) if plan.meets_once and plan.cols > WHOLE_LIMIT else None
 
 
 def _long_rows(plan: Plan) -> bool:

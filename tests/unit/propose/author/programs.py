@@ -42,6 +42,17 @@ CASES = {
         " torch.logsumexp(F.group_norm(x, 2), 1)",
         "x, w, k", "torch.randn(8, 4, 130, 127) + 3, torch.rand(4) + 0.5, torch.randn(8, 4, 3, 3)",
     ),
+    "a factor for each channel of a long row": (
+        "F.silu(F.group_norm(x, 2, w, b)) + y", "x, w, b, y",
+        "torch.randn(2, 4, 136, 128) + 3, torch.rand(4) + 0.5, torch.randn(4), torch.randn(2, 4, 136, 128)",
+    ),
+    "a factor for whole blocks of a long row": (
+        "F.group_norm(x, 2) * (1 + s[:, :, None, None]) + t", "x, s, t",
+        "torch.randn(3, 4, 128, 192) + 3, torch.randn(3, 4), torch.randn(4, 1, 1)",
+    ),
+    "a factor for a part of a row alone": (
+        "(x / x.abs().sum(1, keepdim=True)).view(2, 5, 7000) * t", "x, t", "torch.randn(2, 35000) + 3, torch.randn(5, 1)",
+    ),
     "sides of a product": (
         "(F.conv2d(x, k, b) * 2).amin(1), F.conv2d(x, k, b).tanh().softmax(1).sigmoid(), (y @ w).log_softmax(1) * 2,"
         " F.hardswish(y @ w).sum(1), (y @ w).argmax(1), torch.logsumexp(F.conv2d(x, k[:24]), 1).sum(1),"

@@ -3,6 +3,7 @@
 import pytest
 from author_cases import case, model
 
+from kernelwright.errors import ProposeError
 from kernelwright.propose.author.designs import cpp_design, triton_design
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.triton import triton_default
@@ -38,6 +39,20 @@ def test_a_row_that_fits_is_held_whole_and_short_rows_go_together(columns, rows,
 )
 def test_a_longer_row_is_read_once_where_its_blocks_need_tell_each_other_one_thing_alone(forward, passes):
     assert triton_default(lower(found(forward, 40000, rows=2))).passes == passes
+
+
+def test_a_long_row_with_a_factor_for_each_channel_is_read_once_too():
+    """A factor runs over a part of a row, of several channels, and of the rows, of several groups."""
+    shape = "torch.randn(2, 4, 136, 128), torch.randn(4)"
+    task = case(model("F.group_norm(x, 2, w, w)", shape, arguments="x, w"), "task", "cuda").task
+    with pytest.raises(ProposeError, match="other than the trailing axes"):
+        lower(task)
+    design = triton_design(task)
+    assert design.default.passes == "decoupled"
+    assert design.space.by_name["passes"].values == ("decoupled",)
+    assert "w.shape == (4,)" in design.write(design.default).source
+    short = case(model("F.group_norm(x, 2, w, w)", shape.replace("136", "16"), arguments="x, w"), "task", "cuda").task
+    assert triton_design(short).program is not None
 
 
 def test_only_a_total_of_everything_loops_over_its_tiles():

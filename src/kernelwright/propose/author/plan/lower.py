@@ -16,6 +16,7 @@ from kernelwright.propose.author.plan.expr import (
     At,
     Call,
     Count,
+    Element,
     Expr,
     Index,
     Load,
@@ -25,6 +26,7 @@ from kernelwright.propose.author.plan.expr import (
     walk,
 )
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor
+from kernelwright.propose.author.plan.positions import quotient, remainder
 from kernelwright.propose.author.plan.read import Reading, live, read
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
@@ -39,8 +41,14 @@ def lower(task: Task) -> Plan:
     return rows_of(task, read(task))
 
 
-def rows_of(task: Task, reading: Reading) -> Plan:
+def rows_of(task: Task, reading: Reading, *, placed: bool = False) -> Plan:
     """The plan of a graph that was read.
+
+    Args:
+        task: Whose graph it is.
+        reading: What was read.
+        placed: Whether tensors may run over parts of both axes, as a factor for each channel does in rows of several channels:
+            they are read at places that are worked out.
 
     Raises:
         ProposeError: as `lower`.
@@ -52,7 +60,7 @@ def rows_of(task: Task, reading: Reading) -> Plan:
         if reading.stored or task.workload.state:
             raise ProposeError("results that others read, or state")
         _check_outputs(reading.builder.axes, reading.results, task.workload.outputs)
-        return _Finish(task, reading.builder.axes, reading.results).plan()
+        return _Finish(task, reading.builder.axes, reading.results, placed).plan()
     except ProposeError as error:
         raise ProposeError(f"{task.name!r} ({names}): {error}, which the built-in author cannot write") from error
 
@@ -71,6 +79,7 @@ class _Finish:
     task: Task
     axes: Axes
     results: list[Value]
+    placed: bool = False
 
     def __post_init__(self) -> None:
         self.roots = [v.expr for v in self.results]
@@ -81,6 +90,9 @@ class _Finish:
         split = self._split(base)
         flat = split is None
         rows, cols = ((), base) if split is None else (base[:split], base[split:])
+        self.parts = {
+            name: self._places(load, rows, cols) for name, load in self.loads.items() if self._partial(load, rows, cols)
+        }
         name = dict.fromkeys(rows, ROW) | dict.fromkeys(cols, COL)
         exprs = [self._renamed(root, name, flat) for root in self.roots]
         plan = Plan(
@@ -116,11 +128,34 @@ class _Finish:
         tuples = {frozenset(t) for t in self._tuples()}
         if tuples | overs <= {frozenset(base), frozenset()} and not indexed:
             return None
+        if self.placed:
+            tuples = {frozenset(self.axes.resolve(tuple(a for dim in v.shape for a in dim))) for v in self.results}
         for split in range(len(base) - 1, 0, -1):
             parts = [frozenset(base), frozenset(base[:split]), frozenset(base[split:]), frozenset()]
             if tuples | overs <= set(parts):
                 return split
         raise ProposeError("broadcasts or reductions over other than the trailing axes")
+
+    def _partial(self, load: Load, rows: tuple[int, ...], cols: tuple[int, ...]) -> bool:
+        """Whether it runs over a part of an axis of the plan."""
+        own = frozenset(self.axes.resolve(load.along))
+        return any(own & set(side) not in (frozenset(), frozenset(side)) for side in (rows, cols))
+
+    def _places(self, load: Load, rows: tuple[int, ...], cols: tuple[int, ...]) -> Element:
+        """The load at positions that follow from those along the plan's axes."""
+        own = self.axes.resolve(load.along)
+        if load.at is not None:
+            raise ProposeError("a gather along a part of a row")
+        where = self._digits(rows, ROW) | self._digits(cols, COL)
+        return Element(load.name, tuple(self.axes.size((a,)) for a in own), tuple(where[a] for a in own), load.kind)
+
+    def _digits(self, side: tuple[int, ...], whole: int) -> dict[int, Expr]:
+        """The position along each axis that one of the plan's is made of."""
+        found: dict[int, Expr] = {}
+        for number, axis in enumerate(side):
+            position = quotient(Index(whole), self.axes.size(side[number + 1 :]))
+            found[axis] = remainder(position, self.axes.size((axis,))) if number else position
+        return found
 
     def _renamed(self, root: Expr, name: dict[int, int], flat: bool) -> Expr:
         def axes(old: tuple[int, ...]) -> tuple[int, ...]:
@@ -130,7 +165,7 @@ class _Finish:
         def change(node: Expr) -> Expr:
             match node:
                 case Load():
-                    return replace(node, along=axes(node.along))
+                    return self.parts.get(node.name) or replace(node, along=axes(node.along))
                 case Count():
                     return Count(axes(node.over))
                 case Reduce():
@@ -146,11 +181,11 @@ class _Finish:
     def _arguments(self, name: dict[int, int], flat: bool) -> Iterator[Tensor]:
         specs = (*self.task.workload.tensors, *self.task.workload.parameters)
         for spec, identifier in zip(specs, identifiers([s.name for s in specs]), strict=True):
-            load = self.loads.get(spec.name)
-            old = self.axes.resolve(load.along) if load else ()
+            load, part = self.loads.get(spec.name), spec.name in self.parts
+            old = self.axes.resolve(load.along) if load and not part else ()
             along = tuple(sorted({name[a] for a in old}))
             along = (ROW, COL) if flat and along else along
-            yield Tensor(spec.name, identifier, spec.shape, spec.dtype, along, spec.domain)
+            yield Tensor(spec.name, identifier, spec.shape, spec.dtype, along, spec.domain, placed=part)
 
     def _outputs(self, exprs: list[Expr], name: dict[int, int], flat: bool) -> Iterator[Output]:
         specs = self.task.workload.outputs
@@ -203,7 +238,10 @@ DTYPES = frozenset({"float32", "float16", "bfloat16", "int64", "int32", "bool"})
 
 def _check(plan: Plan) -> None:
     """Refuse what needs a second sweep over all rows, or a reduction across rows of each column."""
+    places = {n.key for e in plan.nodes if isinstance(e, Element) for n in walk(*e.index)}
     for node in plan.nodes:
+        if node.key in places:
+            continue
         _check_operation(node)
         if isinstance(node, Reduce) and node.over == (ROW,) and COL in node.axes:
             raise ProposeError("a reduction over leading axes that keeps the last one")
@@ -214,7 +252,7 @@ def _check(plan: Plan) -> None:
 
 
 def _check_tensors(plan: Plan) -> None:
-    if any(t.along and t.dtype not in DTYPES for t in plan.arguments):
+    if any((t.along or t.placed) and t.dtype not in DTYPES for t in plan.arguments):
         raise ProposeError("integers of less than 32 bits")
     if not any(len(t.along) == 2 for t in plan.arguments):
         raise ProposeError("no input runs over all elements")

@@ -33,6 +33,8 @@ class Tensor:
     domain: Domain = Domain.REAL
     rounded: bool = False
     """Whether its numbers have no more digits than TF32's: only of buffers between kernels."""
+    placed: bool = False
+    """Whether it runs over a part of an axis, and is read at places that are worked out."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,11 @@ class Plan:
             return None
         pairs = ((a, b) for a in self._reductions for b in self._reductions)
         return next((f for a, b in pairs if (f := _softmax(a, b) or _variance(a, b))), None)
+
+    @property
+    def placed(self) -> bool:
+        """Whether something is read at places that are worked out."""
+        return any(tensor.placed for tensor in self.arguments)
 
     @property
     def meets_once(self) -> bool:

@@ -98,7 +98,8 @@ def triton_space(plan: Plan) -> Space[TritonSchedule]:
         whole = ("whole",) * (plan.cols <= WHOLE_LIMIT)
         options.append(Option("rows", (1, 2, 4, 8, 16), "latency"))
         online, decoupled = ("online",) * (plan.fusion is not None), ("decoupled",) * plan.meets_once
-        options.append(Option("passes", (*whole, "separate", *online, *decoupled), "memory"))
+        passes = decoupled if plan.placed else (*whole, "separate", *online, *decoupled)
+        options.append(Option("passes", passes, "memory"))
     if plan.flat and plan.totals:
         options.append(Option("unroll", (1, 2, 4), "memory"))
     if plan.passes and not plan.flat:

@@ -136,7 +136,7 @@ class _Module:
         with w.block(f"def _run({', '.join(names)}):"):
             w.line('"""Run the kernels on tensors that fit."""')
             for tensor in self.plan.arguments:
-                if tensor.along:
+                if tensor.along or tensor.placed:
                     w.line(f"{tensor.identifier} = {tensor.identifier}.contiguous()")
             self._sizes()
             for output in self.plan.outputs:
@@ -271,7 +271,7 @@ class _Module:
         """
         within = not self.plan.flat and self._leading(first) is None
         own = within or any(o.tensor.shape and self._shape(o.tensor) is None for o in self.plan.outputs)
-        if own or MEASURES.search(self.found.body):
+        if own or self.plan.placed or MEASURES.search(self.found.body):
             return [f"shapes = shapes and {first.identifier}.shape == {first.shape!r}"]
         places = [place for place, size in enumerate(first.shape) if size == 1]
         return [f"shapes = shapes and all({first.identifier}.shape[n] == 1 for n in {places})"] if places else []
@@ -287,6 +287,9 @@ class _Module:
         read = {t.identifier for t in (*self.main.reads, *finish_reads(self.plan))}
         for tensor in self.plan.arguments:
             if tensor == first or tensor.identifier not in read:  # of tied parameters one is read
+                continue
+            if tensor.placed:
+                lines.append(f"shapes = shapes and {tensor.identifier}.shape == {tensor.shape!r}")
                 continue
             size = {
                 (): "1",

@@ -8,9 +8,11 @@ megabytes alternate, so that what is read again is still in the cache, and what 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kernelwright.propose.author.plan.expr import Reduce
-from kernelwright.propose.author.plan.plan import Fusion, Plan
+from kernelwright.propose.author.plan.expr import COL, ROW, Call, Const, Element, Expr, Index, Reduce
+from kernelwright.propose.author.plan.plan import WIDENED, Fusion, Plan
+from kernelwright.propose.author.plan.positions import flattened
 from kernelwright.propose.author.schedule.triton import TritonSchedule
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.triton_kernel import START, MainKernel, TritonScope, along
@@ -55,6 +57,27 @@ VARIANCE_OF_ALL = (
 """Chan, Golub and LeVeque 1983, equation 2.1, of all blocks at once."""
 
 
+@dataclass
+class BlockScope(TritonScope):
+    """One block of a row."""
+
+    shared: frozenset[str] = frozenset()
+    """Keys of positions that all of the block has."""
+
+    def element(self, node: Element) -> str:
+        """What is read at places that are worked out: a factor for each channel, say, which the cache holds."""
+        tensor, place = self.plan.argument(node), self._text(flattened(node.index, node.sizes))
+        masks = ["row < rows"] * (ROW in node.axes) + ["column < cols"] * any(map(self._varies, node.index))
+        mask = f", mask=({') & ('.join(masks)})" if len(masks) > 1 else "".join(f", mask={one}" for one in masks)
+        return f"tl.load({tensor.identifier}_ptr + {place}{mask})" + ".to(tl.float32)" * (tensor.dtype in WIDENED)
+
+    def _varies(self, position: Expr) -> bool:
+        """Whether it differs within the block."""
+        if isinstance(position, Index):
+            return position.axis == COL
+        return position.key not in self.shared and any(map(self._varies, position.children))
+
+
 class DecoupledKernel(MainKernel):
     """The kernel of such rows."""
 
@@ -96,8 +119,20 @@ class DecoupledKernel(MainKernel):
             self._store(scope, self.plan.stored, "at", "inside")
 
     def _scope(self, eviction: str) -> TritonScope:
-        hint = f', eviction_policy="{eviction}"'
-        return TritonScope(self.plan, self.writer, self.names.inner(), mask="inside", hint=hint)
+        hint, shared = f', eviction_policy="{eviction}"', self._of_blocks()
+        names = self.names.inner({Index(ROW).key: "row", Index(COL).key: "column", **shared})
+        return BlockScope(self.plan, self.writer, names, mask="inside", hint=hint, shared=frozenset(shared))
+
+    def _of_blocks(self) -> dict[str, str]:
+        """Positions along a row that all of a block has, by its number."""
+        found: dict[str, str] = {}
+        for node in self.plan.nodes:
+            match node:
+                case Call(op="quotient", args=(Index(axis=axis), Const(value=size))) if axis == COL:
+                    blocks, left = divmod(int(size), self.schedule.block)
+                    if not left:
+                        found[node.key] = f"part // {blocks}" if blocks > 1 else "part"
+        return found
 
     def _leave(self) -> None:
         """Reduce the block, and leave its share."""

@@ -9,7 +9,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kernelwright.propose.author.plan.expr import COL, ROW, Call, Combine, Const, Count, Expr, Load, Reduce, walk
+from kernelwright.propose.author.plan.expr import (
+    COL,
+    ROW,
+    Call,
+    Combine,
+    Const,
+    Count,
+    Element,
+    Expr,
+    Load,
+    Reduce,
+    walk,
+)
 from kernelwright.propose.author.plan.plan import WIDENED, Fusion, Output, Plan, Tensor
 from kernelwright.propose.author.schedule.triton import TritonSchedule
 from kernelwright.propose.author.source.scope import Names, Scope
@@ -408,7 +420,7 @@ def used(plan: Plan, roots: Sequence[Expr], stop: bool = False) -> list[Tensor]:
     todo, names = list(roots), set()
     while todo:
         node = todo.pop()
-        if isinstance(node, Load):
+        if isinstance(node, Load | Element):
             names.add(node.name)
         if not (stop and isinstance(node, Reduce) and node.over == (ROW,)):
             todo += node.children
