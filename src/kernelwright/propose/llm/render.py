@@ -7,13 +7,14 @@ stands in a fence that is longer than any run of its character inside, and long 
 
 import re
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import Any
 
-from jinja2 import BaseLoader, BytecodeCache, Environment, StrictUndefined, TemplateError, TemplateNotFound, meta
-from jinja2.bccache import Bucket
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template, TemplateError, TemplateNotFound, meta
 
 from kernelwright.errors import ProposeError, UsageError
 from kernelwright.languages import languages
@@ -105,6 +106,7 @@ class Prompts:
             raise UsageError(f"prompt variant {variant!r} must be one of {', '.join(variants())}")
         base = root or _root()
         self._folders = (base,) if variant in (STANDARD, TRAINED) else (base.joinpath("variants", variant), base)
+        self._files = _Files(self._folders)
         self.trained = variant == TRAINED
 
     def render(self, name: str, values: Mapping[str, Value]) -> Rendered:
@@ -114,64 +116,54 @@ class Prompts:
             ProposeError: there is no such prompt, it names a value that was not given, or one was given that it does
                 not name.
         """
-        loader = _Loader(self._folders)
-        environment = _environment(loader)
+        used: dict[str, str] = {}
+        noting = _USED.set(used)
         try:
-            template = environment.get_template(f"{name}.md")
+            template = self._files.get_template(f"{name}.md")
             system, user = (_block(template.blocks, template.new_context(dict(values)), b) for b in ("system", "user"))
         except TemplateNotFound as error:
             raise ProposeError(f"prompt {name!r}: there is no file {str(error)!r} among the prompts") from None
         except TemplateError as error:
             raise ProposeError(f"prompt {name!r} cannot be rendered: {error}") from None
-        unused = values.keys() - {name for text in loader.used.values() for name in _named(text)}
+        finally:
+            _USED.reset(noting)
+        unused = values.keys() - {name for text in used.values() for name in _named(text)}
         if unused:
             raise ProposeError(f"prompt {name!r} does not show {', '.join(sorted(unused))}: name them in its files")
-        return Rendered(system, user, loader.used)
+        return Rendered(system, user, used)
 
 
-class _Loader(BaseLoader):
-    """Files of the first folder that has them; remembers what was used."""
+_USED: ContextVar[dict[str, str]] = ContextVar("used")
+"""Files of the prompt that is being rendered, by name."""
 
-    def __init__(self, folders: tuple[Traversable, ...]) -> None:
-        self.used: dict[str, str] = {}
+
+class _Files(Environment):
+    """Prompt files of the first folder that has them, each read and compiled once: a trainer renders thousands of prompts."""
+
+    def __init__(self, folders: tuple[Traversable, ...] = ()) -> None:
+        self._texts: dict[str, str] = {}
         self._folders = folders
+        super().__init__(
+            loader=FunctionLoader(self._read),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        self.filters.update(fenced=fenced, inline=inline)
 
-    def get_source(self, environment: Environment, template: str) -> tuple[str, str | None, Callable[[], bool] | None]:
-        text = _read(self._folders, template)
-        if text is None:
-            raise TemplateNotFound(template)
-        self.used[template] = text
-        return text, None, None
+    def get_template(self, name: Any, *rest: Any, **named: Any) -> Template:  # noqa: ANN401  jinja2's
+        """See `Environment.get_template`; what a file includes or extends is asked for here too, and noted."""
+        template = super().get_template(name, *rest, **named)
+        if template.name is not None:
+            _USED.get()[template.name] = self._texts[template.name]
+        return template
 
-
-class _Compiled(BytecodeCache):
-    """Prompt files as they were compiled, in memory, by their text: a trainer renders thousands of prompts."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        if (known := self._known.get(bucket.key + bucket.checksum)) is not None:
-            bucket.bytecode_from_string(known)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._known[bucket.key + bucket.checksum] = bucket.bytecode_to_string()
-
-
-_COMPILED = _Compiled()
-
-
-def _environment(loader: _Loader | None) -> Environment:
-    environment = Environment(
-        loader=loader,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        bytecode_cache=_COMPILED,
-    )
-    environment.filters.update(fenced=fenced, inline=inline)
-    return environment
+    def _read(self, name: str) -> str | None:
+        text = _read(self._folders, name)
+        if text is not None:
+            self._texts[name] = text
+        return text
 
 
 def _block(blocks: Mapping[str, Callable[..., object]], context: object, name: str) -> str:
@@ -185,7 +177,7 @@ def _block(blocks: Mapping[str, Callable[..., object]], context: object, name: s
 @cache
 def _named(text: str) -> frozenset[str]:
     """The values that a file names; each file is parsed for them once."""
-    return frozenset(meta.find_undeclared_variables(_environment(None).parse(text)))
+    return frozenset(meta.find_undeclared_variables(_Files().parse(text)))
 
 
 def _read(folders: tuple[Traversable, ...], name: str) -> str | None:
