@@ -20,8 +20,10 @@ without it: they run in a process of their own, which is started again.
 OUT gets at most eight files: train-small-DEVICE.json with all figures, pages.tar.gz with curves and rollouts, and with
 --export model.part-*, the weights in bfloat16 (`cat model.part-* | tar xz`). With `--restore FOLDER`, a later lease goes on
 from such an OUT: what was measured stays, and GRPO that was cut goes on from its weights. `--policy FOLDER` takes weights that
-are fine-tuned already, such as src/kernelwright/models/kernelwright-small, and leaves `sft` out. A verdict that the referee
-could not reach is left out and counted; it is never a wrong one. train_caches.py tells which --cache writes faster.
+are fine-tuned already, such as src/kernelwright/models/kernelwright-small, and leaves `sft` out; `--known FILE` takes what
+they scored before GRPO (results/train-grpo-many-…), and leaves `before` out. With `--interpreted`, GRPO's verdicts take
+`--grpo-workers` cores and no device. A verdict that the referee could not reach is left out and counted; it is never a wrong
+one. train_caches.py tells which --cache writes faster.
 The mid-end and ablations of its reward are train_midend.py.
 
 On one H200, in three calls (the third takes what the others left; with --restore they need not be of the same lease):
@@ -77,6 +79,11 @@ def options() -> argparse.Namespace:
         "--policy", type=Path, help="a checkpoint that is fine-tuned already, such as the packaged model's"
     )
     found.add_argument("--restore", type=Path, help="go on from what an earlier lease left in its OUT")
+    found.add_argument(
+        "--known",
+        type=Path,
+        help="a file with what this policy scored before GRPO on the same kind of device: `before` is left out",
+    )
     found.add_argument("--only", nargs="*", help="no other stages than these, also after failures")
     found.add_argument("--gpus", nargs="*", default=[], help="of the referee's workers; none: the trainer's")
     found.add_argument("--target", default=None)

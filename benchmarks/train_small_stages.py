@@ -101,10 +101,24 @@ class Bench:
         told = {k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
         told["data"] = " ".join(file.name for file in options.data)  # no word of where this machine keeps them
         self.book.put(**provenance(self.machine), options=told, **({"brought": brought} if brought else {}))
+        if options.known and "before" not in self.book.document:
+            self.take(json.loads(options.known.read_text()))
         self.samples: list[Sample] = []
         self.later: set[str] = set()
         """Those of other files than the first."""
         self.loop = Loop()
+
+    def take(self, known: dict[str, Any]) -> None:
+        """What an earlier call measured of the same policy before GRPO.
+
+        Raises:
+            SystemExit: on another kind of device.
+        """
+        if known["device"] != self.book.document["device"]:
+            raise SystemExit(
+                f"what is known was measured on {known['device']}, and this is {self.book.document['device']}"
+            )
+        self.book.put(before=known["before"], author=known["author"], done=["before"])
 
     @property
     def left(self) -> float:

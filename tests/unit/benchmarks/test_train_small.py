@@ -128,3 +128,18 @@ def test_rewards_of_ablations_differ_where_they_should():
 def test_gains_have_a_geometric_mean():
     assert spread([0.5, 2.0, 4.0]) == pytest.approx({"geomean": 4.0 ** (1 / 3), "least": 0.5, "most": 4.0})
     assert spread([]) == {}
+
+
+def test_what_a_policy_scored_before_is_taken_from_the_same_kind_of_device_alone(tmp_path):
+    from train_small_stages import Bench  # noqa: PLC0415  loads torch
+
+    known = {"device": "H100", "before": {"pass@1": {"rate": 0.8}}, "author": {"kernels": 46, "right": 46}, "runs": []}
+    bench = Bench.__new__(Bench)
+    bench.book = Book(tmp_path / "out", tmp_path / "work", "train-small-x.json")
+    bench.book.put(device="H100")
+    bench.take(known)
+    assert bench.done("before")
+    assert bench.book.document["before"] == known["before"]
+    bench.book.put(device="H200")
+    with pytest.raises(SystemExit, match="measured on H100, and this is H200"):
+        bench.take(known)
