@@ -14,6 +14,7 @@ from kernelwright.export.model_new import fixed
 from kernelwright.propose.author.designs import triton_design
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_default, triton_space
+from kernelwright.propose.author.source import triton_decoupled
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Define
 
@@ -34,6 +35,8 @@ FUSED = {
     "a row's norm by several programs": ("layer_norm", {"passes": "decoupled", "block": 64}),
     "a masked row's softmax by several programs": ("masked", {"passes": "decoupled", "block": 128}),
     "a row's sums by several programs": ("norms", {"passes": "decoupled", "block": 128}),
+    "rows of few laps one after another": ("layer_norm", {"passes": "decoupled", "block": 64}),
+    "rows with wide factors side by side": ("layer_norm", {"passes": "decoupled", "block": 128}),
     "read once more": ("layer_norm", {"passes": "separate", "eviction": "evict-first", "block": 256}),
     "backwards": ("layer_norm", {"passes": "separate", "order": "alternate", "block": 256}),
     "labels": ("cross_entropy", {"passes": "online", "block": 128, "rows": 2, "combine": "atomic"}),
@@ -44,6 +47,12 @@ FUSED = {
     "rows": ("rows", {"rows": 2}),
     "totals": ("totals", {"block": 64}),
 }
+
+CONSTANTS = {
+    "rows of few laps one after another": {"LAP": 1300},
+    "rows with wide factors side by side": {"WIDE": 600, "TOGETHER": 4},
+}
+"""What is as it would be for larger rows. Of nine rows of 601 elements two are in a lap, or four; of three two, or all."""
 
 JUDGE = """
 import importlib.util, json, sys, warnings
@@ -109,7 +118,10 @@ def judged(cases, tmp_path_factory):
         path = folder / f"{name.replace(' ', '_')}.py"
         plan = lower(cases[task].task)
         schedule = TritonSchedule(**({"block": 1024} | options))
-        path.write_text(write_triton(cases[task].task, plan, schedule).source)
+        with pytest.MonkeyPatch.context() as patch:
+            for constant, value in CONSTANTS.get(name, {}).items():
+                patch.setattr(triton_decoupled, constant, value)
+            path.write_text(write_triton(cases[task].task, plan, schedule).source)
         torch.save(cases[task].inputs, f"{path}.pt")
         paths[name] = str(path)
     (folder / "paths.json").write_text(json.dumps(paths))
@@ -143,6 +155,17 @@ def test_right_in_the_interpreter_on_the_kernel_path(judged, name):
     worst, launches = judged[name]
     assert launches == 2
     assert worst < 2e-6
+
+
+def test_rows_whose_factors_no_cache_holds_are_stored_side_by_side():
+    """A norm over slabs of four million elements reads 33 MB of factors, for each slab or for eight at once."""
+    wide = "self.n = nn.LayerNorm(n)", "[{n}]", "self, n"
+    for columns, beside in ((4_000_000, True), (1_000_000, False)):
+        made, arguments, signature = wide
+        text = model("self.n(x)", f"torch.zeros(2, {columns})", made, arguments.format(n=columns), signature=signature)
+        found = case(text, "norm", "cuda")
+        source = write_triton(found.task, lower(found.task), TritonSchedule(passes="decoupled", block=8192)).source
+        assert ("group = min(rows, 8)" in source, "turn % GROUP" in source) == (beside, beside)
 
 
 def test_lines_are_short_and_a_tunable_is_a_module_level_integer(cases):

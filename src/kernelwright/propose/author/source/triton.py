@@ -12,7 +12,7 @@ from kernelwright.export.reference import Reference, merged_imports, reference
 from kernelwright.propose.author.plan.expr import COL, ROW
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
 from kernelwright.propose.author.schedule.triton import TritonSchedule
-from kernelwright.propose.author.source.triton_decoupled import LAP, DecoupledKernel
+from kernelwright.propose.author.source.triton_decoupled import DecoupledKernel
 from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
 from kernelwright.propose.author.source.triton_kernel import START, MainKernel, finish_kernel, finish_reads
 from kernelwright.propose.author.source.writer import Writer
@@ -180,12 +180,12 @@ class _Module:
         """How many rows' blocks are reduced, or stored, in a lap; and what blocks leave for each other."""
         w, device = self.writer, f"device={self.output_check.identifier}.device"
         w.line("parts = triton.cdiv(cols, BLOCK)")
-        w.line(f"group = max(1, min(rows, {LAP} // cols))")
-        w.line("laps = 2 * triton.cdiv(rows, group) + 1")
+        w.line(f"group = {kernel.rows_of_lap}")
+        w.line("laps = 2 * triton.cdiv(rows, group)")
         w.line("programs = laps * group * parts")
         for name in kernel.shares.values():
             w.line(f"{name} = torch.empty((rows, parts), dtype=torch.float32, {device})")
-        w.line(f"ready = torch.zeros(1 + (laps + 1) // 2 * group, dtype=torch.int32, {device})")
+        w.line(f"ready = torch.zeros(1 + laps // 2 * group, dtype=torch.int32, {device})")
 
     def _leading(self, tensor: Tensor) -> int | None:
         """How many of the tensor's dimensions are rows'; None where a row begins within a dimension, as views may have it."""

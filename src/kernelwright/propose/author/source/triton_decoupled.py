@@ -19,15 +19,22 @@ from kernelwright.propose.author.source.triton_kernel import START, MainKernel, 
 
 LAP = 1 << 21
 """Elements of a lap: with the one before, and what is stored, they fit into half of a large device's L2 cache."""
+WIDE = 3 << 20
+"""Elements of what all rows share, as a norm's factors, beside which no lap stays in the cache."""
+TOGETHER = 8
+"""Rows that are stored side by side then, so that what they share is read from memory once for all of them."""
 TURN = (
     'turn = tl.atomic_add(ready_ptr, 1, sem="relaxed")',
     "lap = turn // (GROUP * PARTS)",
-    "reduces = (lap == 0) | (lap % 2 == 1)",
-    "slot = tl.where(reduces, (lap + 1) // 2, lap // 2 - 1) * GROUP + turn % (GROUP * PARTS) // PARTS",
-    "part = turn % PARTS if cols < 2**30 else tl.cast(turn % PARTS, tl.int64)",
+    "reduces = (lap == 0) | ((lap % 2 == 1) & (lap < 2 * tl.cdiv(rows, GROUP) - 1))",
+    "slot = ((lap + 1) // 2 - tl.where(reduces, 0, 1)) * GROUP + {slot}",
+    "part = {part} if cols < 2**30 else tl.cast({part}, tl.int64)",
     "row = tl.cast(slot, tl.int64) + tl.zeros([1, 1], tl.int64)",
 )
-"""Laps: the first group's blocks are reduced; then in turn the next group's are, and those of the group before are stored."""
+"""Laps: the first group's blocks are reduced; then in turn the next group's are, and those of the group before are stored. The
+last two laps store."""
+ROW_BY_ROW = {"slot": "turn % (GROUP * PARTS) // PARTS", "part": "turn % PARTS"}
+SIDE_BY_SIDE = {"slot": "turn % GROUP", "part": "turn % (GROUP * PARTS) // GROUP"}
 LEFT = ("tl.debug_barrier()", 'tl.atomic_add(ready_ptr + 1 + slot, 1, sem="release")')
 WAIT = 'while tl.atomic_add(ready_ptr + 1 + slot, 0, sem="acquire") < PARTS:'
 SOFTMAX = (
@@ -102,12 +109,22 @@ class DecoupledKernel(MainKernel):
         """No program takes more than one block."""
         return False
 
+    @property
+    def side_by_side(self) -> bool:
+        """Whether a lap takes rows side by side instead of one after another."""
+        shared = [tensor for tensor in self.reads if tensor.along == (COL,)]
+        return len(shared) * self.plan.cols > WIDE
+
+    @property
+    def rows_of_lap(self) -> str:
+        """How many rows a lap takes, as text over `rows` and `cols`."""
+        return f"min(rows, {TOGETHER})" if self.side_by_side else f"max(1, min(rows, {LAP} // cols))"
+
     def _idea(self) -> str:
         return "A program reduces a block of a row, or waits until all of them are reduced and stores one."
 
     def _body(self) -> None:
-        for line in TURN:
-            self.writer.line(line)
+        self._lines(TURN, **(SIDE_BY_SIDE if self.side_by_side else ROW_BY_ROW))
         self._place("part * BLOCK + tl.arange(0, BLOCK)[None, :]")
         with self.writer.block("if reduces:"):
             self._leave()
