@@ -181,3 +181,10 @@ def test_what_reads_what_another_kernel_makes_stays_behind_it():
     for kernel in program.kernels:
         assert {t.name for t in kernel.part.reads} <= made
         made |= {t.name for t in kernel.part.writes}
+
+
+def test_what_is_turned_round_twice_is_read_where_it_lies():
+    """Positions that fall are no wide load: a compiler does not see that 16 - (16 - n) is n."""
+    task = case(model("x.flip(1).cumsum(1).flip(1) + x.flip(1).flip(1)", "torch.randn(4, 64)"), "turned", "cuda").task
+    design = triton_design(task)
+    assert "tl.load(x_ptr + row * 64 + column)" in design.write(design.default).source

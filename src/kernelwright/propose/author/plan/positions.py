@@ -27,6 +27,16 @@ def plus(left: Expr, right: Expr) -> Expr:
     return Call("add", (left, right), "int")
 
 
+def minus(left: Expr, right: Expr) -> Expr:
+    """The difference. What is turned round twice is as it was, so that a compiler sees elements that lie together."""
+    if isinstance(right, Const):
+        return plus(left, whole(-int(right.value)))
+    match left, right:
+        case Const(value=end), Call(op="sub", args=(Const(value=start), position)):
+            return plus(position, whole(int(end - start)))
+    return Call("sub", (left, right), "int")
+
+
 def times(left: Expr, factor: int) -> Expr:
     """The product with a number."""
     if isinstance(left, Const):

@@ -18,7 +18,7 @@ from kernelwright.propose.author.plan.expr import (
     Scan,
     rebuild,
 )
-from kernelwright.propose.author.plan.positions import bounds, digits, evaluated, every, flattened, within
+from kernelwright.propose.author.plan.positions import bounds, digits, evaluated, every, flattened, minus, within
 
 Where = Mapping[int, Expr]
 """Positions that replace axes."""
@@ -66,6 +66,8 @@ class Settler:
                 return self._reduced(expr, where, inside)
             case Scan():
                 return self._scanned(expr, where, inside)
+            case Call(op="sub", kind="int", args=(left, right)):
+                return minus(self.settle(left, where, inside), self.settle(right, where, inside))
         return rebuild(expr, tuple(self.settle(child, where, inside) for child in expr.children))
 
     def _at(self, expr: At, where: Where, inside: Expr | None) -> Expr:
