@@ -13,6 +13,11 @@ RANGES = {
 """The least and the greatest value of integers that wider ones wrap around in."""
 
 
+NARROW = ("int16", "int8", "uint8")
+GROWING = frozenset({"add", "sub", "mul", "neg", "abs"})
+"""Operations whose result may be outside of their operands' range."""
+
+
 def cast(b: Builder, a: Arguments) -> Value:
     """Intermediate roundings to half precision are left out, since they only lose accuracy; those to eight bits are meant."""
     x, wanted = a.tensor("self"), a.raw("dtype")
@@ -28,6 +33,14 @@ def truth(b: Builder, operand: Operand) -> Value:
     """Whether the operand is not zero."""
     value = b.value(operand)
     return value if value.expr.kind == "bool" else b.call("ne", value, 0)
+
+
+def narrowed(b: Builder, result: Value, dtype: str) -> Value:
+    """A result of arithmetic on integers of less than 32 bits, which are computed with 32: it wraps around as in PyTorch."""
+    expr = result.expr
+    if dtype not in NARROW or not isinstance(expr, Call) or expr.kind != "int" or expr.op not in GROWING:
+        return result
+    return Value(_wrapped(b, expr, dtype), result.shape)
 
 
 def _as(b: Builder, x: Value, wanted: str) -> Value:

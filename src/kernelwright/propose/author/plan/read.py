@@ -17,6 +17,7 @@ from math import prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Result, Value
+from kernelwright.propose.author.plan.casts import narrowed
 from kernelwright.propose.author.plan.expr import Call, Reduce, Scan, walk
 from kernelwright.propose.author.plan.losses import LOSSES
 from kernelwright.propose.author.plan.operations import POINTWISE, REDUCTIONS
@@ -216,7 +217,7 @@ class _Reader:
             return self._kept(node, str(error))
         for name, value in given.changed.items():
             self._overwrite(name, value, node)
-        return found
+        return narrowed(self.builder, found, node.result[0].dtype) if isinstance(found, Value) and node.result else found
 
     def _overwrite(self, name: str, result: Result, node: OpNode) -> None:
         """Every name of a tensor stands for its new value from now on."""
