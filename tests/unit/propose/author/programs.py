@@ -255,7 +255,8 @@ CASES = {
         "x, y", "torch.randint(-(2**40), 2**40, (20, 12)), torch.randint(-999, 999, (20, 12)).float()",
     ),
     "arithmetic of narrow integers": (
-        "x + x, (x * 7 - 5) * 1.0, -x, x.abs(), (y - 3) * 2, y * y + 1, (z * z).sum(1), (z + 1).float() / 3, torch.relu(x - 100)",
+        "x + x, (x * 7 - 5) * 1.0, -x, x.abs(), (y - 3) * 2, y * y + 1, (z * z).sum(1), (z + 1).float() / 3,"
+        " torch.relu(x - 100)",
         "x, y, z",
         "torch.randint(-128, 128, (20, 12), dtype=torch.int8), torch.randint(0, 256, (20, 12), dtype=torch.uint8),"
         " torch.randint(-32768, 32768, (20, 12), dtype=torch.int16)",

@@ -217,7 +217,9 @@ class _Reader:
             return self._kept(node, str(error))
         for name, value in given.changed.items():
             self._overwrite(name, value, node)
-        return narrowed(self.builder, found, node.result[0].dtype) if isinstance(found, Value) and node.result else found
+        return (
+            narrowed(self.builder, found, node.result[0].dtype) if isinstance(found, Value) and node.result else found
+        )
 
     def _overwrite(self, name: str, result: Result, node: OpNode) -> None:
         """Every name of a tensor stands for its new value from now on."""
